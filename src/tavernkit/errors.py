@@ -1,0 +1,114 @@
+"""Every error the core raises.
+
+TavernKitError
+├── InvalidCardError              a character card that cannot be understood
+├── UnsupportedVersionError       a card or file of a version nobody here reads
+├── ParseError                    a file that is damaged, too large or not what it claims to be
+│   ├── PngParseError
+│   ├── ArchiveParseError
+│   ├── LoreParseError
+│   └── PresetParseError
+├── PngWriteError                 a picture that cannot carry a card
+├── StrictModeError               a warning, raised because the build is strict
+├── PipelineError                 an exception inside a stage; `.stage` says which
+├── TokenBudgetExceeded           what must stay does not fit; `.budget` and `.actual`
+├── MissingInputError             a build without something it cannot do without (also a ValueError)
+├── UnknownDialectError           a dialect that is not registered (also a ValueError)
+└── DialectError                  messages that a provider's format cannot express
+
+The platform layers hang their own branches below TavernKitError:
+`tavernkit.sillytavern.errors` and `tavernkit.risuai.errors`.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "ArchiveParseError",
+    "DialectError",
+    "InvalidCardError",
+    "LoreParseError",
+    "MissingInputError",
+    "ParseError",
+    "PipelineError",
+    "PngParseError",
+    "PngWriteError",
+    "PresetParseError",
+    "StrictModeError",
+    "TavernKitError",
+    "TokenBudgetExceeded",
+    "UnknownDialectError",
+    "UnsupportedVersionError",
+]
+
+
+class TavernKitError(Exception):
+    """The root of everything this package raises on purpose."""
+
+
+class InvalidCardError(TavernKitError):
+    """A character card that cannot be understood."""
+
+
+class UnsupportedVersionError(TavernKitError):
+    """A card or file whose version is known to exist but cannot be read here."""
+
+
+class ParseError(TavernKitError):
+    """A file that is damaged, too large, or not what it claims to be."""
+
+
+class PngParseError(ParseError):
+    """A PNG whose chunks cannot be walked or whose card chunk cannot be decoded."""
+
+
+class ArchiveParseError(ParseError):
+    """A CHARX or BYAF archive that is damaged, hostile or over a limit."""
+
+
+class LoreParseError(ParseError):
+    """A lorebook that cannot be read."""
+
+
+class PresetParseError(ParseError):
+    """A preset file that cannot be read."""
+
+
+class PngWriteError(TavernKitError):
+    """A picture that cannot carry a card."""
+
+
+class StrictModeError(TavernKitError):
+    """A warning that a strict build turned into an error; `code` is the warning's code."""
+
+    def __init__(self, message: str, *, code: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class PipelineError(TavernKitError):
+    """An exception inside a stage. The original is the `__cause__`."""
+
+    def __init__(self, message: str, *, stage: str) -> None:
+        super().__init__(f"{message} (stage: {stage})")
+        self.stage = stage
+
+
+class TokenBudgetExceeded(TavernKitError):  # noqa: N818 - the seed's name for it
+    """What must stay in the prompt does not fit into the budget."""
+
+    def __init__(self, *, budget: int, actual: int, advice: str = "") -> None:
+        super().__init__(f"Token budget exceeded: {actual} > {budget}." + (f" {advice}" if advice else ""))
+        self.budget = budget
+        self.actual = actual
+
+
+class MissingInputError(TavernKitError, ValueError):
+    """A build was started without an input that it cannot do without."""
+
+
+class UnknownDialectError(TavernKitError, ValueError):
+    """No dialect of that name is registered."""
+
+
+class DialectError(TavernKitError):
+    """Messages that a provider's format cannot express; says which message and why."""

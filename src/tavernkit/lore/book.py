@@ -1,0 +1,21 @@
+"""A lorebook: entries that share a scan depth and a budget."""
+
+from __future__ import annotations
+
+from tavernkit.lore.entry import Entry
+from tavernkit.values import JsonObject, Value
+
+__all__ = ["Book"]
+
+
+class Book(Value, frozen=True, kw_only=True):
+    """A lorebook of any origin. `extensions` and `unknown` are kept as they came."""
+
+    name: str | None = None
+    description: str | None = None
+    scan_depth: int | None = None
+    token_budget: int | None = None
+    recursive_scanning: bool | None = None
+    entries: tuple[Entry, ...] = ()
+    extensions: JsonObject = {}
+    unknown: JsonObject = {}

@@ -1,0 +1,87 @@
+"""What a model is told: one message of a conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, TypeAlias
+
+from tavernkit.values import JsonObject, Value
+
+__all__ = ["Attachment", "Message", "SendDate"]
+
+SendDate: TypeAlias = datetime | float | str | None
+
+
+class Attachment(Value, frozen=True, kw_only=True):
+    """Something beside the text: an image, audio, video or file, as bytes or by address.
+
+    Exactly one of `data` and `url` carries the content; `tokens` is what it costs, when somebody knows.
+    """
+
+    kind: str = "image"
+    mime_type: str = "image/png"
+    data: bytes | None = None
+    url: str | None = None
+    name: str | None = None
+    detail: str | None = None
+    tokens: int | None = None
+
+
+class Message(Value, frozen=True, kw_only=True):
+    """One message. Tool calls, tool results, signatures and cache hints travel in `metadata`
+    under the names that OpenAI's chat format gives them (`tool_calls`, `tool_call_id`, …)."""
+
+    role: str
+    content: str = ""
+    name: str | None = None
+    send_date: SendDate = None
+    attachments: tuple[Attachment, ...] = ()
+    metadata: JsonObject = {}
+
+    @classmethod
+    def coerce(cls, source: Message | Mapping[str, Any]) -> Message:
+        """Accept a message or a mapping with at least `role`; unknown keys become metadata.
+
+        The role is lower-cased. Raises TypeError or ValueError naming the key that is wrong.
+        """
+        if isinstance(source, Message):
+            return source
+        if not isinstance(source, Mapping):
+            raise TypeError(f"a message must be a Message or a mapping, not {type(source).__name__}")
+        rest = dict(source)
+        role = rest.pop("role", None)
+        content = rest.pop("content", "")
+        name = rest.pop("name", None)
+        metadata = rest.pop("metadata", None) or {}
+        if not isinstance(role, str) or not role:
+            raise ValueError("a message needs a role, such as 'user' or 'assistant'")
+        if content is None:
+            content = ""
+        if not isinstance(content, str):
+            raise TypeError(f"a message's content must be text, not {type(content).__name__}")
+        if name is not None and not isinstance(name, str):
+            raise TypeError(f"a message's name must be text, not {type(name).__name__}")
+        if not isinstance(metadata, Mapping):
+            raise TypeError(f"a message's metadata must be a mapping, not {type(metadata).__name__}")
+        return cls(
+            role=role.lower(),
+            content=content,
+            name=name,
+            send_date=rest.pop("send_date", None),
+            attachments=tuple(rest.pop("attachments", None) or ()),
+            metadata={**rest, **metadata},
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, for storing and reading back with `coerce`; empty fields are left out."""
+        fields: dict[str, Any] = {"role": self.role, "content": self.content}
+        if self.name is not None:
+            fields["name"] = self.name
+        if self.send_date is not None:
+            fields["send_date"] = self.send_date
+        if self.attachments:
+            fields["attachments"] = self.attachments
+        if self.metadata:
+            fields["metadata"] = self.metadata
+        return fields

@@ -1,0 +1,310 @@
+"""Reading what strangers wrote: JSON under limits, loose objects field by field, and a report of what was changed.
+
+Everything that comes from a file passes through here once. Behind it, types hold.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping
+from typing import Literal, TypeAlias, TypeVar
+
+from tavernkit.errors import ParseError
+from tavernkit.values import Json, Value
+
+__all__ = ["ImportReport", "LooseObject", "Note", "Outcome", "ReportBuilder", "decode_text", "parse_json"]
+
+Outcome: TypeAlias = Literal["exact", "converted", "ignored"]
+
+T = TypeVar("T")
+
+MAX_JSON_BYTES = 32 * 1024 * 1024
+MAX_JSON_DEPTH = 200
+MAX_JSON_NODES = 2_000_000
+
+
+class Note(Value, frozen=True, kw_only=True):
+    """What became of one field: `path` is where it stood, such as `data.tags[2]`."""
+
+    path: str
+    outcome: Outcome
+    message: str
+
+
+class ImportReport(Value, frozen=True, kw_only=True):
+    """What an import kept exactly, what it converted, and what it ignored."""
+
+    format: str
+    notes: tuple[Note, ...] = ()
+
+    @property
+    def converted(self) -> tuple[Note, ...]:
+        return tuple(note for note in self.notes if note.outcome == "converted")
+
+    @property
+    def ignored(self) -> tuple[Note, ...]:
+        return tuple(note for note in self.notes if note.outcome == "ignored")
+
+    @property
+    def is_exact(self) -> bool:
+        """True when nothing was converted or ignored."""
+        return not self.converted and not self.ignored
+
+
+class ReportBuilder:
+    """Collects notes while a file is read; a flood of them is cut off with a last note that says so."""
+
+    LIMIT = 500
+
+    def __init__(self) -> None:
+        self._notes: list[Note] = []
+        self._left_out = 0
+
+    def add(self, path: str, outcome: Outcome, message: str) -> None:
+        if len(self._notes) < self.LIMIT:
+            self._notes.append(Note(path=path, outcome=outcome, message=message))
+        else:
+            self._left_out += 1
+
+    def converted(self, path: str, message: str) -> None:
+        self.add(path, "converted", message)
+
+    def ignored(self, path: str, message: str) -> None:
+        self.add(path, "ignored", message)
+
+    def build(self, format: str) -> ImportReport:
+        notes = list(self._notes)
+        if self._left_out:
+            notes.append(Note(path="", outcome="ignored", message=f"{self._left_out} further notes left out"))
+        return ImportReport(format=format, notes=tuple(notes))
+
+
+def decode_text(data: bytes, *, what: str) -> str:
+    """Decode UTF-8 with or without a byte order mark, or UTF-16 with one; broken bytes become U+FFFD."""
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return data.decode("utf-16", errors="replace")
+    if b"\x00" in data[:64]:
+        raise ParseError(f"{what} is binary, not text.")
+    return data.decode("utf-8-sig", errors="replace")
+
+
+def parse_json(source: str | bytes, *, what: str, max_bytes: int = MAX_JSON_BYTES) -> Json:
+    """Parse JSON that may be hostile. NaN, infinities, lone surrogates and big numbers are accepted, as real
+    cards contain them; size, depth and the number of values are limited."""
+    if len(source) > max_bytes:
+        raise ParseError(f"{what} is {len(source):,} bytes long; at most {max_bytes:,} are read.")
+    text = decode_text(source, what=what) if isinstance(source, bytes) else source.removeprefix("\ufeff")
+    _check_nesting(text, what)
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ParseError(
+            f"{what} is not valid JSON: {error.msg} at line {error.lineno}, column {error.colno}."
+        ) from None
+    except RecursionError:
+        raise ParseError(f"{what} is nested too deeply.") from None
+    except ValueError as error:
+        raise ParseError(f"{what} holds a number that cannot be read: {error}.") from None
+
+
+def _check_nesting(text: str, what: str) -> None:
+    # Counting brackets over-estimates (they may stand inside strings), so only a suspicious text is looked at closely.
+    openers = text.count("{") + text.count("[")
+    if openers <= MAX_JSON_DEPTH and text.count(",") <= MAX_JSON_NODES:
+        return
+    if openers + text.count(",") > MAX_JSON_NODES:
+        raise ParseError(f"{what} holds more than {MAX_JSON_NODES:,} values.")
+    depth = 0
+    deepest = 0
+    in_string = False
+    for part in _structure(text):
+        if part == '"':
+            in_string = not in_string
+        elif not in_string:
+            depth += 1 if part in "{[" else -1
+            deepest = max(deepest, depth)
+    if deepest > MAX_JSON_DEPTH:
+        raise ParseError(f"{what} is nested {deepest} levels deep; at most {MAX_JSON_DEPTH} are read.")
+
+
+def _structure(text: str) -> Iterator[str]:
+    for match in re.finditer(r'\\.|["{}\[\]]', text, re.DOTALL):
+        if len(match.group()) == 1:
+            yield match.group()
+
+
+class LooseObject:
+    """One loose JSON object, read field by field.
+
+    Each method takes a key and further spellings of it; the first that is present wins. A value of another type is
+    converted where that keeps its meaning and noted in the report; otherwise the default stands in, and that is
+    noted too. What nobody asked for is in `rest()`.
+    """
+
+    def __init__(self, source: Mapping[str, Json], report: ReportBuilder, path: str = "") -> None:
+        self.source = source
+        self.report = report
+        self.path = path
+        self._read: set[str] = set()
+
+    def at(self, key: str) -> str:
+        return f"{self.path}.{key}" if self.path else key
+
+    def has(self, *keys: str) -> bool:
+        return any(key in self.source for key in keys)
+
+    def raw(self, *keys: str) -> Json:
+        """The value as it stands, or None."""
+        for key in keys:
+            if key in self.source:
+                self._read.add(key)
+                return self.source[key]
+        return None
+
+    def rest(self) -> dict[str, Json]:
+        """Every field that was not read, untouched."""
+        return {key: value for key, value in self.source.items() if key not in self._read}
+
+    def text(self, *keys: str, default: str = "") -> str:
+        value = self.raw(*keys)
+        if isinstance(value, str):
+            return value
+        if value is None:
+            return default
+        if isinstance(value, bool | int | float):
+            self.report.converted(self.at(keys[0]), f"{_kind(value)} written as text")
+            return json.dumps(value)
+        if isinstance(value, list) and all(isinstance(item, str) for item in value):
+            self.report.converted(self.at(keys[0]), "a list of lines joined into one text")
+            return "\n".join(value)
+        return self._refuse(keys[0], value, "text", default)
+
+    def optional_text(self, *keys: str) -> str | None:
+        return self.text(*keys) if self._present(keys) else None
+
+    def texts(self, *keys: str) -> tuple[str, ...]:
+        value = self.raw(*keys)
+        if value is None or value == "":
+            return ()
+        if isinstance(value, str):
+            self.report.converted(self.at(keys[0]), "a single text made a list of one")
+            return (value,)
+        if not isinstance(value, list):
+            self._refuse(keys[0], value, "a list of texts", None)
+            return ()
+        kept: list[str] = []
+        for index, item in enumerate(value):
+            if isinstance(item, str):
+                kept.append(item)
+            elif isinstance(item, bool | int | float):
+                self.report.converted(f"{self.at(keys[0])}[{index}]", f"{_kind(item)} written as text")
+                kept.append(json.dumps(item))
+            else:
+                self.report.ignored(f"{self.at(keys[0])}[{index}]", f"expected text, found {_kind(item)}")
+        return tuple(kept)
+
+    def flag(self, *keys: str, default: bool = False) -> bool:
+        value = self.raw(*keys)
+        if isinstance(value, bool):
+            return value
+        if value is None:
+            return default
+        if value in (0, 1):
+            self.report.converted(self.at(keys[0]), f"{value} read as {bool(value)}")
+            return bool(value)
+        if isinstance(value, str) and value.strip().lower() in ("true", "false"):
+            self.report.converted(self.at(keys[0]), f"the text {value!r} read as a yes or no")
+            return value.strip().lower() == "true"
+        return self._refuse(keys[0], value, "true or false", default)
+
+    def optional_flag(self, *keys: str) -> bool | None:
+        return self.flag(*keys) if self._present(keys) else None
+
+    def number(self, *keys: str, default: float = 0) -> float:
+        value = self.raw(*keys)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            if math.isfinite(value):
+                return value
+            return self._refuse(keys[0], value, "a finite number", default)
+        if value is None:
+            return default
+        if isinstance(value, str):
+            try:
+                parsed = float(value)
+            except ValueError:
+                parsed = math.nan
+            if math.isfinite(parsed):
+                self.report.converted(self.at(keys[0]), f"the text {value[:40]!r} read as a number")
+                return int(parsed) if parsed.is_integer() else parsed
+        return self._refuse(keys[0], value, "a number", default)
+
+    def optional_number(self, *keys: str) -> float | None:
+        return self.number(*keys) if self._present(keys) else None
+
+    def integer(self, *keys: str, default: int = 0) -> int:
+        value = self.number(*keys, default=default)
+        if isinstance(value, float) and not value.is_integer():
+            self.report.converted(self.at(keys[0]), f"{value} rounded down")
+        return math.floor(value)
+
+    def optional_integer(self, *keys: str) -> int | None:
+        return self.integer(*keys) if self._present(keys) else None
+
+    def object(self, *keys: str) -> dict[str, Json]:
+        """A nested object as it stands, or an empty one."""
+        value = self.raw(*keys)
+        if isinstance(value, dict):
+            return value
+        if value is not None:
+            self._refuse(keys[0], value, "an object", None)
+        return {}
+
+    def nested(self, *keys: str) -> LooseObject:
+        return LooseObject(self.object(*keys), self.report, self.at(keys[0]))
+
+    def items(self, *keys: str) -> list[Json]:
+        """A list as it stands, or an empty one."""
+        value = self.raw(*keys)
+        if isinstance(value, list):
+            return value
+        if value is not None:
+            self._refuse(keys[0], value, "a list", None)
+        return []
+
+    def objects(self, *keys: str) -> Iterator[LooseObject]:
+        """Each object of a list; anything else in it is noted and passed over."""
+        for index, item in enumerate(self.items(*keys)):
+            where = f"{self.at(keys[0])}[{index}]"
+            if isinstance(item, dict):
+                yield LooseObject(item, self.report, where)
+            else:
+                self.report.ignored(where, f"expected an object, found {_kind(item)}")
+
+    def _present(self, keys: tuple[str, ...]) -> bool:
+        present = next((key for key in keys if key in self.source), None)
+        if present is None:
+            return False
+        self._read.add(present)
+        return self.source[present] is not None
+
+    def _refuse(self, key: str, value: Json, wanted: str, default: T) -> T:
+        self.report.ignored(self.at(key), f"expected {wanted}, found {_kind(value)}")
+        return default
+
+
+def _kind(value: Json) -> str:
+    match value:
+        case None:
+            return "nothing"
+        case bool():
+            return "a yes or no"
+        case int() | float():
+            return "a number"
+        case str():
+            return "text"
+        case list():
+            return "a list"
+        case _:
+            return "an object"
