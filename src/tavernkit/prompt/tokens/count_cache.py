@@ -1,0 +1,67 @@
+"""Counts that are already known, because a chat's history does not change."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections import OrderedDict
+from threading import Lock
+
+from tavernkit.prompt.tokens.encoding import Encoding
+from tavernkit.prompt.tokens.segments import well_formed
+
+__all__ = ["CountCache"]
+
+_KEPT_AS_TEXT = 512
+# What an entry takes beside its text: the key, the number and the links between entries.
+_ENTRY_BYTES = 250
+
+
+class CountCache:
+    """Remembers counts by encoding and content, forgetting what was not asked for longest; safe between threads."""
+
+    def __init__(self, *, max_entries: int = 20_000, max_bytes: int = 16 * 1024 * 1024) -> None:
+        self._max_entries = max_entries
+        self._max_bytes = max_bytes
+        self._counts: OrderedDict[tuple[Encoding, str | bytes], int] = OrderedDict()
+        self._bytes = 0
+        self._lock = Lock()
+
+    def __len__(self) -> int:
+        return len(self._counts)
+
+    @property
+    def bytes_used(self) -> int:
+        """About how much memory the entries take."""
+        return self._bytes
+
+    def count(self, encoding: Encoding, text: str) -> int:
+        """The number of tokens of `text`, counted only if it is not remembered."""
+        key = (encoding, _content(text))
+        with self._lock:
+            known = self._counts.get(key)
+            if known is not None:
+                self._counts.move_to_end(key)
+                return known
+        count = encoding.count(well_formed(text))
+        with self._lock:
+            self._remember(key, count)
+        return count
+
+    def _remember(self, key: tuple[Encoding, str | bytes], count: int) -> None:
+        if key not in self._counts:
+            self._bytes += _size(key[1])
+        self._counts[key] = count
+        while self._counts and (len(self._counts) > self._max_entries or self._bytes > self._max_bytes):
+            (_, content), _ = self._counts.popitem(last=False)
+            self._bytes -= _size(content)
+
+
+def _content(text: str) -> str | bytes:
+    if len(text) <= _KEPT_AS_TEXT:
+        return text
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=32).digest()
+
+
+def _size(content: str | bytes) -> int:
+    return sys.getsizeof(content) + _ENTRY_BYTES

@@ -1,0 +1,50 @@
+"""One way of cutting text into tokens."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterable
+from typing import NamedTuple, Protocol
+
+from tavernkit.values import Value
+
+__all__ = ["Encoding", "EncodingInfo", "EncodingUnavailable", "TokenPiece", "text_pieces"]
+
+
+class EncodingInfo(Value, frozen=True, kw_only=True):
+    """How tokens are counted for a model; `exact` is true when that is how the model itself counts."""
+
+    name: str
+    source: str
+    exact: bool
+
+
+class TokenPiece(NamedTuple):
+    """A token and the text it stands for."""
+
+    id: int
+    text: str
+
+
+class Encoding(Protocol):
+    """The adapters implement this; both methods take any text that can be written as UTF-8."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def source(self) -> str: ...
+
+    def count(self, text: str) -> int: ...
+
+    def tokenize(self, text: str) -> list[TokenPiece]: ...
+
+
+class EncodingUnavailable(Exception):  # noqa: N818 - says what is the case; the estimator turns it into a warning
+    """An encoding cannot be loaded; the message says why and what happens in its place."""
+
+
+def text_pieces(tokens: Iterable[tuple[int, bytes]]) -> list[TokenPiece]:
+    """Give every token its text; a character spread over several tokens belongs to the last of them."""
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    return [TokenPiece(token, decoder.decode(data)) for token, data in tokens]
