@@ -1,0 +1,48 @@
+# Two commands matter: `make run` and `make test`. Both set everything up first.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+export UV_PYTHON_DOWNLOADS := never
+
+.DEFAULT_GOAL := help
+.PHONY: help run test install check lint docs bench fuzz lock clean
+
+help: ## list the targets
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+run: $(STAMP) ## show the prompt that the bundled example builds
+	@$(BIN)/tavernkit example
+
+test: $(STAMP) ## run all tests
+	$(BIN)/pytest --cov --cov-report=term:skip-covered
+
+install: $(STAMP) ## create .venv with everything pinned in it
+
+$(STAMP): requirements/bootstrap.txt requirements/dev.txt pyproject.toml hatch_build.py package.json package-lock.json
+	@sh scripts/create-venv "$(PYTHON)" "$(VENV)"
+	$(BIN)/python -m pip install --quiet --require-hashes --requirement requirements/bootstrap.txt
+	$(BIN)/uv pip sync --quiet --python $(BIN)/python --require-hashes requirements/dev.txt
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
+	@touch $@
+
+check: $(STAMP) ## lint, types, layers, documentation
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/pytest --quiet tests/docs
+
+bench: $(STAMP) ## measure against baselines in the same run
+	$(BIN)/tavernkit bench
+
+fuzz: $(STAMP) ## the nightly profile: 20,000 damaged files
+	TAVERNKIT_FUZZ_INPUTS=20000 $(BIN)/pytest tests/characters/test_fuzz.py
+
+lock: $(STAMP) ## choose new versions and write their hashes
+	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
+		--no-emit-index-url --no-emit-find-links pyproject.toml --group dev --output-file requirements/dev.txt
+	grep -A 100 '^uv==' requirements/dev.txt > requirements/bootstrap.txt
+
+clean: ## remove what was built
+	rm -rf $(VENV) build dist node_modules src/tavernkit/prompt/tokens/vocabulary/*.tiktoken src/tavernkit/prompt/tokens/vocabulary/LICENSE

@@ -1,0 +1,88 @@
+"""Measuring ourselves: each benchmark is timed beside a baseline in the same run, and what counts is the ratio."""
+
+from __future__ import annotations
+
+import gc
+import runpy
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from statistics import median
+
+from tavernkit.values import Value
+
+__all__ = ["Benchmark", "Measurement", "load_benchmarks", "run"]
+
+ROUNDS = 9
+MIN_ROUND_SECONDS = 0.02
+
+
+class Benchmark(Value, frozen=True, kw_only=True):
+    """Two callables that can be compared; `note` says what the baseline is."""
+
+    name: str
+    ours: Callable[[], object]
+    baseline: Callable[[], object]
+    note: str
+
+
+class Measurement(Value, frozen=True, kw_only=True):
+    """Milliseconds for one call of each, the median of several rounds that alternate between the two."""
+
+    name: str
+    ours_ms: float
+    baseline_ms: float
+    note: str
+
+    @property
+    def ratio(self) -> float:
+        """How many times the baseline we take."""
+        return self.ours_ms / self.baseline_ms
+
+
+def run(names: Sequence[str] = (), on_progress: Callable[[str], None] = lambda name: None) -> list[Measurement]:
+    """Run the benchmarks whose names contain one of `names`, or all of them."""
+    measurements: list[Measurement] = []
+    for benchmark in load_benchmarks():
+        if not names or any(name in benchmark.name for name in names):
+            on_progress(benchmark.name)
+            measurements.append(_measure(benchmark))
+    return measurements
+
+
+def load_benchmarks() -> Iterator[Benchmark]:
+    """Every benchmark of every script: in the wheel they lie in the package, in a checkout beside `src`."""
+    package = Path(__file__).parent
+    shipped = package / "benchmark_scripts"
+    folder = shipped if shipped.is_dir() else package.parents[1] / "benchmarks"
+    for script in sorted(folder.glob("*.py")):
+        yield from runpy.run_path(str(script))["benchmarks"]()
+
+
+def _measure(benchmark: Benchmark) -> Measurement:
+    calls = {side: _calls_per_round(side) for side in (benchmark.ours, benchmark.baseline)}
+    ours: list[float] = []
+    baseline: list[float] = []
+    gc.collect()
+    for _ in range(ROUNDS):
+        ours.append(_time(benchmark.ours, calls[benchmark.ours]))
+        baseline.append(_time(benchmark.baseline, calls[benchmark.baseline]))
+    return Measurement(
+        name=benchmark.name, ours_ms=median(ours) * 1000, baseline_ms=median(baseline) * 1000, note=benchmark.note
+    )
+
+
+def _calls_per_round(call: Callable[[], object]) -> int:
+    """Enough calls for the clock to be trusted; the first call warms up."""
+    call()
+    count = 1
+    while (seconds := _time(call, count) * count) < MIN_ROUND_SECONDS:
+        count = max(count * 2, int(count * MIN_ROUND_SECONDS / max(seconds, 1e-7)))
+    return count
+
+
+def _time(call: Callable[[], object], count: int) -> float:
+    began = time.perf_counter()
+    for _ in range(count):
+        call()
+    return (time.perf_counter() - began) / count

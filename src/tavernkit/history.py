@@ -1,0 +1,69 @@
+"""Chat history as a source of prompts: messages from the oldest to the newest, of which often only the last matter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol, TypeAlias, runtime_checkable
+
+from tavernkit.prompt.message import Message
+
+__all__ = ["ChatHistory", "HistorySource", "InMemoryHistory", "wrap"]
+
+
+@runtime_checkable
+class ChatHistory(Protocol):
+    """A chat. An adapter over a database answers `last` and the counts with a query and never loads everything."""
+
+    def __iter__(self) -> Iterator[Message]:
+        """Oldest first."""
+
+    def __len__(self) -> int: ...
+
+    def last(self, count: int) -> Sequence[Message]:
+        """The newest `count` messages, oldest of them first."""
+
+    def count_role(self, role: str) -> int:
+        """How many messages that role has written."""
+
+    def append(self, message: Message) -> None: ...
+
+    def clear(self) -> None: ...
+
+
+HistorySource: TypeAlias = ChatHistory | Iterable[Message | Mapping[str, Any]] | None
+
+
+class InMemoryHistory:
+    """A chat in a list."""
+
+    def __init__(self, messages: Iterable[Message | Mapping[str, Any]] = ()) -> None:
+        self._messages = [Message.coerce(message) for message in messages]
+
+    def __iter__(self) -> Iterator[Message]:
+        return iter(self._messages)
+
+    def __len__(self) -> int:
+        return len(self._messages)
+
+    def last(self, count: int) -> Sequence[Message]:
+        return self._messages[-count:] if count > 0 else []
+
+    def count_role(self, role: str) -> int:
+        return sum(1 for message in self._messages if message.role == role)
+
+    def append(self, message: Message) -> None:
+        self._messages.append(Message.coerce(message))
+
+    def clear(self) -> None:
+        self._messages.clear()
+
+
+def wrap(source: HistorySource) -> ChatHistory:
+    """Accept nothing, an adapter, or any iterable of messages and mappings."""
+    if source is None:
+        return InMemoryHistory()
+    if isinstance(source, ChatHistory):
+        return source
+    if isinstance(source, str | bytes | Mapping):
+        raise TypeError(f"a history is a list of messages, not {type(source).__name__}")
+    return InMemoryHistory(source)

@@ -1,0 +1,53 @@
+"""Build hooks: an application's chance to look into one build and change it.
+
+For wiring that happens once when a program starts, see `tavernkit.load_hooks`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+if TYPE_CHECKING:
+    from tavernkit.prompt.context import Context
+
+__all__ = ["BuildHook", "BuildHooks", "HookRegistry"]
+
+BuildHook: TypeAlias = "Callable[[Context], None]"
+
+
+class HookRegistry(Protocol):
+    """`before_build` hooks run before any stage looks at the inputs and may change them; `after_build` hooks run when
+    all blocks stand but before trimming, so what they add counts against the budget like everything else."""
+
+    def before_build(self, hook: BuildHook) -> BuildHook: ...
+
+    def after_build(self, hook: BuildHook) -> BuildHook: ...
+
+    def run_before_build(self, ctx: Context) -> None: ...
+
+    def run_after_build(self, ctx: Context) -> None: ...
+
+
+class BuildHooks:
+    """Hooks in the order they were registered. Both methods can be used as decorators."""
+
+    def __init__(self) -> None:
+        self._before: list[BuildHook] = []
+        self._after: list[BuildHook] = []
+
+    def before_build(self, hook: BuildHook) -> BuildHook:
+        self._before.append(hook)
+        return hook
+
+    def after_build(self, hook: BuildHook) -> BuildHook:
+        self._after.append(hook)
+        return hook
+
+    def run_before_build(self, ctx: Context) -> None:
+        for hook in self._before:
+            hook(ctx)
+
+    def run_after_build(self, ctx: Context) -> None:
+        for hook in self._after:
+            hook(ctx)

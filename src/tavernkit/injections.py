@@ -1,0 +1,60 @@
+"""Text that a program puts into a prompt by name: `/inject`, author's notes, tool output."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal, Protocol, TypeAlias
+
+from tavernkit.values import Value
+
+__all__ = ["Injection", "InjectionPosition", "InjectionRegistry", "Injections"]
+
+InjectionPosition: TypeAlias = Literal["before", "after", "chat", "none"]
+
+
+class Injection(Value, frozen=True, kw_only=True):
+    """`before` and `after` stand around the character; `chat` counts `depth` messages from the end; `none` is not
+    shown but may still be scanned for lore. An ephemeral injection is meant for one build."""
+
+    id: str
+    content: str
+    position: InjectionPosition = "chat"
+    depth: int = 4
+    role: str = "system"
+    scan: bool = False
+    ephemeral: bool = False
+
+
+class InjectionRegistry(Protocol):
+    """Injections by id; registering an id again replaces it."""
+
+    def register(self, injection: Injection) -> None: ...
+
+    def remove(self, id: str) -> None: ...
+
+    def __iter__(self) -> Iterator[Injection]:
+        """In the order of their ids, so that a prompt does not depend on who registered first."""
+
+    @property
+    def ephemeral_ids(self) -> tuple[str, ...]:
+        """What the caller should remove once a build has used it."""
+
+
+class Injections:
+    """A registry in memory."""
+
+    def __init__(self, *injections: Injection) -> None:
+        self._by_id = {injection.id: injection for injection in injections}
+
+    def register(self, injection: Injection) -> None:
+        self._by_id[injection.id] = injection
+
+    def remove(self, id: str) -> None:
+        self._by_id.pop(id, None)
+
+    def __iter__(self) -> Iterator[Injection]:
+        return iter(sorted(self._by_id.values(), key=lambda injection: injection.id))
+
+    @property
+    def ephemeral_ids(self) -> tuple[str, ...]:
+        return tuple(injection.id for injection in self if injection.ephemeral)

@@ -1,0 +1,65 @@
+"""Load hooks: wiring that happens once, whichever side is loaded first.
+
+A library says `on_load("my_app", register_my_macros)`; the application, when its infrastructure stands, says
+`run_load_hooks("my_app", infrastructure)`. Hooks registered later run at once. A hook that fails raises: wiring is a
+programmer's concern.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import RLock
+from typing import Any, TypeAlias
+
+__all__ = ["LoadHook", "LoadHooks", "on_load", "run_load_hooks"]
+
+LoadHook: TypeAlias = Callable[[Any], None]
+
+
+class _Scope:
+    def __init__(self) -> None:
+        self.hooks: dict[object, LoadHook] = {}
+        self.has_run = False
+        self.payload: Any = None
+
+
+class LoadHooks:
+    """Hooks by scope. One shared instance serves the module's functions; tests make their own."""
+
+    def __init__(self) -> None:
+        self._lock = RLock()
+        self._scopes: dict[str, _Scope] = {}
+
+    def on_load(self, scope: str, hook: LoadHook, *, id: str | None = None) -> None:
+        """Run `hook` whenever `scope` is loaded, and now if it already was.
+
+        A hook registered again under the same `id` replaces the earlier one in its place.
+        """
+        with self._lock:
+            entry = self._scopes.setdefault(scope, _Scope())
+            entry.hooks[object() if id is None else id] = hook
+            replay, payload = entry.has_run, entry.payload
+        if replay:
+            hook(payload)
+
+    def run(self, scope: str, payload: Any = None) -> None:
+        """Load `scope`: remember the payload for later hooks and run those that are there, in order."""
+        with self._lock:
+            entry = self._scopes.setdefault(scope, _Scope())
+            entry.has_run, entry.payload = True, payload
+            hooks = tuple(entry.hooks.values())
+        for hook in hooks:
+            hook(payload)
+
+
+_shared = LoadHooks()
+
+
+def on_load(scope: str, hook: LoadHook, *, id: str | None = None) -> None:
+    """Run `hook` with the scope's payload when `scope` is loaded, and at once if it already was."""
+    _shared.on_load(scope, hook, id=id)
+
+
+def run_load_hooks(scope: str, payload: Any = None) -> None:
+    """Load `scope`: run its hooks with `payload` and keep it for hooks that come later."""
+    _shared.run(scope, payload)

@@ -1,0 +1,84 @@
+"""What a macro engine is, and the smallest one: names and nothing else.
+
+The two platforms' engines share no grammar, only this contract.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Protocol
+
+from tavernkit.macros.variables import VariablesStore
+
+__all__ = ["MacroEngine", "MacroEnvironment", "MacroRegistry", "NameEnvironment", "NameMacros"]
+
+
+class MacroEnvironment(Protocol):
+    """What every macro may ask for. Platforms extend it."""
+
+    @property
+    def character_name(self) -> str: ...
+
+    @property
+    def user_name(self) -> str: ...
+
+    def get_var(self, name: str, scope: str = "local") -> Any: ...
+
+    def set_var(self, name: str, value: Any, scope: str = "local") -> None: ...
+
+    def has_var(self, name: str, scope: str = "local") -> bool: ...
+
+
+class MacroEngine(Protocol):
+    """Turns a template into text."""
+
+    def expand(self, text: str, environment: MacroEnvironment) -> str: ...
+
+
+class MacroRegistry(Protocol):
+    """The macros an engine knows; the metadata's keys are the platform's own."""
+
+    def register(self, name: str, handler: Any, **metadata: Any) -> None: ...
+
+    def get(self, name: str) -> Any: ...
+
+    def has(self, name: str) -> bool: ...
+
+
+class NameEnvironment:
+    """The environment of a plain build: two names and the variables store."""
+
+    def __init__(self, *, character_name: str, user_name: str, variables: VariablesStore) -> None:
+        self.character_name = character_name
+        self.user_name = user_name
+        self._variables = variables
+
+    def get_var(self, name: str, scope: str = "local") -> Any:
+        return self._variables.get(name, scope)
+
+    def set_var(self, name: str, value: Any, scope: str = "local") -> None:
+        self._variables.set(name, value, scope)
+
+    def has_var(self, name: str, scope: str = "local") -> bool:
+        return self._variables.has(name, scope)
+
+
+class NameMacros:
+    """Replaces `{{char}}`, `{{user}}`, `<BOT>` and `<USER>`, in any case, and leaves every other macro alone.
+
+    What it puts in is not expanded again.
+    """
+
+    _NAMES = re.compile(r"\{\{(char|user)\}\}|<(bot|char|user)>", re.IGNORECASE)
+
+    def expand(self, text: str, environment: MacroEnvironment) -> str:
+        if "{{" not in text and "<" not in text:
+            return text
+        return self._NAMES.sub(
+            lambda match: (
+                environment.user_name
+                if (match.group(1) or match.group(2)).lower() == "user"
+                else environment.character_name
+            ),
+            text,
+        )

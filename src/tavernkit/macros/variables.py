@@ -1,0 +1,101 @@
+"""What a story remembers between messages: variables, in scopes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+__all__ = ["CORE_SCOPES", "Variables", "VariablesStore"]
+
+CORE_SCOPES = ("local", "global")
+
+
+class VariablesStore(Protocol):
+    """Named values in scopes. `local` (one chat) and `global` (all chats) are always there; a platform may add more."""
+
+    @property
+    def version(self) -> int:
+        """Grows with every change, so that whoever caches can tell."""
+
+    def get(self, name: str, scope: str = "local") -> Any: ...
+
+    def set(self, name: str, value: Any, scope: str = "local") -> None: ...
+
+    def has(self, name: str, scope: str = "local") -> bool: ...
+
+    def delete(self, name: str, scope: str = "local") -> None: ...
+
+    def add(self, name: str, value: Any, scope: str = "local") -> None: ...
+
+
+class Variables:
+    """A store in memory."""
+
+    def __init__(
+        self,
+        local: Mapping[str, Any] | None = None,
+        global_: Mapping[str, Any] | None = None,
+        *,
+        more_scopes: tuple[str, ...] = (),
+    ) -> None:
+        self._scopes: dict[str, dict[str, Any]] = {
+            "local": dict(local or {}),
+            "global": dict(global_ or {}),
+            **{scope: {} for scope in more_scopes},
+        }
+        self._version = 0
+
+    @property
+    def version(self) -> int:
+        return self._version
+
+    @property
+    def scopes(self) -> tuple[str, ...]:
+        return tuple(self._scopes)
+
+    def get(self, name: str, scope: str = "local") -> Any:
+        """The value, or None when nobody has set it."""
+        return self._scope(scope).get(name)
+
+    def set(self, name: str, value: Any, scope: str = "local") -> None:
+        self._scope(scope)[name] = value
+        self._version += 1
+
+    def has(self, name: str, scope: str = "local") -> bool:
+        return name in self._scope(scope)
+
+    def delete(self, name: str, scope: str = "local") -> None:
+        if self._scope(scope).pop(name, _ABSENT) is not _ABSENT:
+            self._version += 1
+
+    def add(self, name: str, value: Any, scope: str = "local") -> None:
+        """Sum two numbers, append to a list, otherwise join as text; an absent variable counts as nothing."""
+        if not self.has(name, scope):
+            self.set(name, value, scope)
+            return
+        self.set(name, _sum(self.get(name, scope), value), scope)
+
+    def snapshot(self, scope: str = "local") -> dict[str, Any]:
+        """A copy of one scope."""
+        return dict(self._scope(scope))
+
+    def _scope(self, scope: str) -> dict[str, Any]:
+        try:
+            return self._scopes[scope]
+        except KeyError:
+            raise ValueError(f"no variable scope {scope!r}; there are {', '.join(self._scopes)}") from None
+
+
+_ABSENT = object()
+
+
+def _sum(old: Any, new: Any) -> Any:
+    if isinstance(old, list):
+        return [*old, new]
+    if _is_number(old) and _is_number(new):
+        return old + new
+    return f"{'' if old is None else old}{'' if new is None else new}"
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -1,0 +1,34 @@
+"""What the core must know of any preset: how large the window is and how much of it the answer may take."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from tavernkit.values import Value
+
+__all__ = ["BudgetPreset", "Preset"]
+
+
+class Preset(Protocol):
+    """The token budget; everything else in a preset is the platform's."""
+
+    @property
+    def context_window_tokens(self) -> int: ...
+
+    @property
+    def reserved_response_tokens(self) -> int: ...
+
+    @property
+    def max_prompt_tokens(self) -> int:
+        """What is left for the prompt."""
+
+
+class BudgetPreset(Value, frozen=True, kw_only=True):
+    """A preset that is only a budget."""
+
+    context_window_tokens: int = 8192
+    reserved_response_tokens: int = 1024
+
+    @property
+    def max_prompt_tokens(self) -> int:
+        return max(0, self.context_window_tokens - self.reserved_response_tokens)

@@ -1,0 +1,83 @@
+"""The unit a prompt is built from: a piece of text that knows where it came from and whether it may be dropped."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from tavernkit.prompt.message import Attachment, Message
+from tavernkit.values import JsonObject, Value
+
+__all__ = ["Block"]
+
+
+class Block(Value, frozen=True, kw_only=True):
+    """One piece of the prompt.
+
+    Roles, insertion points and budget groups are open sets: any text names one. `id` is given when a build adds the
+    block. `metadata["source"]` says which stage made it and from what. Blocks that share a `bundle` are kept or
+    evicted together.
+    """
+
+    id: str = ""
+    role: str = "system"
+    content: str = ""
+    name: str | None = None
+    slot: str | None = None
+    enabled: bool = True
+    removable: bool = True
+    insertion_point: str = "relative"
+    depth: int = 0
+    order: int = 100
+    priority: int = 100
+    token_budget_group: str = "default"
+    bundle: str | None = None
+    attachments: tuple[Attachment, ...] = ()
+    message_metadata: JsonObject = {}
+    metadata: JsonObject = {}
+
+    def __post_init__(self) -> None:
+        if not (
+            isinstance(self.role, str)
+            and isinstance(self.content, str)
+            and isinstance(self.insertion_point, str)
+            and isinstance(self.token_budget_group, str)
+        ):
+            raise TypeError("a block's role, content, insertion_point and token_budget_group must be text")
+
+    @property
+    def source(self) -> JsonObject:
+        """Where the block came from: at least `stage` and `id` for every block a build made."""
+        source: JsonObject = self.metadata.get("source", {})
+        return source
+
+    def disable(self) -> Self:
+        """A copy that stays in the plan but not in the prompt."""
+        return self.with_(enabled=False)
+
+    def with_priority(self, priority: int) -> Self:
+        """A copy with another priority; higher is kept longer."""
+        return self.with_(priority=priority)
+
+    def to_message(self) -> Message:
+        """The message this block becomes."""
+        return Message(
+            role=self.role,
+            content=self.content,
+            name=self.name,
+            attachments=self.attachments,
+            metadata=self.message_metadata,
+        )
+
+    @classmethod
+    def from_message(cls, message: Message, **fields: Any) -> Self:
+        """A block that says what `message` says; `fields` set the rest."""
+        return cls(
+            **{
+                "role": message.role,
+                "content": message.content,
+                "name": message.name,
+                "attachments": message.attachments,
+                "message_metadata": message.metadata,
+                **fields,
+            }
+        )

@@ -1,0 +1,204 @@
+"""The workbench of one build: inputs, sources of chance and time, and what the stages have made so far."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import random
+import time
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Any, NoReturn, TypeAlias, TypeVar
+
+from tavernkit.characters.character import Character, User
+from tavernkit.errors import MissingInputError, StrictModeError, TavernKitError
+from tavernkit.history import ChatHistory, HistorySource, wrap
+from tavernkit.hooks import BuildHooks, HookRegistry
+from tavernkit.injections import InjectionRegistry, Injections
+from tavernkit.lore.book import Book
+from tavernkit.lore.engine import LoreResult
+from tavernkit.macros.variables import Variables, VariablesStore
+from tavernkit.presets import BudgetPreset, Preset
+from tavernkit.prompt.block import Block
+from tavernkit.prompt.message import Attachment
+from tavernkit.prompt.plan import Plan
+from tavernkit.prompt.tokens import TokenEstimator, default_estimator
+from tavernkit.prompt.trace import Event, Instrumenter
+from tavernkit.prompt.trimming import TrimReport
+from tavernkit.prompt.warning import BuildWarning
+
+__all__ = ["Clock", "Context", "IdSource"]
+
+Clock: TypeAlias = Callable[[], datetime]
+IdSource: TypeAlias = Callable[[], str]
+T = TypeVar("T")
+
+
+class Context:
+    """What flows through the pipeline. Stages read the inputs and earlier products and add their own.
+
+    A platform layer attaches one object of its own type with `attach` and reads it back with `platform`. Everything
+    else that has no field goes into `metadata`, also reached as `ctx["key"]`. Two contexts with equal inputs, clock,
+    seed and ids build the same bytes.
+    """
+
+    def __init__(
+        self,
+        *,
+        character: Character | None = None,
+        user: User | None = None,
+        history: HistorySource = None,
+        message: str = "",
+        attachments: Iterable[Attachment] = (),
+        preset: Preset | None = None,
+        books: Iterable[Book] = (),
+        generation_type: str = "normal",
+        model: str | None = None,
+        variables: VariablesStore | None = None,
+        estimator: TokenEstimator | None = None,
+        hooks: HookRegistry | None = None,
+        injections: InjectionRegistry | None = None,
+        clock: Clock | None = None,
+        rng: random.Random | None = None,
+        ids: IdSource | None = None,
+        strict: bool = False,
+        instrumenter: Instrumenter | None = None,
+        warning_handler: Callable[[BuildWarning], None] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.character = character
+        self.user = user
+        self.history: ChatHistory = wrap(history)
+        self.message = message
+        self.attachments = tuple(attachments)
+        self.preset: Preset = BudgetPreset() if preset is None else preset
+        self.books = tuple(books)
+        self.generation_type = generation_type
+        self.model = model
+        self.variables: VariablesStore = Variables() if variables is None else variables
+        self.estimator: TokenEstimator = default_estimator() if estimator is None else estimator
+        self.hooks: HookRegistry = BuildHooks() if hooks is None else hooks
+        self.injections: InjectionRegistry = Injections() if injections is None else injections
+        self.clock: Clock = _utc_now if clock is None else clock
+        self.rng = random.Random(0) if rng is None else rng  # noqa: S311 - stories, not secrets
+        self.ids: IdSource = _counted("b") if ids is None else ids
+        self.timer: Callable[[], float] = time.perf_counter
+        self.strict = strict
+        self.instrumenter = instrumenter
+        self.warning_handler = warning_handler
+        self.metadata: dict[str, Any] = dict(metadata or {})
+
+        self.blocks: list[Block] = []
+        self.outlets: dict[str, str] = {}
+        self.lore_result: LoreResult | None = None
+        self.llm_options: dict[str, Any] = {}
+        self.dialect_options: dict[str, Any] = {}
+        self.greeting: str | None = None
+        self.trim_report: TrimReport | None = None
+        self.warnings: list[BuildWarning] = []
+        self.plan: Plan | None = None
+
+        self.current_stage: str | None = None
+        self.verdict: TavernKitError | None = None
+        self._platform: object | None = None
+
+    def __getitem__(self, key: str) -> Any:
+        return self.metadata[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self.metadata[key] = value
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.metadata
+
+    def get(self, key: str, default: Any = None) -> Any:
+        return self.metadata.get(key, default)
+
+    def attach(self, platform: object) -> None:
+        """Give the platform layer's own object a place for this build."""
+        self._platform = platform
+
+    def platform(self, kind: type[T]) -> T:
+        """The attached object, which must be of `kind`."""
+        if not isinstance(self._platform, kind):
+            self.fail(MissingInputError(f"this stage needs a {kind.__name__}: build through the platform that has it"))
+        return self._platform
+
+    def dup(self) -> Context:
+        """A copy for a what-if: its own lists, metadata and random state, the same values in them.
+
+        The variables store, the history and the registries are shared, as they belong to the application.
+        """
+        twin = copy.copy(self)
+        twin.blocks = list(self.blocks)
+        twin.outlets = dict(self.outlets)
+        twin.llm_options = dict(self.llm_options)
+        twin.dialect_options = dict(self.dialect_options)
+        twin.warnings = list(self.warnings)
+        twin.metadata = dict(self.metadata)
+        twin.rng = copy.copy(self.rng)
+        twin._platform = copy.copy(self._platform)
+        return twin
+
+    def require_character(self) -> Character:
+        if self.character is None:
+            self.fail(MissingInputError("a prompt needs a character: pass character=…"))
+        return self.character
+
+    def require_user(self) -> User:
+        if self.user is None:
+            self.fail(MissingInputError("a prompt needs a user: pass user=User(name=…)"))
+        return self.user
+
+    def validate(self) -> None:
+        """Raise MissingInputError unless there is a character and a user."""
+        self.require_character()
+        self.require_user()
+
+    def add_block(self, *, source: str, **fields: Any) -> Block:
+        """Append a block that says it came from the current stage and from `source`."""
+        block = self.new_block(source=source, **fields)
+        self.blocks.append(block)
+        return block
+
+    def new_block(self, *, source: str, **fields: Any) -> Block:
+        """A block with an id and provenance, not yet placed."""
+        metadata = {**fields.pop("metadata", {}), "source": {"stage": self.current_stage, "id": source}}
+        return Block(id=self.ids(), metadata=metadata, **fields)
+
+    def warn(self, code: str, message: str, *, error: TavernKitError | None = None, **where: Any) -> None:
+        """Record that something is off and go on; a strict build raises `error`, or a StrictModeError, instead."""
+        warning = BuildWarning(code=code, message=message, stage=self.current_stage, where=where)
+        self.warnings.append(warning)
+        self.instrument("warning", warning=warning)
+        if self.strict:
+            self.fail(StrictModeError(message, code=code) if error is None else error)
+        if self.warning_handler is not None:
+            self.warning_handler(warning)
+
+    def fail(self, error: TavernKitError) -> NoReturn:
+        """End the build with exactly this error; the pipeline does not wrap it."""
+        self.verdict = error
+        raise error
+
+    def instrument(self, event: Event, /, lazy: Callable[[], Mapping[str, Any]] | None = None, **payload: Any) -> None:
+        """Tell the instrumenter, if there is one; `lazy` is called for more payload only then."""
+        if self.instrumenter is None:
+            return
+        if lazy is not None:
+            payload.update(lazy())
+        self.instrumenter(event, **payload)
+
+    def stat(self, key: str, value: object) -> None:
+        """Attach a counter to the current stage's trace."""
+        if self.instrumenter is not None:
+            self.instrumenter("stat", stage=self.current_stage, key=key, value=value)
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _counted(prefix: str) -> IdSource:
+    numbers = itertools.count(1)
+    return lambda: f"{prefix}{next(numbers)}"

@@ -1,0 +1,286 @@
+"""The plain pipeline: character, persona, lore, examples, history and injections, without any platform's rules.
+
+It is what `tavernkit.build` runs unless it is told otherwise, and a place to start one's own from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tavernkit.dialects import SpeakerNames
+from tavernkit.errors import TokenBudgetExceeded
+from tavernkit.injections import Injection
+from tavernkit.lore.engine import ScanInput
+from tavernkit.lore.entry import Entry
+from tavernkit.lore.plain import PlainLore
+from tavernkit.macros.engine import NameEnvironment, NameMacros
+from tavernkit.prompt.block import Block
+from tavernkit.prompt.context import Context
+from tavernkit.prompt.message import Message
+from tavernkit.prompt.pipeline import Pipeline
+from tavernkit.prompt.plan import Plan
+from tavernkit.prompt.tokens import message_tokens
+from tavernkit.prompt.trimming import Trimmer
+
+__all__ = ["MAIN_PROMPT", "plain_pipeline"]
+
+MAIN_PROMPT = (
+    "You are {{char}}, speaking with {{user}} in a story you write together. "
+    "Stay in character, answer as {{char}} would, and never decide what {{user}} says or does."
+)
+MESSAGE_OVERHEAD = 4
+HISTORY_WINDOW = 64
+LORE_SHARE = 4
+LORE_SCAN_MESSAGES = 32
+
+
+def plain_pipeline() -> Pipeline:
+    """The stages in order; edit the returned pipeline to make your own."""
+    return Pipeline(
+        [
+            ("hooks", before_build),
+            ("lore", lore),
+            ("character", character),
+            ("examples", examples),
+            ("history", history),
+            ("injections", injections),
+            ("macros", macros),
+            ("after_hooks", after_build),
+            ("trimming", trimming),
+            ("plan", plan),
+        ]
+    )
+
+
+def before_build(ctx: Context) -> None:
+    """Let the application change the inputs, then see that nothing essential is missing."""
+    ctx.hooks.run_before_build(ctx)
+    ctx.validate()
+
+
+def lore(ctx: Context) -> None:
+    """Find out which entries of the supplied books and of the character's own belong into this prompt."""
+    own = ctx.require_character().character_book
+    books = (*ctx.books, *([own] if own else []))
+    if not books:
+        return
+    recent = (message.content for message in reversed(ctx.history.last(LORE_SCAN_MESSAGES)))
+    scanned = (injection.content for injection in ctx.injections if injection.scan)
+    result = PlainLore(ctx.estimator, model_hint=ctx.model).scan(
+        ScanInput(
+            messages=tuple(text for text in (ctx.message, *scanned, *recent) if text),
+            books=books,
+            budget=ctx.preset.max_prompt_tokens // LORE_SHARE,
+        )
+    )
+    ctx.lore_result = result
+    ctx.instrument("lore_scan", stage="lore", activated=len(result.activated_entries), tokens=result.total_tokens)
+    if result.trim_report is not None:
+        left_out = result.trim_report.eviction_count
+        ctx.warn("lore_over_budget", f"{left_out} lore entries did not fit into the lore budget.", count=left_out)
+
+
+def character(ctx: Context) -> None:
+    """Who the model is, with the lore around the description, and the persona it talks to."""
+    card = ctx.require_character()
+    main = card.system_prompt.replace("{{original}}", MAIN_PROMPT) or MAIN_PROMPT
+    ctx.add_block(source="main", slot="main", content=main, removable=False, token_budget_group="system")
+    _lore_blocks(ctx, before=True)
+    for slot, text in (
+        ("description", card.description),
+        ("personality", card.personality and f"{{{{char}}}}'s personality: {card.personality}"),
+        ("scenario", card.scenario and f"Scenario: {card.scenario}"),
+        ("persona", ctx.require_user().persona),
+    ):
+        if text.strip():
+            ctx.add_block(source=slot, slot=slot, content=text, removable=False, token_budget_group="system")
+    _lore_blocks(ctx, before=False)
+
+
+def _lore_blocks(ctx: Context, *, before: bool) -> None:
+    for entry in ctx.lore_result.activated_entries if ctx.lore_result else ():
+        if _is_before(entry) == before:
+            ctx.add_block(
+                source=entry.id,
+                slot="lore_before" if before else "lore_after",
+                content=entry.content,
+                priority=entry.priority or 0,
+                token_budget_group="lore",
+            )
+
+
+def _is_before(entry: Entry) -> bool:
+    return entry.position == "before_char"
+
+
+def examples(ctx: Context) -> None:
+    """One block for each example dialogue, so that a dialogue is kept or dropped as a whole."""
+    for number, dialogue in enumerate(_dialogues(ctx.require_character().mes_example), start=1):
+        ctx.add_block(
+            source=f"example:{number}",
+            slot="examples",
+            content=f"Example of how {{{{char}}}} speaks:\n{dialogue}",
+            token_budget_group="examples",
+        )
+
+
+def _dialogues(text: str) -> Iterator[str]:
+    normalised = text.replace("<start>", "<START>")
+    return (part.strip() for part in normalised.split("<START>") if part.strip())
+
+
+def history(ctx: Context) -> None:
+    """The conversation so far, as much of it as could fit, the new message, and what the card says after it."""
+    card = ctx.require_character()
+    window = _window(ctx)
+    omitted = len(ctx.history) - len(window)
+    if omitted:
+        ctx["history_omitted"] = omitted
+        ctx.stat("history_omitted", omitted)
+    for index, message in enumerate(window, start=omitted):
+        ctx.blocks.append(_history_block(ctx, message, f"message:{index}"))
+    if ctx.message or ctx.attachments:
+        user = ctx.require_user()
+        message = Message(role="user", content=ctx.message, name=user.name, attachments=ctx.attachments)
+        ctx.blocks.append(_history_block(ctx, message, "message"))
+    if card.post_history_instructions.strip():
+        ctx.add_block(
+            source="post_history_instructions",
+            slot="post_history_instructions",
+            content=card.post_history_instructions.replace("{{original}}", ""),
+            removable=False,
+            token_budget_group="system",
+        )
+    if not len(ctx.history):
+        ctx.greeting = card.first_mes or None
+
+
+def _window(ctx: Context) -> list[Message]:
+    """The newest messages, enough to fill the budget; a long chat is never read as a whole."""
+    budget = ctx.preset.max_prompt_tokens
+    size = HISTORY_WINDOW
+    while True:
+        window = list(ctx.history.last(size))
+        if len(window) < size:
+            return window
+        if sum(message_tokens(message, ctx.estimator, ctx.model) for message in window) >= budget:
+            return window
+        size *= 2
+
+
+def _history_block(ctx: Context, message: Message, source: str) -> Block:
+    return Block.from_message(
+        message,
+        id=ctx.ids(),
+        slot="history",
+        token_budget_group="history",
+        metadata={"source": {"stage": ctx.current_stage, "id": source}},
+    )
+
+
+def injections(ctx: Context) -> None:
+    """What the application injects: around the character, or `depth` messages before the end of the chat."""
+    for injection in ctx.injections:
+        if injection.position != "none" and injection.content:
+            ctx.blocks.insert(_place(ctx.blocks, injection), _injection_block(ctx, injection))
+
+
+def _place(blocks: list[Block], injection: Injection) -> int:
+    chat = [index for index, block in enumerate(blocks) if block.slot == "history"]
+    behind_character = next(
+        (index for index, block in enumerate(blocks) if block.slot in ("examples", "history")), len(blocks)
+    )
+    if injection.position == "before":
+        at = 0
+    elif injection.position == "after" or not chat:
+        at = behind_character
+    elif injection.depth <= 0:
+        at = chat[-1] + 1
+    else:
+        at = chat[max(0, len(chat) - injection.depth)]
+    while at < len(blocks) and blocks[at].slot == "injection":
+        at += 1
+    return at
+
+
+def _injection_block(ctx: Context, injection: Injection) -> Block:
+    return ctx.new_block(
+        source=injection.id,
+        slot="injection",
+        role=injection.role,
+        content=injection.content,
+        insertion_point=injection.position,
+        depth=injection.depth,
+        token_budget_group="injections",
+        removable=False,
+    )
+
+
+def macros(ctx: Context) -> None:
+    """Put the names in. Other macros stay as they are and are warned about: they need a platform's engine."""
+    environment = NameEnvironment(
+        character_name=ctx.require_character().display_name,
+        user_name=ctx.require_user().name,
+        variables=ctx.variables,
+    )
+    engine = NameMacros()
+    for index, block in enumerate(ctx.blocks):
+        content = engine.expand(block.content, environment)
+        if content != block.content:
+            ctx.blocks[index] = block.with_(content=content)
+        if "{{" in content and block.slot != "history":
+            ctx.warn(
+                "unexpanded_macro",
+                f"A macro in {block.source['id']} stays as it is: a plain build replaces only names.",
+                source=block.source,
+            )
+    if ctx.greeting is not None:
+        ctx.greeting = engine.expand(ctx.greeting, environment)
+    ctx.dialect_options["names"] = SpeakerNames(char=environment.character_name, user=environment.user_name)
+
+
+def after_build(ctx: Context) -> None:
+    """Let the application change the blocks while the budget can still be kept."""
+    ctx.hooks.run_after_build(ctx)
+
+
+def trimming(ctx: Context) -> None:
+    """Make it fit, and say what had to go."""
+    trimmer = Trimmer("group_order", message_overhead=MESSAGE_OVERHEAD)
+    budget = ctx.preset.max_prompt_tokens
+    try:
+        result = trimmer.trim(ctx.blocks, budget=budget, estimator=ctx.estimator, model_hint=ctx.model)
+    except TokenBudgetExceeded as error:
+        ctx.fail(error)
+    ctx.blocks = list(result.blocks)
+    ctx.trim_report = report = result.report
+    ctx.instrument(
+        "trim",
+        stage="trimming",
+        budget=budget,
+        initial_tokens=report.initial_tokens,
+        final_tokens=report.final_tokens,
+        evictions=report.eviction_count,
+    )
+    if report.eviction_count:
+        ctx.warn(
+            "trimmed",
+            f"{report.eviction_count} blocks ({report.tokens_saved} tokens) were left out to fit {budget} tokens.",
+            error=TokenBudgetExceeded(budget=budget, actual=report.initial_tokens),
+            evicted=report.eviction_count,
+        )
+
+
+def plan(ctx: Context) -> None:
+    """Write down the result."""
+    ctx.stat("blocks", len(ctx.blocks))
+    ctx.plan = Plan(
+        blocks=tuple(ctx.blocks),
+        llm_options=dict(ctx.llm_options),
+        dialect_options=dict(ctx.dialect_options),
+        outlets=dict(ctx.outlets),
+        warnings=tuple(ctx.warnings),
+        trim_report=ctx.trim_report,
+        greeting=ctx.greeting,
+        metadata=dict(ctx.metadata),
+    )

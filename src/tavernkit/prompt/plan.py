@@ -1,0 +1,51 @@
+"""The finished prompt: blocks in order, what was warned about and trimmed, and how to send it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tavernkit import dialects
+from tavernkit.prompt.block import Block
+from tavernkit.prompt.fingerprint import fingerprint
+from tavernkit.prompt.message import Message
+from tavernkit.prompt.trace import Trace
+from tavernkit.prompt.trimming import TrimReport
+from tavernkit.prompt.warning import BuildWarning
+from tavernkit.values import Json, JsonObject, Value
+
+__all__ = ["Plan"]
+
+
+class Plan(Value, frozen=True, kw_only=True):
+    """What a build returns. `blocks` holds the evicted ones too, disabled, so that a plan can show what is missing.
+
+    `dialect_options` are what the build knows and a dialect needs (names, prefill, …); `llm_options` are for the
+    model's request beside the messages.
+    """
+
+    blocks: tuple[Block, ...] = ()
+    llm_options: JsonObject = {}
+    dialect_options: JsonObject = {}
+    outlets: JsonObject = {}
+    warnings: tuple[BuildWarning, ...] = ()
+    trim_report: TrimReport | None = None
+    trace: Trace | None = None
+    greeting: str | None = None
+    metadata: JsonObject = {}
+
+    @property
+    def enabled_blocks(self) -> tuple[Block, ...]:
+        return tuple(block for block in self.blocks if block.enabled)
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """What will be said, in order, before any provider's dialect."""
+        return tuple(block.to_message() for block in self.blocks if block.enabled)
+
+    def to_messages(self, dialect: str = "openai", **options: Any) -> Json:
+        """The messages in a provider's own shape; `options` win over what the build chose."""
+        return dialects.convert(self.messages, dialect=dialect, **{**self.dialect_options, **options})
+
+    def fingerprint(self, dialect: str = "openai", **options: Any) -> str:
+        """SHA-256 of what would be sent; block ids do not count."""
+        return fingerprint(self.to_messages(dialect, **options), self.llm_options)
