@@ -1,0 +1,37 @@
+"""Writing messages in the format of a provider.
+
+`convert(messages, "anthropic", names=…)` is the door; a dialect is a function in a registry, and `register` adds one.
+"""
+
+from tavernkit.dialects.builtin import register_builtin
+from tavernkit.dialects.caching import cache_at_depth, cache_control, cache_system_prompt
+from tavernkit.dialects.conversion import convert
+from tavernkit.dialects.merging import Merging, merge_messages, post_process
+from tavernkit.dialects.options import DEFAULT_PLACEHOLDER, DialectOptions, PostProcessing
+from tavernkit.dialects.prefix import mark_assistant_prefix
+from tavernkit.dialects.registry import Accepts, Dialect, get, names, register
+from tavernkit.dialects.speakers import SpeakerNames
+from tavernkit.dialects.wire import ChatMessage
+
+__all__ = [
+    "DEFAULT_PLACEHOLDER",
+    "Accepts",
+    "ChatMessage",
+    "Dialect",
+    "DialectOptions",
+    "Merging",
+    "PostProcessing",
+    "SpeakerNames",
+    "cache_at_depth",
+    "cache_control",
+    "cache_system_prompt",
+    "convert",
+    "get",
+    "mark_assistant_prefix",
+    "merge_messages",
+    "names",
+    "post_process",
+    "register",
+]
+
+register_builtin()

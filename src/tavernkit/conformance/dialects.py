@@ -1,0 +1,148 @@
+"""Recorded conversions of chat messages, run through our dialects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import get_args
+
+from tavernkit import dialects
+from tavernkit.dialects import Merging, PostProcessing, SpeakerNames
+from tavernkit.errors import DialectError
+from tavernkit.values import Json, JsonObject
+
+__all__ = ["check"]
+
+
+def check(case: JsonObject) -> tuple[Json, Json]:
+    """What the case expects, and what we make of its messages.
+
+    Where the application itself failed, our own error or any result at all is agreement.
+    """
+    replay = _REPLAYS[case["group"]]
+    if case.get("throws") or case.get("error"):
+        with suppress(DialectError):
+            replay(case)
+        return "no crash", "no crash"
+    return case["expected"], replay(case)
+
+
+def _names(case: JsonObject) -> SpeakerNames:
+    names = case.get("names") or {}
+    return SpeakerNames(
+        char=names.get("charName") or "",
+        user=names.get("userName") or "",
+        group=tuple(names.get("groupNames") or ()),
+    )
+
+
+def _placeholder(case: JsonObject) -> str:
+    config: JsonObject = case.get("config") or {}
+    text: str = config.get("promptPlaceholder", dialects.DEFAULT_PLACEHOLDER)
+    return text
+
+
+def _setting(case: JsonObject, name: str, default: bool) -> bool:
+    return bool((case.get("config") or {}).get(name, default))
+
+
+def _messages(case: JsonObject) -> list[Json]:
+    """The messages; the application takes anything that is not a list for none."""
+    given = case["args"]["messages"]
+    return given if isinstance(given, list) else []
+
+
+def _convert(case: JsonObject, dialect: str, **options: Json) -> Json:
+    return dialects.convert(_messages(case), dialect, names=_names(case), placeholder=_placeholder(case), **options)
+
+
+def _claude(case: JsonObject) -> Json:
+    args = case["args"]
+    written = _convert(
+        case,
+        "anthropic",
+        prefill=args.get("prefillString") or "",
+        use_system_prompt=bool(args.get("useSysPrompt")),
+        use_tools=bool(args.get("useTools")),
+    )
+    return {"messages": _cut_web_addresses(written["messages"]), "systemPrompt": written["system"]}
+
+
+def _cut_web_addresses(value: Json) -> Json:
+    """The recorded application reads a web address as if it were a data: address, and so sends a picture without bytes
+    that no API takes. Ours sends the address; for the comparison alone it is cut the same way."""
+    if isinstance(value, list):
+        return [_cut_web_addresses(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if value.get("type") == "url" and isinstance(value.get("url"), str):
+        return {"type": "base64", "media_type": value["url"].split(";")[0].split(":")[1]}
+    return {key: _cut_web_addresses(item) for key, item in value.items()}
+
+
+def _google(case: JsonObject) -> Json:
+    args = case["args"]
+    return _convert(
+        case,
+        "google",
+        model=args.get("model") or "",
+        use_system_prompt=bool(args.get("useSysPrompt")),
+        thought_signatures=_setting(case, "gemini.thoughtSignatures", True),
+    )
+
+
+def _mistral(case: JsonObject) -> Json:
+    return _convert(case, "mistral", prefix_field="prefix" if _setting(case, "mistral.enablePrefix", False) else "")
+
+
+def _text(case: JsonObject) -> Json:
+    # What is text already needs no conversion.
+    given = case["args"]["messages"]
+    return given if isinstance(given, str) else _convert(case, "text")
+
+
+def _post_process(case: JsonObject) -> Json:
+    # A setting that the application does not know means that nothing is done.
+    mode = case["args"].get("type")
+    return dialects.post_process(
+        _messages(case),
+        mode if mode in get_args(PostProcessing) else "none",
+        names=_names(case),
+        placeholder=_placeholder(case),
+    )
+
+
+def _merge(case: JsonObject) -> Json:
+    merging = Merging(**(case["args"].get("options") or {}))
+    return dialects.merge_messages(_messages(case), merging, names=_names(case), placeholder=_placeholder(case))
+
+
+def _cache_at_depth(case: JsonObject) -> Json:
+    args = case["args"]
+    return dialects.cache_at_depth(_messages(case), args["cachingAtDepth"], args.get("ttl"))
+
+
+def _cache_system_prompt(case: JsonObject) -> Json:
+    return dialects.cache_system_prompt(_messages(case), case["args"].get("ttl"))
+
+
+def _assistant_prefix(case: JsonObject) -> Json:
+    args = case["args"]
+    return dialects.mark_assistant_prefix(args["prompt"], args["property"], tools=args.get("tools") or ())
+
+
+_REPLAYS: Mapping[str, Callable[[JsonObject], Json]] = {
+    "convertClaudeMessages": _claude,
+    "convertGooglePrompt": _google,
+    "convertMistralMessages": _mistral,
+    "convertCohereMessages": lambda case: {"chatHistory": _convert(case, "cohere")},
+    "convertAI21Messages": lambda case: _convert(case, "ai21"),
+    "convertXAIMessages": lambda case: _convert(case, "xai"),
+    "convertTextCompletionPrompt": _text,
+    "postProcessPrompt": _post_process,
+    "mergeMessages": _merge,
+    "cachingAtDepthForClaude": _cache_at_depth,
+    "cachingAtDepthForOpenRouterClaude": _cache_at_depth,
+    "cachingSystemPromptForOpenRouter": _cache_system_prompt,
+    "addAssistantPrefix": _assistant_prefix,
+}

@@ -1,0 +1,106 @@
+"""Running the cases of a file and counting what agrees."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
+from typing import TypeAlias
+
+from tavernkit.conformance.vectors import VectorFile
+from tavernkit.errors import ParseError, TavernKitError
+from tavernkit.values import Json, JsonObject, Value
+
+__all__ = ["CaseFailure", "Check", "FileResult", "can_replay", "run_file"]
+
+Check: TypeAlias = Callable[[JsonObject], tuple[Json, Json]]
+"""Replays one case; returns what was recorded and what we did, which should be equal."""
+
+_CHECKS: Mapping[tuple[str, str], str] = {
+    ("sillytavern", "card_book"): "tavernkit.conformance.card_book",
+    ("sillytavern", "card_io"): "tavernkit.conformance.card_io",
+    ("sillytavern", "dialects"): "tavernkit.conformance.dialects",
+}
+
+
+class CaseFailure(Value, frozen=True, kw_only=True):
+    """A case where we differ; `path` is the first place, such as `messages[2].content`."""
+
+    id: str
+    path: str
+    expected: Json
+    actual: Json
+
+
+class FileResult(Value, frozen=True, kw_only=True):
+    """How one file went."""
+
+    total: int
+    failures: tuple[CaseFailure, ...]
+
+    @property
+    def passed(self) -> int:
+        return self.total - len(self.failures)
+
+
+def can_replay(file: VectorFile) -> bool:
+    """Whether there is a way to replay the file's group."""
+    return (file.application, file.group) in _CHECKS
+
+
+def run_file(file: VectorFile, on_case: Callable[[], None] = lambda: None) -> FileResult:
+    """Replay every case; `on_case` is called after each. Raises ParseError for a group that nothing here replays."""
+    check = _check_for(file)
+    failures: list[CaseFailure] = []
+    total = 0
+    for case in file.cases():
+        total += 1
+        failure = _replay(check, case, total)
+        if failure is not None:
+            failures.append(failure)
+        on_case()
+    return FileResult(total=total, failures=tuple(failures))
+
+
+def _check_for(file: VectorFile) -> Check:
+    module = _CHECKS.get((file.application, file.group))
+    if module is None:
+        known = ", ".join(f"{application}/{group}" for application, group in _CHECKS)
+        raise ParseError(
+            f"{file.path.name}: no way to replay {file.application}/{file.group}; there is one for {known}."
+        )
+    check: Check = import_module(module).check
+    return check
+
+
+def _replay(check: Check, case: JsonObject, number: int) -> CaseFailure | None:
+    id = str(case.get("id", f"case {number}"))
+    try:
+        expected, actual = check(case)
+    except TavernKitError as error:
+        return CaseFailure(id=id, path="", expected="a result", actual=f"{type(error).__name__}: {error}")
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        # A case of another shape than its group's must count as a failure of that case, not end the run.
+        return CaseFailure(id=id, path="", expected="a case of this group", actual=f"{type(error).__name__}: {error}")
+    difference = next(_differences(expected, actual, ""), None)
+    if difference is None:
+        return None
+    path, wanted, found = difference
+    return CaseFailure(id=id, path=path, expected=wanted, actual=found)
+
+
+_MISSING = "(missing)"
+
+
+def _differences(expected: Json, actual: Json, path: str) -> Iterator[tuple[str, Json, Json]]:
+    if isinstance(expected, dict) and isinstance(actual, dict):
+        for key in [*expected, *(key for key in actual if key not in expected)]:
+            yield from _differences(expected.get(key, _MISSING), actual.get(key, _MISSING), f"{path}.{key}".lstrip("."))
+    elif isinstance(expected, list) and isinstance(actual, list):
+        for index in range(max(len(expected), len(actual))):
+            yield from _differences(
+                expected[index] if index < len(expected) else _MISSING,
+                actual[index] if index < len(actual) else _MISSING,
+                f"{path}[{index}]",
+            )
+    elif isinstance(expected, bool) != isinstance(actual, bool) or expected != actual:
+        yield path, expected, actual

@@ -1,0 +1,51 @@
+"""AI21's chat format: one system message at the top, names in the text, equal roles merged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from itertools import takewhile
+
+from msgspec import UNSET, UnsetType
+
+from tavernkit.dialects.options import DialectOptions
+from tavernkit.dialects.speakers import prefix_once
+from tavernkit.dialects.whitespace import trim
+from tavernkit.dialects.wire import ChatMessage, Content, join, write_messages
+from tavernkit.values import Json
+
+__all__ = ["ai21"]
+
+
+def ai21(messages: Sequence[ChatMessage], options: DialectOptions) -> list[dict[str, Json]]:
+    """The messages, leading system messages joined into one; a placeholder if nothing else is said."""
+    leading = list(takewhile(lambda message: message.role == "system", messages))
+    rest = list(messages[len(leading) :]) or [ChatMessage(role="user", content=options.placeholder)]
+    if leading:
+        rest.insert(0, ChatMessage(role="system", content=_system_prompt(leading, options)))
+    merged: list[ChatMessage] = []
+    for message in map(_anonymous, rest):
+        if merged and merged[-1].role == message.role:
+            merged[-1] = _joined(merged[-1], message)
+        else:
+            merged.append(message)
+    return write_messages(merged)
+
+
+def _joined(first: ChatMessage, second: ChatMessage) -> ChatMessage:
+    joined = first.with_(content=join(first.body, second.body))
+    return joined.with_(tool_calls=first.calls + second.calls) if second.calls else joined
+
+
+def _system_prompt(leading: Sequence[ChatMessage], options: DialectOptions) -> Content:
+    contents = [options.names.as_example(message.body, message.speaker) for message in leading]
+    prompt = reduce(join, contents)
+    return prompt if isinstance(prompt, tuple) else trim(prompt or "")
+
+
+def _anonymous(message: ChatMessage) -> ChatMessage:
+    if isinstance(message.name, UnsetType):
+        return message
+    if message.role == "system":
+        return message.with_(name=UNSET)
+    return message.with_(content=prefix_once(message.body, message.name), name=UNSET)

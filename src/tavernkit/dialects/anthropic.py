@@ -1,0 +1,181 @@
+"""Anthropic's Messages format: system blocks apart, user and assistant in turns, everything in content blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import takewhile
+
+from tavernkit.dialects.caching import cache_at_depth, cache_control
+from tavernkit.dialects.media import Media, read_media
+from tavernkit.dialects.options import DialectOptions
+from tavernkit.dialects.speakers import label
+from tavernkit.dialects.tool_calls import call_arguments, call_name, write_json
+from tavernkit.dialects.whitespace import trim_end
+from tavernkit.dialects.wire import ChatMessage, Content, Part, is_text, refuse, text_of
+from tavernkit.errors import ParseError
+from tavernkit.values import Json, JsonObject, Value
+
+__all__ = ["anthropic"]
+
+_ZERO_WIDTH_SPACE = "\u200b"
+
+
+class _Turn(Value, frozen=True, kw_only=True):
+    role: str
+    blocks: tuple[JsonObject, ...] = ()
+    extra: JsonObject = {}
+
+
+def anthropic(messages: Sequence[ChatMessage], options: DialectOptions) -> dict[str, Json]:
+    """`system` and `messages` of a request to the Messages API."""
+    leading = list(takewhile(lambda message: message.role == "system", messages)) if options.use_system_prompt else []
+    system = [_system_block(message, options) for message in leading]
+    if system and options.cache_system:
+        system[-1] = {**system[-1], "cache_control": cache_control(options.cache_ttl)}
+
+    turns = [_turn(message, index, options) for index, message in enumerate(messages) if index >= len(leading)]
+    if options.use_system_prompt and not turns:
+        turns = [_Turn(role="user", blocks=(_text(options.placeholder),))]
+    turns = _give_media_to_user(turns)
+    if options.prefill:
+        turns.append(_Turn(role="assistant", blocks=(_text(trim_end(options.prefill)),)))
+
+    written: list[JsonObject] = [
+        {"role": turn.role, "content": list(turn.blocks), **turn.extra} for turn in _merged(turns)
+    ]
+    if options.cache_depth is not None:
+        written = cache_at_depth(written, options.cache_depth, options.cache_ttl)
+    return {"system": system, "messages": written}
+
+
+def _system_block(message: ChatMessage, options: DialectOptions) -> JsonObject:
+    content = options.names.as_example(message.body, message.speaker)
+    block: dict[str, Json] = {"type": "text", "text": list(content) if isinstance(content, tuple) else content or ""}
+    if "cache_control" in message.extra:
+        block["cache_control"] = message.extra["cache_control"]
+    return block
+
+
+def _turn(message: ChatMessage, index: int, options: DialectOptions) -> _Turn:
+    blocks = _blocks(message, index, options)
+    extra = dict(message.extra)
+    hint = extra.pop("cache_control", None)
+    if hint is not None and blocks:
+        blocks = (*blocks[:-1], {**blocks[-1], "cache_control": hint})
+    return _Turn(role="assistant" if message.role == "assistant" else "user", blocks=blocks, extra=extra)
+
+
+def _blocks(message: ChatMessage, index: int, options: DialectOptions) -> tuple[JsonObject, ...]:
+    match message.role:
+        case "assistant" if isinstance(message.tool_calls, tuple):
+            return tuple(_call(call, index, options) for call in message.calls)
+        case "tool":
+            return (_result(message, index, options),)
+        case "system":
+            return _content(options.names.as_example(message.body, message.speaker), "", index)
+        case _:
+            return _content(message.body, message.speaker, index)
+
+
+def _content(content: Content, speaker: str, index: int) -> tuple[JsonObject, ...]:
+    if content is None:
+        raise refuse(index, "it has no content. Give it a text, or leave the message out.")
+    before = label(speaker) if speaker else ""
+    if isinstance(content, str):
+        return (_text(before + content),)
+    return tuple(_block(part, before, index) for part in content)
+
+
+def _block(part: Part, before: str, index: int) -> JsonObject:
+    if is_text(part):
+        # The API refuses an empty text beside other blocks.
+        return {**part, "text": before + part["text"] or _ZERO_WIDTH_SPACE}
+    kept = {"cache_control": part["cache_control"]} if "cache_control" in part else {}
+    if part.get("type") == "image_url":
+        return {"type": "image", "source": _source(read_media(part), index), **kept}
+    if part.get("type") == "file":
+        return {**_document(read_media(part), index), **kept}
+    return part
+
+
+def _source(media: Media | None, index: int) -> JsonObject:
+    if media is None:
+        raise refuse(index, "a picture has no address.")
+    if media.data:
+        return {"type": "base64", "media_type": media.mime_type, "data": media.data}
+    if not media.is_remote:
+        raise refuse(index, "a picture must be a data: address with its bytes, or a web address.")
+    return {"type": "url", "url": media.address}
+
+
+def _document(media: Media | None, index: int) -> dict[str, Json]:
+    if media is None:
+        raise refuse(index, "a file has no file_data.")
+    title = {"title": media.name} if media.name else {}
+    if media.mime_type.startswith("text/"):
+        text = media.decoded()
+        if text is None:
+            raise refuse(index, "a text file is not UTF-8. Send it in another form.")
+        return {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": text}, **title}
+    if media.data and media.mime_type != "application/pdf":
+        raise refuse(index, f"a file of type {media.mime_type!r} is not taken. Send PDF or plain text.")
+    return {"type": "document", "source": _source(media, index), **title}
+
+
+def _call(call: JsonObject, index: int, options: DialectOptions) -> JsonObject:
+    try:
+        arguments = call_arguments(call)
+    except ParseError as error:
+        raise refuse(index, f"{error} Send an object.") from None
+    if not options.use_tools:
+        return _text(write_json(arguments))
+    if not isinstance(arguments, Mapping):
+        raise refuse(index, f"the arguments of {call_name(call)!r} must be an object.")
+    return {"type": "tool_use", "id": call.get("id"), "name": call_name(call), "input": arguments}
+
+
+def _result(message: ChatMessage, index: int, options: DialectOptions) -> JsonObject:
+    if not options.use_tools:
+        return _text(text_of(message.body, index))
+    content: Json = message.body or ""
+    if isinstance(content, tuple):
+        content = [_block(part, "", index) for part in content]
+    return {"type": "tool_result", "tool_use_id": message.answers, "content": content}
+
+
+def _text(text: str) -> JsonObject:
+    return {"type": "text", "text": text}
+
+
+def _is_media(block: JsonObject) -> bool:
+    return block.get("type") in ("image", "document")
+
+
+def _give_media_to_user(turns: Sequence[_Turn]) -> list[_Turn]:
+    """Move what an assistant cannot show into the next user turn, or into a new one behind it.
+
+    When several assistant turns end the conversation, the media travels along them to the very end.
+    """
+    moved = list(turns)
+    index = 0
+    while index < len(moved):
+        turn = moved[index]
+        media = tuple(block for block in turn.blocks if _is_media(block))
+        if turn.role == "assistant" and media:
+            moved[index] = turn.with_(blocks=tuple(block for block in turn.blocks if not _is_media(block)))
+            taker = next((i for i in range(index + 1, len(moved)) if moved[i].role == "user"), len(moved))
+            if taker == len(moved):
+                moved.insert(index + 1, _Turn(role="user"))
+            moved[taker] = moved[taker].with_(blocks=moved[taker].blocks + media)
+        index += 1
+    return moved
+
+
+def _merged(turns: Sequence[_Turn]) -> list[_Turn]:
+    merged: list[_Turn] = []
+    for turn in turns:
+        if merged and merged[-1].role == turn.role:
+            merged[-1] = merged[-1].with_(blocks=merged[-1].blocks + turn.blocks)
+        else:
+            merged.append(turn)
+    return merged

@@ -1,0 +1,35 @@
+"""Cohere's chat format: OpenAI's without names, and with words beside every tool call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import UNSET
+
+from tavernkit.dialects.options import DialectOptions
+from tavernkit.dialects.speakers import prefix_once
+from tavernkit.dialects.tool_calls import call_name
+from tavernkit.dialects.wire import ChatMessage, write_messages
+from tavernkit.values import Json
+
+__all__ = ["cohere"]
+
+
+def cohere(messages: Sequence[ChatMessage], options: DialectOptions) -> list[dict[str, Json]]:
+    """The messages; a tool call takes over the words of the assistant message before it, or says what it calls."""
+    written: list[ChatMessage] = []
+    for message in messages or [ChatMessage(role="user", content=options.placeholder)]:
+        if isinstance(message.tool_calls, tuple):
+            if written and written[-1].role == "assistant" and not written[-1].calls:
+                message = message.with_(content=written.pop().content)
+            else:
+                tools = ", ".join(call_name(call) for call in message.calls)
+                message = message.with_(content=f"I'm going to call a tool for that: {tools}")
+        written.append(_anonymous(message, options) if message.speaker else message)
+    return write_messages(written)
+
+
+def _anonymous(message: ChatMessage, options: DialectOptions) -> ChatMessage:
+    if message.role == "system":
+        return message.with_(content=options.names.as_example(message.body, message.speaker), name=UNSET)
+    return message.with_(content=prefix_once(message.body, message.speaker), name=UNSET)

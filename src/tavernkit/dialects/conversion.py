@@ -1,0 +1,51 @@
+"""The door: messages in, a provider's format out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tavernkit.dialects import registry
+from tavernkit.dialects.merging import MODES, merge
+from tavernkit.dialects.options import DialectOptions
+from tavernkit.dialects.wire import Source, read_messages, refuse
+from tavernkit.prompt.message import Message
+from tavernkit.values import Json
+
+__all__ = ["convert"]
+
+
+def convert(messages: Sequence[Source], dialect: str = "openai", **options: Any) -> Json:
+    """Write messages in a provider's format.
+
+    Takes `Message` values and OpenAI-shaped mappings, mixed, and changes neither. Options are the fields of
+    `DialectOptions`. Raises UnknownDialectError, DialectError for messages that the format cannot express, TypeError
+    for an option that does not exist.
+    """
+    write = registry.get(dialect)
+    chosen = _options(options)
+    read = read_messages(_accepted(messages, dialect))
+    merging = MODES[chosen.post_processing]
+    return write(merge(read, merging, chosen.names, chosen.placeholder) if merging else read, chosen)
+
+
+def _options(given: dict[str, Any]) -> DialectOptions:
+    unknown = [name for name in given if name not in DialectOptions.__struct_fields__]
+    if unknown:
+        known = ", ".join(DialectOptions.__struct_fields__)
+        raise TypeError(f"convert() has no option {unknown[0]!r}. Known: {known}.")
+    options = DialectOptions(**given)
+    if options.post_processing not in MODES:
+        raise ValueError(f"No post-processing mode {options.post_processing!r}. Known: {', '.join(MODES)}.")
+    return options
+
+
+def _accepted(messages: Sequence[Source], dialect: str) -> Sequence[Source]:
+    accepts = registry.accepted(dialect)
+    for index, message in enumerate(messages):
+        for attachment in message.attachments if isinstance(message, Message) else ():
+            kinds = accepts.url if attachment.data is None else accepts.data
+            if attachment.kind not in kinds:
+                form = "by address" if attachment.data is None else "as bytes"
+                raise refuse(index, f"the {dialect} format takes no attachment of kind {attachment.kind!r} {form}.")
+    return messages

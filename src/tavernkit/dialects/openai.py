@@ -1,0 +1,40 @@
+"""OpenAI's chat format, which compatible servers share."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from msgspec import UNSET
+
+from tavernkit.dialects.caching import cache_at_depth, cache_system_prompt
+from tavernkit.dialects.options import DialectOptions
+from tavernkit.dialects.prefix import mark_assistant_prefix
+from tavernkit.dialects.wire import ChatMessage
+from tavernkit.values import JsonObject
+
+__all__ = ["openai"]
+
+_NOT_IN_NAMES = re.compile(r"[\s<|\\/>]")
+_LONGEST_NAME = 64
+
+
+def openai(messages: Sequence[ChatMessage], options: DialectOptions) -> list[JsonObject]:
+    """The messages as they are: content always there, names in the characters that the API allows."""
+    written: list[JsonObject] = [_message(message).to_dict() for message in messages]
+    if options.cache_system:
+        written = cache_system_prompt(written, options.cache_ttl)
+    if options.cache_depth is not None:
+        written = cache_at_depth(written, options.cache_depth, options.cache_ttl)
+    if options.prefix_field:
+        written = mark_assistant_prefix(written, options.prefix_field)
+    return written
+
+
+def _message(message: ChatMessage) -> ChatMessage:
+    name = _NOT_IN_NAMES.sub("_", message.speaker)[:_LONGEST_NAME]
+    return message.with_(
+        content="" if message.body is None else message.body,
+        name=name if name and message.role != "tool" else UNSET,
+        tool_calls=message.calls or UNSET,
+    )

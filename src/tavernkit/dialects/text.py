@@ -1,0 +1,26 @@
+"""The whole conversation as one text, for models that complete text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import UnsetType
+
+from tavernkit.dialects.options import DialectOptions
+from tavernkit.dialects.wire import ChatMessage, text_of
+
+__all__ = ["text"]
+
+
+def text(messages: Sequence[ChatMessage], options: DialectOptions) -> str:
+    """A line per message, `System: …`, `user: …`, `assistant: …`, and the assistant's name for the reply."""
+    lines = [f"{_speaker(message)}: {text_of(message.body, index)}" for index, message in enumerate(messages)]
+    reply = f" {options.prefill}" if options.prefill else ""
+    return "\n".join(lines) + f"\nassistant:{reply}"
+
+
+def _speaker(message: ChatMessage) -> str:
+    """Only system messages are known by name, since that is how examples are told apart."""
+    if message.role != "system":
+        return message.role
+    return "System" if isinstance(message.name, UnsetType) else message.name

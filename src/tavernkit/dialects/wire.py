@@ -1,0 +1,200 @@
+"""The one form that every dialect starts from: the chat message as OpenAI writes it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias
+
+from msgspec import UNSET, UnsetType
+
+from tavernkit.dialects.media import attachment_part
+from tavernkit.errors import DialectError
+from tavernkit.prompt.message import Message
+from tavernkit.values import Json, JsonObject, Value
+
+__all__ = [
+    "METADATA_FIELDS",
+    "ChatMessage",
+    "Content",
+    "Part",
+    "Source",
+    "is_text",
+    "join",
+    "parts_of",
+    "read_messages",
+    "refuse",
+    "text_of",
+    "write_messages",
+]
+
+Part: TypeAlias = JsonObject
+Content: TypeAlias = str | tuple[Part, ...] | None
+Source: TypeAlias = Message | Mapping[str, Json]
+
+METADATA_FIELDS = (
+    "tool_calls",
+    "tool_call_id",
+    "signature",
+    "prefix",
+    "partial",
+    "cache_control",
+    "reasoning",
+    "reasoning_content",
+    "reasoning_details",
+)
+"""What of `Message.metadata` is meant for a provider. The rest is the builder's own bookkeeping and is never sent."""
+
+
+class ChatMessage(Value, frozen=True, kw_only=True):
+    """One message on its way out. A field that was not given is UNSET and is not written;
+    fields without a place of their own live in `extra` and are written as they came."""
+
+    role: str
+    content: Content | UnsetType = UNSET
+    name: str | UnsetType = UNSET
+    tool_calls: tuple[JsonObject, ...] | UnsetType = UNSET
+    tool_call_id: str | UnsetType = UNSET
+    extra: JsonObject = {}
+
+    @property
+    def body(self) -> Content:
+        """The content, None when there is none."""
+        return None if isinstance(self.content, UnsetType) else self.content
+
+    @property
+    def speaker(self) -> str:
+        """The name, empty when there is none."""
+        return "" if isinstance(self.name, UnsetType) else self.name
+
+    @property
+    def calls(self) -> tuple[JsonObject, ...]:
+        return () if isinstance(self.tool_calls, UnsetType) else self.tool_calls
+
+    @property
+    def answers(self) -> str:
+        """The id of the tool call that this message answers, empty when it answers none."""
+        return "" if isinstance(self.tool_call_id, UnsetType) else self.tool_call_id
+
+    def to_dict(self) -> dict[str, Json]:
+        fields: dict[str, Json] = {"role": self.role}
+        if not isinstance(self.content, UnsetType):
+            fields["content"] = list(self.content) if isinstance(self.content, tuple) else self.content
+        if not isinstance(self.name, UnsetType):
+            fields["name"] = self.name
+        if not isinstance(self.tool_calls, UnsetType):
+            fields["tool_calls"] = list(self.tool_calls)
+        if not isinstance(self.tool_call_id, UnsetType):
+            fields["tool_call_id"] = self.tool_call_id
+        return {**fields, **self.extra}
+
+
+def read_messages(messages: Sequence[Source]) -> list[ChatMessage]:
+    """Read messages and OpenAI-shaped mappings, mixed; DialectError names the one that cannot be read."""
+    return [
+        _from_message(message, index) if isinstance(message, Message) else _from_mapping(message, index)
+        for index, message in enumerate(messages)
+    ]
+
+
+def write_messages(messages: Iterable[ChatMessage]) -> list[dict[str, Json]]:
+    return [message.to_dict() for message in messages]
+
+
+def refuse(index: int, problem: str) -> DialectError:
+    """The error to raise about the message at a position."""
+    return DialectError(f"Message {index}: {problem}")
+
+
+def is_text(part: Part) -> bool:
+    return part.get("type") == "text"
+
+
+def parts_of(content: Content) -> tuple[Part, ...]:
+    """The content as a list of parts; a text becomes one part."""
+    return content if isinstance(content, tuple) else ({"type": "text", "text": content or ""},)
+
+
+def text_of(content: Content, index: int) -> str:
+    """The content as plain text, parts separated by blank lines; DialectError when it holds anything else."""
+    if not isinstance(content, tuple):
+        return content or ""
+    for part in content:
+        if not is_text(part):
+            raise refuse(index, f"a part of type {part.get('type')!r} cannot be written as text. Leave it out.")
+    return "\n\n".join(part["text"] for part in content)
+
+
+def join(first: Content, second: Content) -> Content:
+    """Two contents as one: texts by a blank line, anything else part after part. Nothing adds nothing."""
+    if second is None:
+        return first
+    if first is None:
+        return second
+    if isinstance(first, str) and isinstance(second, str):
+        return f"{first}\n\n{second}"
+    return parts_of(first) + parts_of(second)
+
+
+def _from_message(message: Message, index: int) -> ChatMessage:
+    if message.role == "system" and message.attachments:
+        raise refuse(index, "no provider takes attachments on a system message. Give them to a user message.")
+    content: Content = message.content
+    if message.attachments:
+        text = ({"type": "text", "text": message.content},) if message.content else ()
+        content = (*text, *(attachment_part(attachment, index) for attachment in message.attachments))
+    fields: dict[str, Json] = {"role": message.role, "content": content}
+    fields |= {key: message.metadata[key] for key in METADATA_FIELDS if message.metadata.get(key)}
+    if message.name:
+        fields["name"] = message.name
+    return _from_mapping(fields, index)
+
+
+def _from_mapping(source: Mapping[str, Json], index: int) -> ChatMessage:
+    if not isinstance(source, Mapping):
+        raise refuse(index, f"expected a Message or a mapping, found {type(source).__name__}.")
+    rest = dict(source)
+    role = rest.pop("role", None)
+    if not isinstance(role, str) or not role:
+        raise refuse(index, "it has no role. Give it one, such as 'user' or 'assistant'.")
+    return ChatMessage(
+        role=role,
+        content=_content(rest.pop("content"), index) if "content" in rest else UNSET,
+        name=_text(rest.pop("name", None), "name", index),
+        tool_calls=_calls(rest.pop("tool_calls", None), index),
+        tool_call_id=_text(rest.pop("tool_call_id", None), "tool_call_id", index),
+        extra=rest,
+    )
+
+
+def _content(value: Json, index: int) -> Content:
+    if value is None or isinstance(value, str):
+        return value
+    if not isinstance(value, Sequence):
+        raise refuse(index, f"content must be text or a list of parts, not {type(value).__name__}.")
+    for part in value:
+        if not isinstance(part, Mapping):
+            raise refuse(index, f"each part of a content list must be an object, not {type(part).__name__}.")
+        if is_text(part) and not isinstance(part.get("text"), str):
+            raise refuse(index, "a text part must have a text.")
+    return tuple(dict(part) for part in value)
+
+
+def _text(value: Json, field: str, index: int) -> str | UnsetType:
+    if value is None:
+        return UNSET
+    if not isinstance(value, str):
+        raise refuse(index, f"{field} must be text, not {type(value).__name__}.")
+    return value
+
+
+def _calls(value: Json, index: int) -> tuple[JsonObject, ...] | UnsetType:
+    if value is None:
+        return UNSET
+    if isinstance(value, str | Mapping) or not isinstance(value, Sequence):
+        raise refuse(index, f"tool_calls must be a list, not {type(value).__name__}.")
+    for call in value:
+        if not isinstance(call, Mapping) or not isinstance(call.get("function"), Mapping):
+            raise refuse(index, "each tool call must be an object with a function.")
+        if not isinstance(call["function"].get("name"), str):
+            raise refuse(index, "each tool call must say the function's name.")
+    return tuple(dict(call) for call in value)
