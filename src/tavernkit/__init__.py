@@ -1,0 +1,128 @@
+"""TavernKit: prompts for stories told with language models, with a reason for every token.
+
+    import tavernkit
+
+    card = tavernkit.characters.load("mira.png").card
+    plan = tavernkit.build(character=card.character, user=tavernkit.User(name="Robin"), message="Hello!")
+    plan.to_messages("anthropic")
+"""
+
+from tavernkit import characters, dialects, lore
+from tavernkit.characters import Character, CharacterCard, User
+from tavernkit.errors import (
+    ArchiveParseError,
+    DialectError,
+    InvalidCardError,
+    LoreParseError,
+    MissingInputError,
+    ParseError,
+    PipelineError,
+    PngParseError,
+    PngWriteError,
+    PresetParseError,
+    StrictModeError,
+    TavernKitError,
+    TokenBudgetExceeded,
+    UnknownDialectError,
+    UnsupportedVersionError,
+)
+from tavernkit.history import ChatHistory, InMemoryHistory
+from tavernkit.history import wrap as wrap_history
+from tavernkit.hooks import BuildHooks, HookRegistry
+from tavernkit.injections import Injection, InjectionRegistry, Injections
+from tavernkit.load_hooks import LoadHooks, on_load, run_load_hooks
+from tavernkit.lore import Book, Entry, LoreEngine, LoreResult, PlainLore, ScanInput
+from tavernkit.macros import (
+    MacroEngine,
+    MacroEnvironment,
+    MacroRegistry,
+    NameEnvironment,
+    NameMacros,
+    Variables,
+    VariablesStore,
+)
+from tavernkit.presets import BudgetPreset, Preset
+from tavernkit.prompt.block import Block
+from tavernkit.prompt.build import BuildInputs, build, run
+from tavernkit.prompt.context import Context
+from tavernkit.prompt.message import Attachment, Message
+from tavernkit.prompt.pipeline import Pipeline, Stage
+from tavernkit.prompt.plain import plain_pipeline
+from tavernkit.prompt.plan import Plan
+from tavernkit.prompt.tokens import TokenEstimator
+from tavernkit.prompt.trace import Instrumenter, Trace, TraceCollector, TraceStage
+from tavernkit.prompt.trimming import EvictionRecord, Trimmer, TrimReport, TrimResult
+from tavernkit.prompt.warning import BuildWarning
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "ArchiveParseError",
+    "Attachment",
+    "Block",
+    "Book",
+    "BudgetPreset",
+    "BuildHooks",
+    "BuildInputs",
+    "BuildWarning",
+    "Character",
+    "CharacterCard",
+    "ChatHistory",
+    "Context",
+    "DialectError",
+    "Entry",
+    "EvictionRecord",
+    "HookRegistry",
+    "InMemoryHistory",
+    "Injection",
+    "InjectionRegistry",
+    "Injections",
+    "Instrumenter",
+    "InvalidCardError",
+    "LoadHooks",
+    "LoreEngine",
+    "LoreParseError",
+    "LoreResult",
+    "MacroEngine",
+    "MacroEnvironment",
+    "MacroRegistry",
+    "Message",
+    "MissingInputError",
+    "NameEnvironment",
+    "NameMacros",
+    "ParseError",
+    "Pipeline",
+    "PipelineError",
+    "PlainLore",
+    "Plan",
+    "PngParseError",
+    "PngWriteError",
+    "Preset",
+    "PresetParseError",
+    "ScanInput",
+    "Stage",
+    "StrictModeError",
+    "TavernKitError",
+    "TokenBudgetExceeded",
+    "TokenEstimator",
+    "Trace",
+    "TraceCollector",
+    "TraceStage",
+    "TrimReport",
+    "TrimResult",
+    "Trimmer",
+    "UnknownDialectError",
+    "UnsupportedVersionError",
+    "User",
+    "Variables",
+    "VariablesStore",
+    "build",
+    "characters",
+    "dialects",
+    "lore",
+    "on_load",
+    "plain_pipeline",
+    "run",
+    "run_load_hooks",
+    "wrap_history",
+]

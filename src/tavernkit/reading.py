@@ -5,6 +5,7 @@ Everything that comes from a file passes through here once. Behind it, types hol
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import re
@@ -90,13 +91,15 @@ def decode_text(data: bytes, *, what: str) -> str:
     return data.decode("utf-8-sig", errors="replace")
 
 
-def parse_json(source: str | bytes, *, what: str, max_bytes: int = MAX_JSON_BYTES) -> Json:
+def parse_json(
+    source: str | bytes, *, what: str, max_bytes: int = MAX_JSON_BYTES, max_values: int = MAX_JSON_NODES
+) -> Json:
     """Parse JSON that may be hostile. NaN, infinities, lone surrogates and big numbers are accepted, as real
     cards contain them; size, depth and the number of values are limited."""
     if len(source) > max_bytes:
         raise ParseError(f"{what} is {len(source):,} bytes long; at most {max_bytes:,} are read.")
     text = decode_text(source, what=what) if isinstance(source, bytes) else source.removeprefix("\ufeff")
-    _check_nesting(text, what)
+    _check_nesting(text, what, max_values)
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
@@ -109,30 +112,24 @@ def parse_json(source: str | bytes, *, what: str, max_bytes: int = MAX_JSON_BYTE
         raise ParseError(f"{what} holds a number that cannot be read: {error}.") from None
 
 
-def _check_nesting(text: str, what: str) -> None:
-    # Counting brackets over-estimates (they may stand inside strings), so only a suspicious text is looked at closely.
-    openers = text.count("{") + text.count("[")
-    if openers <= MAX_JSON_DEPTH and text.count(",") <= MAX_JSON_NODES:
+def _check_nesting(text: str, what: str, max_values: int) -> None:
+    # Counting over-estimates (the characters may stand inside strings), so only a suspicious text is looked at closely.
+    if text.count("{") + text.count("[") <= MAX_JSON_DEPTH and text.count(",") <= max_values:
         return
-    if openers + text.count(",") > MAX_JSON_NODES:
-        raise ParseError(f"{what} holds more than {MAX_JSON_NODES:,} values.")
-    depth = 0
-    deepest = 0
-    in_string = False
-    for part in _structure(text):
-        if part == '"':
-            in_string = not in_string
-        elif not in_string:
-            depth += 1 if part in "{[" else -1
-            deepest = max(deepest, depth)
+    structure = _structure(text)
+    if len(structure) - structure.count(b"]") > max_values:
+        raise ParseError(f"{what} holds more than {max_values:,} values.")
+    steps = structure.replace(b",", b"")
+    deepest = max(itertools.accumulate(92 - code for code in steps), default=0)
     if deepest > MAX_JSON_DEPTH:
         raise ParseError(f"{what} is nested {deepest} levels deep; at most {MAX_JSON_DEPTH} are read.")
 
 
-def _structure(text: str) -> Iterator[str]:
-    for match in re.finditer(r'\\.|["{}\[\]]', text, re.DOTALL):
-        if len(match.group()) == 1:
-            yield match.group()
+def _structure(text: str) -> bytes:
+    """The brackets and commas outside strings; `{` and `}` become `[` and `]`, which stand at 92 - 1 and 92 + 1."""
+    data = text.encode("utf-8", "surrogatepass").replace(b"\\\\", b"").replace(b'\\"', b"")
+    outside = re.sub(rb'"[^"]*"', b"", data)
+    return re.sub(rb"[^\[\],]+", b"", outside.replace(b"{", b"[").replace(b"}", b"]"))
 
 
 class LooseObject:
@@ -225,7 +222,7 @@ class LooseObject:
     def number(self, *keys: str, default: float = 0) -> float:
         value = self.raw(*keys)
         if isinstance(value, int | float) and not isinstance(value, bool):
-            if math.isfinite(value):
+            if isinstance(value, int) or math.isfinite(value):
                 return value
             return self._refuse(keys[0], value, "a finite number", default)
         if value is None:

@@ -1,0 +1,29 @@
+"""Characters: the card model, and card files of every format in and out."""
+
+from tavernkit.characters.bundle import Asset, Bundle, CardFormat
+from tavernkit.characters.card import CardSpec, CharacterCard, WritableSpec
+from tavernkit.characters.character import AssetReference, Character, User
+from tavernkit.characters.decode import read_card
+from tavernkit.characters.encode import write_card
+from tavernkit.characters.export import to_charx, to_json, to_png
+from tavernkit.characters.limits import Limits
+from tavernkit.characters.loading import load
+
+__all__ = [
+    "Asset",
+    "AssetReference",
+    "Bundle",
+    "CardFormat",
+    "CardSpec",
+    "Character",
+    "CharacterCard",
+    "Limits",
+    "User",
+    "WritableSpec",
+    "load",
+    "read_card",
+    "to_charx",
+    "to_json",
+    "to_png",
+    "write_card",
+]

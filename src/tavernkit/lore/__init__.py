@@ -1,0 +1,22 @@
+"""Lore: books and their entries, the engine contract, and lorebook files of every format in and out."""
+
+from tavernkit.lore.book import Book
+from tavernkit.lore.engine import LoreEngine, LoreResult, ScanInput
+from tavernkit.lore.entry import Entry, Spelling
+from tavernkit.lore.files import read_book, write_character_book, write_world_info
+from tavernkit.lore.index import KeywordIndex
+from tavernkit.lore.plain import PlainLore
+
+__all__ = [
+    "Book",
+    "Entry",
+    "KeywordIndex",
+    "LoreEngine",
+    "LoreResult",
+    "PlainLore",
+    "ScanInput",
+    "Spelling",
+    "read_book",
+    "write_character_book",
+    "write_world_info",
+]

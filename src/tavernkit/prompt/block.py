@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Self
 
 from tavernkit.prompt.message import Attachment, Message
 from tavernkit.values import JsonObject, Value
@@ -66,18 +66,4 @@ class Block(Value, frozen=True, kw_only=True):
             name=self.name,
             attachments=self.attachments,
             metadata=self.message_metadata,
-        )
-
-    @classmethod
-    def from_message(cls, message: Message, **fields: Any) -> Self:
-        """A block that says what `message` says; `fields` set the rest."""
-        return cls(
-            **{
-                "role": message.role,
-                "content": message.content,
-                "name": message.name,
-                "attachments": message.attachments,
-                "message_metadata": message.metadata,
-                **fields,
-            }
         )

@@ -155,16 +155,16 @@ class Context:
         self.require_character()
         self.require_user()
 
-    def add_block(self, *, source: str, **fields: Any) -> Block:
-        """Append a block that says it came from the current stage and from `source`."""
-        block = self.new_block(source=source, **fields)
+    def add_block(self, *, source: str, stage: str | None = None, **fields: Any) -> Block:
+        """Append a block that says it came from `source`, by way of `stage` or the current one."""
+        block = self.new_block(source=source, stage=stage, **fields)
         self.blocks.append(block)
         return block
 
-    def new_block(self, *, source: str, **fields: Any) -> Block:
+    def new_block(self, *, source: str, stage: str | None = None, **fields: Any) -> Block:
         """A block with an id and provenance, not yet placed."""
-        metadata = {**fields.pop("metadata", {}), "source": {"stage": self.current_stage, "id": source}}
-        return Block(id=self.ids(), metadata=metadata, **fields)
+        provenance = {"stage": stage or self.current_stage, "id": source}
+        return Block(id=self.ids(), metadata={**fields.pop("metadata", {}), "source": provenance}, **fields)
 
     def warn(self, code: str, message: str, *, error: TavernKitError | None = None, **where: Any) -> None:
         """Record that something is off and go on; a strict build raises `error`, or a StrictModeError, instead."""

@@ -101,7 +101,8 @@ def _lore_blocks(ctx: Context, *, before: bool) -> None:
     for entry in ctx.lore_result.activated_entries if ctx.lore_result else ():
         if _is_before(entry) == before:
             ctx.add_block(
-                source=entry.id,
+                source=f"lore:{entry.id}",
+                stage="lore",
                 slot="lore_before" if before else "lore_after",
                 content=entry.content,
                 priority=entry.priority or 0,
@@ -137,12 +138,28 @@ def history(ctx: Context) -> None:
     if omitted:
         ctx["history_omitted"] = omitted
         ctx.stat("history_omitted", omitted)
+    # Where only two speak, the roles say who; a provider would show or even refuse their names.
+    the_two = {card.name, card.display_name, ctx.require_user().name}
     for index, message in enumerate(window, start=omitted):
-        ctx.blocks.append(_history_block(ctx, message, f"message:{index}"))
+        ctx.add_block(
+            source=f"message:{index}",
+            slot="history",
+            role=message.role,
+            content=message.content,
+            name=None if message.name in the_two else message.name,
+            attachments=message.attachments,
+            message_metadata=message.metadata,
+            token_budget_group="history",
+        )
     if ctx.message or ctx.attachments:
-        user = ctx.require_user()
-        message = Message(role="user", content=ctx.message, name=user.name, attachments=ctx.attachments)
-        ctx.blocks.append(_history_block(ctx, message, "message"))
+        ctx.add_block(
+            source="message",
+            slot="history",
+            role="user",
+            content=ctx.message,
+            attachments=ctx.attachments,
+            token_budget_group="history",
+        )
     if card.post_history_instructions.strip():
         ctx.add_block(
             source="post_history_instructions",
@@ -166,16 +183,6 @@ def _window(ctx: Context) -> list[Message]:
         if sum(message_tokens(message, ctx.estimator, ctx.model) for message in window) >= budget:
             return window
         size *= 2
-
-
-def _history_block(ctx: Context, message: Message, source: str) -> Block:
-    return Block.from_message(
-        message,
-        id=ctx.ids(),
-        slot="history",
-        token_budget_group="history",
-        metadata={"source": {"stage": ctx.current_stage, "id": source}},
-    )
 
 
 def injections(ctx: Context) -> None:

@@ -1,0 +1,273 @@
+"""Cards in: version 1, 2, 3 and the older Gradio keys, read into one model."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from tavernkit.characters.card import MIRRORED_FIELDS, CardSpec, CharacterCard
+from tavernkit.characters.character import AssetReference, Character
+from tavernkit.characters.encode import write_data
+from tavernkit.characters.limits import DEFAULT_LIMITS, Limits
+from tavernkit.characters.plain_numbers import with_plain_numbers
+from tavernkit.errors import InvalidCardError, UnsupportedVersionError
+from tavernkit.lore.book import Book
+from tavernkit.lore.files.character_book import read_character_book
+from tavernkit.reading import ImportReport, LooseObject, ReportBuilder
+from tavernkit.values import Json, JsonObject
+
+__all__ = ["decode_card", "read_card"]
+
+ENVELOPE = ("spec", "spec_version", "data")
+GRADIO_FIELDS = {
+    "char_name": "name",
+    "char_persona": "description",
+    "world_scenario": "scenario",
+    "char_greeting": "first_mes",
+    "example_dialogue": "mes_example",
+}
+DEFAULT_VERSION: dict[CardSpec, str] = {"v1": "1.0", "v2": "2.0", "v3": "3.0"}
+
+
+def read_card(source: JsonObject, *, limits: Limits = DEFAULT_LIMITS) -> tuple[CharacterCard, ImportReport]:
+    """Read a card's JSON object; the report says what was converted or ignored."""
+    report = ReportBuilder()
+    card = decode_card(source, report, limits=limits)
+    return card, report.build(f"card {card.spec}")
+
+
+def decode_card(source: Json, report: ReportBuilder, *, limits: Limits = DEFAULT_LIMITS) -> CharacterCard:
+    """Read a card and add the notes to a report that its container has begun."""
+    if not isinstance(source, Mapping):
+        raise InvalidCardError(f"A character card is a JSON object, but this is {_describe(source)}.")
+    top: dict[str, Json] = with_plain_numbers(dict(source), report)
+    spec = _spec(top, report)
+    if spec == "v1":
+        return _read_flat(top, report, limits)
+    data = dict(top["data"])
+    _fill_from_top(data, top, report)
+    fields = LooseObject(data, report, "data")
+    character = _read_character(fields, limits)
+    mirrored, unknown = _split_top(top, character, report)
+    return CharacterCard(
+        character=character,
+        spec=spec,
+        spec_version=_spec_version(top, spec, report),
+        mirrored=mirrored,
+        unknown=unknown,
+    )
+
+
+def _spec(top: Mapping[str, Json], report: ReportBuilder) -> CardSpec:
+    spec = top.get("spec")
+    has_data = isinstance(top.get("data"), dict) and bool(top["data"])
+    if spec is None:
+        if not has_data or not _named(top["data"]):
+            return "v1"
+        report.converted("spec", "missing; read as chara_card_v2, because there is a data object with a name")
+        return "v2"
+    match = re.fullmatch(r"chara_card_v(\d{1,9})", spec.strip().lower()) if isinstance(spec, str) else None
+    major = int(match.group(1)) if match else None
+    if major is not None and major > 3:
+        raise UnsupportedVersionError(f"The card says it is {spec!r}; versions 1, 2 and 3 of the card format are read.")
+    if not has_data:
+        if major is None:
+            raise UnsupportedVersionError(
+                f"The card says it is {str(spec)[:80]!r}, which is not a known card format, and it has no data object."
+            )
+        if major != 1:
+            report.converted("spec", f"{spec} without a data object; its top-level fields read as version 1")
+        return "v1"
+    if major in (2, 3):
+        return "v3" if major == 3 else "v2"
+    report.converted("spec", f"{str(spec)[:80]!r} is not a known card format; read as chara_card_v2")
+    return "v2"
+
+
+def _spec_version(top: Mapping[str, Json], spec: CardSpec, report: ReportBuilder) -> str:
+    usual = DEFAULT_VERSION[spec]
+    version = LooseObject(top, report).text("spec_version", default=usual).strip() or usual
+    numbers = re.match(r"(\d{1,9})(?:\.(\d{1,9}))?", version)
+    newest = (int(usual[0]), 0)
+    if numbers and (int(numbers.group(1)), int(numbers.group(2) or 0)) > newest:
+        report.converted(
+            "spec_version", f"{version[:40]} is newer than {usual}; what is new in it is kept but not used"
+        )
+    return version
+
+
+def _fill_from_top(data: dict[str, Json], top: Mapping[str, Json], report: ReportBuilder) -> None:
+    for outer, inner in MIRRORED_FIELDS.items():
+        missing = data.get(inner) is None or (inner == "name" and not _named(data))
+        if missing and top.get(outer) not in (None, "", []):
+            data[inner] = top[outer]
+            report.converted(f"data.{inner}", f"missing; taken from the top-level field {outer}")
+
+
+def _split_top(
+    top: Mapping[str, Json], character: Character, report: ReportBuilder
+) -> tuple[tuple[str, ...], dict[str, Json]]:
+    written = write_data(character.with_(character_book=None), "v3")
+    mirrored: list[str] = []
+    unknown: dict[str, Json] = {}
+    for key, value in top.items():
+        if key in ENVELOPE:
+            continue
+        if key in MIRRORED_FIELDS and value == written[MIRRORED_FIELDS[key]]:
+            mirrored.append(key)
+            continue
+        unknown[key] = value
+        if key in MIRRORED_FIELDS and value is not None:
+            report.ignored(key, f"differs from data.{MIRRORED_FIELDS[key]}, which wins; kept as it is")
+    return tuple(mirrored), unknown
+
+
+def _read_flat(top: Mapping[str, Json], report: ReportBuilder, limits: Limits) -> CharacterCard:
+    fields = LooseObject({key: value for key, value in top.items() if key not in ENVELOPE}, report)
+    if "entries" in top and not any(key in top for key in ("description", "personality", "first_mes")):
+        raise InvalidCardError("This is not a character card: it has entries and no description, as a lorebook has.")
+    character = _read_character(fields, limits)
+    if top.get("data") is not None:
+        report.ignored("data", "not a card's data object; the top-level fields are the card")
+    # What a flat card has beside the known fields stood at the top level, and stays there.
+    return CharacterCard(
+        character=character.with_(unknown={}),
+        spec="v1",
+        spec_version=DEFAULT_VERSION["v1"],
+        unknown=character.unknown,
+    )
+
+
+def _read_character(fields: LooseObject, limits: Limits) -> Character:
+    if not _named(fields.source, "name", "char_name"):
+        raise InvalidCardError(_nameless(fields))
+    for older, field in GRADIO_FIELDS.items():
+        if older in fields.source and field not in fields.source:
+            fields.report.converted(fields.at(older), f"the older name of {field}")
+    optional: dict[str, Json] = {
+        "nickname": fields.text("nickname") if _is_text(fields.source.get("nickname")) else None,
+        "creator_notes_multilingual": _object(fields, "creator_notes_multilingual"),
+        "source": _texts(fields, "source"),
+        "assets": _assets(fields, limits),
+        "creation_date": _date(fields, "creation_date"),
+        "modification_date": _date(fields, "modification_date"),
+        "character_book": _book(fields, limits),
+    }
+    character = Character(
+        name=fields.text("name") if _named(fields.source, "name") else fields.text("char_name"),
+        description=fields.text("description", "char_persona"),
+        personality=fields.text("personality"),
+        scenario=fields.text("scenario", "world_scenario"),
+        first_mes=fields.text("first_mes", "char_greeting"),
+        mes_example=fields.text("mes_example", "example_dialogue"),
+        creator_notes=_creator_notes(fields),
+        system_prompt=fields.text("system_prompt"),
+        post_history_instructions=fields.text("post_history_instructions"),
+        alternate_greetings=fields.texts("alternate_greetings"),
+        group_only_greetings=fields.texts("group_only_greetings"),
+        tags=_tags(fields),
+        creator=fields.text("creator"),
+        character_version=fields.text("character_version"),
+        extensions=fields.object("extensions"),
+        **optional,
+    )
+    # An optional field that is null or unusable stays in the file as it was found.
+    unread = {key: fields.source[key] for key, value in optional.items() if value is None and key in fields.source}
+    for key, value in unread.items():
+        if value is not None:
+            fields.report.ignored(fields.at(key), f"{_describe(value)} cannot stand here; kept in the file, not used")
+    return character.with_(unknown={**fields.rest(), **unread})
+
+
+def _creator_notes(fields: LooseObject) -> str:
+    # The older name wins where both are given, as in SillyTavern; only flat cards have it here.
+    older = fields.source.get("creatorcomment") if not fields.path else None
+    return fields.text("creatorcomment") if isinstance(older, str) and older else fields.text("creator_notes")
+
+
+def _tags(fields: LooseObject) -> tuple[str, ...]:
+    tags = fields.source.get("tags")
+    if not isinstance(tags, str):
+        return fields.texts("tags")
+    fields.raw("tags")
+    if tags:
+        fields.report.converted(fields.at("tags"), "one text split at its commas")
+    return tuple(tag.strip() for tag in tags.split(",") if tag.strip())
+
+
+def _object(fields: LooseObject, key: str) -> JsonObject | None:
+    return fields.object(key) if isinstance(fields.source.get(key), dict) else None
+
+
+def _texts(fields: LooseObject, key: str) -> tuple[str, ...] | None:
+    return fields.texts(key) if isinstance(fields.source.get(key), list | str) else None
+
+
+def _date(fields: LooseObject, key: str) -> int | None:
+    value = fields.source.get(key)
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    if isinstance(value, str) and not re.fullmatch(r"\s*-?\d{1,18}(\.\d{0,9})?\s*", value, re.ASCII):
+        return None
+    return fields.integer(key)
+
+
+def _assets(fields: LooseObject, limits: Limits) -> tuple[AssetReference, ...] | None:
+    assets = fields.source.get("assets")
+    if not isinstance(assets, list):
+        return None
+    if len(assets) > limits.assets:
+        raise InvalidCardError(f"The card names {len(assets):,} assets; at most {limits.assets:,} are read.")
+    return tuple(
+        AssetReference(
+            type=asset.text("type", default="icon"),
+            uri=asset.text("uri", default="ccdefault:"),
+            name=asset.text("name", default="main"),
+            ext=asset.text("ext", default="png"),
+            unknown=asset.rest(),
+        )
+        for asset in fields.objects("assets")
+    )
+
+
+def _book(fields: LooseObject, limits: Limits) -> Book | None:
+    book = fields.source.get("character_book")
+    if not isinstance(book, dict):
+        return None
+    entries = book.get("entries")
+    if isinstance(entries, list | dict) and len(entries) > limits.book_entries:
+        raise InvalidCardError(
+            f"The card's lorebook has {len(entries):,} entries; at most {limits.book_entries:,} are read."
+        )
+    return read_character_book(fields.nested("character_book"))
+
+
+def _named(fields: Mapping[str, Json], *keys: str) -> bool:
+    names = (fields.get(key) for key in keys or ("name",))
+    return any(_is_text(name) and bool(str(name).strip()) for name in names)
+
+
+def _is_text(value: Json) -> bool:
+    return isinstance(value, str | int | float)
+
+
+def _nameless(fields: LooseObject) -> str:
+    if fields.has("prompts", "temp_openai"):
+        return "This is not a character card: it has prompts and no name, as a preset has."
+    return f"The card has no name. Give the field {fields.at('name')} a text that is not empty."
+
+
+def _describe(value: Json) -> str:
+    match value:
+        case None:
+            return "nothing"
+        case bool():
+            return "a yes or no"
+        case int() | float():
+            return "a number"
+        case str():
+            return "text"
+        case list():
+            return "a list"
+        case _:
+            return "an object"

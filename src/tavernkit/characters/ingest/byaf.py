@@ -1,0 +1,169 @@
+"""BYAF, the Backyard archive: a manifest, characters, and scenarios."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+
+from tavernkit.characters.bundle import Asset, Bundle
+from tavernkit.characters.decode import decode_card
+from tavernkit.characters.ingest.archive import Archive
+from tavernkit.characters.ingest.json_file import parse_card_json
+from tavernkit.characters.limits import Limits
+from tavernkit.errors import ArchiveParseError, ParseError
+from tavernkit.reading import LooseObject, ReportBuilder
+from tavernkit.values import Json
+
+__all__ = ["MANIFEST_FILE", "read_byaf"]
+
+MANIFEST_FILE = "manifest.json"
+MOST_SCENARIOS = 200
+# The hash marks a speaker at the start of a line. Doubled braces are macros already and stay as they are.
+PLACEHOLDER = re.compile(r"#\{(user|character)\}(?=:)|(?<!\{)\{(user|character)\}(?!\})", re.IGNORECASE)
+
+
+def read_byaf(archive: Archive, limits: Limits) -> Bundle:
+    """Read the first character of a BYAF archive, with the first scenario as its setting.
+
+    Later scenarios give alternate greetings. What has no place in a card is kept in the extension `byaf`.
+    """
+    report = ReportBuilder()
+    manifest = LooseObject(_object(archive, MANIFEST_FILE, report, limits), report, "manifest")
+    path = _character_path(manifest)
+    character = LooseObject(_object(archive, path, report, limits), report, "character")
+    scenarios = _scenarios(archive, manifest, report, limits)
+    images = _images(archive, character, posixpath.dirname(path))
+    card = decode_card(_card(manifest, character, scenarios), report, limits=limits)
+    return Bundle(
+        format="byaf",
+        card=card,
+        image=_first_image(images, report),
+        assets=images,
+        report=report.build("byaf"),
+    )
+
+
+def _object(archive: Archive, path: str, report: ReportBuilder, limits: Limits) -> dict[str, Json]:
+    value = parse_card_json(archive.read(path), report, limits, what=f"The archive's {path}", error=ArchiveParseError)
+    if not isinstance(value, dict):
+        raise ArchiveParseError(f"The archive's {path} must be a JSON object.")
+    return value
+
+
+def _character_path(manifest: LooseObject) -> str:
+    paths = manifest.texts("characters")
+    if not paths:
+        raise ArchiveParseError(f"The archive's {MANIFEST_FILE} names no characters.")
+    if len(paths) > 1:
+        manifest.report.ignored("manifest.characters", f"{len(paths) - 1} further characters; the first one is read")
+    return paths[0]
+
+
+def _scenarios(archive: Archive, manifest: LooseObject, report: ReportBuilder, limits: Limits) -> list[LooseObject]:
+    scenarios: list[LooseObject] = []
+    paths = manifest.texts("scenarios")
+    if len(paths) > MOST_SCENARIOS:
+        report.ignored("manifest.scenarios", f"{len(paths)} scenarios; the first {MOST_SCENARIOS} are read")
+    for path in paths[:MOST_SCENARIOS]:
+        try:
+            scenarios.append(LooseObject(_object(archive, path, report, limits), report, path))
+        except ParseError as error:
+            report.ignored(path, f"the scenario cannot be read: {error}")
+    return scenarios
+
+
+def _card(manifest: LooseObject, character: LooseObject, scenarios: list[LooseObject]) -> dict[str, Json]:
+    report = character.report
+    first = scenarios[0] if scenarios else LooseObject({}, report, "scenario")
+    author = manifest.nested("author")
+    first_mes, *alternates = _greetings(first) or [""]
+    alternates += [greeting for scenario in scenarios[1:] for greeting in _greetings(scenario)]
+    data: dict[str, Json] = {
+        "name": character.text("name") or character.text("displayName"),
+        "description": _placeholders(character.text("persona")),
+        "scenario": _placeholders(first.text("narrative")),
+        "first_mes": first_mes,
+        "alternate_greetings": [text for text in dict.fromkeys(alternates) if text != first_mes],
+        "mes_example": _examples(first),
+        "system_prompt": _placeholders(first.text("formattingInstructions")),
+        "creator": author.text("name"),
+        "creator_notes": author.text("backyardURL"),
+    }
+    lore = _lore(character)
+    if lore:
+        data["character_book"] = {"entries": lore, "extensions": {}}
+    character.raw("images")
+    data["extensions"] = {
+        "byaf": {
+            "manifest": {**manifest.rest(), "author": author.rest()},
+            "character": character.rest(),
+            "scenarios": [_leftover(scenario, is_first=scenario is first) for scenario in scenarios],
+        }
+    }
+    return {"spec": "chara_card_v3", "spec_version": "3.0", "data": data}
+
+
+def _greetings(scenario: LooseObject) -> list[str]:
+    # The format allows one first message to a scenario; files with more are read as they are meant.
+    return [text for message in scenario.objects("firstMessages") if (text := _placeholders(message.text("text")))]
+
+
+def _examples(scenario: LooseObject) -> str:
+    texts = [_placeholders(message.text("text")) for message in scenario.objects("exampleMessages")]
+    return "\n".join(f"<START>\n{text}" for text in texts if text)
+
+
+def _lore(character: LooseObject) -> list[dict[str, Json]]:
+    return [
+        {
+            "keys": [key.strip() for key in _placeholders(item.text("key")).split(",") if key.strip()],
+            "content": _placeholders(item.text("value")),
+            "extensions": {},
+            "enabled": True,
+            "insertion_order": index,
+        }
+        for index, item in enumerate(character.objects("loreItems"))
+    ]
+
+
+def _leftover(scenario: LooseObject, *, is_first: bool) -> dict[str, Json]:
+    messages = scenario.items("messages")
+    if messages:
+        scenario.report.ignored(f"{scenario.path}.messages", f"a chat of {len(messages)} messages is no part of a card")
+    rest = scenario.rest()
+    return rest if is_first else {**rest, **_setting(scenario)}
+
+
+def _setting(scenario: LooseObject) -> dict[str, Json]:
+    """A later scenario's own setting, which the card's fields have no room for."""
+    fields = ("narrative", "formattingInstructions", "exampleMessages", "firstMessages")
+    return {key: scenario.source[key] for key in fields if key in scenario.source}
+
+
+def _placeholders(text: str) -> str:
+    def macro(match: re.Match[str]) -> str:
+        word = (match.group(1) or match.group(2)).lower()
+        return "{{user}}" if word == "user" else "{{char}}"
+
+    return PLACEHOLDER.sub(macro, text)
+
+
+def _images(archive: Archive, character: LooseObject, folder: str) -> tuple[Asset, ...]:
+    paths = [posixpath.normpath(posixpath.join(folder, image.text("path"))) for image in character.objects("images")]
+    listed = [path for path in dict.fromkeys(paths) if path in archive]
+    others = [name for name in archive.names if name not in listed and not name.endswith(".json")]
+    return tuple(_asset(name, archive) for name in (*listed, *others))
+
+
+def _asset(name: str, archive: Archive) -> Asset:
+    return Asset(name=name, uri=f"embeded://{name}", load=lambda: archive.read(name))
+
+
+def _first_image(images: tuple[Asset, ...], report: ReportBuilder) -> bytes | None:
+    if not images:
+        return None
+    try:
+        return images[0].read()
+    except ArchiveParseError as error:
+        report.ignored(images[0].name, f"the main picture cannot be read: {error}")
+        return None

@@ -1,0 +1,74 @@
+"""CHARX: an archive with `card.json` and the files that the card refers to."""
+
+from __future__ import annotations
+
+import re
+
+from tavernkit.characters.bundle import Asset, Bundle, CardFormat
+from tavernkit.characters.card import CharacterCard
+from tavernkit.characters.character import AssetReference
+from tavernkit.characters.decode import decode_card
+from tavernkit.characters.ingest.archive import Archive
+from tavernkit.characters.ingest.json_file import parse_card_json
+from tavernkit.characters.limits import Limits
+from tavernkit.errors import ArchiveParseError
+from tavernkit.reading import ReportBuilder
+
+__all__ = ["CARD_FILE", "embedded_path", "main_icon", "read_charx"]
+
+CARD_FILE = "card.json"
+EMBEDDED = re.compile(r"(?:embeded://|embedded://|__asset:)(.+)", re.DOTALL)
+
+
+def read_charx(archive: Archive, limits: Limits, *, format: CardFormat = "charx", cover: bytes | None = None) -> Bundle:
+    """Read an opened CHARX archive; `cover` is the picture around it, for a card without an icon of its own."""
+    report = ReportBuilder()
+    source = parse_card_json(
+        archive.read(CARD_FILE), report, limits, what=f"The archive's {CARD_FILE}", error=ArchiveParseError
+    )
+    card = decode_card(source, report, limits=limits)
+    if card.spec != "v3":
+        report.converted(CARD_FILE, f"a card of version {card.spec[1]}, where a CHARX file should have version 3")
+    _note_missing(card, archive, report)
+    return Bundle(
+        format=format,
+        card=card,
+        image=_main_image(card, archive, report) or cover,
+        assets=tuple(_asset(name, archive) for name in archive.names if name != CARD_FILE),
+        report=report.build(format),
+    )
+
+
+def embedded_path(uri: str) -> str | None:
+    """The place inside the archive that a card's URI names; None for any other URI."""
+    match = EMBEDDED.fullmatch(uri.strip())
+    return match.group(1) if match else None
+
+
+def main_icon(assets: tuple[AssetReference, ...]) -> AssetReference | None:
+    """The icon called main, or else the first icon, among those inside the file."""
+    icons = [asset for asset in assets if asset.type.lower() == "icon" and embedded_path(asset.uri) is not None]
+    return next((icon for icon in icons if icon.name.lower() == "main"), icons[0] if icons else None)
+
+
+def _main_image(card: CharacterCard, archive: Archive, report: ReportBuilder) -> bytes | None:
+    icon = main_icon(card.character.assets or ())
+    path = embedded_path(icon.uri) if icon else None
+    if path is None or path not in archive:
+        return None
+    try:
+        return archive.read(path)
+    except ArchiveParseError as error:
+        report.ignored(path, f"the main picture cannot be read: {error}")
+        return None
+
+
+def _asset(name: str, archive: Archive) -> Asset:
+    return Asset(name=name, uri=f"embeded://{name}", load=lambda: archive.read(name))
+
+
+def _note_missing(card: CharacterCard, archive: Archive, report: ReportBuilder) -> None:
+    for index, asset in enumerate(card.character.assets or ()):
+        path = embedded_path(asset.uri)
+        if path is not None and path not in archive:
+            report.ignored(f"data.assets[{index}]", f"the archive has no file {path[:200]!r}")

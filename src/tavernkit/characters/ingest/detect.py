@@ -1,0 +1,56 @@
+"""What a file is, by its content; names and extensions are never asked."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from tavernkit.characters.png_chunks import PNG_SIGNATURE
+from tavernkit.errors import ParseError
+from tavernkit.reading import decode_text
+
+__all__ = ["Container", "detect"]
+
+Container: TypeAlias = Literal["png", "jpeg", "zip", "json", "yaml"]
+
+STRANGERS = {
+    b"GIF8": "a GIF picture",
+    b"%PDF": "a PDF document",
+    b"\x1f\x8b": "a gzip file",
+    b"7z\xbc\xaf\x27\x1c": "a 7-Zip archive",
+    b"Rar!": "a RAR archive",
+    b"BM": "a BMP picture",
+    b"SQLite format 3\0": "an SQLite database",
+}
+
+
+def detect(data: bytes) -> Container:
+    """Say which container the bytes are; raises ParseError naming what they look like instead."""
+    if data.startswith(PNG_SIGNATURE):
+        return "png"
+    if data.startswith(b"\xff\xd8\xff"):
+        return "jpeg"
+    if data.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+        return "zip"
+    if not data.strip():
+        raise ParseError("The file is empty.")
+    return _detect_text(data)
+
+
+def _detect_text(data: bytes) -> Container:
+    stranger = _stranger(data)
+    if stranger is not None:
+        raise ParseError(f"The file is not a character card: it looks like {stranger}.")
+    start = decode_text(data[:4096], what="The file").lstrip("\ufeff \t\r\n")
+    if start.startswith(("{", "[")):
+        return "json"
+    if start.startswith("<"):
+        raise ParseError("The file is not a character card: it looks like a web page.")
+    return "yaml"
+
+
+def _stranger(data: bytes) -> str | None:
+    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        return "a WebP picture; cards are kept in PNG pictures"
+    if data[4:8] == b"ftyp":
+        return "an AVIF picture or a video"
+    return next((name for start, name in STRANGERS.items() if data.startswith(start)), None)

@@ -1,0 +1,150 @@
+"""PNG and APNG: the card in a text chunk, and assets in further ones."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+import zlib
+
+from tavernkit.characters.bundle import Asset, Bundle
+from tavernkit.characters.decode import decode_card
+from tavernkit.characters.ingest.json_file import parse_card_json
+from tavernkit.characters.limits import Limits
+from tavernkit.characters.png_chunks import Chunk, walk_chunks
+from tavernkit.errors import InvalidCardError, ParseError, PngParseError, TavernKitError, UnsupportedVersionError
+from tavernkit.reading import ReportBuilder
+
+__all__ = ["ASSET_KEYWORD", "CARD_KEYWORDS", "read_png"]
+
+CARD_KEYWORDS = ("ccv3", "chara")
+ASSET_KEYWORD = "chara-ext-asset_"
+ENCRYPTED = b"rcc||"
+
+
+def read_png(data: bytes, limits: Limits) -> Bundle:
+    """Read the card of a PNG file; `ccv3` before `chara`, in any letter case, and the first of each."""
+    png = memoryview(data)
+    report = ReportBuilder()
+    chunks, animated = _text_chunks(png, limits, report)
+    cards = {keyword: chunks[keyword] for keyword in CARD_KEYWORDS if keyword in chunks}
+    if not cards:
+        raise PngParseError(
+            "The PNG holds no character card: it has no text chunk named ccv3 or chara. "
+            "Pictures lose their card when they are edited or re-saved by a website."
+        )
+    assets = tuple(
+        _asset(name, chunk, limits) for name, chunk in chunks.items() if name.lower().startswith(ASSET_KEYWORD)
+    )
+    problems: list[TavernKitError] = []
+    for keyword, chunk in cards.items():
+        attempt = ReportBuilder()
+        try:
+            if not chunk.has_good_checksum(png):
+                attempt.converted(keyword, "the chunk's checksum is wrong; read all the same")
+            card = decode_card(_parse_payload(_text(chunk, limits), keyword, limits, attempt), attempt, limits=limits)
+        except (ParseError, InvalidCardError, UnsupportedVersionError) as error:
+            problems.append(error)
+            report.ignored(keyword, f"unusable: {error}")
+            continue
+        for note in attempt.build(keyword).notes:
+            report.add(note.path, note.outcome, note.message)
+        return Bundle(
+            format="apng" if animated else "png",
+            card=card,
+            report=report.build("apng" if animated else "png"),
+            image=data,
+            assets=assets,
+        )
+    raise problems[0]
+
+
+def _text_chunks(png: memoryview, limits: Limits, report: ReportBuilder) -> tuple[dict[str, Chunk], bool]:
+    chunks: dict[str, Chunk] = {}
+    animated = False
+    try:
+        for chunk in walk_chunks(png, limit=limits.png_chunks):
+            animated = animated or chunk.type == b"acTL"
+            keyword = chunk.keyword
+            if keyword is None:
+                continue
+            if keyword.lower() in CARD_KEYWORDS:
+                keyword = keyword.lower()
+            if keyword in chunks and keyword in CARD_KEYWORDS:
+                report.ignored(keyword, f"a further chunk of that name at byte {chunk.start:,}; the first one counts")
+            chunks.setdefault(keyword, chunk)
+    except PngParseError as error:
+        if not any(keyword in chunks for keyword in CARD_KEYWORDS):
+            raise
+        report.ignored("", f"{error} The card stood before that place and is whole.")
+    return chunks, animated
+
+
+def _asset(keyword: str, chunk: Chunk, limits: Limits) -> Asset:
+    name = keyword[len(ASSET_KEYWORD) :].removeprefix(":")
+
+    def load() -> bytes:
+        text = _text(chunk, limits)
+        try:
+            return base64.b64decode(text)
+        except binascii.Error as error:
+            raise PngParseError(f"The asset {name!r} inside the PNG is not valid base64: {error}.") from None
+
+    return Asset(name=name, uri=f"__asset:{name}", load=load)
+
+
+def _text(chunk: Chunk, limits: Limits) -> bytes:
+    """The text of a tEXt, zTXt or iTXt chunk, as bytes."""
+    name = str(chunk.keyword)[:80]
+    size, allowed = len(chunk.data), limits.text_chunk_bytes
+    if size > allowed:
+        raise PngParseError(f"The PNG's text chunk {name!r} has {size:,} bytes; at most {allowed:,} are read.")
+    rest = bytes(chunk.data).partition(b"\0")[2]
+    if chunk.type == b"tEXt":
+        return rest
+    if chunk.type == b"zTXt":
+        return _inflate(rest[:1], rest[1:], name, limits)
+    flag, method, fields = rest[:1], rest[1:2], rest[2:]
+    parts = fields.split(b"\0", 2)
+    if len(parts) != 3:
+        raise PngParseError(f"The PNG's iTXt chunk {name!r} is damaged: its language fields do not end.")
+    return _inflate(method, parts[2], name, limits) if flag == b"\1" else parts[2]
+
+
+def _inflate(method: bytes, packed: bytes, name: str, limits: Limits) -> bytes:
+    if method != b"\0":
+        raise PngParseError(f"The PNG's text chunk {name!r} is compressed in a way that PNG does not define.")
+    inflater = zlib.decompressobj()
+    try:
+        text = inflater.decompress(packed, limits.text_chunk_bytes)
+    except zlib.error as error:
+        raise PngParseError(f"The PNG's text chunk {name!r} cannot be decompressed: {error}.") from None
+    if inflater.unconsumed_tail:
+        raise PngParseError(f"The PNG's text chunk {name!r} inflates to more than {limits.text_chunk_bytes:,} bytes.")
+    if not inflater.eof:
+        raise PngParseError(f"The PNG's text chunk {name!r} is cut off inside its compressed text.")
+    return text
+
+
+def _parse_payload(text: bytes, keyword: str, limits: Limits, report: ReportBuilder) -> object:
+    what = f"The card in the PNG's {keyword} chunk"
+    if text.startswith(ENCRYPTED):
+        raise UnsupportedVersionError(f"{what} is encrypted by RisuAI. Export it there without encryption.")
+    if text.lstrip()[:1] == b"{":
+        report.converted(keyword, "plain JSON where base64 is usual")
+        return parse_card_json(text, report, limits, what=what, error=PngParseError)
+    packed = b"".join(text.split())
+    try:
+        plain = base64.b64decode(packed, validate=True)
+    except binascii.Error:
+        plain = _lenient_base64(packed)
+        report.converted(keyword, "base64 with missing padding or strange characters, read as well as possible")
+    return parse_card_json(plain, report, limits, what=what, error=PngParseError)
+
+
+def _lenient_base64(text: bytes) -> bytes:
+    """Decode base64 of either alphabet; characters outside it, and a last lone one, are dropped."""
+    kept = re.sub(rb"[^A-Za-z0-9+/]+", b"", text.replace(b"-", b"+").replace(b"_", b"/"))
+    if len(kept) % 4 == 1:
+        kept = kept[:-1]
+    return base64.b64decode(kept + b"=" * (-len(kept) % 4))

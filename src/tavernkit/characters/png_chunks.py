@@ -1,0 +1,66 @@
+"""The chunks of a PNG file, walked without decoding the picture."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Iterator
+
+from tavernkit.errors import PngParseError
+from tavernkit.values import Value
+
+__all__ = ["PNG_SIGNATURE", "TEXT_CHUNKS", "Chunk", "make_chunk", "walk_chunks"]
+
+PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+TEXT_CHUNKS = (b"tEXt", b"zTXt", b"iTXt")
+LONGEST_CHUNK = 2**31 - 1
+LONGEST_KEYWORD = 1024
+
+
+class Chunk(Value, frozen=True, kw_only=True):
+    """One chunk: where it starts and ends in the file, and its data in between."""
+
+    type: bytes
+    start: int
+    end: int
+    data: memoryview
+
+    @property
+    def keyword(self) -> str | None:
+        """A text chunk's keyword as it is written; None for any other chunk."""
+        if self.type not in TEXT_CHUNKS:
+            return None
+        head = bytes(self.data[:LONGEST_KEYWORD])
+        keyword, separator, _ = head.partition(b"\0")
+        return keyword.decode("latin-1").strip() if separator else None
+
+    def has_good_checksum(self, png: memoryview) -> bool:
+        stored = int.from_bytes(png[self.end - 4 : self.end], "big")
+        return stored == zlib.crc32(png[self.start + 4 : self.end - 4])
+
+
+def walk_chunks(png: memoryview, *, limit: int) -> Iterator[Chunk]:
+    """Yield chunks up to and including IEND; raises PngParseError where the file stops making sense."""
+    if bytes(png[:8]) != PNG_SIGNATURE:
+        raise PngParseError("This is not a PNG file: it does not start with the PNG signature.")
+    position = len(PNG_SIGNATURE)
+    for _ in range(limit):
+        if position + 12 > len(png):
+            raise PngParseError(f"The PNG ends at byte {len(png):,}, before its last chunk (IEND).")
+        length, chunk_type = struct.unpack_from(">I4s", png, position)
+        end = position + 12 + length
+        if not chunk_type.isalpha() or length > LONGEST_CHUNK:
+            raise PngParseError(f"The PNG is damaged at byte {position:,}: there is no chunk where one should start.")
+        if end > len(png):
+            name = chunk_type.decode("latin-1")
+            raise PngParseError(f"The PNG is cut off inside the {name} chunk that starts at byte {position:,}.")
+        yield Chunk(type=chunk_type, start=position, end=end, data=png[position + 8 : end - 4])
+        if chunk_type == b"IEND":
+            return
+        position = end
+    raise PngParseError(f"The PNG has more than {limit:,} chunks.")
+
+
+def make_chunk(chunk_type: bytes, data: bytes) -> bytes:
+    body = chunk_type + data
+    return struct.pack(">I", len(data)) + body + struct.pack(">I", zlib.crc32(body))

@@ -1,0 +1,278 @@
+import inspect
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from tavernkit import (
+    Book,
+    BudgetPreset,
+    BuildHooks,
+    BuildInputs,
+    Character,
+    Context,
+    Entry,
+    Injection,
+    Injections,
+    Message,
+    MissingInputError,
+    Plan,
+    TokenBudgetExceeded,
+    TraceCollector,
+    User,
+    build,
+    example,
+)
+
+MIRA = Character(name="Mira", description="{{char}} paints {{user}}.", first_mes="Hello, {{user}}.")
+ROBIN = User(name="Robin", persona="Robin is tired.")
+
+
+def contents(plan: Plan) -> list[str]:
+    return [message.content for message in plan.messages]
+
+
+def slots(plan: Plan) -> list[str | None]:
+    return [block.slot for block in plan.enabled_blocks]
+
+
+def plain(**inputs: Any) -> Plan:
+    return build(**{"character": MIRA, "user": ROBIN, **inputs})
+
+
+def test_the_bundled_example_builds_a_real_prompt() -> None:
+    plan = build(
+        character=example.character(), user=example.user(), history=example.history(), message="What does it say?"
+    )
+    messages = plan.to_messages("openai")
+    assert messages[0]["role"] == "system"
+    assert messages[-1]["role"] == "user"
+    assert messages[-1]["content"] == "What does it say?"
+    assert not any("{{" in message["content"] for message in messages)
+    assert any("The ledger: every letter" in message["content"] for message in messages)
+    assert plan.warnings == ()
+
+
+def test_names_are_put_in_and_the_greeting_waits_on_the_plan() -> None:
+    plan = plain(message="Hi")
+    assert "Mira paints Robin." in contents(plan)
+    assert plan.greeting == "Hello, Robin."
+    assert plain(history=[{"role": "assistant", "content": "Hello."}]).greeting is None
+
+
+def test_the_order_is_character_examples_history_message_and_last_words() -> None:
+    card = MIRA.with_(
+        personality="calm",
+        scenario="a studio",
+        mes_example="<START>\nA\n<START>\nB",
+        post_history_instructions="Stay short.",
+    )
+    plan = plain(character=card, history=[{"role": "assistant", "content": "Hm."}], message="Hi")
+    assert slots(plan) == [
+        "main",
+        "description",
+        "personality",
+        "scenario",
+        "persona",
+        "examples",
+        "examples",
+        "history",
+        "history",
+        "post_history_instructions",
+    ]
+
+
+def test_a_cards_system_prompt_can_build_on_the_original() -> None:
+    plan = plain(character=MIRA.with_(system_prompt="Be brief. {{original}}"))
+    assert contents(plan)[0].startswith("Be brief. You are Mira")
+
+
+def test_every_block_says_where_it_came_from() -> None:
+    plan = build(character=example.character(), user=example.user(), history=example.history(), message="Hi")
+    assert all(set(block.source) == {"stage", "id"} for block in plan.blocks)
+    assert {block.source["stage"] for block in plan.blocks} == {"character", "lore", "examples", "history"}
+
+
+def test_lore_wakes_by_what_was_said_and_stands_around_the_character() -> None:
+    book = Book(
+        entries=(
+            Entry(id="1", keys=("moon",), content="The moon is red.", position="before_char"),
+            Entry(id="2", keys=("sun",), content="The sun is far."),
+            Entry(id="3", content="Always.", constant=True),
+        )
+    )
+    plan = plain(books=[book], message="Look at the MOON")
+    assert slots(plan)[:2] == ["main", "lore_before"]
+    assert "The moon is red." in contents(plan)
+    assert "Always." in contents(plan)
+    assert "The sun is far." not in contents(plan)
+
+
+def test_lore_that_does_not_fit_is_warned_about() -> None:
+    book = Book(token_budget=3, entries=(Entry(id="1", content="word " * 50, constant=True),))
+    plan = plain(books=[book])
+    assert [warning.code for warning in plan.warnings] == ["lore_over_budget"]
+
+
+def test_injections_stand_where_they_ask_to() -> None:
+    def at(position: Any, depth: int = 0) -> Injections:
+        return Injections(Injection(id="i", content="INJECTED", position=position, depth=depth))
+
+    talk = [{"role": "user", "content": "1"}, {"role": "assistant", "content": "2"}]
+    assert contents(plain(history=talk, message="3", injections=at("chat", 0)))[-2:] == ["3", "INJECTED"]
+    assert contents(plain(history=talk, message="3", injections=at("chat", 1)))[-2:] == ["INJECTED", "3"]
+    assert contents(plain(history=talk, message="3", injections=at("chat", 99)))[-4:] == ["INJECTED", "1", "2", "3"]
+    assert contents(plain(history=talk, message="3", injections=at("before")))[0] == "INJECTED"
+    assert contents(plain(history=talk, message="3", injections=at("after")))[-4:] == ["INJECTED", "1", "2", "3"]
+    assert "INJECTED" not in contents(plain(history=talk, injections=at("none")))
+
+
+def test_injections_at_one_place_keep_the_order_of_their_ids() -> None:
+    both = Injections(
+        Injection(id="b", content="second", depth=0), Injection(id="a", content="first", depth=0)
+    )
+    assert contents(plain(message="x", injections=both))[-3:] == ["x", "first", "second"]
+
+
+def test_an_injection_may_wake_lore_without_being_shown() -> None:
+    book = Book(entries=(Entry(id="1", keys=("moon",), content="The moon is red."),))
+    hidden = Injections(Injection(id="i", content="moon", position="none", scan=True))
+    assert "The moon is red." in contents(plain(books=[book], injections=hidden))
+
+
+def test_only_names_of_third_persons_are_sent() -> None:
+    talk = [
+        {"role": "assistant", "content": "1", "name": "Mira"},
+        {"role": "user", "content": "2", "name": "Robin"},
+        {"role": "assistant", "content": "3", "name": "Brock"},
+    ]
+    assert [block.name for block in plain(history=talk).blocks if block.slot == "history"] == [None, None, "Brock"]
+
+
+def test_hooks_may_supply_inputs_and_add_blocks_that_count() -> None:
+    hooks = BuildHooks()
+
+    @hooks.before_build
+    def bring_a_character(ctx: Context) -> None:
+        ctx.character = MIRA
+
+    @hooks.after_build
+    def add(ctx: Context) -> None:
+        ctx.add_block(source="hook", content="From a hook.", removable=False)
+
+    plan = build(user=ROBIN, hooks=hooks, message="Hi")
+    assert contents(plan)[-1] == "From a hook."
+    with pytest.raises(TokenBudgetExceeded):
+        tight = BudgetPreset(context_window_tokens=1020, reserved_response_tokens=1000)
+        build(user=ROBIN, hooks=hooks, preset=tight)
+
+
+def test_a_long_chat_is_trimmed_to_the_window_and_the_plan_says_so() -> None:
+    history = [{"role": "user" if n % 2 else "assistant", "content": f"line {n} " * 20} for n in range(1000)]
+    preset = BudgetPreset(context_window_tokens=2000, reserved_response_tokens=500)
+    plan = plain(history=history, message="now", preset=preset)
+    assert plan.trim_report is not None
+    assert plan.trim_report.final_tokens <= 1500
+    assert contents(plan)[-1] == "now"
+    assert plan.metadata["history_omitted"] + plan.trim_report.eviction_count > 900
+    assert [warning.code for warning in plan.warnings] == ["trimmed"]
+    with pytest.raises(TokenBudgetExceeded):
+        plain(history=history, message="now", preset=preset, strict=True)
+
+
+def test_history_is_read_from_its_end_only() -> None:
+    class Watched:
+        """A chat of a million messages that counts how far anybody looks back."""
+
+        looked = 0
+
+        def __iter__(self) -> Any:
+            raise AssertionError("the whole chat was read")
+
+        def __len__(self) -> int:
+            return 1_000_000
+
+        def last(self, count: int) -> list[Message]:
+            self.looked = max(self.looked, count)
+            return [Message(role="user", content="word " * 100) for _ in range(count)]
+
+        def count_role(self, role: str) -> int:
+            return 0
+
+        def append(self, message: Message) -> None: ...
+
+        def clear(self) -> None: ...
+
+    history = Watched()
+    plain(history=history, preset=BudgetPreset(context_window_tokens=4096))
+    assert 0 < history.looked <= 256
+
+
+def test_macros_beyond_names_stay_and_are_warned_about() -> None:
+    plan = plain(character=MIRA.with_(description="{{roll:d6}}"))
+    assert "{{roll:d6}}" in contents(plan)
+    assert [warning.code for warning in plan.warnings] == ["unexpanded_macro"]
+
+
+def test_a_missing_character_is_an_error_of_its_own() -> None:
+    with pytest.raises(MissingInputError):
+        build(user=ROBIN)
+
+
+def test_an_unknown_input_is_refused() -> None:
+    with pytest.raises(TypeError, match="charakter"):
+        build(charakter=MIRA)  # type: ignore[call-arg]
+
+
+def test_the_typed_inputs_are_the_contexts_own() -> None:
+    assert set(BuildInputs.__annotations__) == set(inspect.signature(Context).parameters)
+
+
+def test_a_traced_build_has_every_stage_with_its_counters() -> None:
+    plan = plain(message="Hi", trace=True)
+    assert plan.trace is not None
+    assert [stage.name for stage in plan.trace.stages] == [
+        "hooks", "lore", "character", "examples", "history", "injections", "macros", "after_hooks", "trimming", "plan",
+    ]  # fmt: skip
+    stats = {stage.name: stage.stats for stage in plan.trace.stages}
+    assert stats["trimming"]["final_tokens"] > 0
+    assert stats["plan"]["blocks"] == len(plan.blocks)
+    assert plan.trace.is_success
+    assert plan.trace.fingerprint == plan.fingerprint()
+    assert plan.trace.duration_ms >= 0
+
+
+def test_trace_and_an_instrumenter_of_ones_own_exclude_each_other() -> None:
+    with pytest.raises(ValueError, match="not both"):
+        plain(trace=True, instrumenter=TraceCollector())
+
+
+def test_fingerprints_ignore_block_ids_but_not_words() -> None:
+    first = plain(message="Hi", ids=iter(f"x{n}" for n in range(99)).__next__)
+    second = plain(message="Hi", ids=iter(f"y{n}" for n in range(99)).__next__)
+    assert [block.id for block in first.blocks] != [block.id for block in second.blocks]
+    assert first.fingerprint() == second.fingerprint()
+    assert first.fingerprint() != plain(message="Ho").fingerprint()
+    assert first.fingerprint("anthropic") != first.fingerprint("openai")
+
+
+FINGERPRINT = """
+from tavernkit import build, example
+plan = build(character=example.character(), user=example.user(), history=example.history(), message="Hi")
+print(plan.fingerprint())
+"""
+
+
+def test_another_process_builds_the_same_prompt() -> None:
+    outputs = {
+        subprocess.run(
+            [sys.executable, "-c", FINGERPRINT],
+            env={"PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(outputs) == 1

@@ -1,0 +1,210 @@
+from collections.abc import Iterator
+
+import pytest
+
+from tavernkit import (
+    Context,
+    Pipeline,
+    PipelineError,
+    Plan,
+    StrictModeError,
+    TavernKitError,
+    TokenBudgetExceeded,
+    TraceCollector,
+    run,
+)
+
+
+def note(name: str):  # type: ignore[no-untyped-def]
+    def stage(ctx: Context) -> None:
+        ctx.metadata.setdefault("log", []).append(name)
+
+    return stage
+
+
+def wrapping(name: str):  # type: ignore[no-untyped-def]
+    def stage(ctx: Context) -> Iterator[None]:
+        ctx.metadata.setdefault("log", []).append(f"{name} in")
+        yield
+        ctx.metadata["log"].append(f"{name} out")
+
+    return stage
+
+
+def test_stages_run_in_order_and_second_halves_in_reverse() -> None:
+    ctx = Context()
+    Pipeline([("a", wrapping("a")), ("b", note("b")), ("c", wrapping("c"))]).run(ctx)
+    assert ctx["log"] == ["a in", "b", "c in", "c out", "a out"]
+
+
+def test_edits_return_new_pipelines() -> None:
+    base = Pipeline([("a", note("a")), ("c", note("c"))])
+    edited = base.insert_after("a", "b", note("b")).insert_before("a", "zero", note("zero")).append("d", note("d"))
+    assert edited.names == ("zero", "a", "b", "c", "d")
+    assert edited.remove("zero").replace("a", note("A")).names == ("a", "b", "c", "d")
+    assert base.names == ("a", "c")
+    assert len(edited) == 5
+    assert [name for name, _ in edited] == list(edited.names)
+
+
+def test_a_wrong_edit_says_what_there_is() -> None:
+    base = Pipeline([("a", note("a"))])
+    with pytest.raises(ValueError, match="no stage 'x'; there are a"):
+        base.remove("x")
+    with pytest.raises(ValueError, match="unique"):
+        base.append("a", note("a"))
+    with pytest.raises(ValueError, match="at least one"):
+        base.remove("a")
+
+
+def test_an_exception_is_told_with_its_stage_and_cause() -> None:
+    def broken(ctx: Context) -> None:
+        raise KeyError("pony")
+
+    with pytest.raises(PipelineError, match=r"stage: broken") as caught:
+        Pipeline([("fine", note("fine")), ("broken", broken)]).run(Context())
+    assert caught.value.stage == "broken"
+    assert isinstance(caught.value.__cause__, KeyError)
+
+
+def test_an_exception_on_the_way_out_names_its_own_stage() -> None:
+    def broken(ctx: Context) -> Iterator[None]:
+        yield
+        raise RuntimeError("late")
+
+    with pytest.raises(PipelineError) as caught:
+        Pipeline([("outer", broken), ("inner", note("inner"))]).run(Context())
+    assert caught.value.stage == "outer"
+
+
+def test_suspended_stages_are_closed_when_another_fails() -> None:
+    closed: list[str] = []
+
+    def guarded(ctx: Context) -> Iterator[None]:
+        try:
+            yield
+        finally:
+            closed.append("guarded")
+
+    def broken(ctx: Context) -> None:
+        raise RuntimeError
+
+    with pytest.raises(PipelineError, match="RuntimeError"):
+        Pipeline([("guarded", guarded), ("broken", broken)]).run(Context())
+    assert closed == ["guarded"]
+
+
+def test_yielding_twice_is_an_error() -> None:
+    def twice(ctx: Context) -> Iterator[None]:
+        yield
+        yield
+
+    with pytest.raises(PipelineError, match="yield only once"):
+        Pipeline([("twice", twice)]).run(Context())
+
+
+def test_a_verdict_of_the_context_is_not_wrapped() -> None:
+    def over(ctx: Context) -> None:
+        ctx.fail(TokenBudgetExceeded(budget=1, actual=2))
+
+    with pytest.raises(TokenBudgetExceeded):
+        Pipeline([("over", over)]).run(Context())
+
+
+def test_a_strict_warning_raises_the_error_it_names() -> None:
+    class SpecificError(TavernKitError):
+        pass
+
+    def picky(ctx: Context) -> None:
+        ctx.warn("odd", "That is odd.", error=SpecificError("That is odd."))
+
+    def vague(ctx: Context) -> None:
+        ctx.warn("odd", "That is odd.", place=3)
+
+    Pipeline([("picky", picky)]).run(Context())
+    with pytest.raises(SpecificError):
+        Pipeline([("picky", picky)]).run(Context(strict=True))
+    with pytest.raises(StrictModeError) as caught:
+        Pipeline([("vague", vague)]).run(Context(strict=True))
+    assert caught.value.code == "odd"
+
+
+def test_warnings_reach_the_list_the_handler_and_the_trace() -> None:
+    heard: list[str] = []
+    collector = TraceCollector()
+
+    def odd(ctx: Context) -> None:
+        ctx.warn("odd", "That is odd.", place=3)
+
+    ctx = Context(instrumenter=collector, warning_handler=lambda warning: heard.append(str(warning)))
+    Pipeline([("odd", odd)]).run(ctx)
+    (warning,) = ctx.warnings
+    assert (warning.code, warning.stage, warning.where) == ("odd", "odd", {"place": 3})
+    assert heard == ["That is odd."]
+    assert collector.stages[0].warnings == collector.warnings == ("That is odd.",)
+
+
+class Ticks:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_each_stage_is_timed_without_the_stages_inside_it() -> None:
+    ticks = Ticks()
+
+    def outer(ctx: Context) -> Iterator[None]:
+        ticks.now += 1
+        yield
+        ticks.now += 2
+
+    def inner(ctx: Context) -> None:
+        ticks.now += 10
+
+    collector = TraceCollector()
+    ctx = Context(instrumenter=collector)
+    ctx.timer = ticks
+    Pipeline([("outer", outer), ("inner", inner)]).run(ctx)
+    assert [(stage.name, stage.duration_ms) for stage in collector.stages] == [("outer", 3000), ("inner", 10000)]
+
+
+def test_only_the_failing_stage_is_marked() -> None:
+    def broken(ctx: Context) -> None:
+        raise KeyError("x")
+
+    collector = TraceCollector()
+    with pytest.raises(PipelineError):
+        Pipeline([("outer", wrapping("outer")), ("broken", broken)]).run(Context(instrumenter=collector))
+    assert [("error" in stage.stats) for stage in collector.stages] == [False, True]
+    assert collector.stages[1].stats["error"] == "KeyError"
+
+
+def test_lazy_payloads_are_made_only_for_a_listener() -> None:
+    made: list[str] = []
+
+    def expensive() -> dict[str, object]:
+        made.append("made")
+        return {"stage": "s", "key": "size", "value": 9}
+
+    Context().instrument("stat", expensive)
+    assert made == []
+    collector = TraceCollector()
+    Context(instrumenter=collector).instrument("stat", expensive)
+    assert made == ["made"]
+    assert collector.stages[0].stats == {"size": 9}
+
+
+def test_a_pipeline_without_a_plan_says_so() -> None:
+    with pytest.raises(PipelineError, match=r"ctx\.plan"):
+        run(Pipeline([("a", note("a"))]), Context())
+
+
+def test_a_pipeline_of_ones_own_makes_the_plan() -> None:
+    def write(ctx: Context) -> None:
+        block = ctx.add_block(source="greeting", content="Hello.")
+        assert block.source == {"stage": "write", "id": "greeting"}
+        ctx.plan = Plan(blocks=tuple(ctx.blocks))
+
+    assert run(Pipeline([("write", write)]), Context()).to_messages() == [{"role": "system", "content": "Hello."}]

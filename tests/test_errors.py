@@ -1,0 +1,107 @@
+"""Every error of the tree is raised through a public door."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+import tavernkit
+import tavernkit.risuai.errors as risuai
+import tavernkit.sillytavern.errors as sillytavern
+from tavernkit import (
+    Block,
+    BudgetPreset,
+    Character,
+    Context,
+    Pipeline,
+    TavernKitError,
+    User,
+    build,
+    characters,
+    dialects,
+    errors,
+    lore,
+)
+from tavernkit.sillytavern.presets import read_preset
+
+MIRA, ROBIN = Character(name="Mira"), User(name="Robin")
+
+
+def broken_stage(ctx: Context) -> None:
+    raise KeyError("x")
+
+
+RAISED: dict[type[TavernKitError], Callable[[], object]] = {
+    errors.InvalidCardError: lambda: characters.load(b'{"spec": "chara_card_v2", "data": {"description": "x"}}'),
+    errors.UnsupportedVersionError: lambda: characters.load(b'{"spec": "chara_card_v9", "spec_version": "9.0", "data": {}}'),
+    errors.ParseError: lambda: characters.load(b"\x00\x01\x02\x03"),
+    errors.PngParseError: lambda: characters.load(b"\x89PNG\r\n\x1a\n"),
+    errors.ArchiveParseError: lambda: characters.load(b"PK\x03\x04broken"),
+    errors.LoreParseError: lambda: lore.read_book(b'{"a": 1}'),
+    errors.PresetParseError: lambda: read_preset(b"not json"),
+    errors.PngWriteError: lambda: characters.to_png(characters.CharacterCard(character=MIRA), b"GIF89a"),
+    errors.StrictModeError: lambda: build(character=MIRA.with_(description="{{roll:d6}}"), user=ROBIN, strict=True),
+    errors.PipelineError: lambda: Pipeline([("broken", broken_stage)]).run(Context()),
+    errors.TokenBudgetExceeded: lambda: build(
+        character=MIRA, user=ROBIN, preset=BudgetPreset(context_window_tokens=3, reserved_response_tokens=0)
+    ),
+    errors.MissingInputError: lambda: build(character=MIRA),
+    errors.UnknownDialectError: lambda: build(character=MIRA, user=ROBIN).to_messages("klingon"),
+    errors.DialectError: lambda: dialects.convert([{"role": "user", "content": 7}], dialect="openai"),
+    sillytavern.InvalidPresetError: lambda: read_preset(b'{"colour": "red"}'),
+    sillytavern.InvalidInstructError: lambda: read_preset(b'{"input_sequence": [], "output_sequence": {}}'),
+    sillytavern.InvalidContextTemplateError: lambda: read_preset(b'{"story_string": [], "chat_start": ""}'),
+}
+
+NOT_YET = {
+    sillytavern.MacroError: "the macro engines",
+    sillytavern.MacroSyntaxError: "the macro engines",
+    sillytavern.UnknownMacroError: "the macro engines",
+    sillytavern.UnconsumedMacroError: "the macro engines",
+    sillytavern.LoreParseError: "the World Info scan",
+    risuai.CBSError: "the CBS engine",
+    risuai.CBSSyntaxError: "the CBS engine",
+    risuai.CBSStackOverflowError: "the CBS engine",
+    risuai.DecoratorParseError: "the RisuAI lorebook",
+    risuai.TriggerError: "the triggers",
+    risuai.TriggerRecursionError: "the triggers",
+}
+
+
+@pytest.mark.parametrize("error", RAISED, ids=lambda error: error.__name__)
+def test_it_is_raised_through_a_public_door_with_a_sentence(error: type[TavernKitError]) -> None:
+    with pytest.raises(error) as caught:
+        RAISED[error]()
+    assert caught.type is error
+    assert len(str(caught.value).split()) >= 3
+
+
+def tree(error: type[TavernKitError]) -> Iterator[type[TavernKitError]]:
+    for child in error.__subclasses__():
+        if child.__module__.startswith("tavernkit."):
+            yield child
+            yield from tree(child)
+
+
+def test_no_class_of_the_tree_is_left_out() -> None:
+    named = {getattr(module, name) for module in (errors, sillytavern, risuai) for name in module.__all__}
+    assert named - {TavernKitError} == set(tree(TavernKitError)) == set(RAISED) | set(NOT_YET)
+
+
+def test_the_tree_is_drawn_at_the_top_of_each_module() -> None:
+    for module in (errors, sillytavern, risuai):
+        assert module.__doc__ is not None
+        assert [name for name in module.__all__ if name not in module.__doc__] == []
+
+
+def test_platform_errors_carry_what_their_readers_need() -> None:
+    macro = sillytavern.UnknownMacroError("Unknown macro.", macro_name="x", position=3)
+    assert (macro.macro_name, macro.position) == ("x", 3)
+    cbs = risuai.CBSSyntaxError("Unclosed.", position=3, block_type="if")
+    assert (cbs.position, cbs.block_type) == (3, "if")
+    trigger = risuai.TriggerRecursionError("Too deep.", trigger_type="start", effect_type="runtrigger")
+    assert (trigger.trigger_type, trigger.effect_type) == ("start", "runtrigger")
+
+
+def test_the_errors_of_a_mistake_in_the_program_are_value_errors_too() -> None:
+    with pytest.raises(ValueError, match="klingon"):
+        tavernkit.Plan(blocks=(Block(content="x"),)).to_messages("klingon")

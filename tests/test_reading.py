@@ -1,0 +1,121 @@
+import json
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tavernkit import ParseError
+from tavernkit.reading import LooseObject, ReportBuilder, parse_json
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda children: st.lists(children, max_size=4) | st.dictionaries(st.text(), children, max_size=4),
+    max_leaves=20,
+)
+
+
+def same(a: object, b: object) -> bool:
+    return json.dumps(a, sort_keys=True) == json.dumps(b, sort_keys=True)
+
+
+@given(values)
+def test_what_json_writes_is_read_back_nan_and_lone_surrogates_included(value: object) -> None:
+    assert same(parse_json(json.dumps(value), what="it"), value)
+    assert same(parse_json(b"\xef\xbb\xbf" + json.dumps(value).encode(), what="it"), value)
+
+
+@given(st.text() | st.binary())
+def test_anything_else_is_a_parse_error_or_a_value(source: str | bytes) -> None:
+    try:
+        parse_json(source, what="it")
+    except ParseError as error:
+        assert str(error).startswith("it ")
+
+
+@pytest.mark.parametrize(
+    ("source", "complaint"),
+    [
+        (b"[" * 100_000, "nested"),
+        (b'{"a":' * 201 + b"1" + b"}" * 201, "nested 201 levels"),
+        (b"[" + b"1," * 2_000_001 + b"1]", "more than 2,000,000 values"),
+        (b"1" * 5000, "number that cannot be read"),
+        (b'{"a": 1', "line 1, column"),
+        (b"\x00\x01", "binary"),
+        (b" " * (32 * 1024 * 1024 + 1), "at most 33,554,432"),
+    ],
+)
+def test_hostile_json_gets_a_sentence(source: bytes, complaint: str) -> None:
+    with pytest.raises(ParseError, match=complaint):
+        parse_json(source, what="it")
+
+
+def test_brackets_inside_strings_are_no_nesting() -> None:
+    text = json.dumps(["[" * 10_000, '\\"[{', "]"])
+    assert parse_json(text, what="it") == ["[" * 10_000, '\\"[{', "]"]
+
+
+def loose(**fields: object) -> LooseObject:
+    return LooseObject(fields, ReportBuilder(), "data")
+
+
+def notes(source: LooseObject) -> list[tuple[str, str]]:
+    return [(note.outcome, note.path) for note in source.report.build("x").notes]
+
+
+def test_right_types_are_read_without_a_note() -> None:
+    source = loose(a="x", b=["y"], c=True, d=1.5, e=3, f={"g": 1}, h=[{"i": 1}])
+    assert (source.text("a"), source.texts("b"), source.flag("c"), source.number("d"), source.integer("e")) == (
+        "x",
+        ("y",),
+        True,
+        1.5,
+        3,
+    )
+    assert source.nested("f").integer("g") == 1
+    assert [item.integer("i") for item in source.objects("h")] == [1]
+    assert notes(source) == []
+    assert source.report.build("x").is_exact
+
+
+def test_other_types_are_converted_with_a_note_that_says_where() -> None:
+    source = loose(a=5, b="y", c="true", d="1.5", e=2.7, f=["p", "q"])
+    assert (source.text("a"), source.texts("b"), source.flag("c"), source.number("d")) == ("5", ("y",), True, 1.5)
+    assert (source.integer("e"), source.text("f")) == (2, "p\nq")
+    assert notes(source) == [("converted", f"data.{key}") for key in "abcdef"]
+
+
+def test_what_cannot_be_converted_is_ignored_with_a_note() -> None:
+    source = loose(a={}, b=5, c=[], d="x", e=math.inf, f=3, g=3, h=[4, {}], i=["x", None])
+    assert (source.text("a", default="z"), source.texts("b"), source.flag("c"), source.number("d")) == ("z", (), False, 0)
+    assert (source.number("e", default=7), source.object("f"), source.items("g")) == (7, {}, [])
+    assert [item.path for item in source.objects("h")] == ["data.h[1]"]
+    assert source.texts("i") == ("x",)
+    assert [path for outcome, path in notes(source) if outcome == "ignored"] == [
+        *(f"data.{key}" for key in "abcdefg"),
+        "data.h[0]",
+        "data.i[1]",
+    ]
+
+
+def test_optional_fields_tell_absent_from_empty() -> None:
+    source = loose(a="", b=None, c=0)
+    assert (source.optional_text("a"), source.optional_text("b"), source.optional_text("z")) == ("", None, None)
+    assert (source.optional_number("c"), source.optional_flag("c"), source.optional_integer("z")) == (0, False, None)
+
+
+def test_the_first_spelling_that_is_there_wins_and_the_rest_is_kept() -> None:
+    source = loose(old="o", other=1)
+    assert source.text("new", "old") == "o"
+    assert source.rest() == {"other": 1}
+    assert source.has("new", "old")
+
+
+def test_a_flood_of_notes_is_cut_off_and_says_so() -> None:
+    report = ReportBuilder()
+    for number in range(ReportBuilder.LIMIT + 10):
+        report.ignored(str(number), "x")
+    built = report.build("x")
+    assert len(built.notes) == ReportBuilder.LIMIT + 1
+    assert "10 further" in built.notes[-1].message
+    assert len(built.ignored) == len(built.notes)
