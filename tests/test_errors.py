@@ -32,7 +32,9 @@ def broken_stage(ctx: Context) -> None:
 
 RAISED: dict[type[TavernKitError], Callable[[], object]] = {
     errors.InvalidCardError: lambda: characters.load(b'{"spec": "chara_card_v2", "data": {"description": "x"}}'),
-    errors.UnsupportedVersionError: lambda: characters.load(b'{"spec": "chara_card_v9", "spec_version": "9.0", "data": {}}'),
+    errors.UnsupportedVersionError: lambda: characters.load(
+        b'{"spec": "chara_card_v9", "spec_version": "9.0", "data": {}}'
+    ),
     errors.ParseError: lambda: characters.load(b"\x00\x01\x02\x03"),
     errors.PngParseError: lambda: characters.load(b"\x89PNG\r\n\x1a\n"),
     errors.ArchiveParseError: lambda: characters.load(b"PK\x03\x04broken"),

@@ -1,8 +1,8 @@
 import threading
 
 import pytest
-from hypothesis.stateful import RuleBasedStateMachine, rule
 from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, rule
 
 import tavernkit
 from tavernkit import LoadHooks
@@ -59,7 +59,7 @@ def test_a_failing_hook_fails_fast() -> None:
 
 def test_a_hook_may_register_another() -> None:
     hooks, log = LoadHooks(), []
-    hooks.on_load("app", lambda payload: hooks.on_load("app", log.append))
+    hooks.on_load("app", lambda _: hooks.on_load("app", log.append))
     hooks.run("app", 1)
     assert log == [1]
 

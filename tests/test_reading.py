@@ -1,5 +1,6 @@
 import json
 import math
+from contextlib import suppress
 
 import pytest
 from hypothesis import given
@@ -27,10 +28,8 @@ def test_what_json_writes_is_read_back_nan_and_lone_surrogates_included(value: o
 
 @given(st.text() | st.binary())
 def test_anything_else_is_a_parse_error_or_a_value(source: str | bytes) -> None:
-    try:
+    with suppress(ParseError):
         parse_json(source, what="it")
-    except ParseError as error:
-        assert str(error).startswith("it ")
 
 
 @pytest.mark.parametrize(
@@ -87,7 +86,8 @@ def test_other_types_are_converted_with_a_note_that_says_where() -> None:
 
 def test_what_cannot_be_converted_is_ignored_with_a_note() -> None:
     source = loose(a={}, b=5, c=[], d="x", e=math.inf, f=3, g=3, h=[4, {}], i=["x", None])
-    assert (source.text("a", default="z"), source.texts("b"), source.flag("c"), source.number("d")) == ("z", (), False, 0)
+    assert (source.text("a", default="z"), source.texts("b"), source.flag("c")) == ("z", (), False)
+    assert source.number("d") == 0
     assert (source.number("e", default=7), source.object("f"), source.items("g")) == (7, {}, [])
     assert [item.path for item in source.objects("h")] == ["data.h[1]"]
     assert source.texts("i") == ("x",)
@@ -102,6 +102,11 @@ def test_optional_fields_tell_absent_from_empty() -> None:
     source = loose(a="", b=None, c=0)
     assert (source.optional_text("a"), source.optional_text("b"), source.optional_text("z")) == ("", None, None)
     assert (source.optional_number("c"), source.optional_flag("c"), source.optional_integer("z")) == (0, False, None)
+    assert (loose(d="x").optional_integer("d"), loose(d={}).optional_text("d"), loose(d=5).optional_flag("d")) == (
+        None,
+        None,
+        None,
+    )
 
 
 def test_the_first_spelling_that_is_there_wins_and_the_rest_is_kept() -> None:

@@ -1,10 +1,10 @@
 """TavernKit: prompts for stories told with language models, with a reason for every token.
 
-    import tavernkit
+import tavernkit
 
-    card = tavernkit.characters.load("mira.png").card
-    plan = tavernkit.build(character=card.character, user=tavernkit.User(name="Robin"), message="Hello!")
-    plan.to_messages("anthropic")
+card = tavernkit.characters.load("mira.png").card
+plan = tavernkit.build(character=card.character, user=tavernkit.User(name="Robin"), message="Hello!")
+plan.to_messages("anthropic")
 """
 
 from tavernkit import characters, dialects, lore

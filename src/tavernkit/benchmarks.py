@@ -40,12 +40,13 @@ class Measurement(Value, frozen=True, kw_only=True):
         return self.ours_ms / self.baseline_ms
 
 
-def run(names: Sequence[str] = (), on_progress: Callable[[str], None] = lambda name: None) -> list[Measurement]:
+def run(names: Sequence[str] = (), on_progress: Callable[[str], None] | None = None) -> list[Measurement]:
     """Run the benchmarks whose names contain one of `names`, or all of them."""
     measurements: list[Measurement] = []
     for benchmark in load_benchmarks():
         if not names or any(name in benchmark.name for name in names):
-            on_progress(benchmark.name)
+            if on_progress is not None:
+                on_progress(benchmark.name)
             measurements.append(_measure(benchmark))
     return measurements
 

@@ -10,16 +10,14 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping
-from typing import Literal, TypeAlias, TypeVar
+from typing import Literal, TypeAlias
 
 from tavernkit.errors import ParseError
 from tavernkit.values import Json, Value
 
-__all__ = ["ImportReport", "LooseObject", "Note", "Outcome", "ReportBuilder", "decode_text", "parse_json"]
+__all__ = ["ImportReport", "LooseObject", "Note", "Outcome", "ReportBuilder", "decode_text", "kind_of", "parse_json"]
 
 Outcome: TypeAlias = Literal["exact", "converted", "ignored"]
-
-T = TypeVar("T")
 
 MAX_JSON_BYTES = 32 * 1024 * 1024
 MAX_JSON_DEPTH = 200
@@ -136,8 +134,8 @@ class LooseObject:
     """One loose JSON object, read field by field.
 
     Each method takes a key and further spellings of it; the first that is present wins. A value of another type is
-    converted where that keeps its meaning and noted in the report; otherwise the default stands in, and that is
-    noted too. What nobody asked for is in `rest()`.
+    converted where that keeps its meaning and noted in the report; otherwise the default (None for an optional field)
+    stands in, and that is noted too. What nobody asked for is in `rest()`.
     """
 
     def __init__(self, source: Mapping[str, Json], report: ReportBuilder, path: str = "") -> None:
@@ -165,21 +163,21 @@ class LooseObject:
         return {key: value for key, value in self.source.items() if key not in self._read}
 
     def text(self, *keys: str, default: str = "") -> str:
+        value = self.optional_text(*keys)
+        return default if value is None else value
+
+    def optional_text(self, *keys: str) -> str | None:
         value = self.raw(*keys)
-        if isinstance(value, str):
+        if value is None or isinstance(value, str):
             return value
-        if value is None:
-            return default
         if isinstance(value, bool | int | float):
-            self.report.converted(self.at(keys[0]), f"{_kind(value)} written as text")
+            self.report.converted(self.at(keys[0]), f"{kind_of(value)} written as text")
             return json.dumps(value)
         if isinstance(value, list) and all(isinstance(item, str) for item in value):
             self.report.converted(self.at(keys[0]), "a list of lines joined into one text")
             return "\n".join(value)
-        return self._refuse(keys[0], value, "text", default)
-
-    def optional_text(self, *keys: str) -> str | None:
-        return self.text(*keys) if self._present(keys) else None
+        self._refuse(keys[0], value, "text")
+        return None
 
     def texts(self, *keys: str) -> tuple[str, ...]:
         value = self.raw(*keys)
@@ -189,44 +187,52 @@ class LooseObject:
             self.report.converted(self.at(keys[0]), "a single text made a list of one")
             return (value,)
         if not isinstance(value, list):
-            self._refuse(keys[0], value, "a list of texts", None)
+            self._refuse(keys[0], value, "a list of texts")
             return ()
         kept: list[str] = []
         for index, item in enumerate(value):
             if isinstance(item, str):
                 kept.append(item)
             elif isinstance(item, bool | int | float):
-                self.report.converted(f"{self.at(keys[0])}[{index}]", f"{_kind(item)} written as text")
+                self.report.converted(f"{self.at(keys[0])}[{index}]", f"{kind_of(item)} written as text")
                 kept.append(json.dumps(item))
             else:
-                self.report.ignored(f"{self.at(keys[0])}[{index}]", f"expected text, found {_kind(item)}")
+                self.report.ignored(f"{self.at(keys[0])}[{index}]", f"expected text, found {kind_of(item)}")
         return tuple(kept)
 
     def flag(self, *keys: str, default: bool = False) -> bool:
+        value = self.optional_flag(*keys)
+        return default if value is None else value
+
+    def optional_flag(self, *keys: str) -> bool | None:
         value = self.raw(*keys)
-        if isinstance(value, bool):
+        if value is None or isinstance(value, bool):
             return value
-        if value is None:
-            return default
         if value in (0, 1):
             self.report.converted(self.at(keys[0]), f"{value} read as {bool(value)}")
             return bool(value)
         if isinstance(value, str) and value.strip().lower() in ("true", "false"):
             self.report.converted(self.at(keys[0]), f"the text {value!r} read as a yes or no")
             return value.strip().lower() == "true"
-        return self._refuse(keys[0], value, "true or false", default)
-
-    def optional_flag(self, *keys: str) -> bool | None:
-        return self.flag(*keys) if self._present(keys) else None
+        self._refuse(keys[0], value, "true or false")
+        return None
 
     def number(self, *keys: str, default: float = 0) -> float:
+        value = self.optional_number(*keys)
+        return default if value is None else value
+
+    def optional_number(self, *keys: str) -> float | None:
         value = self.raw(*keys)
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            if isinstance(value, int) or math.isfinite(value):
+        if isinstance(value, bool):
+            self._refuse(keys[0], value, "a number")
+            return None
+        if value is None or isinstance(value, int):
+            return value
+        if isinstance(value, float):
+            if math.isfinite(value):
                 return value
-            return self._refuse(keys[0], value, "a finite number", default)
-        if value is None:
-            return default
+            self._refuse(keys[0], value, "a finite number")
+            return None
         if isinstance(value, str):
             try:
                 parsed = float(value)
@@ -235,19 +241,18 @@ class LooseObject:
             if math.isfinite(parsed):
                 self.report.converted(self.at(keys[0]), f"the text {value[:40]!r} read as a number")
                 return int(parsed) if parsed.is_integer() else parsed
-        return self._refuse(keys[0], value, "a number", default)
-
-    def optional_number(self, *keys: str) -> float | None:
-        return self.number(*keys) if self._present(keys) else None
+        self._refuse(keys[0], value, "a number")
+        return None
 
     def integer(self, *keys: str, default: int = 0) -> int:
-        value = self.number(*keys, default=default)
-        if isinstance(value, float) and not value.is_integer():
-            self.report.converted(self.at(keys[0]), f"{value} rounded down")
-        return math.floor(value)
+        value = self.optional_integer(*keys)
+        return default if value is None else value
 
     def optional_integer(self, *keys: str) -> int | None:
-        return self.integer(*keys) if self._present(keys) else None
+        value = self.optional_number(*keys)
+        if isinstance(value, float) and not value.is_integer():
+            self.report.converted(self.at(keys[0]), f"{value} rounded down")
+        return None if value is None else math.floor(value)
 
     def object(self, *keys: str) -> dict[str, Json]:
         """A nested object as it stands, or an empty one."""
@@ -255,7 +260,7 @@ class LooseObject:
         if isinstance(value, dict):
             return value
         if value is not None:
-            self._refuse(keys[0], value, "an object", None)
+            self._refuse(keys[0], value, "an object")
         return {}
 
     def nested(self, *keys: str) -> LooseObject:
@@ -267,7 +272,7 @@ class LooseObject:
         if isinstance(value, list):
             return value
         if value is not None:
-            self._refuse(keys[0], value, "a list", None)
+            self._refuse(keys[0], value, "a list")
         return []
 
     def objects(self, *keys: str) -> Iterator[LooseObject]:
@@ -277,21 +282,14 @@ class LooseObject:
             if isinstance(item, dict):
                 yield LooseObject(item, self.report, where)
             else:
-                self.report.ignored(where, f"expected an object, found {_kind(item)}")
+                self.report.ignored(where, f"expected an object, found {kind_of(item)}")
 
-    def _present(self, keys: tuple[str, ...]) -> bool:
-        present = next((key for key in keys if key in self.source), None)
-        if present is None:
-            return False
-        self._read.add(present)
-        return self.source[present] is not None
-
-    def _refuse(self, key: str, value: Json, wanted: str, default: T) -> T:
-        self.report.ignored(self.at(key), f"expected {wanted}, found {_kind(value)}")
-        return default
+    def _refuse(self, key: str, value: Json, wanted: str) -> None:
+        self.report.ignored(self.at(key), f"expected {wanted}, found {kind_of(value)}")
 
 
-def _kind(value: Json) -> str:
+def kind_of(value: Json) -> str:
+    """What a JSON value is, in words for a sentence."""
     match value:
         case None:
             return "nothing"

@@ -39,7 +39,9 @@ def test_a_selective_entry_needs_a_secondary_key_too() -> None:
 
 
 def test_constant_entries_are_always_awake_and_disabled_ones_never() -> None:
-    book = Book(entries=(entry("1", constant=True), entry("2", "x", enabled=False), entry("3", constant=True, enabled=False)))
+    book = Book(
+        entries=(entry("1", constant=True), entry("2", "x", enabled=False), entry("3", constant=True, enabled=False))
+    )
     assert awake(book) == ["1"]
     assert awake(book, "x") == ["1"]
 

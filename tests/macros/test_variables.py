@@ -48,7 +48,15 @@ TestVariables = Model.TestCase
 
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
-    [(1, 2, 3), (1.5, 1, 2.5), ("1", "2", "12"), ("a", 2, "a2"), (True, 1, "True1"), ([1], 2, [1, 2]), (None, "x", "x")],
+    [
+        (1, 2, 3),
+        (1.5, 1, 2.5),
+        ("1", "2", "12"),
+        ("a", 2, "a2"),
+        (True, 1, "True1"),
+        ([1], 2, [1, 2]),
+        (None, "x", "x"),
+    ],
 )
 def test_adding_sums_numbers_appends_to_lists_and_joins_the_rest(old: object, new: object, expected: object) -> None:
     store = Variables({"x": old})

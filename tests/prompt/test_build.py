@@ -129,9 +129,7 @@ def test_injections_stand_where_they_ask_to() -> None:
 
 
 def test_injections_at_one_place_keep_the_order_of_their_ids() -> None:
-    both = Injections(
-        Injection(id="b", content="second", depth=0), Injection(id="a", content="first", depth=0)
-    )
+    both = Injections(Injection(id="b", content="second", depth=0), Injection(id="a", content="first", depth=0))
     assert contents(plain(message="x", injections=both))[-3:] == ["x", "first", "second"]
 
 
@@ -163,8 +161,8 @@ def test_hooks_may_supply_inputs_and_add_blocks_that_count() -> None:
 
     plan = build(user=ROBIN, hooks=hooks, message="Hi")
     assert contents(plan)[-1] == "From a hook."
+    tight = BudgetPreset(context_window_tokens=1020, reserved_response_tokens=1000)
     with pytest.raises(TokenBudgetExceeded):
-        tight = BudgetPreset(context_window_tokens=1020, reserved_response_tokens=1000)
         build(user=ROBIN, hooks=hooks, preset=tight)
 
 

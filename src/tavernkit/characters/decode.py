@@ -13,7 +13,7 @@ from tavernkit.characters.plain_numbers import with_plain_numbers
 from tavernkit.errors import InvalidCardError, UnsupportedVersionError
 from tavernkit.lore.book import Book
 from tavernkit.lore.files.character_book import read_character_book
-from tavernkit.reading import ImportReport, LooseObject, ReportBuilder
+from tavernkit.reading import ImportReport, LooseObject, ReportBuilder, kind_of
 from tavernkit.values import Json, JsonObject
 
 __all__ = ["decode_card", "read_card"]
@@ -39,7 +39,7 @@ def read_card(source: JsonObject, *, limits: Limits = DEFAULT_LIMITS) -> tuple[C
 def decode_card(source: Json, report: ReportBuilder, *, limits: Limits = DEFAULT_LIMITS) -> CharacterCard:
     """Read a card and add the notes to a report that its container has begun."""
     if not isinstance(source, Mapping):
-        raise InvalidCardError(f"A character card is a JSON object, but this is {_describe(source)}.")
+        raise InvalidCardError(f"A character card is a JSON object, but this is {kind_of(source)}.")
     top: dict[str, Json] = with_plain_numbers(dict(source), report)
     spec = _spec(top, report)
     if spec == "v1":
@@ -175,7 +175,7 @@ def _read_character(fields: LooseObject, limits: Limits) -> Character:
     unread = {key: fields.source[key] for key, value in optional.items() if value is None and key in fields.source}
     for key, value in unread.items():
         if value is not None:
-            fields.report.ignored(fields.at(key), f"{_describe(value)} cannot stand here; kept in the file, not used")
+            fields.report.ignored(fields.at(key), f"{kind_of(value)} cannot stand here; kept in the file, not used")
     return character.with_(unknown={**fields.rest(), **unread})
 
 
@@ -255,19 +255,3 @@ def _nameless(fields: LooseObject) -> str:
     if fields.has("prompts", "temp_openai"):
         return "This is not a character card: it has prompts and no name, as a preset has."
     return f"The card has no name. Give the field {fields.at('name')} a text that is not empty."
-
-
-def _describe(value: Json) -> str:
-    match value:
-        case None:
-            return "nothing"
-        case bool():
-            return "a yes or no"
-        case int() | float():
-            return "a number"
-        case str():
-            return "text"
-        case list():
-            return "a list"
-        case _:
-            return "an object"

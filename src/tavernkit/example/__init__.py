@@ -37,8 +37,8 @@ def history() -> tuple[Message, ...]:
         Message(
             role="assistant",
             name=who.display_name,
-            content="\"Abel said that. Out loud?\" She is already turning pages; the ledger smells of cold tea and "
-            'rope. Her finger stops on a line that has been ruled through in green and then, very carefully, '
+            content='"Abel said that. Out loud?" She is already turning pages; the ledger smells of cold tea and '
+            "rope. Her finger stops on a line that has been ruled through in green and then, very carefully, "
             "un-ruled. \"Then we'd better do this properly. Sit. Mind the cat, she's a parcel.\"",
         ),
     )

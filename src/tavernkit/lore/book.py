@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from tavernkit.lore.entry import Entry
+from tavernkit.lore.entry import Entry, Spelling
 from tavernkit.values import JsonObject, Value
 
 __all__ = ["Book"]
 
 
 class Book(Value, frozen=True, kw_only=True):
-    """A lorebook of any origin. `extensions` and `unknown` are kept as they came."""
+    """A lorebook of any origin. `extensions` and `unknown` are kept as they came; `spelling` is how the
+    file spelt the named fields, as in `Entry`."""
 
     name: str | None = None
     description: str | None = None
@@ -19,3 +20,4 @@ class Book(Value, frozen=True, kw_only=True):
     entries: tuple[Entry, ...] = ()
     extensions: JsonObject = {}
     unknown: JsonObject = {}
+    spelling: Spelling | None = None

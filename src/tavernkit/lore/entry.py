@@ -4,12 +4,24 @@ from __future__ import annotations
 
 from tavernkit.values import JsonObject, Value
 
-__all__ = ["Entry"]
+__all__ = ["Entry", "Spelling"]
+
+
+class Spelling(Value, frozen=True, kw_only=True):
+    """The object in a file of this format that a value was read from: an id that was a number, an order that was text,
+    a flag that was left out. Writers look up the named fields here, so that what nobody changed is written back as it
+    came."""
+
+    format: str
+    fields: JsonObject = {}
 
 
 class Entry(Value, frozen=True, kw_only=True):
     """A lorebook entry. The named fields are what all formats share; `extensions` is what one platform alone
-    understands, string-keyed and untouched; `unknown` is what stood beside them in the file."""
+    understands, string-keyed and untouched; `unknown` is what stood beside them in the file.
+
+    `spelling` is how the file wrote the named fields; None for an entry that came from no file.
+    """
 
     id: str
     keys: tuple[str, ...] = ()
@@ -27,3 +39,4 @@ class Entry(Value, frozen=True, kw_only=True):
     use_regex: bool = False
     extensions: JsonObject = {}
     unknown: JsonObject = {}
+    spelling: Spelling | None = None

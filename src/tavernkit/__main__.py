@@ -1,0 +1,5 @@
+"""`python -m tavernkit`."""
+
+from tavernkit.cli import main
+
+main()

@@ -1,0 +1,188 @@
+"""How one entry of a SillyTavern world file and one entry of a `character_book` correspond, field by field.
+
+SillyTavern converts with JavaScript's rules, and both directions follow them: a field that is left out stays out, and
+`null` gives way to a default only where the application says so. Values are passed on as they stand, whatever their
+type; making sense of them is the reader's work.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from tavernkit.values import Json, JsonObject
+
+__all__ = ["ENTRY_TEMPLATE", "WORLD_FIELDS", "WORLD_ONLY", "character_entry", "world_entry"]
+
+BEFORE_CHARACTER, AFTER_CHARACTER = 0, 1
+
+
+class Shared(NamedTuple):
+    """A field that stands beside the others in a world file and inside `extensions` in a `character_book`."""
+
+    world: str
+    extension: str
+    template: Json
+    """What a new entry in SillyTavern has."""
+    exported: Json
+    """What null or nothing becomes in a `character_book`."""
+    imported: Json
+    """What null or nothing becomes in a world file."""
+
+
+SHARED = (
+    Shared("probability", "probability", 100, None, 100),
+    Shared("useProbability", "useProbability", True, False, True),
+    Shared("depth", "depth", 4, 4, 4),
+    Shared("selectiveLogic", "selectiveLogic", 0, 0, 0),
+    Shared("outletName", "outlet_name", "", "", ""),
+    Shared("group", "group", "", "", ""),
+    Shared("groupOverride", "group_override", False, False, False),
+    Shared("groupWeight", "group_weight", 100, None, 100),
+    Shared("preventRecursion", "prevent_recursion", False, False, False),
+    Shared("delayUntilRecursion", "delay_until_recursion", 0, False, False),
+    Shared("scanDepth", "scan_depth", None, None, None),
+    Shared("matchWholeWords", "match_whole_words", None, None, None),
+    Shared("useGroupScoring", "use_group_scoring", None, False, None),
+    Shared("caseSensitive", "case_sensitive", None, None, None),
+    Shared("automationId", "automation_id", "", "", ""),
+    Shared("role", "role", 0, 0, 0),
+    Shared("vectorized", "vectorized", False, False, False),
+    Shared("sticky", "sticky", None, None, None),
+    Shared("cooldown", "cooldown", None, None, None),
+    Shared("delay", "delay", None, None, None),
+    Shared("matchPersonaDescription", "match_persona_description", False, False, False),
+    Shared("matchCharacterDescription", "match_character_description", False, False, False),
+    Shared("matchCharacterPersonality", "match_character_personality", False, False, False),
+    Shared("matchCharacterDepthPrompt", "match_character_depth_prompt", False, False, False),
+    Shared("matchScenario", "match_scenario", False, False, False),
+    Shared("matchCreatorNotes", "match_creator_notes", False, False, False),
+    Shared("triggers", "triggers", [], [], []),
+    Shared("ignoreBudget", "ignore_budget", False, False, False),
+)
+
+EXTENSION_NAMES = {field.world: field.extension for field in SHARED}
+EXPORTED = {field.extension: field.exported for field in SHARED}
+
+# These three are exported as they stand, null and all, and have rules of their own on the way back.
+PASSED_ON = {"position": "position", "excludeRecursion": "exclude_recursion", "displayIndex": "display_index"}
+
+# World name → `character_book` name, where the value is the same.
+RENAMED = {
+    "uid": "id",
+    "key": "keys",
+    "keysecondary": "secondary_keys",
+    "comment": "comment",
+    "content": "content",
+    "constant": "constant",
+    "selective": "selective",
+    "order": "insertion_order",
+}
+
+ENTRY_TEMPLATE: JsonObject = {
+    "key": [],
+    "keysecondary": [],
+    "comment": "",
+    "content": "",
+    "constant": False,
+    "selective": True,
+    "addMemo": False,
+    "order": 100,
+    "position": BEFORE_CHARACTER,
+    "disable": False,
+    "excludeRecursion": False,
+    **{field.world: field.template for field in SHARED},
+}
+"""A new entry as SillyTavern makes it."""
+
+WORLD_FIELDS = frozenset(
+    {
+        *RENAMED,
+        *EXTENSION_NAMES,
+        *PASSED_ON,
+        *("disable", "extensions"),
+    }
+)
+"""The fields of a world entry that `character_entry` carries over."""
+
+WORLD_ONLY = frozenset(
+    {"addMemo", "characterFilter", "characterFilterNames", "characterFilterTags", "characterFilterExclude"}
+)
+"""The fields of a world entry that SillyTavern itself does not put into a `character_book`."""
+
+
+def character_entry(world: JsonObject) -> dict[str, Json]:
+    """A world entry as an entry of a `character_book`."""
+    entry = {theirs: world[ours] for ours, theirs in RENAMED.items() if ours in world}
+    entry["enabled"] = not _truthy(world.get("disable"))
+    entry["position"] = "before_char" if _equals_zero(world.get("position")) else "after_char"
+    # SillyTavern looks at every key for the form /pattern/flags.
+    entry["use_regex"] = True
+    extensions: dict[str, Json] = {**_object(world.get("extensions")), **EXPORTED, "triggers": []}
+    for theirs in PASSED_ON.values():
+        extensions.pop(theirs, None)
+    for ours, value in world.items():
+        if ours in PASSED_ON:
+            extensions[PASSED_ON[ours]] = value
+        elif value is not None and ours in EXTENSION_NAMES:
+            extensions[EXTENSION_NAMES[ours]] = value
+    entry["extensions"] = extensions
+    return entry
+
+
+def world_entry(entry: JsonObject, *, place: int) -> dict[str, Json]:
+    """An entry of a `character_book` as a world entry; its `place` in the book stands in for a missing id."""
+    extensions = _object(entry.get("extensions"))
+    world: dict[str, Json] = {ours: entry[theirs] for ours, theirs in RENAMED.items() if theirs in entry}
+    if world.get("uid") is None:
+        world["uid"] = place
+    for ours, blank in (("keysecondary", []), ("comment", ""), ("constant", False), ("selective", False)):
+        if not _truthy(world.get(ours)):
+            world[ours] = blank
+    for field in SHARED:
+        value = extensions.get(field.extension)
+        world[field.world] = field.imported if value is None else value
+    if not _truthy(world["triggers"]):
+        world["triggers"] = []
+    world["addMemo"] = _truthy(world["comment"])
+    world["disable"] = not _truthy(entry.get("enabled"))
+    by_name = BEFORE_CHARACTER if entry.get("position") == "before_char" else AFTER_CHARACTER
+    world["position"] = _or_else(extensions.get("position"), by_name)
+    world["excludeRecursion"] = _or_else(extensions.get("exclude_recursion"), False)
+    world["displayIndex"] = _or_else(extensions.get("display_index"), place)
+    world["extensions"] = _or_else(entry.get("extensions"), {})
+    return world
+
+
+def _or_else(value: Json, default: Json) -> Json:
+    return default if value is None else value
+
+
+def _object(value: Json) -> JsonObject:
+    return value if isinstance(value, dict) else {}
+
+
+def _truthy(value: Json) -> bool:
+    """What JavaScript's `!!value` says of a JSON value: empty lists and objects count as true."""
+    if isinstance(value, list | tuple | dict):
+        return True
+    if isinstance(value, float) and math.isnan(value):
+        return False
+    return bool(value)
+
+
+def _equals_zero(value: Json) -> bool:
+    """What JavaScript's `value == 0` says of a JSON value."""
+    match value:
+        case bool() | int() | float():
+            return value == 0
+        case str():
+            text = value.strip()
+            try:
+                return text == "" or float(text) == 0
+            except ValueError:
+                return False
+        case list():
+            return len(value) == 0
+        case _:
+            return False

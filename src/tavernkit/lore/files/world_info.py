@@ -1,0 +1,77 @@
+"""SillyTavern's world files, also called World Info: entries under their uid, in SillyTavern's own spelling."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Container
+
+from tavernkit.lore.book import Book
+from tavernkit.lore.entry import Entry, Spelling
+from tavernkit.lore.files.character_book import (
+    BOOK_FIELDS,
+    each_entry,
+    read_book_fields,
+    read_entry,
+    write_book_fields,
+    write_character_book,
+    write_entry,
+)
+from tavernkit.lore.files.world_fields import WORLD_FIELDS, character_entry, world_entry
+from tavernkit.reading import LooseObject, ReportBuilder
+from tavernkit.values import Json, JsonObject
+
+__all__ = ["read_world_info", "write_world_info"]
+
+
+def read_world_info(source: LooseObject) -> Book:
+    """Read a world file whose entries stand in an object or in a list."""
+    entries = tuple(_read_entry(entry, fallback_id=key) for key, entry in each_entry(source, "entries"))
+    return read_book_fields(source, entries, format="world_info")
+
+
+def write_world_info(book: Book) -> dict[str, Json]:
+    """Write a world file.
+
+    A book that came from a card also gets the `originalData` that SillyTavern keeps, which holds what a world entry
+    has no place for. As there, of two entries with the same id in such a book the later one stands.
+    """
+    from_card = book.spelling is not None and book.spelling.format == "character_book"
+    entries: dict[str, Json] = {}
+    spare = itertools.count(len(book.entries))
+    for place, entry in enumerate(book.entries):
+        key = entry.id
+        if key in entries and not from_card:
+            key = next(str(number) for number in spare if str(number) not in entries)
+        entries[key] = _write_entry(entry, place=place)
+    written = write_book_fields(book)
+    if book.spelling is None and not book.extensions:
+        del written["extensions"]
+    beside = {"originalData": write_character_book(book)} if from_card else book.unknown
+    return {"entries": entries, **written, **_others(beside, than=("entries", *BOOK_FIELDS))}
+
+
+def _read_entry(source: LooseObject, *, fallback_id: str) -> Entry:
+    loose = LooseObject(character_entry(source.source), source.report, source.path)
+    return read_entry(loose, fallback_id=fallback_id).with_(
+        unknown=_others(source.source, than=WORLD_FIELDS),
+        spelling=Spelling(format="world_info", fields=source.source),
+    )
+
+
+def _write_entry(entry: Entry, *, place: int) -> dict[str, Json]:
+    if entry.spelling is None or entry.spelling.format != "world_info":
+        world = world_entry(write_entry(entry, place=place), place=place)
+        return world | _others(entry.unknown, than=world) if entry.spelling is None else world
+    file = entry.spelling.fields
+    spelt = {key: value for key, value in file.items() if key in WORLD_FIELDS}
+    if "uid" in spelt and _read_entry(LooseObject(file, ReportBuilder()), fallback_id=entry.id) == entry:
+        return {**spelt, **entry.unknown}
+    now = world_entry(write_entry(entry, place=place), place=place)
+    before = world_entry(character_entry(spelt), place=place)
+    changed = {key: value for key, value in now.items() if key not in before or value != before[key]}
+    written = {"uid": now["uid"], **spelt, **changed}
+    return written | _others(entry.unknown, than=written)
+
+
+def _others(fields: JsonObject, *, than: Container[str]) -> dict[str, Json]:
+    return {key: value for key, value in fields.items() if key not in than}

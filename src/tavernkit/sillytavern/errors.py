@@ -1,0 +1,67 @@
+"""Every error that only SillyTavern's layer raises.
+
+TavernKitError
+├── InvalidPresetError            a file that is no preset, or a preset field of an impossible value
+├── MacroError                    a macro that failed; `.macro_name` and `.position` say which and where
+│   ├── MacroSyntaxError          a call that is malformed, such as `{{` without its end
+│   ├── UnknownMacroError         a name that no macro has
+│   └── UnconsumedMacroError      a placeholder that is still there when everything has been expanded
+├── ParseError
+│   └── tavernkit.LoreParseError
+│       └── LoreParseError        a world file or one of its entries that cannot be read
+├── InvalidInstructError          an instruct template whose sequences are no text
+└── InvalidContextTemplateError   a context template whose story string is no text
+"""
+
+from __future__ import annotations
+
+from tavernkit import errors
+from tavernkit.errors import TavernKitError
+
+__all__ = [
+    "InvalidContextTemplateError",
+    "InvalidInstructError",
+    "InvalidPresetError",
+    "LoreParseError",
+    "MacroError",
+    "MacroSyntaxError",
+    "UnconsumedMacroError",
+    "UnknownMacroError",
+]
+
+
+class InvalidPresetError(TavernKitError):
+    """A file that is no SillyTavern preset, or a preset field of an impossible value."""
+
+
+class MacroError(TavernKitError):
+    """A macro that failed; `position` counts characters from the start of the text."""
+
+    def __init__(self, message: str, *, macro_name: str | None = None, position: int | None = None) -> None:
+        super().__init__(message)
+        self.macro_name = macro_name
+        self.position = position
+
+
+class MacroSyntaxError(MacroError):
+    """A macro call that is malformed."""
+
+
+class UnknownMacroError(MacroError):
+    """A name that no macro has."""
+
+
+class UnconsumedMacroError(MacroError):
+    """A placeholder that is still in the text after expansion."""
+
+
+class LoreParseError(errors.LoreParseError):
+    """A world file or one of its entries that cannot be read."""
+
+
+class InvalidInstructError(TavernKitError):
+    """An instruct template whose sequences are no text."""
+
+
+class InvalidContextTemplateError(TavernKitError):
+    """A context template whose story string is no text."""

@@ -1,0 +1,27 @@
+"""SillyTavern's preset files, decoded into typed values."""
+
+from tavernkit.sillytavern.presets.chat import ChatPreset, Prompt, PromptOrder, PromptToggle
+from tavernkit.sillytavern.presets.context import ContextTemplate
+from tavernkit.sillytavern.presets.detect import Preset, read_preset, write_preset
+from tavernkit.sillytavern.presets.instruct import Instruct
+from tavernkit.sillytavern.presets.master import MasterExport, StartReplyWith
+from tavernkit.sillytavern.presets.reasoning import ReasoningTemplate
+from tavernkit.sillytavern.presets.system_prompt import SystemPrompt
+from tavernkit.sillytavern.presets.text import TextPreset
+
+__all__ = [
+    "ChatPreset",
+    "ContextTemplate",
+    "Instruct",
+    "MasterExport",
+    "Preset",
+    "Prompt",
+    "PromptOrder",
+    "PromptToggle",
+    "ReasoningTemplate",
+    "StartReplyWith",
+    "SystemPrompt",
+    "TextPreset",
+    "read_preset",
+    "write_preset",
+]

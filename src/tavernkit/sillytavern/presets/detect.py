@@ -1,0 +1,106 @@
+"""One door for SillyTavern's preset files: what a file is, is seen from what it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeAlias
+
+from tavernkit.errors import ParseError, PresetParseError, TavernKitError
+from tavernkit.reading import ImportReport, ReportBuilder, parse_json
+from tavernkit.sillytavern.errors import InvalidContextTemplateError, InvalidInstructError, InvalidPresetError
+from tavernkit.sillytavern.presets.chat import ChatPreset
+from tavernkit.sillytavern.presets.context import ContextTemplate
+from tavernkit.sillytavern.presets.fields import PresetFile, decode, encode
+from tavernkit.sillytavern.presets.instruct import Instruct
+from tavernkit.sillytavern.presets.master import MasterExport
+from tavernkit.sillytavern.presets.reasoning import ReasoningTemplate
+from tavernkit.sillytavern.presets.system_prompt import SystemPrompt
+from tavernkit.sillytavern.presets.text import TextPreset
+from tavernkit.values import Json, JsonObject
+
+__all__ = ["Preset", "read_preset", "write_preset"]
+
+Preset: TypeAlias = (
+    ChatPreset | TextPreset | Instruct | ContextTemplate | SystemPrompt | ReasoningTemplate | MasterExport
+)
+
+FORMATS: Mapping[type[PresetFile], str] = {
+    ChatPreset: "chat_preset",
+    TextPreset: "text_preset",
+    Instruct: "instruct",
+    ContextTemplate: "context",
+    SystemPrompt: "system_prompt",
+    ReasoningTemplate: "reasoning",
+    MasterExport: "master",
+}
+
+# Without these as text, a template says nothing.
+ESSENTIAL: Mapping[type[PresetFile], tuple[tuple[str, ...], type[TavernKitError]]] = {
+    Instruct: (("input_sequence", "output_sequence"), InvalidInstructError),
+    ContextTemplate: (("story_string",), InvalidContextTemplateError),
+    SystemPrompt: (("content",), InvalidPresetError),
+    ReasoningTemplate: (("prefix", "suffix"), InvalidPresetError),
+}
+
+CHAT_ALONE = frozenset(
+    {"prompts", "prompt_order", "chat_completion_source", "openai_max_context", "openai_max_tokens", "temp_openai"}
+    | {"openai_model", "new_chat_prompt", "impersonation_prompt", "wi_format", "main_prompt", "stream_openai"}
+)
+TEXT_ALONE = frozenset({"temp", "rep_pen", "rep_pen_range", "typical_p", "tfs", "mirostat_mode", "sampler_order"})
+CHAT_SAMPLERS = frozenset({"temperature", "top_p", "frequency_penalty", "presence_penalty", "repetition_penalty"})
+MASTER_PARTS = ("instruct", "context", "sysprompt", "preset", "reasoning")
+
+
+def read_preset(source: bytes | str | Mapping[str, Json]) -> tuple[Preset, ImportReport]:
+    """Read a preset file of any kind.
+
+    Raises InvalidPresetError for a file that is no preset, InvalidInstructError and InvalidContextTemplateError for
+    a template whose essential fields are no text. Any other field of a wrong type gets its default, and a note.
+    """
+    document = _parse(source) if isinstance(source, bytes | str) else source
+    kind = _kind_of(document)
+    fields, error = ESSENTIAL.get(kind, ((), InvalidPresetError))
+    for field in fields:
+        if field in document and not isinstance(document[field], str):
+            raise error(f"The field '{field}' of this {FORMATS[kind]} file must be text; write \"\" to leave it empty.")
+    report = ReportBuilder()
+    return decode(kind, document, report), report.build(FORMATS[kind])
+
+
+def write_preset(preset: Preset) -> dict[str, Json]:
+    """Write a preset file; what was read and not changed is written as it was."""
+    return encode(preset)
+
+
+def _parse(source: bytes | str) -> JsonObject:
+    try:
+        document = parse_json(source, what="The preset")
+    except ParseError as error:
+        raise PresetParseError(str(error)) from None
+    if not isinstance(document, dict):
+        raise InvalidPresetError("This is no preset: a preset file holds one JSON object.")
+    return document
+
+
+def _kind_of(document: JsonObject) -> type[Preset]:
+    names = document.keys()
+    if names & {"input_sequence", "output_sequence"}:
+        return Instruct
+    if "story_string" in names:
+        return ContextTemplate
+    if names & CHAT_ALONE:
+        return ChatPreset
+    if len(names & TEXT_ALONE) >= 2:
+        return TextPreset
+    if any(isinstance(document.get(part), dict) for part in MASTER_PARTS):
+        return MasterExport
+    if len(names & {"prefix", "suffix", "separator"}) >= 2:
+        return ReasoningTemplate
+    if "content" in names and names & {"name", "post_history"}:
+        return SystemPrompt
+    if len(names & CHAT_SAMPLERS) >= 2:
+        return ChatPreset
+    raise InvalidPresetError(
+        "This is no SillyTavern preset: it has none of the fields of a chat-completion or text-completion preset, "
+        "of an instruct, context, system-prompt or reasoning template, or of a master export."
+    )

@@ -1,0 +1,127 @@
+"""What is public is documented, and what the pages show works."""
+
+import importlib
+import re
+from pathlib import Path
+
+import click
+import pytest
+import typer
+
+ROOT = Path(__file__).parents[2]
+PAGES = {path.relative_to(ROOT).as_posix(): path.read_text() for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]}
+PUBLIC_MODULES = [
+    "tavernkit",
+    "tavernkit.benchmarks",
+    "tavernkit.characters",
+    "tavernkit.conformance",
+    "tavernkit.dialects",
+    "tavernkit.errors",
+    "tavernkit.example",
+    "tavernkit.lore",
+    "tavernkit.macros",
+    "tavernkit.prompt.tokens",
+    "tavernkit.reading",
+    "tavernkit.risuai.errors",
+    "tavernkit.sillytavern.errors",
+    "tavernkit.sillytavern.presets",
+]
+CODE = " ".join(span for page in PAGES.values() for span in re.findall(r"`[^`]+`|```.*?```", page, re.DOTALL))
+WORDS = set(re.findall(r"\w+", CODE))
+
+
+@pytest.mark.parametrize("module", PUBLIC_MODULES)
+def test_every_public_name_is_documented(module: str) -> None:
+    undocumented = [name for name in importlib.import_module(module).__all__ if name not in WORDS]
+    assert undocumented == []
+
+
+@pytest.mark.parametrize("module", ["tavernkit.errors", "tavernkit.sillytavern.errors", "tavernkit.risuai.errors"])
+def test_every_error_is_on_the_errors_page(module: str) -> None:
+    missing = [name for name in importlib.import_module(module).__all__ if f"`{name}`" not in PAGES["docs/errors.md"]]
+    assert missing == []
+
+
+def test_every_warning_code_is_on_the_errors_page() -> None:
+    source = "".join(path.read_text() for path in (ROOT / "src").rglob("*.py"))
+    codes = set(re.findall(r"ctx\.warn\(\s*\"(\w+)\"", source))
+    assert codes
+    assert [code for code in sorted(codes) if f"`{code}`" not in PAGES["docs/errors.md"]] == []
+
+
+def commands(command: click.Command, path: str) -> list[tuple[str, click.Command]]:
+    found = [(path, command)]
+    if isinstance(command, click.Group):
+        for name, child in command.commands.items():
+            found += commands(child, f"{path} {name}")
+    return found
+
+
+def test_every_command_and_option_is_documented() -> None:
+    from tavernkit.cli import app
+
+    page = PAGES["docs/cli.md"]
+    missing = []
+    for path, command in commands(typer.main.get_command(app), "tavernkit"):
+        if path not in page:
+            missing.append(path)
+        for parameter in command.params:
+            missing += [
+                f"{path} {option}" for option in parameter.opts if option.startswith("--") and option not in page
+            ]
+    assert missing == []
+
+
+def test_every_make_target_is_named() -> None:
+    targets = re.findall(r"^([a-z]+):.*##", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    text = PAGES["README.md"] + PAGES["CONTRIBUTING.md"]
+    assert [target for target in targets if target != "help" and not re.search(rf"\b{target}\b", text)] == []
+
+
+def test_every_environment_variable_is_documented() -> None:
+    source = "".join(path.read_text() for path in (*(ROOT / "src").rglob("*.py"), ROOT / "hatch_build.py"))
+    names = set(re.findall(r"TAVERNKIT_[A-Z_]+", source))
+    pages = "".join(PAGES.values())
+    assert [name for name in sorted(names) if name not in pages] == []
+
+
+@pytest.mark.parametrize("page", sorted(PAGES))
+def test_links_lead_somewhere(page: str) -> None:
+    targets = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", PAGES[page])
+    assert [target for target in targets if not (ROOT / page).parent.joinpath(target).exists()] == []
+
+
+BLOCKS = [
+    pytest.param(page, kind, code, id=f"{page}-{number}")
+    for page, text in sorted(PAGES.items())
+    for number, (kind, code) in enumerate(
+        re.findall(r"^```(python|console)\n(.*?)^```", text, re.MULTILINE | re.DOTALL), 1
+    )
+]
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the files that the pages' examples use."""
+    from tests.docs import desk
+
+    desk.lay_out(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(("page", "kind", "code"), BLOCKS)
+def test_examples_run(page: str, kind: str, code: str, desk: Path) -> None:
+    if kind == "python":
+        exec(compile(code, page, "exec"), {"__name__": "example"})  # noqa: S102 - our own pages
+        return
+    import shlex
+
+    from typer.testing import CliRunner
+
+    from tavernkit.cli import app
+
+    for line in code.splitlines():
+        if line.startswith("$ tavernkit "):
+            result = CliRunner().invoke(app, shlex.split(line.removeprefix("$ tavernkit ").split(" #")[0]))
+            assert result.exit_code == 0, f"{line}\n{result.output}"
