@@ -29,7 +29,6 @@ CASES = {
 def lay_out(folder: Path) -> None:
     card = CharacterCard(character=Character(name="Mira", description="{{char}} paints harbours.", first_mes="Hm?"))
     (folder / "mira.png").write_bytes(characters.to_png(card))
-    (folder / "mira.charx").write_bytes(characters.to_charx(card))
     (folder / "harbour.json").write_text(json.dumps(LORE))
     (folder / "vectors").mkdir()
     (folder / "vectors" / "text.json").write_text(json.dumps(CASES))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator
-from functools import partial
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from tavernkit.errors import PipelineError
 from tavernkit.prompt.context import Context
 
 __all__ = ["Pipeline", "Stage"]
+
+T = TypeVar("T")
 
 Stage: TypeAlias = Callable[[Context], Generator[None, None, None] | None]
 """A function of the context. One that must also act on the way out is a generator that yields once."""
@@ -20,15 +21,12 @@ class Pipeline:
 
     def __init__(self, stages: Iterable[tuple[str, Stage]]) -> None:
         self._stages = tuple(stages)
+        self.names = tuple(name for name, _ in self._stages)
         if not self._stages:
             raise ValueError("a pipeline needs at least one stage")
-        for name in self.names:
-            if self.names.count(name) > 1:
-                raise ValueError(f"two stages are named {name!r}; names must be unique")
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return tuple(name for name, _ in self._stages)
+        if len(set(self.names)) < len(self.names):
+            doubled = next(name for name in self.names if self.names.count(name) > 1)
+            raise ValueError(f"two stages are named {doubled!r}; names must be unique")
 
     def __iter__(self) -> Iterator[tuple[str, Stage]]:
         return iter(self._stages)
@@ -57,18 +55,18 @@ class Pipeline:
         An exception becomes a PipelineError that names the stage, save for a verdict of the context itself (a strict
         warning, a budget that cannot be met), which passes as it is.
         """
-        suspended: list[tuple[str, Generator[None, None, None]]] = []
+        suspended: list[tuple[str, Half]] = []
         try:
             for name, stage in self._stages:
-                second_half = _run_part(ctx, name, partial(_first_half, stage, ctx))
-                if second_half is not None:
-                    suspended.append((name, second_half))
+                rest = _run_half(ctx, name, _first_half, stage)
+                if rest is not None:
+                    suspended.append((name, rest))
             while suspended:
-                name, second_half = suspended.pop()
-                _run_part(ctx, name, partial(_finish, second_half))
+                name, rest = suspended.pop()
+                _run_half(ctx, name, _second_half, rest)
         finally:
-            for _, second_half in suspended:
-                second_half.close()
+            for _, rest in suspended:
+                rest.close()
         return ctx
 
     def _position(self, name: str) -> int:
@@ -81,10 +79,10 @@ class Pipeline:
         return Pipeline([*self._stages[:at], *new, *self._stages[at + drop :]])
 
 
-SecondHalf: TypeAlias = Generator[None, None, None] | None
+Half: TypeAlias = Generator[None, None, None]
 
 
-def _first_half(stage: Stage, ctx: Context) -> SecondHalf:
+def _first_half(stage: Stage, ctx: Context) -> Half | None:
     generator = stage(ctx)
     if generator is None:
         return None
@@ -95,7 +93,7 @@ def _first_half(stage: Stage, ctx: Context) -> SecondHalf:
     return generator
 
 
-def _finish(generator: Generator[None, None, None]) -> None:
+def _second_half(generator: Half, _: Context) -> None:
     try:
         next(generator)
     except StopIteration:
@@ -104,22 +102,25 @@ def _finish(generator: Generator[None, None, None]) -> None:
     raise RuntimeError("a stage may yield only once")
 
 
-def _run_part(ctx: Context, name: str, part: Callable[[], SecondHalf]) -> SecondHalf:
+def _run_half(ctx: Context, name: str, run: Callable[[T, Context], Half | None], what: T) -> Half | None:
     ctx.current_stage = name
-    ctx.instrument("middleware_start", name=name)
-    began = ctx.timer()
+    watched = ctx.instrumenter is not None
+    began = 0.0
+    if watched:
+        ctx.instrument("middleware_start", name=name)
+        began = ctx.timer()
     try:
-        second_half = part()
+        rest = run(what, ctx)
     except Exception as error:
         ctx.instrument("middleware_error", name=name, error=error, duration_ms=(ctx.timer() - began) * 1000)
         if error is ctx.verdict:
             raise
         raise PipelineError(_sentence(error), stage=name) from error
-    else:
-        ctx.instrument("middleware_finish", name=name, duration_ms=(ctx.timer() - began) * 1000)
-        return second_half
     finally:
         ctx.current_stage = None
+    if watched:
+        ctx.instrument("middleware_finish", name=name, duration_ms=(ctx.timer() - began) * 1000)
+    return rest
 
 
 def _sentence(error: Exception) -> str:
