@@ -1,0 +1,5 @@
+"""The command line: `tavernkit …`."""
+
+from tavernkit.cli.app import app, main
+
+__all__ = ["app", "main"]

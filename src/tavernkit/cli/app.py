@@ -1,0 +1,56 @@
+"""All commands in one place, and the entry point."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from tavernkit.cli import bench, card, conformance, lore, prompt, tokens
+from tavernkit.cli.errors import ErrorReporting
+from tavernkit.cli.groups import HELP_OPTIONS, show_help
+
+__all__ = ["app", "main"]
+
+EXIT_CODES = """\b
+Exit codes:
+  0  done
+  1  something failed its check: a broken card in validate, a case that
+     disagrees in conformance, a strict or too large prompt
+  2  a command that cannot be understood, or a file that cannot be read or written
+  3  a card or file of a version that is not supported
+"""
+
+app = typer.Typer(
+    name="tavernkit",
+    cls=ErrorReporting,
+    help="Read, convert and check character cards and lorebooks, count tokens, and build prompts.",
+    epilog=EXIT_CODES,
+    context_settings=HELP_OPTIONS,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+app.add_typer(card.app)
+app.add_typer(lore.app)
+app.command("tokens")(tokens.count)
+app.command("prompt")(prompt.build_prompt)
+app.command("conformance")(conformance.replay)
+app.command("bench")(bench.measure)
+
+
+@app.callback(invoke_without_command=True)
+def root(
+    ctx: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
+) -> None:
+    if version:
+        from importlib.metadata import version as installed
+
+        typer.echo(f"tavernkit {installed('tavernkit')}")
+        raise typer.Exit
+    show_help(ctx)
+
+
+def main() -> None:
+    """Run the command that the process was started with, and exit with its code."""
+    app(prog_name="tavernkit")

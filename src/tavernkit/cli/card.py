@@ -1,0 +1,211 @@
+"""`tavernkit card …`: look at character cards, check them, and turn them into other files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tavernkit.cli.conversion import Spec, Target
+from tavernkit.cli.errors import BatchError, FileError, about, display_name
+from tavernkit.cli.files import (
+    ForceOption,
+    InputFile,
+    check_free,
+    read_input,
+    refuse_two_documents,
+    write_output,
+)
+from tavernkit.cli.groups import command_group
+from tavernkit.cli.output import JsonOption, Printer, emit, progress
+
+__all__ = ["app"]
+
+app = command_group("card", "Show, check, convert, take apart and embed character cards.")
+
+CardFiles = Annotated[
+    list[Path], typer.Argument(metavar="FILE", help="Card files of any format; - reads standard input.")
+]
+
+
+@app.command("show")
+def show(file: InputFile, as_json: JsonOption = False) -> None:
+    """Show what a card holds.
+
+    That is: its fields with their sizes, greetings, tags, lorebook and assets, and what had to be converted or ignored.
+    """
+    from tavernkit.characters import load
+    from tavernkit.cli.card_summary import print_card, summarise
+
+    data = read_input(file)
+    with about(file):
+        summary = summarise(display_name(file), load(data))
+    if as_json:
+        emit(summary)
+    else:
+        print_card(Printer(), summary)
+
+
+@app.command("validate")
+def validate(
+    files: CardFiles,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Fail a card too when something in it had to be converted or ignored.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Check that cards can be read.
+
+    Each file is ok, ok with notes about what was converted or ignored, or broken, with the reason.
+    """
+    from tavernkit.cli.validation import check, print_verdicts, unreadable
+
+    verdicts = []
+    errors = []
+    with progress("Checking", len(files)) as advance:
+        for file in files:
+            try:
+                verdicts.append(check(file, strict=strict))
+            except FileError as error:
+                errors.append(error)
+                verdicts.append(unreadable(error))
+            advance()
+    all_ok = all(verdict.ok for verdict in verdicts)
+    if as_json:
+        emit({"ok": all_ok, "files": verdicts})
+    else:
+        print_verdicts(Printer(), verdicts)
+    if errors:
+        raise BatchError(errors)
+    if not all_ok:
+        raise typer.Exit(1)
+
+
+@app.command("convert")
+def convert(
+    files: CardFiles,
+    to: Annotated[Target, typer.Option("--to", help="The format to write.")],
+    spec: Annotated[
+        Spec | None, typer.Option("--spec", help="The card version of a JSON file; version 3 unless given.")
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="The file to write, or the folder for several; - writes standard output. "
+            "Unless given, each file is written beside its source.",
+        ),
+    ] = None,
+    image: Annotated[
+        Path | None, typer.Option("--image", help="A PNG picture to use in place of the card's own.")
+    ] = None,
+    force: ForceOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Write cards in another format. Nothing is overwritten unless --force is given."""
+    from tavernkit.cli.conversion import check_options, convert_card, print_conversions, read_picture, targets
+
+    check_options(to, spec, image)
+    places = targets(files, to, output)
+    for place in places:
+        refuse_two_documents(place, as_json=as_json)
+    check_free(places, force=force)
+    picture = None if image is None else read_picture(image)
+    conversions = []
+    errors = []
+    with progress("Converting", len(files)) as advance:
+        for file, place in zip(files, places, strict=True):
+            try:
+                data, conversion = convert_card(file, place, to, spec or Spec.v3, picture)
+                write_output(place, data, force=force)
+                conversions.append(conversion)
+            except FileError as error:
+                errors.append(error)
+            advance()
+    if as_json:
+        emit({"files": conversions})
+    else:
+        print_conversions(conversions)
+    if errors:
+        raise BatchError(errors)
+
+
+@app.command("extract")
+def extract(
+    file: InputFile,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="The folder to write into. Unless given, it is named after the file and lies beside it.",
+        ),
+    ] = None,
+    force: ForceOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Take a card file apart.
+
+    Writes card.json, the main picture, the lorebook as a SillyTavern world file, and the assets under safe names.
+    """
+    from tavernkit.characters import load
+    from tavernkit.cli.extraction import default_folder, parts, print_extracted, write_part
+
+    folder = default_folder(file) if output is None else output
+    data = read_input(file)
+    with about(file):
+        found = parts(load(data))
+    check_free([folder / part.path for part in found], force=force)
+    written = []
+    errors = []
+    with progress("Extracting", len(found)) as advance:
+        for part in found:
+            try:
+                written.append(write_part(part, folder, source=file, force=force))
+            except FileError as error:
+                if isinstance(error.cause, OSError):  # a full disk or a closed folder would fail for every other part
+                    raise
+                errors.append(error)
+            advance()
+    if as_json:
+        emit({"folder": folder, "files": written})
+    else:
+        print_extracted(Printer(), folder, written)
+    if errors:
+        raise BatchError(errors)
+
+
+@app.command("embed")
+def embed(
+    card: Annotated[Path, typer.Argument(metavar="CARD", help="The card, in any format; - reads standard input.")],
+    picture: Annotated[Path, typer.Argument(metavar="PICTURE", help="The PNG picture; - reads standard input.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The PNG file to write; - writes standard output.")],
+    force: ForceOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Put a card into a PNG picture. A card that the picture already carries is taken out."""
+    from tavernkit.characters import load, to_png
+    from tavernkit.cli.conversion import Conversion, print_conversions
+
+    refuse_two_documents(output, as_json=as_json)
+    check_free([output], force=force)
+    card_data = read_input(card)
+    picture_data = read_input(picture)
+    with about(card):
+        bundle = load(card_data)
+    with about(picture):
+        data = to_png(bundle.card, picture_data)
+    write_output(output, data, force=force)
+    result = Conversion(
+        file=display_name(card),
+        output=str(output),
+        bytes=len(data),
+        notes=bundle.report.notes,
+        assets_left_out=len(bundle.assets),
+    )
+    if as_json:
+        emit(result)
+    else:
+        print_conversions([result])

@@ -1,0 +1,145 @@
+"""Turning card files into other card files."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tavernkit.cli.errors import FileError, UsageError, about, display_name
+from tavernkit.cli.files import is_standard, read_input
+from tavernkit.cli.terminal import plain
+from tavernkit.errors import PngWriteError
+from tavernkit.reading import Note
+from tavernkit.values import Value
+
+if TYPE_CHECKING:
+    from tavernkit.characters import Bundle
+
+__all__ = [
+    "Conversion",
+    "Spec",
+    "Target",
+    "check_options",
+    "convert_card",
+    "print_conversions",
+    "read_picture",
+    "targets",
+]
+
+PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+
+
+class Target(StrEnum):
+    """What a card can be written as."""
+
+    json = "json"
+    png = "png"
+    charx = "charx"
+
+
+class Spec(StrEnum):
+    """The versions of a card that can be written."""
+
+    v2 = "v2"
+    v3 = "v3"
+
+
+class Conversion(Value, frozen=True, kw_only=True):
+    """A file that was written; `assets_left_out` counts what the new format has no room for."""
+
+    file: str
+    output: str
+    bytes: int
+    notes: tuple[Note, ...] = ()
+    assets_left_out: int = 0
+
+
+def check_options(to: Target, spec: Spec | None, image: Path | None) -> None:
+    """Refuse an option that the format would pass over."""
+    if spec is not None and to is Target.png:
+        raise UsageError("A PNG always carries the card in version 2 and in version 3; leave --spec out.")
+    if spec is Spec.v2 and to is Target.charx:
+        raise UsageError("A CHARX file always holds a card of version 3; leave --spec out.")
+    if image is not None and to is Target.json:
+        raise UsageError("A JSON file holds no picture; leave --image out.")
+
+
+def targets(files: Sequence[Path], to: Target, output: Path | None) -> list[Path]:
+    """Where each file is written to. Two files may not be written to the same place."""
+    if len(files) == 1 and output is not None and not output.is_dir():
+        return [output]
+    if is_standard(output):
+        raise UsageError("Several files cannot all be written to standard output; name a folder.")
+    if output is not None and output.exists() and not output.is_dir():
+        raise UsageError(f"Several files need a folder to be written to, and {output} is a file.")
+    places = [_beside(file, to) if output is None else output / _name(file, to) for file in files]
+    for place, count in Counter(places).items():
+        if count > 1:
+            raise UsageError(f"{count} files would be written to the same place, {display_name(place)}.")
+    return places
+
+
+def _beside(file: Path, to: Target) -> Path:
+    return file if is_standard(file) else file.with_name(_name(file, to))
+
+
+def _name(file: Path, to: Target) -> str:
+    return f"{'card' if is_standard(file) else file.stem}.{to.value}"
+
+
+def read_picture(path: Path) -> bytes:
+    """Read a picture for cards to be put into; raises FileError when it is no PNG."""
+    data = read_input(path)
+    if not data.startswith(PNG_SIGNATURE):
+        raise FileError(display_name(path), PngWriteError("The file is not a PNG picture."))
+    return data
+
+
+def convert_card(file: Path, place: Path, to: Target, spec: Spec, picture: bytes | None) -> tuple[bytes, Conversion]:
+    """Read one card and write it in memory; raises FileError when either cannot be done."""
+    from tavernkit.characters import load
+
+    data = read_input(file)
+    with about(file):
+        bundle = load(data)
+        written = _write(bundle, to, spec, picture)
+    conversion = Conversion(
+        file=display_name(file),
+        output=str(place),
+        bytes=len(written),
+        notes=bundle.report.notes,
+        assets_left_out=_left_out(bundle, to, picture),
+    )
+    return written, conversion
+
+
+def _write(bundle: Bundle, to: Target, spec: Spec, picture: bytes | None) -> bytes:
+    from tavernkit.characters import to_charx, to_json, to_png
+
+    image = bundle.image if picture is None else picture
+    match to:
+        case Target.json:
+            return f"{to_json(bundle.card, spec.value)}\n".encode()
+        case Target.png:
+            return to_png(bundle.card, image)
+        case Target.charx:
+            return to_charx(bundle.card, image, bundle.assets)
+
+
+def _left_out(bundle: Bundle, to: Target, picture: bytes | None) -> int:
+    # A PNG keeps the assets in its own chunks when its own picture is used again.
+    keeps_chunks = to is Target.png and bundle.format in ("png", "apng") and picture is None
+    return 0 if to is Target.charx or keeps_chunks else len(bundle.assets)
+
+
+def print_conversions(conversions: Sequence[Conversion]) -> None:
+    """Say what was written on standard error, as standard output may be the file itself."""
+    for conversion in conversions:
+        left_out = f", {conversion.assets_left_out} assets left out" if conversion.assets_left_out else ""
+        where = "standard output" if conversion.output == "-" else conversion.output
+        line = f"{conversion.file} -> {where} ({conversion.bytes:,} bytes{left_out})"
+        print(plain(line), file=sys.stderr)

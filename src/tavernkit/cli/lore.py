@@ -1,0 +1,92 @@
+"""`tavernkit lore …`: look at lorebooks and turn them into other files."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tavernkit.cli.errors import about, display_name
+from tavernkit.cli.files import ForceOption, InputFile, check_free, read_input, refuse_two_documents, write_output
+from tavernkit.cli.groups import command_group
+from tavernkit.cli.output import JsonOption, Printer, emit, to_json_bytes
+
+if TYPE_CHECKING:
+    from tavernkit.lore.book import Book
+    from tavernkit.reading import ImportReport
+
+__all__ = ["LoreTarget", "app", "load_book"]
+
+app = command_group("lore", "Show and convert lorebooks.")
+
+
+class LoreTarget(StrEnum):
+    """What a lorebook can be written as."""
+
+    world = "world"
+    character_book = "character-book"
+
+
+@app.command("show")
+def show(file: InputFile, as_json: JsonOption = False) -> None:
+    """Show the entries of a lorebook, or of the lorebook inside a card."""
+    from tavernkit.cli.lore_summary import print_book, summarise_book
+
+    book, report = load_book(file)
+    summary = summarise_book(book, report.format)
+    if as_json:
+        emit({"file": display_name(file), "book": summary, "notes": report.notes})
+    else:
+        print_book(Printer(), summary, report.notes)
+
+
+@app.command("convert")
+def convert(
+    file: InputFile,
+    to: Annotated[LoreTarget, typer.Option("--to", help="A SillyTavern world file, or the character_book of a card.")],
+    output: Annotated[
+        Path,
+        typer.Option("--output", "-o", help="The file to write; standard output unless given."),
+    ] = Path("-"),
+    force: ForceOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Write a lorebook in another format. Nothing is overwritten unless --force is given."""
+    from tavernkit.lore.files import write_character_book, write_world_info
+
+    refuse_two_documents(output, as_json=as_json)
+    check_free([output], force=force)
+    book, report = load_book(file)
+    written = write_world_info(book) if to is LoreTarget.world else write_character_book(book)
+    data = to_json_bytes(written)
+    write_output(output, data, force=force)
+    if as_json:
+        emit(
+            {
+                "file": display_name(file),
+                "output": output,
+                "bytes": len(data),
+                "entries": len(book.entries),
+                "notes": report.notes,
+            }
+        )
+
+
+def load_book(file: Path) -> tuple[Book, ImportReport]:
+    """Read a lorebook, or the lorebook inside a card of any format."""
+    from tavernkit.characters import load
+    from tavernkit.characters.ingest.detect import detect
+    from tavernkit.errors import LoreParseError
+    from tavernkit.lore.files import read_book
+
+    data = read_input(file)
+    with about(file):
+        if detect(data) == "json":
+            return read_book(data)
+        bundle = load(data)
+        book = bundle.card.character.character_book
+        if book is None:
+            raise LoreParseError("The card has no lorebook.")
+        return book, bundle.report

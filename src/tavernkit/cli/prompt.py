@@ -1,0 +1,111 @@
+"""`tavernkit prompt`: build a prompt and see what every part of it is and costs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tavernkit.cli.errors import about
+from tavernkit.cli.files import read_input
+from tavernkit.cli.lore import load_book
+from tavernkit.cli.output import JsonOption, Printer, emit
+from tavernkit.cli.tokens import ModelOption
+
+if TYPE_CHECKING:
+    from tavernkit.characters import Character, User
+    from tavernkit.prompt.message import Message
+
+__all__ = ["build_prompt"]
+
+
+def build_prompt(
+    card: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="CARD",
+            help="The character's card; - reads standard input. Without one, a small example story is used.",
+        ),
+    ] = None,
+    user: Annotated[str | None, typer.Option("--user", metavar="NAME", help="The name of the user.")] = None,
+    persona: Annotated[str | None, typer.Option("--persona", help="Who the user is, in a few words.")] = None,
+    message: Annotated[str, typer.Option("--message", help="What the user says next.")] = "",
+    history: Annotated[
+        Path | None,
+        typer.Option("--history", metavar="FILE", help="A JSON list of messages with role, content and name."),
+    ] = None,
+    lore: Annotated[
+        list[Path] | None,
+        typer.Option("--lore", metavar="FILE", help="A lorebook to use beside the card's own; may be repeated."),
+    ] = None,
+    dialect: Annotated[
+        str, typer.Option("--dialect", metavar="NAME", help="The provider's format, such as openai or anthropic.")
+    ] = "openai",
+    model: ModelOption = None,
+    context: Annotated[
+        int, typer.Option("--context", metavar="N", min=1, help="The size of the model's window in tokens.")
+    ] = 8192,
+    reserve: Annotated[
+        int, typer.Option("--reserve", metavar="N", min=0, help="How many of those tokens the answer may take.")
+    ] = 1024,
+    trace: Annotated[bool, typer.Option("--trace", help="Show how long each stage took.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Fail where there would be a warning.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Build a prompt and show what is in it.
+
+    Every message is shown with its role, its size in tokens and where it came from, then what had to be left out.
+    """
+    from tavernkit.cli.prompt_report import print_prompt, report_on
+    from tavernkit.presets import BudgetPreset
+    from tavernkit.prompt.build import build
+
+    plan = build(
+        character=_character(card),
+        user=_user(user, persona, is_example=card is None),
+        history=_history(history, is_example=card is None),
+        message=message,
+        books=[load_book(path)[0] for path in lore or ()],
+        model=model,
+        preset=BudgetPreset(context_window_tokens=context, reserved_response_tokens=reserve),
+        strict=strict,
+        trace=trace,
+    )
+    report = report_on(plan, dialect, model)
+    if as_json:
+        emit({"payload": plan.to_messages(dialect, model=model or ""), "report": report})
+    else:
+        print_prompt(Printer(), report)
+
+
+def _character(card: Path | None) -> Character:
+    if card is None:
+        from tavernkit import example
+
+        return example.character()
+    from tavernkit.characters import load
+
+    data = read_input(card)
+    with about(card):
+        return load(data).card.character
+
+
+def _user(name: str | None, persona: str | None, *, is_example: bool) -> User:
+    from tavernkit import example
+    from tavernkit.characters import User
+
+    who = example.user() if is_example else User(name="User")
+    return User(name=who.name if name is None else name, persona=who.persona if persona is None else persona)
+
+
+def _history(file: Path | None, *, is_example: bool) -> tuple[Message, ...]:
+    if file is not None:
+        from tavernkit.cli.history_file import read_history
+
+        return read_history(file)
+    if is_example:
+        from tavernkit import example
+
+        return example.history()
+    return ()

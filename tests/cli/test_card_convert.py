@@ -1,0 +1,139 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from tavernkit.characters import load
+from tests.characters import card_files
+from tests.cli.running import run
+
+
+@pytest.mark.parametrize("to", ["json", "png", "charx"])
+def test_every_format_can_be_read_again(card_json: Path, tmp_path: Path, to: str) -> None:
+    out = tmp_path / f"out.{to}"
+    result = run("card", "convert", card_json, "--to", to, "-o", out, "--json")
+    assert result.code == 0
+    [written] = result.document["files"]
+    assert (written["file"], written["output"], written["bytes"]) == (str(card_json), str(out), out.stat().st_size)
+    bundle = load(out)
+    assert bundle.format == to
+    assert bundle.card.character.character_book == load(card_json).card.character.character_book
+    assert bundle.card.character.description == "Mends clocks."
+
+
+@pytest.mark.parametrize("spec", ["v2", "v3"])
+def test_json_can_be_of_either_version(card_png: Path, spec: str) -> None:
+    result = run("card", "convert", card_png, "--to", "json", "--spec", spec, "-o", "-")
+    assert result.code == 0
+    assert result.document["spec"] == f"chara_card_{spec}"
+
+
+def test_without_output_the_file_lies_beside_its_source(card_json: Path) -> None:
+    assert run("card", "convert", card_json, "--to", "png").code == 0
+    assert load(card_json.with_suffix(".png")).card.character.name == "Ysolde"
+
+
+def test_standard_input_goes_to_standard_output(card_png: Path) -> None:
+    result = run("card", "convert", "-", "--to", "json", stdin=card_png.read_bytes())
+    assert result.document["data"]["name"] == "Ysolde"
+
+
+def test_standard_input_into_a_folder_gets_a_name(card_png: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    assert run("card", "convert", "-", "--to", "json", "-o", folder, stdin=card_png.read_bytes()).code == 0
+    assert [path.name for path in folder.iterdir()] == ["card.json"]
+
+
+def test_nothing_is_overwritten_without_force(card_json: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.png"
+    out.write_bytes(b"precious")
+    refused = run("card", "convert", card_json, "--to", "png", "-o", out)
+    assert refused.code == 2
+    assert out.read_bytes() == b"precious"
+    assert refused.stderr == f"tavernkit: {out}: The file exists; say --force to overwrite it.\n"
+    assert run("card", "convert", card_json, "--to", "png", "-o", out, "--force").code == 0
+    assert load(out).card.character.name == "Ysolde"
+
+
+def test_the_given_picture_is_used(card_json: Path, picture: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.png"
+    run("card", "convert", card_json, "--to", "png", "--image", picture, "-o", out)
+    assert card_files.PIXELS in out.read_bytes()
+
+
+def test_several_files_go_into_a_folder(card_json: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.json"
+    other.write_text(json.dumps(card_files.v2(name="Odile")))
+    folder = tmp_path / "new" / "folder"
+    result = run("card", "convert", card_json, other, "--to", "charx", "-o", folder, "--json")
+    assert result.code == 0
+    assert sorted(path.name for path in folder.iterdir()) == ["other.charx", "ysolde.charx"]
+    assert [file["output"] for file in result.document["files"]] == [
+        str(folder / "ysolde.charx"),
+        str(folder / "other.charx"),
+    ]
+
+
+def test_one_broken_file_does_not_stop_the_others(card_json: Path, broken: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    result = run("card", "convert", broken, card_json, "--to", "png", "-o", folder, "--json")
+    assert result.code == 2
+    assert [file["file"] for file in result.document["files"]] == [str(card_json)]
+    assert str(broken) in result.error["message"]
+    assert (folder / "ysolde.png").exists()
+
+
+def test_two_files_may_not_end_in_one(card_json: Path, tmp_path: Path) -> None:
+    twin = tmp_path / "elsewhere" / "ysolde.json"
+    twin.parent.mkdir()
+    twin.write_bytes(card_json.read_bytes())
+    folder = tmp_path / "folder"
+    result = run("card", "convert", card_json, twin, "--to", "png", "-o", folder)
+    assert result.code == 2
+    assert not folder.exists()
+
+
+def test_assets_that_find_no_room_are_counted(tmp_path: Path) -> None:
+    charx = tmp_path / "card.charx"
+    charx.write_bytes(card_files.charx(card_files.v3(), **{"assets/a.bin": b"a", "assets/b.bin": b"b"}))
+    out = tmp_path / "out.json"
+    result = run("card", "convert", charx, "--to", "json", "-o", out)
+    assert result.code == 0
+    assert "2 assets left out" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--to", "png", "--spec", "v2"),
+        ("--to", "charx", "--spec", "v2"),
+        ("--to", "json", "--image", "x.png"),
+        ("--to", "json", "-o", "-", "--json"),
+        ("--to", "gif"),
+        (),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(card_json: Path, options: tuple[str, ...]) -> None:
+    result = run("card", "convert", card_json, *options)
+    assert result.code == 2
+    assert result.stdout == b""
+
+
+def test_several_files_cannot_share_standard_output_or_a_file(card_json: Path, card_png: Path, broken: Path) -> None:
+    assert run("card", "convert", card_json, card_png, "--to", "charx", "-o", "-").code == 2
+    assert run("card", "convert", card_json, card_png, "--to", "charx", "-o", broken).code == 2
+
+
+def test_a_folder_that_cannot_be_made_is_an_error(card_json: Path, broken: Path) -> None:
+    result = run("card", "convert", card_json, "--to", "png", "-o", broken / "out.png")
+    assert result.code == 2
+    assert "tavernkit: " in result.stderr
+
+
+def test_a_picture_that_is_no_png_is_refused(card_json: Path, broken: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.png"
+    result = run("card", "convert", card_json, "--to", "png", "--image", broken, "-o", out)
+    assert result.code == 2
+    assert result.stderr == f"tavernkit: {broken}: The file is not a PNG picture.\n"
+    assert not out.exists()
