@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Literal, TypeAlias
 
 from tavernkit.characters.png_chunks import PNG_SIGNATURE
@@ -12,6 +13,7 @@ __all__ = ["Container", "detect"]
 
 Container: TypeAlias = Literal["png", "jpeg", "zip", "json", "yaml"]
 
+CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 STRANGERS = {
     b"GIF8": "a GIF picture",
     b"%PDF": "a PDF document",
@@ -41,6 +43,8 @@ def _detect_text(data: bytes) -> Container:
     if stranger is not None:
         raise ParseError(f"The file is not a character card: it looks like {stranger}.")
     start = decode_text(data[:4096], what="The file").lstrip("\ufeff \t\r\n")
+    if CONTROL.search(start):
+        raise ParseError("The file is not a character card: it is binary, and of no kind that is known here.")
     if start.startswith(("{", "[")):
         return "json"
     if start.startswith("<"):

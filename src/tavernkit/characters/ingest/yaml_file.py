@@ -60,9 +60,15 @@ def _parse(data: bytes, limits: Limits) -> Json:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         where = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-        raise ParseError(f"The file is not valid YAML: {error.problem or error.context}{where}.") from None
+        raise _no_yaml(f"{error.problem or error.context}{where}") from None
+    except yaml.reader.ReaderError as error:
+        raise _no_yaml(f"{error.reason} at character {error.position + 1}") from None
     except (yaml.YAMLError, ValueError, OverflowError) as error:
-        raise ParseError(f"The file is not valid YAML: {error}.") from None
+        raise _no_yaml(str(error)) from None
+
+
+def _no_yaml(problem: str) -> ParseError:
+    return ParseError(f"The file is no picture, no archive and no JSON, and not valid YAML either: {problem}.")
 
 
 def _build(events: Iterator[yaml.Event], limits: Limits) -> Json:
