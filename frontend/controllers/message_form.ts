@@ -1,0 +1,88 @@
+import { Controller } from "@hotwired/stimulus"
+import { showComposerError } from "../composer_error"
+import { type Draft, loadDraft, saveDraft } from "../draft"
+import { uuid } from "../uuid"
+
+// The composer: keeps every word until the server has it.
+export default class MessageForm extends Controller<HTMLFormElement> {
+  static override targets = ["id", "text", "send"]
+  static override values = { conversation: String }
+
+  declare readonly idTarget: HTMLInputElement
+  declare readonly textTarget: HTMLTextAreaElement
+  declare readonly sendTarget: HTMLButtonElement
+  declare readonly conversationValue: string
+
+  private draft: Draft = { text: "" }
+  private sending = false
+
+  override connect(): void {
+    this.draft = loadDraft(this.conversationValue)
+    if (this.textTarget.value === "") this.textTarget.value = this.draft.text
+    const sent = this.draft.attempt
+    if (sent && document.getElementById(`message_${sent.id}`)) this.accepted(sent.id)
+    this.edited()
+  }
+
+  edited(): void {
+    this.draft.text = this.textTarget.value
+    saveDraft(this.conversationValue, this.draft)
+    this.fit()
+  }
+
+  key(event: KeyboardEvent): void {
+    // While somebody composes a character, Enter belongs to the input method (229 is how Safari says so).
+    if (event.key !== "Enter" || event.shiftKey || event.ctrlKey || event.altKey || event.metaKey) return
+    if (event.isComposing || event.keyCode === 229) return
+    event.preventDefault()
+    if (!this.isEmpty()) this.element.requestSubmit(this.sendTarget)
+  }
+
+  submit(event: SubmitEvent): void {
+    if (this.sending || this.isEmpty()) {
+      event.preventDefault()
+      event.stopImmediatePropagation()
+      return
+    }
+    const text = this.textTarget.value
+    if (this.draft.attempt?.text !== text) this.draft.attempt = { id: uuid(), text }
+    this.idTarget.value = this.draft.attempt.id
+    saveDraft(this.conversationValue, this.draft)
+    showComposerError("")
+    this.sending = true
+  }
+
+  answered(event: TurboSubmitEndEvent): void {
+    this.sending = false
+    if (event.detail.success && this.draft.attempt) this.accepted(this.draft.attempt.id)
+    // A disabled button loses the focus; somebody who has gone elsewhere is left there.
+    if (document.activeElement === document.body) this.textTarget.focus()
+  }
+
+  // The answer may be lost on its way although the message arrived; then the channel brings it.
+  inserted(event: CustomEvent<{ id: string }>): void {
+    this.accepted(event.detail.id)
+  }
+
+  private accepted(id: string): void {
+    const { attempt } = this.draft
+    if (attempt?.id !== id) return
+    // What was written while the message was on its way stays.
+    const { value } = this.textTarget
+    this.textTarget.value = value.startsWith(attempt.text) ? value.slice(attempt.text.length) : value
+    this.draft.attempt = undefined
+    showComposerError("")
+    this.edited()
+  }
+
+  private isEmpty(): boolean {
+    return this.textTarget.value.trim() === ""
+  }
+
+  // Only for browsers whose style sheets cannot do it.
+  private fit(): void {
+    if (CSS.supports("field-sizing", "content")) return
+    this.textTarget.style.height = "auto"
+    this.textTarget.style.height = `${this.textTarget.scrollHeight}px`
+  }
+}

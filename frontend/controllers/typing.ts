@@ -1,0 +1,111 @@
+import { Controller } from "@hotwired/stimulus"
+import { visit } from "@hotwired/turbo"
+import { announce } from "../announcer"
+import { runText } from "../run_text"
+import { drawStory } from "../story_text"
+
+const LOOK_AGAIN_MS = 500
+// How long a reply may be shown before the page makes sure that it is still being written.
+const MAKE_SURE_MS = 1_000
+
+// What was last said aloud, so that a replaced element says nothing twice.
+let announced = { run: "", status: "", speaker: "" }
+
+// The reply that is being written: assembles its pieces, asks for what is missing, and says when it starts and ends.
+export default class Typing extends Controller<HTMLElement> {
+  static override targets = ["text", "waiting"]
+  static override values = { run: String, status: String, speaker: String }
+
+  declare readonly textTarget: HTMLElement
+  declare readonly hasTextTarget: boolean
+  declare readonly waitingTarget: HTMLElement
+  declare readonly hasWaitingTarget: boolean
+  declare readonly runValue: string
+  declare readonly statusValue: string
+  declare readonly speakerValue: string
+
+  private frame = 0
+  private timer = 0
+  private fetching = false
+
+  override connect(): void {
+    this.sayWhatChanged()
+    if (!this.hasTextTarget) return
+    const known = this.textTarget.textContent ?? ""
+    if (isWriting(this.statusValue)) runText(this.runValue).setFrom(known)
+    else runText(this.runValue).settle(known)
+    this.textTarget.replaceChildren()
+    this.textTarget.classList.remove("story-plain")
+    this.draw()
+    // The answer to a form may come later than the event that made it old.
+    if (isWriting(this.statusValue)) this.timer = window.setTimeout(() => void this.catchUp(), MAKE_SURE_MS)
+  }
+
+  override disconnect(): void {
+    cancelAnimationFrame(this.frame)
+    clearTimeout(this.timer)
+  }
+
+  receive(event: CustomEvent<{ run: string; offset: number; text: string }>): void {
+    if (event.detail.run !== this.runValue) return
+    if (!runText(this.runValue).add(event.detail)) void this.catchUp()
+    this.drawSoon()
+  }
+
+  // After a gap, and whenever the connection is new: nobody knows what was said meanwhile.
+  async catchUp(): Promise<void> {
+    if (this.fetching || !isWriting(this.statusValue)) return
+    this.fetching = true
+    const known = await this.look()
+    this.fetching = false
+    if (!known || !this.element.isConnected) return
+    const complete = runText(this.runValue).setFrom(known.text)
+    this.drawSoon()
+    clearTimeout(this.timer)
+    if (!isWriting(known.status)) this.timer = window.setTimeout(() => this.drawPageAnew(), MAKE_SURE_MS)
+    else if (!complete) this.timer = window.setTimeout(() => void this.catchUp(), LOOK_AGAIN_MS)
+  }
+
+  private async look(): Promise<{ text: string; status: string } | undefined> {
+    try {
+      const response = await fetch(`/runs/${this.runValue}/text`, { headers: { Accept: "application/json" } })
+      return response.ok ? await response.json() : undefined
+    } catch {
+      // No connection: the channel says so, and opens again by itself.
+      return undefined
+    }
+  }
+
+  // The reply has ended, and the event that says so has not come in time: the page is asked for instead.
+  private drawPageAnew(): void {
+    visit(location.href, { action: "replace" })
+  }
+
+  private drawSoon(): void {
+    cancelAnimationFrame(this.frame)
+    this.frame = requestAnimationFrame(() => this.draw())
+  }
+
+  private draw(): void {
+    const { text } = runText(this.runValue)
+    drawStory(this.textTarget, text)
+    if (this.hasWaitingTarget) this.waitingTarget.hidden = text.trim() !== ""
+  }
+
+  private sayWhatChanged(): void {
+    const before = announced
+    announced = { run: this.runValue, status: this.statusValue, speaker: this.speakerValue }
+    const wasWriting = isWriting(before.status)
+    if (isWriting(this.statusValue)) {
+      if (!wasWriting || before.run !== this.runValue) announce(`${this.speakerValue} is writing.`)
+    } else if (wasWriting) {
+      if (this.statusValue === "canceled") announce("The reply was stopped.")
+      else if (this.statusValue === "failed") announce("The reply could not be finished.")
+      else announce(`${before.speaker} has answered.`)
+    }
+  }
+}
+
+function isWriting(status: string): boolean {
+  return status === "queued" || status === "running"
+}

@@ -1,0 +1,1 @@
+"""Playground: the application. Spaces, conversations, runs and pages on top of the library."""

@@ -1,0 +1,109 @@
+"""The home page, the chat page, and its events."""
+
+from __future__ import annotations
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Form, Header, Request, Response
+from fastapi.responses import HTMLResponse, RedirectResponse, StreamingResponse
+from sqlalchemy import select
+
+from tavernkit.playground.conversations.presenting import conversation_view, home_view, older_view
+from tavernkit.playground.conversations.queries import find_conversation
+from tavernkit.playground.database.models import User
+from tavernkit.playground.messages.service import send_message
+from tavernkit.playground.outcome import Refused
+from tavernkit.playground.realtime.streaming import conversation_stream, message_stream, run_stream
+from tavernkit.playground.runs.service import retry
+from tavernkit.playground.spaces.service import start_story
+from tavernkit.playground.web.rendering import render
+from tavernkit.playground.web.requests import Owner, Played, answer, missing, refusal
+from tavernkit.playground.web.streams import stream
+
+__all__ = ["router"]
+
+router = APIRouter()
+
+
+@router.get("/")
+async def home(runtime: Played, owner: Owner) -> HTMLResponse:
+    return HTMLResponse(str(render("home.html", view=await home_view(runtime, owner))))
+
+
+@router.post("/spaces")
+async def create_space(
+    request: Request, runtime: Played, owner: Owner, character_id: Annotated[UUID, Form()]
+) -> Response:
+    async with runtime.database.read() as session:
+        user = await session.scalars(select(User).where(User.id == owner))
+    started = await start_story(runtime, user.one(), character_id)
+    if isinstance(started, Refused):
+        return refusal(request, started)
+    return RedirectResponse(f"/conversations/{started.id}", status_code=303)
+
+
+@router.get("/conversations/{conversation_id}")
+async def show(runtime: Played, owner: Owner, conversation_id: UUID) -> HTMLResponse:
+    view = await conversation_view(runtime, conversation_id, owner)
+    if view is None:
+        raise missing()
+    # The page tells where the stream goes on; a copy from the cache would tell an old place.
+    return HTMLResponse(str(render("conversation.html", view=view)), headers={"Cache-Control": "no-store"})
+
+
+@router.get("/conversations/{conversation_id}/older")
+async def older(runtime: Played, owner: Owner, conversation_id: UUID, before: int) -> HTMLResponse:
+    view = await older_view(runtime, conversation_id, owner, before=before)
+    if view is None:
+        raise missing()
+    return HTMLResponse(str(render("_older.html", older=view)))
+
+
+@router.post("/conversations/{conversation_id}/messages")
+async def send(
+    request: Request,
+    runtime: Played,
+    owner: Owner,
+    conversation_id: UUID,
+    content: Annotated[str, Form()],
+    id: Annotated[UUID | None, Form()] = None,
+) -> Response:
+    sent = await send_message(runtime, conversation_id, owner, message_id=id or runtime.ids(), content=content)
+    if isinstance(sent, Refused):
+        return refusal(request, sent)
+    async with runtime.database.read() as session:
+        streams = await message_stream(session, sent.id) + await run_stream(runtime, session, conversation_id)
+    streams += stream("replace", "composer_error", render("_composer_error.html", error=""))
+    return answer(request, streams, otherwise=f"/conversations/{conversation_id}")
+
+
+@router.post("/conversations/{conversation_id}/retry")
+async def retry_reply(request: Request, runtime: Played, owner: Owner, conversation_id: UUID) -> Response:
+    planned = await retry(runtime, conversation_id, owner)
+    if isinstance(planned, Refused):
+        return refusal(request, planned)
+    async with runtime.database.read() as session:
+        streams = await run_stream(runtime, session, conversation_id)
+    return answer(request, streams, otherwise=f"/conversations/{conversation_id}")
+
+
+@router.get("/conversations/{conversation_id}/events")
+async def events(
+    runtime: Played,
+    owner: Owner,
+    conversation_id: UUID,
+    after: int | None = None,
+    last_event_id: Annotated[str | None, Header()] = None,
+) -> StreamingResponse:
+    """Server-sent events: `streams` (numbered, Turbo streams to render) and `text` (a reply as it is written)."""
+    async with runtime.database.read() as session:
+        conversation = await find_conversation(session, conversation_id, owner)
+    if conversation is None:
+        raise missing()
+    seen = int(last_event_id) if last_event_id and last_event_id.isdecimal() else after
+    return StreamingResponse(
+        conversation_stream(runtime, conversation_id, conversation.last_event if seen is None else seen),
+        media_type="text/event-stream",
+        headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
+    )

@@ -1,0 +1,65 @@
+"""What all tables share: names of constraints, ids, and times that know their zone."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import DateTime, MetaData, Text, TypeDecorator, Uuid
+from sqlalchemy.engine import Dialect
+from sqlalchemy.orm import DeclarativeBase
+
+__all__ = ["Base", "JsonText", "UtcDateTime"]
+
+
+class UtcDateTime(TypeDecorator[datetime]):
+    """A point in time. SQLite forgets the zone, so it is always UTC there and back."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        if value is not None and value.tzinfo is None:
+            raise ValueError("a time without a zone cannot be stored")
+        return None if value is None else value.astimezone(UTC)
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        if value is None:
+            return None
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+class JsonText(TypeDecorator[Any]):
+    """A JSON value as ASCII text, so that everything a card can hold survives: PostgreSQL's own types refuse NUL and
+    lone surrogates."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: Any, dialect: Dialect) -> str | None:
+        return None if value is None else json.dumps(value)
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> Any:
+        return None if value is None else json.loads(value)
+
+
+class Base(DeclarativeBase):
+    """The root of all models."""
+
+    metadata = MetaData(
+        naming_convention={
+            "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+            "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+            "ck": "ck_%(table_name)s_%(constraint_name)s",
+            "fk": "fk_%(table_name)s_%(column_0_name)s",
+            "pk": "pk_%(table_name)s",
+        }
+    )
+    type_annotation_map = {
+        UUID: Uuid(),
+        datetime: UtcDateTime(),
+        dict[str, Any]: JsonText(),
+        list[str]: JsonText(),
+    }

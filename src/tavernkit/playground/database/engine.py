@@ -1,0 +1,88 @@
+"""The database: reading, and writing in one transaction that announces what it did only after it is committed."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, Protocol
+
+from sqlalchemy import event, make_url
+from sqlalchemy.engine import URL, Connection
+from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker, create_async_engine
+
+__all__ = ["Announcements", "Database", "announce", "create_engine"]
+
+
+class Announcements(Protocol):
+    """Where a committed transaction tells others that there is something to look at."""
+
+    async def publish(self, topic: str, data: dict[str, Any]) -> None: ...
+
+
+class Database:
+    """Sessions for reading and for writing."""
+
+    def __init__(self, url: str, bus: Announcements) -> None:
+        self.engine = create_engine(url)
+        self._bus = bus
+        self._reading = async_sessionmaker(self.engine, expire_on_commit=False)
+        self._writing = async_sessionmaker(self.engine.execution_options(writes=True), expire_on_commit=False)
+
+    @property
+    def is_postgresql(self) -> bool:
+        return self.engine.dialect.name == "postgresql"
+
+    @asynccontextmanager
+    async def read(self) -> AsyncIterator[AsyncSession]:
+        """A session that changes nothing."""
+        async with self._reading() as session:
+            yield session
+
+    @asynccontextmanager
+    async def write(self) -> AsyncIterator[AsyncSession]:
+        """One transaction: committed when the block ends, rolled back when it raises; then announces."""
+        async with self._writing() as session:
+            async with session.begin():
+                yield session
+            announcements: list[tuple[str, dict[str, Any]]] = session.info.pop("announcements", [])
+        for topic, data in announcements:
+            await self._bus.publish(topic, data)
+
+    async def close(self) -> None:
+        await self.engine.dispose()
+
+
+def announce(session: AsyncSession, topic: str, **data: Any) -> None:
+    """Tell a topic's listeners something once this transaction is committed; nothing if it is not."""
+    session.info.setdefault("announcements", []).append((topic, data))
+
+
+def create_engine(url: str) -> AsyncEngine:
+    """An engine for SQLite (in WAL mode, with foreign keys) or PostgreSQL."""
+    parsed = make_url(url)
+    if parsed.get_backend_name() == "sqlite":
+        return _create_sqlite_engine(parsed)
+    return create_async_engine(parsed, pool_size=10, max_overflow=20, pool_pre_ping=True)
+
+
+def _create_sqlite_engine(url: URL) -> AsyncEngine:
+    if url.database:
+        Path(url.database).parent.mkdir(parents=True, exist_ok=True)
+    engine = create_async_engine(url, connect_args={"timeout": 30})
+
+    @event.listens_for(engine.sync_engine, "connect")
+    def prepare(connection: Any, _: object) -> None:
+        # Transactions are begun below, explicitly, so that a writer takes the lock at once instead of failing later.
+        connection.isolation_level = None
+        cursor = connection.cursor()
+        for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON", "busy_timeout=30000"):
+            cursor.execute(f"PRAGMA {pragma}")
+        cursor.close()
+
+    @event.listens_for(engine.sync_engine, "begin")
+    def begin(connection: Connection) -> None:
+        writes = connection.get_execution_options().get("writes", False)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+    return engine

@@ -1,0 +1,55 @@
+"""Bringing a database up to date."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy.engine import Connection
+
+from tavernkit.playground.database.engine import create_engine
+from tavernkit.values import Value
+
+__all__ = ["SchemaState", "check", "upgrade"]
+
+
+class SchemaState(Value, frozen=True, kw_only=True):
+    """Which revision a database has, and which one this version of the program needs."""
+
+    current: str | None
+    newest: str | None
+
+    @property
+    def is_current(self) -> bool:
+        return self.current == self.newest
+
+
+async def upgrade(url: str) -> None:
+    """Bring the database to the newest revision; one that is there already is left alone."""
+    await asyncio.to_thread(command.upgrade, _config(url), "head")
+
+
+async def check(url: str) -> SchemaState:
+    """Look at the database's revision without changing anything."""
+    engine = create_engine(url)
+    try:
+        async with engine.connect() as connection:
+            current = await connection.run_sync(_revision)
+    finally:
+        await engine.dispose()
+    return SchemaState(current=current, newest=ScriptDirectory.from_config(_config(url)).get_current_head())
+
+
+def _revision(connection: Connection) -> str | None:
+    return MigrationContext.configure(connection).get_current_revision()
+
+
+def _config(url: str) -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).with_name("migrations")))
+    config.attributes["url"] = url
+    return config

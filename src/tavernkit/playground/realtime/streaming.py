@@ -1,0 +1,85 @@
+"""The events of one conversation as a stream that a browser can lose and pick up again.
+
+Persistent events come from the outbox and carry their number; what is lost in between is replayed from the last number
+that the browser has seen. The text of a running reply carries none: it is only shown while it is being written.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+from uuid import UUID
+
+from markupsafe import Markup
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from tavernkit.playground.conversations.presenting import message_view, run_view
+from tavernkit.playground.database.models import Conversation, OutboxEvent
+from tavernkit.playground.realtime.bus import conversation_topic
+from tavernkit.playground.realtime.outbox import PAGE, events_after
+from tavernkit.playground.runtime import Runtime
+from tavernkit.playground.web.rendering import render
+from tavernkit.playground.web.streams import stream
+
+__all__ = ["conversation_stream", "message_stream", "run_stream"]
+
+KEEP_ALIVE_SECONDS = 15.0
+REFRESH = '<turbo-stream action="refresh"></turbo-stream>'
+
+
+async def conversation_stream(runtime: Runtime, conversation_id: UUID, after: int) -> AsyncIterator[str]:
+    """Server-sent events, from behind event `after` until the reader leaves or the application stops."""
+    async with runtime.bus.subscribe(conversation_topic(conversation_id)) as subscription:
+        yield _sse("hello", json.dumps({"seq": after}), retry=1000)
+        seen = after
+        news: dict[str, Any] | None = {"gap": True}
+        while not runtime.stopping.is_set():
+            if news is None:
+                yield ": still here\n\n"
+            elif "run" in news:
+                yield _sse("text", json.dumps(news))
+            elif news.get("seq", seen + 1) > seen:
+                for seq, html in await _streams_after(runtime, conversation_id, seen):
+                    seen = seq
+                    yield _sse("streams", html, id=seq)
+            news = await subscription.next(unless=runtime.stopping, within=KEEP_ALIVE_SECONDS)
+
+
+async def message_stream(session: AsyncSession, message_id: UUID) -> Markup:
+    """The message at the end of the list; one that is there already is replaced, not doubled."""
+    view = await message_view(session, message_id)
+    return Markup() if view is None else stream("append", "messages", render("_message.html", message=view))
+
+
+async def run_stream(runtime: Runtime, session: AsyncSession, conversation_id: UUID) -> Markup:
+    """The place below the messages, as it is now."""
+    return stream("replace", "run", render("_run.html", run=await run_view(runtime, session, conversation_id)))
+
+
+async def _streams_after(runtime: Runtime, conversation_id: UUID, seen: int) -> list[tuple[int, str]]:
+    """The events that the reader has not seen, as Turbo streams; one who missed many gets the whole page anew."""
+    async with runtime.database.read() as session:
+        events = await events_after(session, conversation_id, seen)
+        if len(events) < PAGE:
+            return [(event.seq, await _streams_of(runtime, session, event)) for event in events]
+        last = await session.scalar(select(Conversation.last_event).where(Conversation.id == conversation_id))
+        return [(last or events[-1].seq, REFRESH)]
+
+
+async def _streams_of(runtime: Runtime, session: AsyncSession, event: OutboxEvent) -> str:
+    html = await run_stream(runtime, session, event.conversation_id)
+    if "message_id" in event.payload:
+        html = await message_stream(session, UUID(event.payload["message_id"])) + html
+    return str(html)
+
+
+def _sse(event: str, data: str, *, id: int | None = None, retry: int | None = None) -> str:
+    lines = [f"event: {event}"]
+    if id is not None:
+        lines.append(f"id: {id}")
+    if retry is not None:
+        lines.append(f"retry: {retry}")
+    lines += [f"data: {line}" for line in data.replace("\r", "").split("\n")]
+    return "\n".join(lines) + "\n\n"

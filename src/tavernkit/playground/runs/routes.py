@@ -1,0 +1,58 @@
+"""Stopping a reply, and deciding about one that was cut short."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from fastapi import APIRouter, Request, Response
+
+from tavernkit.playground.outcome import Refused
+from tavernkit.playground.realtime.streaming import message_stream, run_stream
+from tavernkit.playground.runs.queries import find_run
+from tavernkit.playground.runs.service import discard_text, keep_text, request_stop
+from tavernkit.playground.web.requests import Owner, Played, answer, missing, refusal
+
+__all__ = ["router"]
+
+router = APIRouter(prefix="/runs/{run_id}")
+
+
+@router.post("/stop")
+async def stop(request: Request, runtime: Played, owner: Owner, run_id: UUID) -> Response:
+    run = await request_stop(runtime, run_id, owner)
+    if isinstance(run, Refused):
+        return refusal(request, run)
+    async with runtime.database.read() as session:
+        streams = await run_stream(runtime, session, run.conversation_id)
+    return answer(request, streams, otherwise=f"/conversations/{run.conversation_id}")
+
+
+@router.post("/keep")
+async def keep(request: Request, runtime: Played, owner: Owner, run_id: UUID) -> Response:
+    message = await keep_text(runtime, run_id, owner)
+    if isinstance(message, Refused):
+        return refusal(request, message)
+    async with runtime.database.read() as session:
+        streams = await message_stream(session, message.id)
+        streams += await run_stream(runtime, session, message.conversation_id)
+    return answer(request, streams, otherwise=f"/conversations/{message.conversation_id}")
+
+
+@router.post("/discard")
+async def discard(request: Request, runtime: Played, owner: Owner, run_id: UUID) -> Response:
+    run = await discard_text(runtime, run_id, owner)
+    if isinstance(run, Refused):
+        return refusal(request, run)
+    async with runtime.database.read() as session:
+        streams = await run_stream(runtime, session, run.conversation_id)
+    return answer(request, streams, otherwise=f"/conversations/{run.conversation_id}")
+
+
+@router.get("/text")
+async def text(runtime: Played, owner: Owner, run_id: UUID) -> dict[str, str]:
+    """What has been written so far, for a page that missed a piece."""
+    async with runtime.database.read() as session:
+        run = await find_run(session, run_id, owner)
+    if run is None:
+        raise missing()
+    return {"text": runtime.live_text.get(run.id, run.text), "status": run.status}

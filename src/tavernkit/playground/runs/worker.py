@@ -1,0 +1,116 @@
+"""The worker: claims runs, keeps their leases alive, stops them when asked, and ends what others left behind.
+
+Nothing here is cancelled in the middle of a database call, which would cost the connection and leave open what has
+been written: whoever is to end is told through an event and ends by itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from uuid import UUID
+
+from sqlalchemy.exc import DBAPIError
+
+from tavernkit.playground.realtime.bus import RUNS
+from tavernkit.playground.runs.executor import Execution
+from tavernkit.playground.runs.service import Claim, claim_run, extend_lease, reap_runs
+from tavernkit.playground.runtime import Runtime
+
+__all__ = ["Worker"]
+
+IDLE_SECONDS = 1.0
+CONCURRENT_RUNS = 8
+
+log = logging.getLogger(__name__)
+
+
+class Worker:
+    """Works until it is told to stop; then hands back what it was doing."""
+
+    def __init__(self, runtime: Runtime, name: str) -> None:
+        self._runtime = runtime
+        self._name = name
+        self._stopping = asyncio.Event()
+        self._executions: dict[UUID, Execution] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def stop(self) -> None:
+        """End soon; `run` returns when everything has been handed back."""
+        self._stopping.set()
+        for execution in self._executions.values():
+            execution.stop("shutdown")
+
+    async def run(self) -> None:
+        reaping = asyncio.create_task(self._reap())
+        async with self._runtime.bus.subscribe(RUNS) as news:
+            while not self._stopping.is_set():
+                await self._claim_all()
+                # What the bus loses is found by looking again after a while.
+                item = await news.next(unless=self._stopping, within=IDLE_SECONDS)
+                execution = self._executions.get(UUID(item["stop"])) if item and "stop" in item else None
+                if execution is not None:
+                    execution.stop("asked")
+        await asyncio.gather(reaping, *self._tasks)
+
+    async def _claim_all(self) -> None:
+        while len(self._executions) < CONCURRENT_RUNS and not self._stopping.is_set():
+            try:
+                claim = await claim_run(self._runtime, self._name)
+            except DBAPIError:
+                log.exception("Could not look for runs; trying again soon.")
+                return
+            if claim is None:
+                return
+            execution = self._executions[claim.run_id] = Execution(self._runtime, claim)
+            if self._stopping.is_set():
+                execution.stop("shutdown")
+            task = asyncio.create_task(self._carry_out(claim, execution))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _carry_out(self, claim: Claim, execution: Execution) -> None:
+        beating = asyncio.create_task(self._beat(claim, execution))
+        try:
+            await execution.run()
+        except DBAPIError:
+            # The lease runs out by itself, and the run is then ended as interrupted.
+            log.exception("Could not write the end of run %s", claim.run_id)
+        finally:
+            execution.finished.set()
+            del self._executions[claim.run_id]
+            await beating
+
+    async def _beat(self, claim: Claim, execution: Execution) -> None:
+        while not await _happens(execution.finished, within=self._runtime.settings.heartbeat_seconds):
+            try:
+                to_be_stopped = await extend_lease(self._runtime, claim)
+            except DBAPIError:
+                # The lease is longer than several beats: one that is missed does no harm.
+                log.exception("Could not extend the lease of run %s", claim.run_id)
+                continue
+            if to_be_stopped is None:
+                execution.stop("lost")
+            elif to_be_stopped:
+                execution.stop("asked")
+
+    async def _reap(self) -> None:
+        while True:
+            try:
+                reaped = await reap_runs(self._runtime)
+            except DBAPIError:
+                log.exception("Could not look for runs that were left behind; trying again soon.")
+            else:
+                if reaped:
+                    log.warning("%d runs had been left behind by a worker that is gone.", reaped)
+            if await _happens(self._stopping, within=self._runtime.settings.heartbeat_seconds):
+                return
+
+
+async def _happens(event: asyncio.Event, *, within: float) -> bool:
+    """True as soon as the event happens, False when the time has passed without it."""
+    try:
+        async with asyncio.timeout(within):
+            return await event.wait()
+    except TimeoutError:
+        return False

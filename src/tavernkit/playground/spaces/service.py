@@ -1,0 +1,64 @@
+"""Opening a space: a person, a character, and a conversation that begins with the character's greeting."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from sqlalchemy import select
+
+from tavernkit.playground.database.models import Character, Conversation, Message, Space, SpaceMembership, User
+from tavernkit.playground.messages.writing import add_message
+from tavernkit.playground.outcome import Refused
+from tavernkit.playground.prompting.inputs import greeting_of, library_character
+from tavernkit.playground.runtime import Runtime
+
+__all__ = ["start_story"]
+
+
+async def start_story(
+    runtime: Runtime, owner: User, character_id: UUID, *, persona_name: str = "", persona: str = ""
+) -> Conversation | Refused:
+    """Make a space with one character and its first conversation."""
+    now = runtime.clock()
+    async with runtime.database.write() as session:
+        character: Character | None = await session.scalar(
+            select(Character).where(Character.id == character_id, Character.status == "ready")
+        )
+        if character is None:
+            return Refused(code="no_character", sentence="That character is not here any more.")
+        card = library_character(character)
+        space = Space(id=runtime.ids(), owner_id=owner.id, name=card.display_name, created_at=now, updated_at=now)
+        human = SpaceMembership(
+            id=runtime.ids(),
+            space_id=space.id,
+            kind="human",
+            user_id=owner.id,
+            role="owner",
+            cached_display_name=persona_name or owner.name,
+            persona=persona,
+            created_at=now,
+        )
+        speaker = SpaceMembership(
+            id=runtime.ids(),
+            space_id=space.id,
+            kind="character",
+            character_id=character.id,
+            position=1,
+            cached_display_name=card.display_name[:200],
+            created_at=now,
+        )
+        conversation = Conversation(
+            id=runtime.ids(), space_id=space.id, title="Main", created_at=now, updated_at=now, last_seq=0, last_event=0
+        )
+        session.add(space)
+        await session.flush()
+        session.add_all([human, speaker, conversation])
+        await session.flush()
+        conversation.root_conversation_id = conversation.id
+        greeting = greeting_of(card, human.cached_display_name)
+        if greeting:
+            message = Message(
+                id=runtime.ids(), membership_id=speaker.id, role="assistant", content=greeting, created_at=now
+            )
+            await add_message(session, conversation.id, message, swipe_id=runtime.ids())
+        return conversation

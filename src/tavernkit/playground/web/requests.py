@@ -1,0 +1,68 @@
+"""What the routes share: who asks, in which form they want the answer, and what is not there."""
+
+from __future__ import annotations
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import Depends, HTTPException, Request, Response
+from fastapi.responses import HTMLResponse, RedirectResponse
+from markupsafe import Markup
+
+from tavernkit.playground.outcome import Refused
+from tavernkit.playground.runtime import Runtime
+from tavernkit.playground.web.rendering import render
+from tavernkit.playground.web.streams import CONTENT_TYPE, stream
+
+__all__ = ["Owner", "Played", "answer", "missing", "refusal", "wants_streams"]
+
+STATUS_OF = {
+    "blank": 422,
+    "too_long": 422,
+    "taken": 409,
+    "generation_locked": 423,
+    "nothing_to_keep": 409,
+    "nothing_to_retry": 409,
+}
+
+
+def _runtime(request: Request) -> Runtime:
+    runtime: Runtime = request.app.state.runtime
+    return runtime
+
+
+def _owner(request: Request) -> UUID:
+    owner: UUID = request.app.state.owner_id
+    return owner
+
+
+Played = Annotated[Runtime, Depends(_runtime)]
+"""The running application."""
+
+Owner = Annotated[UUID, Depends(_owner)]
+"""The id of the person who asks."""
+
+
+def wants_streams(request: Request) -> bool:
+    return CONTENT_TYPE in request.headers.get("accept", "")
+
+
+def answer(request: Request, streams: Markup, *, otherwise: str) -> Response:
+    """Turbo streams for a page that can use them, else a redirect to the page that shows the result."""
+    if wants_streams(request):
+        return HTMLResponse(str(streams), media_type=CONTENT_TYPE)
+    return RedirectResponse(otherwise, status_code=303)
+
+
+def refusal(request: Request, refused: Refused) -> Response:
+    """The sentence beside the thing that did not work."""
+    status = STATUS_OF.get(refused.code, 404)
+    if wants_streams(request):
+        html = stream("replace", "composer_error", render("_composer_error.html", error=refused.sentence))
+        return HTMLResponse(str(html), status_code=status, media_type=CONTENT_TYPE)
+    page = render("error.html", status=status, title="That did not work", sentence=refused.sentence)
+    return HTMLResponse(str(page), status_code=status)
+
+
+def missing() -> HTTPException:
+    return HTTPException(404, "There is nothing here, or it belongs to somebody else.")

@@ -1,0 +1,106 @@
+"""What every request must prove and every answer must carry.
+
+A page from elsewhere may send requests to this machine too. Three things keep it out. The name in the `Host` header
+must be one of ours, or a foreign name that was pointed at this machine would count as the same origin. A request that
+changes something must come from one of our own pages. And no page of ours can be put into a frame or run a foreign
+script.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+__all__ = ["CONTENT_SECURITY_POLICY", "SecurityMiddleware"]
+
+# The one style element in our pages: Turbo brings it for its progress bar. A new version may need a new hash, and
+# browsers say on their console which.
+_TURBO_PROGRESS_BAR = "sha256-WAyOw4V+FqDc35lQPyRADLBWbuNK8ahvYEaQIYF1+Ps="
+
+CONTENT_SECURITY_POLICY = "; ".join(
+    [
+        "default-src 'self'",
+        f"style-src 'self' '{_TURBO_PROGRESS_BAR}'",
+        "img-src 'self' data:",
+        "object-src 'none'",
+        "base-uri 'none'",
+        "form-action 'self'",
+        "frame-ancestors 'none'",
+    ]
+)
+_HEADERS = {
+    "Content-Security-Policy": CONTENT_SECURITY_POLICY,
+    "X-Content-Type-Options": "nosniff",
+    # Not `no-referrer`: browsers would then hide the origin of our own forms as well.
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+_SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+class SecurityMiddleware:
+    """Guards an application; `hosts` are the names it may be called by, besides those of this machine itself."""
+
+    def __init__(self, app: ASGIApp, *, hosts: Iterable[str] = ()) -> None:
+        self.app = app
+        self.hosts = frozenset(host.lower() for host in hosts)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        refusal = self._refusal(scope["method"], Headers(scope=scope))
+        await (refusal or self.app)(scope, receive, send_with_headers)
+
+    def _refusal(self, method: str, headers: Headers) -> PlainTextResponse | None:
+        host = headers.get("host", "")
+        name = _host_name(host)
+        if name not in self.hosts and not _is_this_machine(name):
+            return PlainTextResponse(
+                f"TavernKit does not answer to the name {name!r}. If it should, set TAVERNKIT_HOST to it.\n", 421
+            )
+        if method not in _SAFE_METHODS and not _is_from_our_pages(headers, host):
+            return PlainTextResponse(
+                "This change was asked for by a page that is not TavernKit's, so it was not made. "
+                "Programs say that they mean it with an Origin header that names this server.\n",
+                403,
+            )
+        return None
+
+
+def _is_from_our_pages(headers: Headers, host: str) -> bool:
+    site = headers.get("sec-fetch-site")
+    if site is not None:
+        return site in ("same-origin", "none")
+    return urlsplit(headers.get("origin", "")).netloc.lower() == host.lower()
+
+
+def _is_this_machine(name: str) -> bool:
+    if name == "localhost" or name.endswith(".localhost"):
+        return True
+    try:
+        return ip_address(name).is_loopback
+    except ValueError:
+        return False
+
+
+def _host_name(host: str) -> str:
+    """The name in a Host header, without the port and the brackets of an IPv6 address."""
+    try:
+        return urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return ""

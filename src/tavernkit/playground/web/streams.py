@@ -1,0 +1,22 @@
+"""Turbo streams: pieces of HTML that say where in the page they belong."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from markupsafe import Markup
+
+__all__ = ["CONTENT_TYPE", "StreamAction", "stream"]
+
+CONTENT_TYPE = "text/vnd.turbo-stream.html"
+
+StreamAction = Literal["append", "prepend", "replace", "update", "remove", "before", "after"]
+
+# `Markup.format` escapes whatever is not marked as safe.
+_STREAM = Markup('<turbo-stream action="{}" target="{}"><template>{}</template></turbo-stream>')
+_NOTHING = Markup()
+
+
+def stream(action: StreamAction, target: str, html: Markup = _NOTHING) -> Markup:
+    """One change to the element whose id is `target`; several are joined with `+`."""
+    return _STREAM.format(action, target, html)

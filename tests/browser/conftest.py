@@ -1,0 +1,143 @@
+"""A real browser on a real server; what the page complains about or fetches elsewhere fails the test."""
+
+import shutil
+import tempfile
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import Literal, Protocol
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Route, WebError, sync_playwright
+
+from tests.browser.story import Story, begin_story
+from tests.playground.support.server import ScriptedModel, ServerProcess
+
+DESKTOP = (1280, 900)
+PHONE = (390, 844)
+
+
+class OpenWindow(Protocol):
+    """How a test opens a window: a browser profile of its own, with one page at the home page of the server.
+
+    `expected_complaint` is a part of what the browser may say about the trouble that the test makes.
+    """
+
+    def __call__(
+        self,
+        server: ServerProcess,
+        *,
+        size: tuple[int, int] = DESKTOP,
+        theme: Literal["light", "dark"] = "light",
+        expected_complaint: str | None = None,
+    ) -> Page: ...
+
+
+@pytest.fixture(scope="session")
+def chromium_path() -> str:
+    """The system's Chromium."""
+    for name in ("chromium", "chromium-browser", "google-chrome"):
+        if path := shutil.which(name):
+            return path
+    pytest.fail("The browser tests need Chromium, and it is not here. Run: sh scripts/ensure-chromium")
+
+
+# Not for the whole session: as long as Playwright runs, no other test can start an event loop.
+@pytest.fixture(scope="package")
+def browser(chromium_path: str) -> Iterator[Browser]:
+    """One browser for all tests; each window is a profile of its own."""
+    with sync_playwright() as playwright:
+        # Chromium's sandbox refuses to work as root, and the pages are our own.
+        browser = playwright.chromium.launch(
+            executable_path=chromium_path, args=["--no-sandbox", "--no-proxy-server", "--disable-dev-shm-usage"]
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="package")
+def site(tmp_path_factory: pytest.TempPathFactory, scripted_model: ScriptedModel) -> Iterator[ServerProcess]:
+    """A server that the tests share, each in a story of its own."""
+    process = ServerProcess(tmp_path_factory.mktemp("site"), model_url=scripted_model.base_url)
+    process.start()
+    yield process
+    process.stop()
+    assert "Traceback" not in process.log.read_text()
+
+
+@pytest.fixture
+def open_window(browser: Browser) -> Iterator[OpenWindow]:
+    """Opens windows, and closes them after the test."""
+    contexts: list[BrowserContext] = []
+    problems: list[str] = []
+
+    def open_window(
+        server: ServerProcess,
+        *,
+        size: tuple[int, int] = DESKTOP,
+        theme: Literal["light", "dark"] = "light",
+        expected_complaint: str | None = None,
+    ) -> Page:
+        width, height = size
+        context = browser.new_context(
+            base_url=server.url,
+            viewport={"width": width, "height": height},
+            color_scheme=theme,
+            has_touch=size == PHONE,
+        )
+        contexts.append(context)
+        context.set_default_timeout(15_000)
+
+        def stay_here(route: Route) -> None:
+            if route.request.url.startswith((f"{server.url}/", "data:", "blob:")):
+                route.fallback()
+            else:
+                problems.append(f"The page asked for {route.request.url}, which is not on our server.")
+                route.abort()
+
+        def listen(message: ConsoleMessage) -> None:
+            expected = expected_complaint is not None and expected_complaint in message.text
+            if message.type in ("error", "warning") and not expected:
+                problems.append(f"The console says: {message.text}")
+
+        def catch(error: WebError) -> None:
+            problems.append(f"A script failed: {error.error}")
+
+        context.route("**/*", stay_here)
+        context.on("console", listen)
+        context.on("weberror", catch)
+        page = context.new_page()
+        page.goto("/")
+        return page
+
+    yield open_window
+    for context in contexts:
+        context.close()
+    assert problems == []
+
+
+@pytest.fixture
+def page(open_window: OpenWindow, site: ServerProcess) -> Page:
+    """A window on a desktop, at the home page."""
+    return open_window(site)
+
+
+@pytest.fixture
+def story(page: Page) -> Story:
+    """A story that has just begun, on a desktop."""
+    return begin_story(page)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Keep a picture of what was on the screen when a test failed."""
+    report = yield
+    if report.when == "call" and report.failed and isinstance(item, pytest.Function):
+        browser = item.funcargs.get("browser")
+        if isinstance(browser, Browser):
+            folder = Path(tempfile.mkdtemp(prefix="tavernkit-windows-"))
+            pages = [page for context in browser.contexts for page in context.pages]
+            for number, page in enumerate(pages):
+                picture = folder / f"{number}.png"
+                page.screenshot(path=picture)
+                report.sections.append((page.url, f"{picture}\n{page.locator('body').inner_text()}"))
+    return report

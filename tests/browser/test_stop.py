@@ -1,0 +1,82 @@
+"""Stopping a reply, and what becomes of its text."""
+
+import httpx2
+from playwright.sync_api import expect
+
+from tests.browser.story import Story
+from tests.playground.support.server import ScriptedModel
+
+A_MOMENT_MS = 2_000
+
+
+def test_stop_ends_the_reply_and_the_request_to_the_model(story: Story, scripted_model: ScriptedModel) -> None:
+    closed = _closed_streams(scripted_model)
+    story.send("[[slow: 600]]")
+    story.wait_until_reply_says("word10")
+    story.press("Stop")
+    expect(story.button("Keep")).to_be_visible(timeout=A_MOMENT_MS)
+    stopped = story.reply.inner_text()
+    assert _closed_streams(scripted_model) == closed + 1
+    story.page.wait_for_timeout(300)
+    assert story.reply.inner_text() == stopped
+    expect(story.messages).to_have_count(2)
+
+
+def test_stop_is_beside_the_text_box_and_on_the_escape_key(story: Story) -> None:
+    composer = story.page.locator("#composer")
+    expect(composer.get_by_role("button", name="Stop")).to_be_hidden()
+    story.send("[[slow: 600]]")
+    story.wait_until_reply_says("word3")
+    composer.get_by_role("button", name="Stop").click()
+    expect(story.button("Retry")).to_be_visible(timeout=A_MOMENT_MS)
+    story.press("Retry")
+    story.wait_until_reply_says("word3")
+    story.box.press("Escape")
+    expect(story.button("Retry")).to_be_visible(timeout=A_MOMENT_MS)
+
+
+def test_keep_makes_a_message_of_what_was_written(story: Story) -> None:
+    _stop_midway(story)
+    kept = story.reply.inner_text().strip()
+    story.press("Keep")
+    story.expect_one_reply("word1 word2 word3")
+    assert story.words.last.inner_text().strip() == kept
+    story.page.reload()
+    story.expect_one_reply("word1 word2 word3")
+    expect(story.messages).to_have_count(3)
+
+
+def test_discard_leaves_nothing_of_it(story: Story) -> None:
+    _stop_midway(story)
+    story.press("Discard")
+    expect(story.run).to_be_empty()
+    story.page.reload()
+    expect(story.run).to_be_empty()
+    expect(story.messages).to_have_count(2)
+
+
+def test_a_stopped_reply_can_be_asked_for_again(story: Story) -> None:
+    _stop_midway(story, words=60)
+    story.press("Retry")
+    story.expect_one_reply("word59 word60")
+    expect(story.messages).to_have_count(3)
+
+
+def test_a_model_that_hangs_can_be_stopped(story: Story) -> None:
+    story.send("[[hang]]")
+    expect(story.button("Stop")).to_be_visible()
+    story.press("Stop")
+    expect(story.button("Retry")).to_be_visible(timeout=A_MOMENT_MS)
+    expect(story.button("Keep")).to_have_count(0)
+
+
+def _stop_midway(story: Story, words: int = 600) -> None:
+    story.send(f"[[slow: {words}]]")
+    story.wait_until_reply_says("word5")
+    story.press("Stop")
+    expect(story.button("Discard")).to_be_visible()
+
+
+def _closed_streams(model: ScriptedModel) -> int:
+    closed: int = httpx2.get(f"{model.url}/_closed", trust_env=False).json()
+    return closed

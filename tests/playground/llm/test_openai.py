@@ -1,0 +1,163 @@
+"""The OpenAI-style client against a server that behaves."""
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+
+import httpx2
+import pytest
+
+from tavernkit.playground.llm.base import ChatRequest, Finished, ModelClient, ModelEvent, TextDelta
+from tavernkit.playground.llm.openai import OpenAIClient
+from tests.playground.llm.asking import ask, question
+from tests.playground.llm.serving import Stage
+
+pytestmark = pytest.mark.anyio
+
+DONE = b'data: {"choices":[{"delta":{"content":"Hi"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
+
+
+@pytest.fixture
+async def client(scripted: str) -> AsyncIterator[OpenAIClient]:
+    client = OpenAIClient(scripted)
+    yield client
+    await client.aclose()
+
+
+async def test_a_reply_is_streamed_and_counted(client: OpenAIClient) -> None:
+    text, end = await ask(client, "[[say: The tide  comes\ntwice.]]")
+    assert text == "The tide  comes\ntwice."
+    assert end == Finished(reason="stop", prompt_tokens=1, completion_tokens=4)
+
+
+async def test_the_pieces_come_one_by_one(client: OpenAIClient) -> None:
+    times: dict[str, float] = {}
+    async for event in client.stream(question("[[slow: 40]]")):
+        if isinstance(event, TextDelta):
+            times[event.text] = time.monotonic()
+    assert len(times) == 40
+    assert times[" word40"] - times["word1"] > 0.1
+
+
+async def test_a_reply_may_be_empty(client: OpenAIClient) -> None:
+    text, end = await ask(client, "[[empty]]")
+    assert (text, end.reason) == ("", "stop")
+
+
+async def test_many_replies_at_once_do_not_wait_for_each_other(client: OpenAIClient) -> None:
+    replies = await asyncio.gather(*(ask(client, f"[[say: reply {number}]]") for number in range(120)))
+    assert [text for text, _ in replies] == [f"reply {number}" for number in range(120)]
+
+
+async def test_the_body_holds_what_was_asked(stage: Stage) -> None:
+    client = OpenAIClient(stage.answer(DONE) + "/", " sk-secret\n")
+    request = ChatRequest(
+        model="m",
+        messages=({"role": "user", "content": "Grüße 🌊"},),
+        max_tokens=7,
+        temperature=0.5,
+        stop=("Robin:",),
+        options={"min_p": 0.1, "stream": False, "model": "other"},
+    )
+    await ask(client, request)
+    await client.aclose()
+    assert json.loads(stage.body) == {
+        "model": "m",
+        "messages": [{"role": "user", "content": "Grüße 🌊"}],
+        "max_tokens": 7,
+        "temperature": 0.5,
+        "stop": ["Robin:"],
+        "min_p": 0.1,
+        "stream": True,
+        "stream_options": {"include_usage": True},
+    }
+    assert stage.headers["authorization"] == "Bearer sk-secret"
+    assert stage.headers["content-type"] == "application/json"
+
+
+async def test_what_was_not_asked_is_not_sent(stage: Stage) -> None:
+    client = OpenAIClient(stage.answer(DONE) + "/chat/completions")
+    await ask(client, question("Hello", options={"stream_options": None}))
+    await client.aclose()
+    assert json.loads(stage.body).keys() == {"model", "messages", "stream"}
+    assert "authorization" not in stage.headers
+
+
+async def test_a_broken_character_in_the_prompt_does_not_break_the_call(stage: Stage) -> None:
+    client = OpenAIClient(stage.answer(DONE))
+    assert (await ask(client, "half \ud83d"))[0] == "Hi"
+    await client.aclose()
+    assert json.loads(stage.body)["messages"][0]["content"] == "half ?"
+
+
+async def test_a_shared_client_stays_open(scripted: str) -> None:
+    async with httpx2.AsyncClient() as shared:
+        first, second = OpenAIClient(scripted, client=shared), OpenAIClient(scripted, client=shared)
+        await first.aclose()
+        assert (await ask(second, "[[say: still here]]"))[0] == "still here"
+
+
+async def test_a_proxy_in_the_environment_is_not_asked_for_this_machine(
+    scripted: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.delenv("no_proxy", raising=False)
+    client = OpenAIClient(scripted)
+    assert (await ask(client, "[[say: direct]]"))[0] == "direct"
+    await client.aclose()
+
+
+async def closed_streams(base_url: str) -> int:
+    async with httpx2.AsyncClient(trust_env=False) as http:
+        answer = await http.get(base_url.removesuffix("/v1") + "/_closed")
+        return int(answer.text)
+
+
+async def seconds_until_closed(base_url: str, before: int) -> float:
+    started = time.monotonic()
+    while await closed_streams(base_url) == before:
+        assert time.monotonic() - started < 5, "the server never saw the close"
+        await asyncio.sleep(0.005)
+    return time.monotonic() - started
+
+
+@pytest.mark.parametrize("directive", ["[[slow: 10000]]", "[[hang]]"])
+async def test_cancelling_the_reader_closes_the_connection_at_once(
+    client: OpenAIClient, scripted: str, directive: str
+) -> None:
+    before = await closed_streams(scripted)
+    reader = asyncio.create_task(ask(client, directive))
+    await asyncio.sleep(0.2)
+    reader.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await reader
+    assert await seconds_until_closed(scripted, before) < 1
+
+
+async def test_cancelling_a_reader_that_is_busy_with_a_piece_closes_it_too(client: OpenAIClient, scripted: str) -> None:
+    before = await closed_streams(scripted)
+
+    async def read_slowly(model: ModelClient) -> None:
+        async for _ in model.stream(question("[[slow: 10000]]")):
+            await asyncio.sleep(60)
+
+    reader = asyncio.create_task(read_slowly(client))
+    await asyncio.sleep(0.2)
+    reader.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await reader
+    assert await seconds_until_closed(scripted, before) < 1
+
+
+async def test_closing_the_stream_closes_the_connection(client: OpenAIClient, scripted: str) -> None:
+    before = await closed_streams(scripted)
+    seen: list[ModelEvent] = []
+    async with aclosing(client.stream(question("[[slow: 10000]]"))) as events:
+        async for event in events:
+            seen.append(event)
+            if len(seen) == 3:
+                break
+    assert await seconds_until_closed(scripted, before) < 1

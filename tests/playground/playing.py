@@ -1,0 +1,101 @@
+"""An application without a web server: a runtime on an empty database, with a scripted model."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from uuid import UUID, uuid4
+
+from sqlalchemy import select
+
+from tavernkit.playground.config import Settings
+from tavernkit.playground.database.models import Conversation, Message, Provider, Run
+from tavernkit.playground.llm.base import ModelClient
+from tavernkit.playground.messages.service import send_message
+from tavernkit.playground.runs.worker import Worker
+from tavernkit.playground.runtime import Runtime, open_runtime
+from tavernkit.playground.seeding import seed
+
+__all__ = ["OneModel", "Play", "playing"]
+
+
+class OneModel:
+    """Answers for every provider with the same client."""
+
+    def __init__(self, client: ModelClient) -> None:
+        self.client = client
+
+    def client_for(self, provider: Provider) -> ModelClient:
+        return self.client
+
+    async def aclose(self) -> None:
+        await self.client.aclose()
+
+
+class Play:
+    """What a test does with the application."""
+
+    def __init__(self, runtime: Runtime, user_id: UUID, conversation_id: UUID) -> None:
+        self.runtime = runtime
+        self.user_id = user_id
+        self.conversation_id = conversation_id
+        self.skipped = timedelta()
+
+    async def say(self, content: str = "Hello?", message_id: UUID | None = None) -> object:
+        return await send_message(
+            self.runtime, self.conversation_id, self.user_id, message_id=message_id or uuid4(), content=content
+        )
+
+    async def messages(self) -> list[tuple[str, str]]:
+        async with self.runtime.database.read() as session:
+            rows = await session.scalars(
+                select(Message).where(Message.conversation_id == self.conversation_id).order_by(Message.seq)
+            )
+            return [(row.role, row.content) for row in rows][1:]
+
+    async def run(self) -> Run:
+        """The newest run."""
+        async with self.runtime.database.read() as session:
+            found = await session.scalars(select(Run).order_by(Run.created_at.desc(), Run.id).limit(1))
+            return found.one()
+
+    async def until(self, condition: Callable[[Run], bool]) -> Run:
+        async with asyncio.timeout(10):
+            while True:
+                run = await self.run()
+                if condition(run):
+                    return run
+                await asyncio.sleep(0.01)
+
+    @asynccontextmanager
+    async def working(self, name: str = "w1") -> AsyncIterator[None]:
+        worker = Worker(self.runtime, name)
+        task = asyncio.create_task(worker.run())
+        try:
+            yield
+        finally:
+            worker.stop()
+            await task
+
+
+@asynccontextmanager
+async def playing(url: str, folder: Path, model: ModelClient, **settings: object) -> AsyncIterator[Play]:
+    chosen = Settings(
+        data_dir=folder,
+        database_url=url,
+        **{"lease_seconds": 2.0, "heartbeat_seconds": 0.1, **settings},  # type: ignore[arg-type]
+    )
+    play: Play | None = None
+
+    def clock() -> datetime:
+        return datetime.now(UTC) + (play.skipped if play else timedelta())
+
+    async with open_runtime(chosen, models=OneModel(model), clock=clock) as runtime:
+        owner = await seed(runtime)
+        async with runtime.database.read() as session:
+            conversation_id = (await session.scalars(select(Conversation.id))).one()
+        play = Play(runtime, owner.id, conversation_id)
+        yield play

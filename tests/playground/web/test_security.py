@@ -1,0 +1,83 @@
+"""Who may ask, and what every answer carries."""
+
+import pytest
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
+from starlette.testclient import TestClient
+
+from tavernkit.playground.web.security import SecurityMiddleware
+
+
+async def _done(request: Request) -> PlainTextResponse:
+    return PlainTextResponse("done")
+
+
+@pytest.fixture
+def client() -> TestClient:
+    app = Starlette(
+        routes=[Route("/", _done, methods=["GET", "POST", "DELETE"])],
+        middleware=[Middleware(SecurityMiddleware, hosts=["Tavern.home"])],
+    )
+    return TestClient(app, base_url="http://127.0.0.1:8420")
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["127.0.0.1", "127.0.0.1:8420", "127.1.2.3", "localhost:8420", "a.localhost", "[::1]:8420", "tavern.HOME:80"],
+)
+def test_our_own_names_are_answered(client: TestClient, host: str) -> None:
+    assert client.get("/", headers={"Host": host}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "192.168.1.7", "[::]", "", "[::1", "a@b"],
+)
+def test_a_foreign_name_is_refused(client: TestClient, host: str) -> None:
+    response = client.get("/", headers={"Host": host})
+    assert response.status_code == 421
+    assert "TAVERNKIT_HOST" in response.text
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Sec-Fetch-Site": "same-origin"},
+        {"Sec-Fetch-Site": "none"},
+        {"Origin": "http://127.0.0.1:8420"},
+        # Behind a proxy that speaks TLS.
+        {"Origin": "https://127.0.0.1:8420"},
+    ],
+)
+@pytest.mark.parametrize("method", ["POST", "DELETE"])
+def test_our_own_pages_may_change_things(client: TestClient, method: str, headers: dict[str, str]) -> None:
+    assert client.request(method, "/", headers=headers).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site", "Origin": "http://127.0.0.1:8420"},
+        {"Origin": "http://evil.example"},
+        {"Origin": "http://127.0.0.1:9999"},
+        {"Origin": "null"},
+    ],
+)
+def test_nobody_else_may(client: TestClient, headers: dict[str, str]) -> None:
+    response = client.post("/", headers=headers)
+    assert response.status_code == 403
+    assert "was not made" in response.text
+
+
+def test_every_answer_carries_the_rules_refusals_too(client: TestClient) -> None:
+    for response in (client.get("/"), client.get("/nowhere"), client.post("/")):
+        assert "default-src 'self'" in response.headers["content-security-policy"]
+        assert "frame-ancestors 'none'" in response.headers["content-security-policy"]
+        assert "unsafe" not in response.headers["content-security-policy"]
+        assert response.headers["x-content-type-options"] == "nosniff"
+        assert response.headers["referrer-policy"] == "same-origin"
