@@ -88,6 +88,13 @@ def test_every_environment_variable_is_documented() -> None:
     assert [name for name in sorted(names) if name not in pages] == []
 
 
+def test_every_setting_is_documented() -> None:
+    from tavernkit.playground.config import Settings
+
+    names = [f"`TAVERNKIT_{name.upper()}`" for name in Settings.model_fields]
+    assert [name for name in names if name not in PAGES["docs/playground.md"]] == []
+
+
 @pytest.mark.parametrize("page", sorted(PAGES))
 def test_links_lead_somewhere(page: str) -> None:
     targets = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", PAGES[page])
