@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+PAGES := $(shell find frontend src/tavernkit/playground/web/templates -type f 2>/dev/null)
 export UV_PYTHON_DOWNLOADS := never
 
 .DEFAULT_GOAL := help
@@ -11,8 +12,8 @@ export UV_PYTHON_DOWNLOADS := never
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-run: $(STAMP) ## show the prompt that the bundled example builds
-	@$(BIN)/tavernkit prompt
+run: $(STAMP) ## serve the application on this machine
+	@$(BIN)/tavernkit serve
 
 test: $(STAMP) ## run all tests
 	@sh scripts/ensure-chromium
@@ -20,7 +21,7 @@ test: $(STAMP) ## run all tests
 
 install: $(STAMP) ## create .venv with everything pinned in it
 
-$(STAMP): requirements/bootstrap.txt requirements/dev.txt pyproject.toml hatch_build.py package.json package-lock.json
+$(STAMP): requirements/bootstrap.txt requirements/dev.txt pyproject.toml hatch_build.py package.json package-lock.json $(PAGES)
 	@sh scripts/create-venv "$(PYTHON)" "$(VENV)"
 	$(BIN)/python -m pip install --quiet --require-hashes --requirement requirements/bootstrap.txt
 	$(BIN)/uv pip sync --quiet --python $(BIN)/python --require-hashes requirements/dev.txt

@@ -1,5 +1,6 @@
 """A real browser on a real server; what the page complains about or fetches elsewhere fails the test."""
 
+import re
 import shutil
 import tempfile
 from collections.abc import Generator, Iterator
@@ -10,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Route, WebError, sync_playwright
 
 from tests.browser.story import Story, begin_story
-from tests.playground.support.server import ScriptedModel, ServerProcess
+from tests.playground.support.server import ScriptedModel, ServerProcess, running
 
 DESKTOP = (1280, 900)
 PHONE = (390, 844)
@@ -19,7 +20,7 @@ PHONE = (390, 844)
 class OpenWindow(Protocol):
     """How a test opens a window: a browser profile of its own, with one page at the home page of the server.
 
-    `expected_complaint` is a part of what the browser may say about the trouble that the test makes.
+    `expected_complaint` is a pattern of what the browser may say about the trouble that the test makes.
     """
 
     def __call__(
@@ -57,11 +58,8 @@ def browser(chromium_path: str) -> Iterator[Browser]:
 @pytest.fixture(scope="package")
 def site(tmp_path_factory: pytest.TempPathFactory, scripted_model: ScriptedModel) -> Iterator[ServerProcess]:
     """A server that the tests share, each in a story of its own."""
-    process = ServerProcess(tmp_path_factory.mktemp("site"), model_url=scripted_model.base_url)
-    process.start()
-    yield process
-    process.stop()
-    assert "Traceback" not in process.log.read_text()
+    with running(ServerProcess(tmp_path_factory.mktemp("site"), model_url=scripted_model.base_url)) as server:
+        yield server
 
 
 @pytest.fixture
@@ -94,13 +92,16 @@ def open_window(browser: Browser) -> Iterator[OpenWindow]:
                 problems.append(f"The page asked for {route.request.url}, which is not on our server.")
                 route.abort()
 
+        def complain(problem: str) -> None:
+            if expected_complaint is None or not re.search(expected_complaint, problem):
+                problems.append(problem)
+
         def listen(message: ConsoleMessage) -> None:
-            expected = expected_complaint is not None and expected_complaint in message.text
-            if message.type in ("error", "warning") and not expected:
-                problems.append(f"The console says: {message.text}")
+            if message.type in ("error", "warning"):
+                complain(f"The console says: {message.text}")
 
         def catch(error: WebError) -> None:
-            problems.append(f"A script failed: {error.error}")
+            complain(f"A script failed: {error.error}")
 
         context.route("**/*", stay_here)
         context.on("console", listen)

@@ -6,7 +6,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import OpenWindow
 from tests.browser.story import Story, begin_story
-from tests.playground.support.server import ScriptedModel, ServerProcess
+from tests.playground.support.server import ScriptedModel, ServerProcess, running
 
 GROWN = "([run, length]) => run.textContent.length > length"
 
@@ -101,16 +101,11 @@ def test_a_reply_that_broke_off_keeps_its_text(story: Story) -> None:
 
 def test_retry_works_once_the_model_is_back(open_window: OpenWindow, tmp_path: Path) -> None:
     model = ScriptedModel(tmp_path, delay=0.01)
-    server = ServerProcess(tmp_path, model_url=model.base_url)
-    server.start()
-    try:
+    with running(ServerProcess(tmp_path, model_url=model.base_url)) as server:
         story = begin_story(open_window(server))
         story.send("[[say: Here I am.]]")
         expect(story.button("Retry")).to_be_visible()
-        model.start()
-        story.press("Retry")
-        story.expect_one_reply("Here I am.")
+        with running(model):
+            story.press("Retry")
+            story.expect_one_reply("Here I am.")
         expect(story.messages).to_have_count(3)
-    finally:
-        server.stop()
-        model.stop()

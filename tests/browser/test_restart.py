@@ -1,14 +1,29 @@
 """The server goes away in the middle of a reply and comes back; nobody reloads the page."""
 
+from collections.abc import Iterator
+
 import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import OpenWindow
 from tests.browser.story import Story, begin_story
-from tests.playground.support.server import ServerProcess
+from tests.playground.support.server import ScriptedModel, ServerProcess, running
 
-LOST_CONNECTION = "net::ERR_"
+LOST_CONNECTION = r"net::ERR_|Failed to fetch"
 UNTIL_NOTICED_MS = 20_000
+
+
+@pytest.fixture(scope="module")
+def running_server(tmp_path_factory: pytest.TempPathFactory, scripted_model: ScriptedModel) -> Iterator[ServerProcess]:
+    with running(ServerProcess(tmp_path_factory.mktemp("server"), model_url=scripted_model.base_url)) as server:
+        yield server
+
+
+@pytest.fixture
+def server(running_server: ServerProcess) -> ServerProcess:
+    """A server that these tests share, up again after a test that left it down."""
+    running_server.ensure_started()
+    return running_server
 
 
 @pytest.fixture

@@ -3,12 +3,12 @@
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
-from pathlib import Path
 from uuid import UUID, uuid4
 
 import pytest
 
-from tests.playground.support.server import ScriptedModel, ServerProcess
+from tests.playground.support.postgres import PostgresServer
+from tests.playground.support.server import ScriptedModel, ServerProcess, running
 from tests.playground.support.visitor import ChatPage, Visitor, streamed_text
 
 OPEN_STREAMS = 20
@@ -17,14 +17,25 @@ SHUTDOWN_SECONDS = 2.0
 CHECKPOINT_SECONDS = 1.5
 
 
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def running_server(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, scripted_model: ScriptedModel
+) -> Iterator[ServerProcess]:
+    """A server on each kind of database, which the tests share, each in a story of its own."""
+    database_url = ""
+    if request.param == "postgresql":
+        postgres: PostgresServer = request.getfixturevalue("postgres_server")
+        database_url = postgres.url(postgres.create_database())
+    folder = tmp_path_factory.mktemp("server")
+    with running(ServerProcess(folder, model_url=scripted_model.base_url, database_url=database_url)) as server:
+        yield server
+
+
 @pytest.fixture
-def server(tmp_path: Path, scripted_model: ScriptedModel, database_url: str) -> Iterator[ServerProcess]:
-    """A server on each kind of database."""
-    process = ServerProcess(tmp_path, model_url=scripted_model.base_url, database_url=database_url)
-    process.start()
-    yield process
-    process.stop()
-    assert "Traceback" not in process.log.read_text()
+def server(running_server: ServerProcess) -> ServerProcess:
+    """The server, up again after a test that left it down."""
+    running_server.ensure_started()
+    return running_server
 
 
 @pytest.fixture

@@ -60,7 +60,8 @@ async def test_ten_tabs_that_send_at_once_queue_one_run(database_url: str, tmp_p
 
 
 @pytest.mark.parametrize(
-    ("content", "code"), [("", "blank"), (" \n\t", "blank"), ("\x00", "blank"), ("x" * (MAX_MESSAGE_CHARACTERS + 1), "too_long")]
+    ("content", "code"),
+    [("", "blank"), (" \n\t", "blank"), ("\x00", "blank"), ("x" * (MAX_MESSAGE_CHARACTERS + 1), "too_long")],
 )
 async def test_what_cannot_be_a_message_is_refused_and_changes_nothing(
     database_url: str, tmp_path: Path, content: str, code: str

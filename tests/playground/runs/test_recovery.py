@@ -93,7 +93,10 @@ async def test_a_worker_that_comes_back_too_late_can_write_nothing(database_url:
 
 async def test_a_heartbeat_keeps_a_long_run_alive(database_url: str, tmp_path: Path) -> None:
     hold = asyncio.Event()
-    async with playing(database_url, tmp_path, ScriptedModel((hold, "Done.")), lease_seconds=0.4) as play, play.working():
+    async with (
+        playing(database_url, tmp_path, ScriptedModel((hold, "Done.")), lease_seconds=0.4) as play,
+        play.working(),
+    ):
         await play.say()
         await play.until(lambda run: run.status == "running")
         await asyncio.sleep(1.0)
@@ -148,9 +151,7 @@ async def test_handing_back_next_to_a_queued_run_ends_the_older_one(database_url
         assert list(statuses.values()) == ["queued"]
 
 
-async def test_twenty_conversations_are_answered_once_each_by_three_workers(
-    database_url: str, tmp_path: Path
-) -> None:
+async def test_twenty_conversations_are_answered_once_each_by_three_workers(database_url: str, tmp_path: Path) -> None:
     async with playing(database_url, tmp_path, ScriptedModel("Yes.")) as play:
         from tavernkit.playground.database.models import Character, Conversation, User
         from tavernkit.playground.messages.service import send_message

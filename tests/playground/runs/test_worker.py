@@ -65,12 +65,12 @@ async def test_the_text_is_told_piece_by_piece_with_offsets_a_browser_understand
 
 async def test_the_text_so_far_is_on_the_run_about_every_second(database_url: str, tmp_path: Path) -> None:
     hold = asyncio.Event()
-    async with playing(database_url, tmp_path, ScriptedModel(("Once upon a time ",) * 8 + (hold,), delay=0.1)) as play:
-        async with play.working():
-            await play.say()
-            run = await play.until(lambda run: run.text != "")
-            assert run.status == "running"
-            assert run.text.startswith("Once upon")
+    model = ScriptedModel(("Once upon a time ",) * 8 + (hold,), delay=0.1)
+    async with playing(database_url, tmp_path, model) as play, play.working():
+        await play.say()
+        run = await play.until(lambda run: run.text != "")
+        assert run.status == "running"
+        assert run.text.startswith("Once upon")
 
 
 async def stopped(play: Play) -> None:

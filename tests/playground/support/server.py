@@ -7,12 +7,16 @@ import subprocess
 import sys
 import time
 from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 import httpx2
 import pytest
 
-__all__ = ["Process", "ScriptedModel", "ServerProcess"]
+__all__ = ["Process", "ScriptedModel", "ServerProcess", "running", "scripted_model"]
+
+_P = TypeVar("_P", bound="Process")
 
 _START_SECONDS = 60
 _STOP_SECONDS = 15
@@ -58,6 +62,11 @@ class Process:
                 self.kill()
                 raise RuntimeError(f"The {self.name} did not start:\n{self.log_tail()}")
             time.sleep(0.02)
+
+    def ensure_started(self) -> None:
+        """Start unless it is running."""
+        if self._running is None:
+            self.start()
 
     def terminate(self) -> float:
         """Ask it to stop, and give the seconds until it had."""
@@ -144,23 +153,22 @@ class ServerProcess(Process):
             return False
 
 
+@contextmanager
+def running(process: _P) -> Iterator[_P]:
+    """Start a process, and stop it at the end; one that has logged a traceback by then is not well."""
+    process.start()
+    try:
+        yield process
+    finally:
+        process.stop()
+    assert "Traceback" not in process.log.read_text()
+
+
 @pytest.fixture(scope="session")
 def scripted_model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ScriptedModel]:
     """One scripted model for all tests; it keeps nothing between two requests."""
-    model = ScriptedModel(tmp_path_factory.mktemp("scripted-model"), delay=0.02)
-    model.start()
-    yield model
-    model.stop()
-
-
-@pytest.fixture
-def server(tmp_path: Path, scripted_model: ScriptedModel) -> Iterator[ServerProcess]:
-    """A server of the test's own, which it may stop and kill."""
-    process = ServerProcess(tmp_path, model_url=scripted_model.base_url)
-    process.start()
-    yield process
-    process.stop()
-    assert "Traceback" not in process.log.read_text()
+    with running(ScriptedModel(tmp_path_factory.mktemp("scripted-model"), delay=0.02)) as model:
+        yield model
 
 
 @pytest.hookimpl(wrapper=True)

@@ -9,9 +9,19 @@ from typing import Any, Protocol
 
 from sqlalchemy import event, make_url
 from sqlalchemy.engine import URL, Connection
+from sqlalchemy.exc import ArgumentError
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker, create_async_engine
 
-__all__ = ["Announcements", "Database", "announce", "create_engine"]
+from tavernkit.errors import TavernKitError
+
+__all__ = ["Announcements", "Database", "DatabaseError", "announce", "create_engine"]
+
+
+ADVICE = "Use sqlite:///path/to/file.db or postgresql://user:password@host/name."
+
+
+class DatabaseError(TavernKitError):
+    """A database that cannot be used as it was named."""
 
 
 class Announcements(Protocol):
@@ -60,9 +70,14 @@ def announce(session: AsyncSession, topic: str, **data: Any) -> None:
 
 def create_engine(url: str) -> AsyncEngine:
     """An engine for SQLite (in WAL mode, with foreign keys) or PostgreSQL."""
-    parsed = make_url(url)
-    if parsed.get_backend_name() == "sqlite":
+    try:
+        parsed = make_url(url)
+    except ArgumentError:
+        raise DatabaseError(f"The database address cannot be read. {ADVICE}") from None
+    if parsed.drivername == "sqlite+aiosqlite":
         return _create_sqlite_engine(parsed)
+    if parsed.drivername != "postgresql+psycopg":
+        raise DatabaseError(f"Databases of the kind {parsed.drivername!r} are not supported. {ADVICE}")
     return create_async_engine(parsed, pool_size=10, max_overflow=20, pool_pre_ping=True)
 
 

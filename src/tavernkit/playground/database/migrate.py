@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from alembic import command
@@ -10,8 +12,9 @@ from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy.engine import Connection
+from sqlalchemy.exc import OperationalError
 
-from tavernkit.playground.database.engine import create_engine
+from tavernkit.playground.database.engine import DatabaseError, create_engine
 from tavernkit.values import Value
 
 __all__ = ["SchemaState", "check", "upgrade"]
@@ -30,18 +33,29 @@ class SchemaState(Value, frozen=True, kw_only=True):
 
 async def upgrade(url: str) -> None:
     """Bring the database to the newest revision; one that is there already is left alone."""
-    await asyncio.to_thread(command.upgrade, _config(url), "head")
+    with _reachable():
+        await asyncio.to_thread(command.upgrade, _config(url), "head")
 
 
 async def check(url: str) -> SchemaState:
     """Look at the database's revision without changing anything."""
     engine = create_engine(url)
     try:
-        async with engine.connect() as connection:
-            current = await connection.run_sync(_revision)
+        with _reachable():
+            async with engine.connect() as connection:
+                current = await connection.run_sync(_revision)
     finally:
         await engine.dispose()
     return SchemaState(current=current, newest=ScriptDirectory.from_config(_config(url)).get_current_head())
+
+
+@contextmanager
+def _reachable() -> Iterator[None]:
+    try:
+        yield
+    except OperationalError as error:
+        reason = " ".join(str(error.orig).split())
+        raise DatabaseError(f"The database cannot be used: {reason}. See TAVERNKIT_DATABASE_URL.") from error
 
 
 def _revision(connection: Connection) -> str | None:

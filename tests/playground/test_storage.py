@@ -1,0 +1,84 @@
+"""Migrations, settings, sealed keys, and values that are hard to store."""
+
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.runtime.migration import MigrationContext
+from pydantic import ValidationError
+from sqlalchemy import select
+
+from tavernkit.playground.config import Settings
+from tavernkit.playground.database.base import Base
+from tavernkit.playground.database.migrate import check, upgrade
+from tavernkit.playground.database.models import Character, Provider
+from tavernkit.playground.llm.scripted import ScriptedModel
+from tavernkit.playground.providers.secrets import KeyBox
+from tests.playground.playing import playing
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_an_empty_database_is_brought_up_to_date_once(database_url: str) -> None:
+    before = await check(database_url)
+    assert (before.current, before.is_current) == (None, False)
+    await upgrade(database_url)
+    await upgrade(database_url)
+    assert (await check(database_url)).is_current
+
+
+async def test_the_migrations_make_what_the_models_say(database_url: str, tmp_path: Path) -> None:
+    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+        async with play.runtime.database.engine.connect() as connection:
+            difference = await connection.run_sync(
+                lambda sync: compare_metadata(MigrationContext.configure(sync), Base.metadata)
+            )
+        assert difference == []
+
+
+async def test_whatever_a_card_holds_survives(database_url: str, tmp_path: Path) -> None:
+    data = {"text": "a\x00b\ud800 🦊", "deep": [1, None, {"x": 1.5}]}
+    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+        async with play.runtime.database.write() as session:
+            (await session.scalars(select(Character))).one().data = data
+        async with play.runtime.database.read() as session:
+            assert (await session.scalars(select(Character))).one().data == data
+
+
+async def test_the_environments_provider_answers_and_its_key_is_sealed(database_url: str, tmp_path: Path) -> None:
+    settings = {"openai_base_url": "http://127.0.0.1:9/v1", "openai_api_key": "sk-secret", "openai_model": "m"}
+    async with playing(database_url, tmp_path, ScriptedModel(), **settings) as play:
+        async with play.runtime.database.read() as session:
+            provider = (await session.scalars(select(Provider).where(Provider.is_default))).one()
+        assert (provider.kind, provider.model) == ("openai", "m")
+        assert provider.api_key is not None
+        assert b"sk-secret" not in provider.api_key
+        assert play.runtime.keys.decrypt(provider.api_key, provider.id) == "sk-secret"
+    async with playing(database_url, tmp_path, ScriptedModel()) as play, play.runtime.database.read() as session:
+        provider = (await session.scalars(select(Provider).where(Provider.is_default))).one()
+        assert provider.kind == "embedded"
+
+
+def test_a_sealed_key_opens_only_for_its_row_and_with_its_key(tmp_path: Path) -> None:
+    box, row = KeyBox.in_folder(tmp_path), uuid4()
+    sealed = box.encrypt("secret", row)
+    assert KeyBox.in_folder(tmp_path).decrypt(sealed, row) == "secret"
+    assert box.decrypt(sealed, uuid4()) is None
+    assert KeyBox.in_folder(tmp_path / "other").decrypt(sealed, row) is None
+    assert (tmp_path / "secret.key").stat().st_mode & 0o077 == 0
+
+
+def test_database_addresses_get_their_driver(tmp_path: Path) -> None:
+    def resolved(url: str) -> str:
+        return Settings(data_dir=tmp_path, database_url=url).resolved_database_url
+
+    assert resolved("") == f"sqlite+aiosqlite:///{tmp_path}/tavernkit.db"
+    assert resolved("postgresql://a/b") == "postgresql+psycopg://a/b"
+    assert resolved("postgres://a/b") == "postgresql+psycopg://a/b"
+    assert resolved("postgresql+psycopg://a/b") == "postgresql+psycopg://a/b"
+
+
+def test_a_setting_that_makes_no_sense_is_refused() -> None:
+    with pytest.raises(ValidationError, match="port"):
+        Settings(port=99999)
