@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from ipaddress import ip_address
-from socket import AF_INET, AF_INET6, create_server, socket
-from types import FrameType
+from socket import AF_INET, AF_INET6, create_server, gethostname, socket
 
 import uvicorn
 
 from tavernkit.errors import TavernKitError
-from tavernkit.playground.app import create_app, worker_name
+from tavernkit.playground.app import create_app
 from tavernkit.playground.config import Settings
 from tavernkit.playground.runs.worker import Worker
-from tavernkit.playground.runtime import open_runtime
+from tavernkit.playground.runtime import Runtime, open_runtime
+from tavernkit.playground.seeding import seed
 
 __all__ = ["PortTakenError", "UnsafeAddressError", "serve", "work"]
 
 SHUTDOWN_SECONDS = 1
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class UnsafeAddressError(TavernKitError):
@@ -31,12 +34,12 @@ class PortTakenError(TavernKitError):
 
 
 class Server(uvicorn.Server):
-    """Tells open streams to end as soon as a signal arrives, so that nobody waits for them."""
+    """A server that leaves what happens after it to us, and ends its streams at the first signal."""
 
-    def __init__(self, config: uvicorn.Config, on_ready: Callable[[str], None], on_exit: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, runtime: Runtime, on_ready: Callable[[str], None]) -> None:
         super().__init__(config)
+        self._runtime = runtime
         self._on_ready = on_ready
-        self._on_exit = on_exit
 
     async def startup(self, sockets: list[socket] | None = None) -> None:
         await super().startup(sockets)
@@ -44,9 +47,21 @@ class Server(uvicorn.Server):
             host, port = self.servers[0].sockets[0].getsockname()[:2]
             self._on_ready(f"http://{f'[{host}]' if ':' in host else host}:{port}/")
 
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        self._on_exit()
-        super().handle_exit(sig, frame)
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        # Uvicorn's own would raise the signal again behind itself, and nothing could be handed back any more.
+        loop = asyncio.get_running_loop()
+        for sig in SIGNALS:
+            loop.add_signal_handler(sig, self._leave, sig)
+        try:
+            yield
+        finally:
+            for sig in SIGNALS:
+                loop.remove_signal_handler(sig)
+
+    def _leave(self, sig: int) -> None:
+        self._runtime.stopping.set()
+        self.handle_exit(sig, None)
 
 
 def serve(settings: Settings, on_ready: Callable[[str], None]) -> None:
@@ -56,32 +71,44 @@ def serve(settings: Settings, on_ready: Callable[[str], None]) -> None:
             f"Serving on {settings.host} would let everybody in the network read and write here, and there are no "
             "accounts yet. Use 127.0.0.1, and a tunnel or proxy that asks for a password to reach it from elsewhere."
         )
-    listening = _listen(settings.host, settings.port)
-    app = create_app(settings)
-    config = uvicorn.Config(
-        app,
-        log_level=settings.log_level,
-        access_log=False,
-        timeout_graceful_shutdown=SHUTDOWN_SECONDS,
-        server_header=False,
-    )
-    Server(config, on_ready, lambda: app.state.runtime.stopping.set()).run([listening])
+    # The port is taken before anything else, so that a second server touches nothing of the first one's.
+    with _listen(settings.host, settings.port) as listening:
+        asyncio.run(_serve(settings, listening, on_ready))
+
+
+async def _serve(settings: Settings, listening: socket, on_ready: Callable[[str], None]) -> None:
+    async with open_runtime(settings) as runtime:
+        owner = await seed(runtime)
+        config = uvicorn.Config(
+            create_app(runtime, owner.id),
+            lifespan="off",
+            log_level=settings.log_level,
+            access_log=False,
+            timeout_graceful_shutdown=SHUTDOWN_SECONDS,
+            server_header=False,
+        )
+        worker = Worker(runtime, _worker_name())
+        working = [asyncio.create_task(worker.run())] if settings.worker == "embedded" else []
+        try:
+            await Server(config, runtime, on_ready).serve([listening])
+        finally:
+            worker.stop()
+            await asyncio.gather(*working)
 
 
 async def work(settings: Settings, on_ready: Callable[[str], None]) -> None:
     """Carry out runs until a signal comes; several workers can share a PostgreSQL database."""
     async with open_runtime(settings) as runtime:
-        name = worker_name()
+        name = _worker_name()
         worker = Worker(runtime, name)
         loop = asyncio.get_running_loop()
-        for sig in (signal.SIGINT, signal.SIGTERM):
+        for sig in SIGNALS:
             loop.add_signal_handler(sig, worker.stop)
         on_ready(name)
         await worker.run()
 
 
 def _listen(host: str, port: int) -> socket:
-    """Take the port before anything else is done, so that a second server touches nothing of the first one's."""
     try:
         return create_server((host, port), family=AF_INET6 if ":" in host else AF_INET)
     except OSError as error:
@@ -89,6 +116,11 @@ def _listen(host: str, port: int) -> socket:
             f"The port {port} on {host} cannot be used ({error.strerror}). Is TavernKit running already? "
             "Otherwise choose another one with --port."
         ) from error
+
+
+def _worker_name() -> str:
+    """Where a run is being carried out, for whoever looks at it later."""
+    return f"{gethostname()}:{os.getpid()}"[:100]
 
 
 def _is_loopback(host: str) -> bool:

@@ -54,7 +54,7 @@ def _reachable() -> Iterator[None]:
     try:
         yield
     except OperationalError as error:
-        reason = " ".join(str(error.orig).split())
+        reason = " ".join(str(error.orig).split()).rstrip(".?!")
         raise DatabaseError(f"The database cannot be used: {reason}. See TAVERNKIT_DATABASE_URL.") from error
 
 
