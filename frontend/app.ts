@@ -8,9 +8,11 @@ import StopKey from "./controllers/stop_key"
 import Theme from "./controllers/theme"
 import Typing from "./controllers/typing"
 import { keepMessagesInOrder } from "./message_order"
+import { keepRunsInOrder } from "./run_order"
 import { reportLostSubmissions } from "./lost_submissions"
 
 keepMessagesInOrder()
+keepRunsInOrder()
 reportLostSubmissions()
 
 const application = Application.start()

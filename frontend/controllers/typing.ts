@@ -6,7 +6,7 @@ import { drawStory } from "../story_text"
 
 const LOOK_AGAIN_MS = 500
 // How long a reply may be shown before the page makes sure that it is still being written.
-const MAKE_SURE_MS = 1_000
+const MAKE_SURE_MS = 2_000
 
 // What was last said aloud, so that a replaced element says nothing twice.
 let announced = { run: "", status: "", speaker: "" }
@@ -37,7 +37,7 @@ export default class Typing extends Controller<HTMLElement> {
     this.textTarget.replaceChildren()
     this.textTarget.classList.remove("story-plain")
     this.draw()
-    // The answer to a form may come later than the event that made it old.
+    // The answer to a form may be older than the last event, and then no other event would come.
     if (isWriting(this.statusValue)) this.timer = window.setTimeout(() => void this.catchUp(), MAKE_SURE_MS)
   }
 

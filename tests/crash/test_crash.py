@@ -113,6 +113,14 @@ def test_asked_to_stop_before_the_model_has_said_a_word(server: ServerProcess, v
     assert visitor.wait_until_ended(_run(page)).status == "canceled"
 
 
+def test_readers_who_come_and_go_leave_nothing_behind(server: ServerProcess, visitor: Visitor, story: UUID) -> None:
+    for _ in range(50):
+        with visitor.listen(story):
+            pass
+    visitor.read(story)
+    assert "Traceback" not in server.log.read_text()
+
+
 def _say_and_hear(visitor: Visitor, story: UUID, text: str) -> tuple[ChatPage, str]:
     """Say something, and listen until the reply is well under way; the page before it, and what was heard."""
     with visitor.listen(story) as events:

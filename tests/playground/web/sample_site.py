@@ -147,8 +147,8 @@ def message_stream(seq: int, text: str, *, own: bool = False) -> Markup:
     return stream("append", "messages", render("_message.html", message=samples.message(seq, text, own=own)))
 
 
-def run_stream(text: str = "") -> Markup:
-    return stream("replace", "run", render("_run.html", run=samples.run(text=text)))
+def run_stream(text: str = "", *, version: int | str = "") -> Markup:
+    return stream("replace", "run", render("_run.html", run=samples.run(text=text), version=version))
 
 
 def no_run_stream() -> Markup:

@@ -2,6 +2,8 @@
 
 from playwright.sync_api import Page, expect
 
+from tavernkit.playground.web.rendering import render
+from tavernkit.playground.web.streams import stream
 from tests.playground.web import samples
 from tests.playground.web.sample_site import SampleSite, message_stream, no_run_stream, run_stream
 
@@ -105,6 +107,17 @@ def test_the_beginning_and_the_end_are_announced(page: Page, site: SampleSite) -
     site.streams(9, message_stream(4, "Words.") + no_run_stream())
     expect(announcer).to_have_text("Ottoline Marsh has answered.")
     expect(page.locator("#run")).to_be_empty()
+
+
+def test_an_answer_that_is_older_than_the_last_event_changes_nothing(page: Page, site: SampleSite) -> None:
+    listen(page, site)
+    ended = stream("replace", "run", render("_run.html", run=samples.run("canceled", "Half"), version=9))
+    site.streams(9, run_stream("Half", version=8) + ended + run_stream("Ha", version=8))
+    expect(page.get_by_role("button", name="Retry")).to_be_visible()
+    page.wait_for_timeout(100)
+    expect(page.get_by_role("button", name="Retry")).to_be_visible()
+    site.streams(10, run_stream("New", version=10))
+    expect(page.locator("#run .story")).to_have_text("New")
 
 
 def test_a_reply_that_has_ended_unnoticed_does_not_stay(page: Page, site: SampleSite) -> None:

@@ -6,6 +6,7 @@ that the browser has seen. The text of a running reply carries none: it is only 
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from typing import Any
@@ -41,7 +42,8 @@ async def conversation_stream(runtime: Runtime, conversation_id: UUID, after: in
             elif "run" in news:
                 yield _sse("text", json.dumps(news))
             elif news.get("seq", seen + 1) > seen:
-                for seq, html in await _streams_after(runtime, conversation_id, seen):
+                # A reader who leaves now does not tear the connection to the database out of a query.
+                for seq, html in await asyncio.shield(_streams_after(runtime, conversation_id, seen)):
                     seen = seq
                     yield _sse("streams", html, id=seq)
             news = await subscription.next(unless=runtime.stopping, within=KEEP_ALIVE_SECONDS)
@@ -54,8 +56,11 @@ async def message_stream(session: AsyncSession, message_id: UUID) -> Markup:
 
 
 async def run_stream(runtime: Runtime, session: AsyncSession, conversation_id: UUID) -> Markup:
-    """The place below the messages, as it is now."""
-    return stream("replace", "run", render("_run.html", run=await run_view(runtime, session, conversation_id)))
+    """The place below the messages, as it is now; by its version, a page knows one that comes late."""
+    # Read before the run, so that it is never newer than what is drawn.
+    version = await session.scalar(select(Conversation.last_event).where(Conversation.id == conversation_id))
+    run = await run_view(runtime, session, conversation_id)
+    return stream("replace", "run", render("_run.html", run=run, version=version))
 
 
 async def _streams_after(runtime: Runtime, conversation_id: UUID, seen: int) -> list[tuple[int, str]]:
