@@ -32,6 +32,7 @@ check: $(STAMP) ## lint, types, layers, documentation
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python hatch_build.py check
 	$(BIN)/lint-imports
 	$(BIN)/pytest --quiet tests/docs
 
@@ -47,4 +48,4 @@ lock: $(STAMP) ## choose new versions and write their hashes
 	grep -A 100 '^uv==' requirements/dev.txt > requirements/bootstrap.txt
 
 clean: ## remove what was built
-	rm -rf $(VENV) build dist node_modules src/tavernkit/prompt/tokens/vocabulary/*.tiktoken src/tavernkit/prompt/tokens/vocabulary/LICENSE
+	rm -rf $(VENV) dist node_modules src/tavernkit/playground/web/static src/tavernkit/prompt/tokens/vocabulary/*.tiktoken src/tavernkit/prompt/tokens/vocabulary/LICENSE

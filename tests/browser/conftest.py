@@ -2,7 +2,6 @@
 
 import re
 import shutil
-import tempfile
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Literal, Protocol
@@ -116,6 +115,12 @@ def open_window(browser: Browser) -> Iterator[OpenWindow]:
     assert problems == []
 
 
+@pytest.fixture(autouse=True)
+def pictures(tmp_path: Path) -> Path:
+    """Where pictures of the windows of a test go; pytest keeps those of the last few runs."""
+    return tmp_path
+
+
 @pytest.fixture
 def page(open_window: OpenWindow, site: ServerProcess) -> Page:
     """A window on a desktop, at the home page."""
@@ -133,9 +138,8 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
     """Keep a picture of what was on the screen when a test failed."""
     report = yield
     if report.when == "call" and report.failed and isinstance(item, pytest.Function):
-        browser = item.funcargs.get("browser")
-        if isinstance(browser, Browser):
-            folder = Path(tempfile.mkdtemp(prefix="tavernkit-windows-"))
+        browser, folder = item.funcargs.get("browser"), item.funcargs.get("pictures")
+        if isinstance(browser, Browser) and isinstance(folder, Path):
             pages = [page for context in browser.contexts for page in context.pages]
             for number, page in enumerate(pages):
                 picture = folder / f"{number}.png"

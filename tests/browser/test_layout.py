@@ -64,22 +64,22 @@ def test_the_first_page_fits(open_window: OpenWindow, site: ServerProcess, size:
 @pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_pictures_in_light_and_dark(
-    open_window: OpenWindow, site: ServerProcess, tmp_path: Path, theme: Literal["light", "dark"], size: tuple[int, int]
+    open_window: OpenWindow, site: ServerProcess, pictures: Path, theme: Literal["light", "dark"], size: tuple[int, int]
 ) -> None:
     page = open_window(site, size=size, theme=theme)
     brightness = page.evaluate(BRIGHTNESS)
     assert brightness > 0.8 if theme == "light" else brightness < 0.2
-    page.screenshot(path=tmp_path / "home.png", full_page=True)
+    page.screenshot(path=pictures / "home.png", full_page=True)
     story = begin_story(page)
     story.send("Good evening.")
     story.expect_one_reply("Good evening.")
-    page.screenshot(path=tmp_path / "story.png")
+    page.screenshot(path=pictures / "story.png")
     story.send("[[slow: 600]]")
     story.wait_until_reply_says("word30")
-    page.screenshot(path=tmp_path / "writing.png")
+    page.screenshot(path=pictures / "writing.png")
     story.press("Stop")
     expect(story.button("Retry")).to_be_visible()
-    page.screenshot(path=tmp_path / "stopped.png")
+    page.screenshot(path=pictures / "stopped.png")
 
 
 def test_the_chosen_theme_stays(page: Page) -> None:

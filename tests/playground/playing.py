@@ -31,6 +31,9 @@ class OneModel:
     def client_for(self, provider: Provider) -> ModelClient:
         return self.client
 
+    def is_ready(self, provider: Provider) -> bool:
+        return True
+
     async def aclose(self) -> None:
         await self.client.aclose()
 

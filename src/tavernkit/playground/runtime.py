@@ -27,6 +27,9 @@ class Models(Protocol):
 
     def client_for(self, provider: Provider) -> ModelClient: ...
 
+    def is_ready(self, provider: Provider) -> bool:
+        """False while the model has yet to be loaded."""
+
     async def aclose(self) -> None: ...
 
 

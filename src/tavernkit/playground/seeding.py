@@ -27,8 +27,7 @@ async def seed(runtime: Runtime) -> User:
     if not has_characters:
         card = files(example).joinpath("ottoline.json").read_bytes()
         character = await import_character(runtime, owner, card)
-        persona = example.user()
-        await start_story(runtime, owner, character.id, persona_name=persona.name, persona=persona.persona)
+        await start_story(runtime, owner, character.id, persona=example.user())
     return owner
 
 

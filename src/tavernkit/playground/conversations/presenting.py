@@ -19,6 +19,7 @@ from tavernkit.playground.conversations.queries import (
 )
 from tavernkit.playground.database.models import Character, Message, Provider, Run, Space, SpaceMembership
 from tavernkit.playground.prompting.inputs import library_character
+from tavernkit.playground.providers.service import provider_for
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.web.markdown import render_markdown
 from tavernkit.playground.web.views import (
@@ -64,13 +65,13 @@ async def home_view(runtime: Runtime, user_id: UUID) -> HomeView:
                     title=conversation.title,
                     space_name=space.name,
                     character=_character_view(character),
-                    last_line=_one_line(last_words or ""),
+                    last_line=_one_line(render_markdown(last_words or "").striptags()),
                     last_at=conversation.updated_at,
                 )
                 for conversation, space, _, character, last_words in rows
             ),
             characters=tuple(_character_view(character) for character in characters),
-            model_name=model.name if model else "no model",
+            model_name=_model_name(model),
             model_is_embedded=model is not None and model.kind == "embedded",
         )
 
@@ -97,7 +98,7 @@ async def conversation_view(runtime: Runtime, conversation_id: UUID, user_id: UU
             older_before=older_before,
             run=await _run_view(runtime, session, run),
             last_event=conversation.last_event,
-            model_name=model.name if model else "no model",
+            model_name=_model_name(model),
             model_is_embedded=model is not None and model.kind == "embedded",
             persona_name=human.cached_display_name,
         )
@@ -138,6 +139,7 @@ async def _run_view(runtime: Runtime, session: AsyncSession, run: Run | None) ->
     if status is None:
         return None
     speaker = await session.get_one(SpaceMembership, run.speaker_membership_id)
+    provider = await provider_for(session, speaker)
     text = runtime.live_text.get(run.id, run.text)
     return RunView(
         id=str(run.id),
@@ -145,6 +147,7 @@ async def _run_view(runtime: Runtime, session: AsyncSession, run: Run | None) ->
         speaker=speaker.cached_display_name,
         text=text,
         error=run.error["message"] if run.error else None,
+        preparing=status == "running" and provider is not None and not runtime.models.is_ready(provider),
     )
 
 
@@ -192,6 +195,12 @@ def _initials(name: str) -> str:
 def _one_line(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= TAGLINE_CHARACTERS else line[: TAGLINE_CHARACTERS - 1].rstrip() + "…"
+
+
+def _model_name(provider: Provider | None) -> str:
+    if provider is None:
+        return "Nobody"
+    return provider.name if provider.kind == "embedded" else provider.model
 
 
 async def _default_model(session: AsyncSession) -> Provider | None:

@@ -32,5 +32,8 @@ class ProviderClients:
             self._clients[key] = OpenAIClient(provider.base_url, secret)
         return self._clients[key]
 
+    def is_ready(self, provider: Provider) -> bool:
+        return provider.kind != "embedded" or self._embedded.is_loaded
+
     async def aclose(self) -> None:
         await asyncio.gather(self._embedded.aclose(), *(client.aclose() for client in self._clients.values()))

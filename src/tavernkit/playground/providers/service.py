@@ -10,7 +10,7 @@ from tavernkit.playground.runtime import Runtime
 
 __all__ = ["ensure_providers", "provider_for"]
 
-EMBEDDED_NAME = "SmolLM2 135M (came along)"
+EMBEDDED_NAME = "SmolLM2 135M"
 ENVIRONMENT_NAME = "From the environment"
 # The small model reads about two hundred tokens a second: a longer prompt would be a longer silence.
 EMBEDDED_CONTEXT_TOKENS = 2048

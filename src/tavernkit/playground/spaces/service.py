@@ -5,7 +5,9 @@ from __future__ import annotations
 from uuid import UUID
 
 from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncSession
 
+from tavernkit import User as LibraryUser
 from tavernkit.playground.database.models import Character, Conversation, Message, Space, SpaceMembership, User
 from tavernkit.playground.messages.writing import add_message
 from tavernkit.playground.outcome import Refused
@@ -16,9 +18,9 @@ __all__ = ["start_story"]
 
 
 async def start_story(
-    runtime: Runtime, owner: User, character_id: UUID, *, persona_name: str = "", persona: str = ""
+    runtime: Runtime, owner: User, character_id: UUID, *, persona: LibraryUser | None = None
 ) -> Conversation | Refused:
-    """Make a space with one character and its first conversation."""
+    """Make a space with one character and its first conversation; without a persona, the one used last takes part."""
     now = runtime.clock()
     async with runtime.database.write() as session:
         character: Character | None = await session.scalar(
@@ -27,6 +29,7 @@ async def start_story(
         if character is None:
             return Refused(code="no_character", sentence="That character is not here any more.")
         card = library_character(character)
+        persona = persona or await _last_persona(session, owner)
         space = Space(id=runtime.ids(), owner_id=owner.id, name=card.display_name, created_at=now, updated_at=now)
         human = SpaceMembership(
             id=runtime.ids(),
@@ -34,8 +37,8 @@ async def start_story(
             kind="human",
             user_id=owner.id,
             role="owner",
-            cached_display_name=persona_name or owner.name,
-            persona=persona,
+            cached_display_name=persona.name[:200],
+            persona=persona.persona,
             created_at=now,
         )
         speaker = SpaceMembership(
@@ -62,3 +65,13 @@ async def start_story(
             )
             await add_message(session, conversation.id, message, swipe_id=runtime.ids())
         return conversation
+
+
+async def _last_persona(session: AsyncSession, owner: User) -> LibraryUser:
+    last: SpaceMembership | None = await session.scalar(
+        select(SpaceMembership)
+        .where(SpaceMembership.user_id == owner.id)
+        .order_by(SpaceMembership.created_at.desc())
+        .limit(1)
+    )
+    return LibraryUser(name=last.cached_display_name, persona=last.persona) if last else LibraryUser(name=owner.name)
