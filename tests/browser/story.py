@@ -30,6 +30,10 @@ class Story:
         """Press one of the buttons beside the reply."""
         self.button(name).click()
 
+    def stop(self) -> None:
+        """Stop the reply with the button beside the text box, which stays in its place while the reply grows."""
+        self.page.locator("#composer").get_by_role("button", name="Stop").click()
+
     def button(self, name: str) -> Locator:
         return self.run.get_by_role("button", name=name)
 

@@ -26,7 +26,7 @@ def test_axe_finds_nothing(
     story.send("[[slow: 600]]")
     story.wait_until_reply_says("word3")
     assert _violations(page) == []
-    story.press("Stop")
+    story.stop()
     expect(story.button("Retry")).to_be_visible()
     assert _violations(page) == []
 

@@ -63,7 +63,7 @@ def test_a_reply_that_had_not_begun_is_written_after_a_restart(story: Story, ser
     expect(story.words.last).to_contain_text("Are you there?")
     # The page is connected again: what is stopped now is seen to stop.
     expect(story.page.get_by_text("The connection was lost")).to_be_hidden(timeout=UNTIL_NOTICED_MS)
-    story.press("Stop")
+    story.stop()
     expect(story.button("Retry")).to_be_visible(timeout=UNTIL_NOTICED_MS)
 
 

@@ -42,7 +42,7 @@ def test_what_one_tab_stops_and_keeps_is_stopped_and_kept_in_the_other(story: St
     other = Story(tab)
     story.send("[[slow: 600]]")
     other.wait_until_reply_says("word5")
-    other.press("Stop")
+    other.stop()
     expect(story.button("Keep")).to_be_visible()
     story.press("Keep")
     for view in (story, other):

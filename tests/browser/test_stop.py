@@ -27,7 +27,7 @@ def test_stop_is_beside_the_text_box_and_on_the_escape_key(story: Story) -> None
     expect(composer.get_by_role("button", name="Stop")).to_be_hidden()
     story.send("[[slow: 600]]")
     story.wait_until_reply_says("word3")
-    composer.get_by_role("button", name="Stop").click()
+    story.stop()
     expect(story.button("Retry")).to_be_visible(timeout=A_MOMENT_MS)
     story.press("Retry")
     story.wait_until_reply_says("word3")
@@ -73,7 +73,7 @@ def test_a_model_that_hangs_can_be_stopped(story: Story) -> None:
 def _stop_midway(story: Story, words: int = 600) -> None:
     story.send(f"[[slow: {words}]]")
     story.wait_until_reply_says("word5")
-    story.press("Stop")
+    story.stop()
     expect(story.button("Discard")).to_be_visible()
 
 
