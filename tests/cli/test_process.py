@@ -97,7 +97,13 @@ def test_a_reader_that_goes_away_ends_it_quietly(arguments: tuple[str, ...], car
 def test_an_interrupt_ends_with_130(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    process = subprocess.Popen([*PROGRAM, "tokens", str(pipe)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process = subprocess.Popen(
+        [*PROGRAM, "tokens", str(pipe)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        # Tests that run in the background of a shell inherit that interrupts are ignored.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
     with pipe.open("wb"):  # opens when the program does, which then waits for a text
         process.send_signal(signal.SIGINT)
         output, errors = process.communicate(timeout=60)

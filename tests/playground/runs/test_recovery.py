@@ -121,7 +121,7 @@ async def test_a_worker_that_stops_in_the_middle_keeps_the_text(database_url: st
     async with playing(database_url, tmp_path, ScriptedModel(("Half a sen", asyncio.Event()))) as play:
         async with play.working():
             await play.say()
-            run = await play.until(lambda run: bool(play.runtime.live_text.get(run.id)))
+            await play.until(lambda run: play.runtime.live_text.get(run.id) == "Half a sen")
         run = await play.run()
         assert (run.status, run.text) == ("failed", "Half a sen")
 

@@ -74,10 +74,7 @@ async def test_the_text_so_far_is_on_the_run_about_every_second(database_url: st
 
 
 async def stopped(play: Play) -> None:
-    run = await play.until(lambda run: run.status == "running" and run.id in play.runtime.live_text)
-    async with asyncio.timeout(5):
-        while not play.runtime.live_text.get(run.id):
-            await asyncio.sleep(0.01)
+    run = await play.until(lambda run: play.runtime.live_text.get(run.id) == "Half a sen")
     await request_stop(play.runtime, run.id, play.user_id)
     await play.until(lambda run: run.status == "canceled")
 
