@@ -22,6 +22,7 @@ from tavernkit import (
     lore,
 )
 from tavernkit.sillytavern.presets import read_preset
+from tavernkit.text.js_regex import compile_regex
 
 MIRA, ROBIN = Character(name="Mira"), User(name="Robin")
 
@@ -49,6 +50,8 @@ RAISED: dict[type[TavernKitError], Callable[[], object]] = {
     errors.MissingInputError: lambda: build(character=MIRA),
     errors.UnknownDialectError: lambda: build(character=MIRA, user=ROBIN).to_messages("klingon"),
     errors.DialectError: lambda: dialects.convert([{"role": "user", "content": 7}], dialect="openai"),
+    errors.RegexError: lambda: compile_regex("("),
+    errors.RegexTimeout: lambda: compile_regex("^(a+)+$").test("a" * 32 + "b"),
     sillytavern.InvalidPresetError: lambda: read_preset(b'{"colour": "red"}'),
     sillytavern.InvalidInstructError: lambda: read_preset(b'{"input_sequence": [], "output_sequence": {}}'),
     sillytavern.InvalidContextTemplateError: lambda: read_preset(b'{"story_string": [], "chat_start": ""}'),

@@ -14,7 +14,9 @@ TavernKitError
 ├── TokenBudgetExceeded           what must stay does not fit; `.budget` and `.actual`
 ├── MissingInputError             a build without something it cannot do without (also a ValueError)
 ├── UnknownDialectError           a dialect that is not registered (also a ValueError)
-└── DialectError                  messages that a provider's format cannot express
+├── DialectError                  messages that a provider's format cannot express
+└── RegexError                    a regular expression that cannot be understood; `.source` and `.flags`
+    └── RegexTimeout              one that used up its time or memory
 
 The platform layers hang their own branches below TavernKitError:
 `tavernkit.sillytavern.errors` and `tavernkit.risuai.errors`.
@@ -33,6 +35,8 @@ __all__ = [
     "PngParseError",
     "PngWriteError",
     "PresetParseError",
+    "RegexError",
+    "RegexTimeout",
     "StrictModeError",
     "TavernKitError",
     "TokenBudgetExceeded",
@@ -112,3 +116,16 @@ class UnknownDialectError(TavernKitError, ValueError):
 
 class DialectError(TavernKitError):
     """Messages that a provider's format cannot express; says which message and why."""
+
+
+class RegexError(TavernKitError):
+    """A regular expression that JavaScript would not understand, or that is too long to be tried."""
+
+    def __init__(self, message: str, *, source: str, flags: str) -> None:
+        super().__init__(message)
+        self.source = source
+        self.flags = flags
+
+
+class RegexTimeout(RegexError):  # noqa: N818 - the name of what happened, as with TokenBudgetExceeded
+    """A regular expression that used up its time or memory before it had an answer."""

@@ -19,6 +19,7 @@ _CHECKS: Mapping[tuple[str, str], str] = {
     ("sillytavern", "card_book"): "tavernkit.conformance.card_book",
     ("sillytavern", "card_io"): "tavernkit.conformance.card_io",
     ("sillytavern", "dialects"): "tavernkit.conformance.dialects",
+    ("sillytavern", "hash_rng"): "tavernkit.conformance.hash_rng",
 }
 
 

@@ -1,0 +1,68 @@
+"""The JavaScript engine of this thread, which runs `js_regex.js` and nothing else."""
+
+from __future__ import annotations
+
+import json
+import threading
+from importlib.resources import files
+
+import quickjs
+
+from tavernkit.values import Json
+
+__all__ = ["EngineError", "JsEngine", "PatternError", "SpaceUpError", "TimeUpError", "engine"]
+
+MEMORY_LIMIT = 64 * 1024 * 1024
+
+
+class EngineError(Exception):
+    """A call into JavaScript that gave no answer; `js_regex` turns it into an error for its caller."""
+
+
+class PatternError(EngineError):
+    """The pattern is not one; the message is JavaScript's reason."""
+
+
+class TimeUpError(EngineError):
+    """The time was up."""
+
+
+class SpaceUpError(EngineError):
+    """Memory or stack were used up."""
+
+
+class JsEngine:
+    """One JavaScript context; it must stay in the thread that made it."""
+
+    def __init__(self) -> None:
+        self._context = quickjs.Context()
+        self._context.set_memory_limit(MEMORY_LIMIT)
+        self._context.eval(files(__package__).joinpath("js_regex.js").read_text(encoding="utf-8"))
+        self._call = self._context.get("call")
+
+    def call(self, verb: str, *arguments: Json, limit: float) -> Json:
+        """Run one verb; `limit` is in seconds of processor time, which the engine counts for the whole process."""
+        self._context.set_time_limit(limit)
+        try:
+            answer: str = self._call(verb, json.dumps(arguments))
+        except quickjs.JSException as error:
+            raise _problem(str(error)) from None
+        return json.loads(answer)
+
+
+def _problem(message: str) -> EngineError:
+    kind, _, reason = message.split("\n", 1)[0].partition(": ")
+    if kind == "SyntaxError":
+        return PatternError(reason)
+    return TimeUpError() if reason == "interrupted" else SpaceUpError()
+
+
+_threads = threading.local()
+
+
+def engine() -> JsEngine:
+    """The engine of the calling thread, made at its first use."""
+    found: JsEngine | None = getattr(_threads, "engine", None)
+    if found is None:
+        found = _threads.engine = JsEngine()
+    return found

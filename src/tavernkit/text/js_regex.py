@@ -1,0 +1,161 @@
+"""JavaScript's regular expressions, run by a JavaScript engine under a time limit.
+
+An engine counts text in UTF-16 units; `js_strings.python_offsets` turns its offsets into places of a Python string.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from functools import lru_cache
+
+from tavernkit.errors import RegexError, RegexTimeout
+from tavernkit.text.js_engine import EngineError, JsEngine, PatternError, SpaceUpError, TimeUpError, engine
+from tavernkit.text.js_strings import utf16_length
+from tavernkit.values import Json, Value
+
+__all__ = ["BATCH_BUDGET", "TIME_LIMIT", "JsMatch", "JsRegex", "Outcome", "Verdict", "compile_regex", "search_all"]
+
+TIME_LIMIT = 0.05
+"""Seconds that one call may take, and one pattern of a batch."""
+
+BATCH_BUDGET = 1.0
+"""Seconds that a whole batch may take."""
+
+MAX_SOURCE = 10_000
+"""UTF-16 units of the longest pattern: compiling cannot be interrupted, and can take 15 ms for every thousand."""
+
+_FIRST_SLICE = 0.005
+_MOST_COMPILED = 4096
+_LONGEST_QUOTE = 80
+_ANSWER_NOT_FOUND = -1  # the other negative answer of js_regex.js is that the memory was used up
+
+
+class JsMatch(Value, frozen=True, kw_only=True):
+    """Where a pattern was found. `start` and `end` count UTF-16 units; a group that took no part is None."""
+
+    start: int
+    end: int
+    text: str
+    groups: tuple[str | None, ...] = ()
+    named: Mapping[str, str | None] = {}
+
+
+class JsRegex(Value, frozen=True, kw_only=True):
+    """A pattern with its flags. `compile_regex` makes one that is known to compile."""
+
+    source: str
+    flags: str = ""
+
+    def test(self, text: str, *, limit: float = TIME_LIMIT) -> bool:
+        """Whether the pattern is found; raises RegexTimeout."""
+        found: bool = self._run("test", text, limit=limit)
+        return found
+
+    def find_all(self, text: str, *, limit: float = TIME_LIMIT) -> tuple[JsMatch, ...]:
+        """Every match, or the first alone when there is no flag `g`; raises RegexTimeout."""
+        return tuple(
+            JsMatch(start=start, end=end, text=whole, groups=tuple(groups), named=named)
+            for start, end, whole, groups, named in self._run("findAll", text, limit=limit)
+        )
+
+    def replace(self, text: str, replacement: str, *, limit: float = TIME_LIMIT) -> str:
+        """What `text.replace(pattern, replacement)` gives, `$1`, `$<name>` and `$&` included; raises RegexTimeout."""
+        replaced: str = self._run("replace", text, replacement, limit=limit)
+        return replaced
+
+    def _run(self, verb: str, *arguments: str, limit: float) -> Json:
+        try:
+            return engine().call(verb, self.source, self.flags, *arguments, limit=limit)
+        except PatternError as problem:
+            raise self._error(RegexError, f"is not a regular expression: {problem}.") from None
+        except TimeUpError:
+            advice = "Write it without repetitions inside repetitions, such as (a+)+."
+            raise self._error(RegexTimeout, f"had no answer after {limit * 1000:g} ms. {advice}") from None
+        except SpaceUpError:
+            raise self._error(RegexTimeout, "needs more memory than it may have. Write it simpler.") from None
+
+    def _error(self, kind: type[RegexError], problem: str) -> RegexError:
+        whole = f"/{self.source}/{self.flags}"
+        quote = whole if len(whole) <= _LONGEST_QUOTE else whole[:_LONGEST_QUOTE] + "…"
+        return kind(f"The pattern {quote} {problem}", source=self.source, flags=self.flags)
+
+
+@lru_cache(maxsize=_MOST_COMPILED)
+def compile_regex(source: str, flags: str = "") -> JsRegex:
+    """The pattern, once the engine has understood it; raises RegexError. Asking again costs nothing."""
+    regex = JsRegex(source=source, flags=flags)
+    if utf16_length(source) > MAX_SOURCE:
+        raise regex._error(RegexError, f"is longer than {MAX_SOURCE} characters. Make several of it.")
+    regex._run("compile", limit=TIME_LIMIT)
+    return regex
+
+
+class Outcome(StrEnum):
+    """How it went for one pattern of a batch."""
+
+    FOUND = "found"
+    NOT_FOUND = "not_found"
+    TIMED_OUT = "timed_out"  # it used up its own time or memory
+    NOT_RUN = "not_run"  # others had used up the budget, or the text is too large for the engine
+
+
+class Verdict(Value, frozen=True, kw_only=True):
+    """What became of one pattern; `start` is the UTF-16 offset of its first match."""
+
+    outcome: Outcome
+    start: int | None = None
+
+
+_NOT_FOUND = Verdict(outcome=Outcome.NOT_FOUND)
+_TIMED_OUT = Verdict(outcome=Outcome.TIMED_OUT)
+_NOT_RUN = Verdict(outcome=Outcome.NOT_RUN)
+
+
+def search_all(
+    patterns: Sequence[JsRegex], text: str, *, limit: float = TIME_LIMIT, budget: float = BATCH_BUDGET
+) -> tuple[Verdict, ...]:
+    """Look for each pattern in one text; a verdict for each, in their order.
+
+    Every pattern is first given a short time, so that a slow one cannot starve those behind it; then the slow ones get
+    `limit` each, until the budget is used up.
+    """
+    if not patterns:
+        return ()
+    js = engine()
+    try:
+        js.call("open", text, [(pattern.source, pattern.flags) for pattern in patterns], limit=budget)
+    except EngineError:
+        return (_NOT_RUN,) * len(patterns)
+    slow, left = _sweep(js, range(len(patterns)), each=min(_FIRST_SLICE, limit), budget=budget)
+    too_slow, _ = _sweep(js, slow, each=limit, budget=left)
+    answers: list[int | None] = js.call("close", limit=budget)
+    return tuple(_verdict(answer, timed_out=place in too_slow) for place, answer in enumerate(answers))
+
+
+def _sweep(js: JsEngine, places: Sequence[int], *, each: float, budget: float) -> tuple[Sequence[int], float]:
+    """Run the patterns at these places; gives those that took longer than `each`, and what is left of the budget."""
+    js.call("line", list(places), limit=budget)
+    interrupted: list[int] = []
+    start = 0
+    while start < len(places) and budget > 0:
+        try:
+            js.call("sweep", start, limit=each)
+            break
+        except TimeUpError:
+            budget -= each
+        reached: int = js.call("reached", limit=each)
+        # Only a pattern that had the whole time to itself was slow; any other starts again, at the head of the line.
+        if reached == start:
+            interrupted.append(places[start])
+            reached += 1
+        start = reached
+    return interrupted, budget
+
+
+def _verdict(answer: int | None, *, timed_out: bool) -> Verdict:
+    if answer is None:
+        return _TIMED_OUT if timed_out else _NOT_RUN
+    if answer >= 0:
+        return Verdict(outcome=Outcome.FOUND, start=answer)
+    return _NOT_FOUND if answer == _ANSWER_NOT_FOUND else _TIMED_OUT

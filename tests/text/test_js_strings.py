@@ -1,0 +1,47 @@
+"""Text in UTF-16 units, and what JavaScript trims."""
+
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tavernkit.text.js_strings import JS_WHITESPACE, js_trim, python_offsets, utf16_length, utf16_units
+
+from .javascript import javascript
+
+ANY_TEXT = st.text(st.characters(codec=None, categories=None))  # lone surrogates and NUL too
+
+
+def test_white_space_is_what_javascript_says_it_is() -> None:
+    everything = "".join(map(chr, range(0x10000)))
+    assert "".join(javascript("x.match(/\\s/g)", everything)) == "".join(sorted(JS_WHITESPACE))
+
+
+@pytest.mark.parametrize(
+    ("text", "trimmed"),
+    [(" \ufeffMira\u3000\n", "Mira"), ("\x1cMira\x85", "\x1cMira\x85"), ("\u200bMira", "\u200bMira"), (" \t ", "")],
+)
+def test_only_javascripts_white_space_is_trimmed(text: str, trimmed: str) -> None:
+    assert js_trim(text) == trimmed == javascript("x.trim()", text)
+
+
+@given(ANY_TEXT)
+def test_lengths_and_units_are_those_of_javascript(text: str) -> None:
+    assert utf16_length(text) == javascript("x.length", text)
+    assert list(utf16_units(text)) == javascript("Array.from({length: x.length}, (_, i) => x.charCodeAt(i))", text)
+
+
+@given(ANY_TEXT)
+def test_the_offset_of_every_character_is_its_place(text: str) -> None:
+    offsets = [utf16_length(text[:place]) for place in range(len(text) + 1)]
+    assert python_offsets(text, offsets) == list(range(len(text) + 1))
+
+
+def test_an_offset_between_two_surrogates_is_the_place_of_their_character() -> None:
+    assert python_offsets("a🙂b🙂", [0, 1, 2, 3, 4, 5, 6]) == [0, 1, 1, 2, 3, 3, 4]
+
+
+def test_the_last_character_of_one_unit_and_the_first_of_two() -> None:
+    assert utf16_length("\uffff") == 1
+    assert utf16_length("\U00010000" + chr(sys.maxunicode)) == 4
