@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from tavernkit import Character, CharacterCard, characters
+from tavernkit import Book, Character, CharacterCard, Entry, characters
 
 LORE = {
     "name": "Harbour",
@@ -27,8 +27,11 @@ CASES = {
 
 
 def lay_out(folder: Path) -> None:
-    card = CharacterCard(character=Character(name="Mira", description="{{char}} paints harbours.", first_mes="Hm?"))
+    book = Book(name="Studio", entries=(Entry(id="1", keys=("easel",), content="The easel is broken."),))
+    mira = Character(name="Mira", description="{{char}} paints harbours.", first_mes="Hm?", character_book=book)
+    card = CharacterCard(character=mira)
     (folder / "mira.png").write_bytes(characters.to_png(card))
     (folder / "harbour.json").write_text(json.dumps(LORE))
+    (folder / "scene.txt").write_text("They walked down to the harbour.")
     (folder / "vectors").mkdir()
     (folder / "vectors" / "text.json").write_text(json.dumps(CASES))

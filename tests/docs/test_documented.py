@@ -26,6 +26,7 @@ PUBLIC_MODULES = [
     "tavernkit.risuai.errors",
     "tavernkit.sillytavern.errors",
     "tavernkit.sillytavern.presets",
+    "tavernkit.sillytavern.world_info",
 ]
 CODE = " ".join(span for page in PAGES.values() for span in re.findall(r"`[^`]+`|```.*?```", page, re.DOTALL))
 WORDS = set(re.findall(r"\w+", CODE))

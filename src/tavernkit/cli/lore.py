@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LoreTarget", "app", "load_book"]
 
-app = command_group("lore", "Show and convert lorebooks.")
+app = command_group("lore", "Show, test and convert lorebooks.")
 
 
 class LoreTarget(StrEnum):
@@ -72,6 +72,36 @@ def convert(
                 "notes": report.notes,
             }
         )
+
+
+@app.command("test")
+def try_out(
+    books: Annotated[list[Path], typer.Argument(metavar="BOOK…", help="Lorebooks, or cards with a lorebook inside.")],
+    text: Annotated[Path, typer.Option("--text", help="The file with the text to scan; - is standard input.")],
+    context: Annotated[
+        int, typer.Option("--context", min=1, help="The size of the window, a quarter of which lore may take.")
+    ] = 8192,
+    seed: Annotated[int, typer.Option("--seed", help="Where the dice for probabilities and groups begin.")] = 0,
+    as_json: JsonOption = False,
+) -> None:
+    """Show which entries a text wakes up, in which order and place, and why the others stay silent.
+
+    The text counts as the newest message, and is scanned as SillyTavern does with the settings it ships with.
+    """
+    from tavernkit.cli.lore_test import print_test, run_test
+    from tavernkit.reading import decode_text
+
+    with about(text):
+        words = decode_text(read_input(text), what="The text")
+    loaded = [
+        book if book.name else book.with_(name=display_name(file))
+        for file, book in ((file, load_book(file)[0]) for file in books)
+    ]
+    result = run_test(loaded, words, context=context, seed=seed)
+    if as_json:
+        emit(result)
+    else:
+        print_test(Printer(), result)
 
 
 def load_book(file: Path) -> tuple[Book, ImportReport]:

@@ -20,6 +20,10 @@ _CHECKS: Mapping[tuple[str, str], str] = {
     ("sillytavern", "card_io"): "tavernkit.conformance.card_io",
     ("sillytavern", "dialects"): "tavernkit.conformance.dialects",
     ("sillytavern", "hash_rng"): "tavernkit.conformance.hash_rng",
+    ("sillytavern", "macros_legacy"): "tavernkit.conformance.macros_legacy",
+    ("sillytavern", "macros_next"): "tavernkit.conformance.macros_next",
+    ("sillytavern", "macros_v2"): "tavernkit.conformance.macros_v2",
+    ("sillytavern", "world_info"): "tavernkit.conformance.world_info",
 }
 
 

@@ -1,0 +1,150 @@
+"""Recorded macro cases: the environment of one, and how its outcome is compared."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from datetime import datetime
+from typing import Literal
+from zoneinfo import ZoneInfo
+
+from tavernkit.macros.engine import MacroEngine
+from tavernkit.macros.variables import Variables
+from tavernkit.reading import ReportBuilder
+from tavernkit.sillytavern.macros.environment import (
+    CardFields,
+    ChatLine,
+    Environment,
+    Group,
+    ModelState,
+    PromptSettings,
+)
+from tavernkit.sillytavern.presets import ContextTemplate, Instruct, ReasoningTemplate, SystemPrompt
+from tavernkit.sillytavern.presets.fields import decode
+from tavernkit.text.seeded import string_hash
+from tavernkit.values import Json, JsonObject
+
+__all__ = ["case_environment", "compare"]
+
+
+def compare(case: JsonObject, engine: MacroEngine) -> tuple[Json, Json]:
+    """Expand the case's input and set what was recorded against what came out."""
+    environment = case_environment(case["env"])
+    variables = environment.variables
+    output = engine.expand(case["input"], environment)
+    expected: dict[str, Json] = {"output": case["output"]}
+    if case.get("deterministic") is False and output in case["output_any_of"]:
+        expected["output"] = output
+    actual: dict[str, Json] = {"output": output}
+    if "vars_after" in case and isinstance(variables, Variables):
+        expected["vars_after"] = case["vars_after"]
+        actual["vars_after"] = {scope: variables.snapshot(scope) for scope in ("local", "global")}
+    if "banned_after" in case:
+        expected["banned_after"] = case["banned_after"]
+        actual["banned_after"] = list(environment.banned_words)
+    return expected, actual
+
+
+def case_environment(env: JsonObject) -> Environment:
+    """The environment that a case describes."""
+    metadata = env.get("chat_metadata", {})
+    settings = env.get("settings", {})
+    user, character = env.get("user", ""), env.get("char", "")
+    included = metadata.get("lastInContextMessageId")
+    chat = tuple(_line(line) for line in env.get("chat", ()))
+    clock = datetime.fromisoformat(env["clock"]) if "clock" in env else datetime.fromisoformat("1970-01-01T00:00:00Z")
+    return Environment(
+        user_name=env.get("name1_override", user),
+        character_name=env.get("name2_override", character),
+        names_in_card=(user, character),
+        group=_group(env.get("group")),
+        group_override=env.get("group_override", ""),
+        card=_card(env.get("card", {}), metadata),
+        persona=env.get("persona", ""),
+        expands_card=env.get("replace_character_card", True),
+        chat=chat,
+        first_included_message=included if isinstance(included, int) else None,
+        first_displayed_message=0 if chat else None,
+        chat_id_hash=_chat_id_hash(env, metadata),
+        reroll_seed=metadata.get("pick_reroll_seed"),
+        variables=Variables(env.get("local_vars"), env.get("global_vars")),
+        settings=_settings(settings),
+        model=_model(env),
+        generation_type=env.get("last_generation_type", ""),
+        input_text=env.get("input_text", ""),
+        original=env.get("original"),
+        outlets=env.get("outlets", {}),
+        dynamic_macros=env.get("dynamic_macros", {}),
+        clock=lambda: clock,
+        zone=ZoneInfo(env.get("timezone", "UTC")),
+        random=_math_random(env.get("math_random", [0.5])),
+    )
+
+
+def _math_random(values: list[float]) -> Callable[[], float]:
+    numbers = itertools.cycle(values)
+    return lambda: next(numbers)
+
+
+def _chat_id_hash(env: JsonObject, metadata: JsonObject) -> int:
+    if "chat_id_hash" in env:
+        return int(env["chat_id_hash"])
+    return string_hash(metadata.get("main_chat", ""))
+
+
+def _group(group: JsonObject | None) -> Group | None:
+    if group is None:
+        return None
+    return Group(members=tuple(group["members"]), muted=frozenset(group.get("disabled", ())))
+
+
+def _card(card: JsonObject, metadata: JsonObject) -> CardFields:
+    return CardFields(
+        description=card.get("description", ""),
+        personality=card.get("personality", ""),
+        scenario=metadata.get("scenario") or card.get("scenario", ""),
+        first_message=card.get("first_mes", ""),
+        alternate_greetings=tuple(card.get("alternate_greetings", ())),
+        message_examples=metadata.get("mes_example") or card.get("mes_example", ""),
+        system_prompt=metadata.get("system_prompt") or card.get("system_prompt", ""),
+        post_history_instructions=card.get("post_history_instructions", ""),
+        depth_prompt=card.get("depth_prompt", {}).get("prompt", ""),
+        creator_notes=card.get("creator_notes", ""),
+        version=card.get("character_version", ""),
+    )
+
+
+def _line(line: JsonObject) -> ChatLine:
+    return ChatLine(
+        text=line["mes"],
+        name=line.get("name", ""),
+        is_user=line.get("is_user", False),
+        is_system=line.get("is_system", False),
+        sent=line.get("send_date"),
+        swipe=line.get("swipe_id"),
+        swipe_count=len(line.get("swipes", ())),
+    )
+
+
+def _settings(settings: JsonObject) -> PromptSettings:
+    report = ReportBuilder()
+    return PromptSettings(
+        instruct=decode(Instruct, {"enabled": False, **settings.get("instruct", {})}, report),
+        context=decode(ContextTemplate, settings.get("context", {}), report),
+        system_prompt=decode(SystemPrompt, {"enabled": True, **settings.get("sysprompt", {})}, report),
+        reasoning=decode(ReasoningTemplate, settings.get("reasoning", {}), report),
+        prefer_character_prompt=settings.get("prefer_character_prompt", True),
+        prefer_character_jailbreak=settings.get("prefer_character_jailbreak", True),
+        collapse_newlines=settings.get("collapse_newlines", False),
+    )
+
+
+def _model(env: JsonObject) -> ModelState:
+    api: Literal["chat", "text"] = "chat" if env.get("main_api", "openai") == "openai" else "text"
+    return ModelState(
+        name=env.get("model", ""),
+        api=api,
+        max_context=env.get("max_context", 0),
+        max_response=env.get("max_response", 0),
+        max_prompt=env.get("max_prompt"),
+    )

@@ -1,0 +1,143 @@
+"""Recorded scans of World Info, run through our engine."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping
+
+from tavernkit.lore.book import Book
+from tavernkit.lore.files.world_fields import ENTRY_TEMPLATE
+from tavernkit.lore.files.world_info import read_world_info
+from tavernkit.macros.variables import Variables
+from tavernkit.reading import LooseObject, ReportBuilder
+from tavernkit.sillytavern.macros.engine import ParserMacros
+from tavernkit.sillytavern.macros.environment import Environment
+from tavernkit.sillytavern.world_info import (
+    ScanTexts,
+    TimedEffect,
+    TimedState,
+    WorldInfo,
+    WorldInfoInput,
+    WorldInfoResult,
+    read_settings,
+)
+from tavernkit.text.js_strings import utf16_length
+from tavernkit.values import Json, JsonObject
+
+__all__ = ["check"]
+
+CHARACTERS_PER_TOKEN = 3.35
+USER, CHARACTER = "Zed", "Mira"
+
+
+def check(case: JsonObject) -> tuple[Json, Json]:
+    """What the case expects of its scan or of each of its turns, and what our scans give."""
+    replay = _Replay(case)
+    turns = case.get("turns", [case])
+    actual = [replay.turn(turn) for turn in turns]
+    expected = [{key: value for key, value in turn["expected"].items() if key != "loops"} for turn in turns]
+    return (expected, actual) if "turns" in case else (expected[0], actual[0])
+
+
+class _Replay:
+    """The turns of one case: books, variables and timed state carry over."""
+
+    def __init__(self, case: JsonObject) -> None:
+        self._case = case
+        self._context = case.get("context") or {}
+        self._scopes = _scopes(case["books"])
+        self._settings = read_settings(LooseObject(case.get("settings") or {}, ReportBuilder()))
+        self._variables = Variables(self._context.get("local_vars"))
+        self._macros = ParserMacros("1.15")
+        self._engine = WorldInfo()
+        self._timed = TimedState()
+
+    def turn(self, turn: JsonObject) -> Json:
+        scan = self._context.get("scan", {})
+        random = itertools.cycle(turn.get("math_random") or self._context.get("math_random") or [0.5]).__next__
+        environment = Environment(
+            user_name=USER,
+            character_name=self._context.get("char", CHARACTER),
+            variables=self._variables,
+            generation_type=self._context.get("trigger", ""),
+            random=random,
+        )
+        result = self._engine.scan(
+            WorldInfoInput(
+                messages=tuple(reversed(turn["chat"])),
+                books=self._scopes["global"],
+                character_books=self._scopes["character"] + self._scopes["character_extra"],
+                chat_books=self._scopes["chat"],
+                persona_books=self._scopes["persona"],
+                settings=self._settings,
+                max_context=self._case["max_context"],
+                texts=ScanTexts(
+                    persona_description=scan.get("persona", ""),
+                    character_description=scan.get("description", ""),
+                    character_personality=scan.get("personality", ""),
+                    character_depth_prompt=scan.get("depth_prompt", ""),
+                    scenario=scan.get("scenario", ""),
+                    creator_notes=scan.get("creator_notes", ""),
+                ),
+                injections=tuple(self._context.get("scan_injections", ())),
+                trigger=self._context.get("trigger", "normal"),
+                character_file=self._context.get("char_filename"),
+                character_tags=tuple(self._context.get("char_tags", ())),
+                timed=self._timed,
+                dry_run=turn.get("dry_run", False),
+                count_tokens=_tokens,
+                random=random,
+                expand=lambda text: self._macros.expand(text, environment),
+            )
+        )
+        self._timed = result.timed
+        return {**_recorded(result), "local_vars_after": self._variables.snapshot()}
+
+
+def _scopes(recorded: list[JsonObject]) -> Mapping[str, tuple[Book, ...]]:
+    scopes: dict[str, tuple[Book, ...]] = dict.fromkeys(
+        ("global", "character", "character_extra", "chat", "persona"), ()
+    )
+    for given in recorded:
+        # A recording names only what differs from a new entry, and SillyTavern keeps entries by their uid.
+        entries = {str(entry["uid"]): {**ENTRY_TEMPLATE, **entry} for entry in given["entries"]}
+        book = read_world_info(LooseObject({"name": given["name"], "entries": entries}, ReportBuilder()))
+        for scope in (given["scope"], *given.get("also", ())):
+            scopes[scope] += (book,)
+    return scopes
+
+
+def _tokens(text: str) -> int:
+    return math.ceil(utf16_length(text) / CHARACTERS_PER_TOKEN)
+
+
+def _recorded(result: WorldInfoResult) -> dict[str, Json]:
+    """The result in the words of a recording."""
+    insertions = result.insertions
+    return {
+        "activated": [activation.entry.reference for activation in result.activations],
+        "worldInfoBefore": insertions.before_character,
+        "worldInfoAfter": insertions.after_character,
+        "depth_entries": [
+            {"depth": at.depth, "entries": list(at.entries), "role": at.role} for at in insertions.at_depth
+        ],
+        "examples": [
+            {"position": 0 if example.placement == "before" else 1, "content": example.content}
+            for example in insertions.examples
+        ],
+        "an_before": list(insertions.note_top),
+        "an_after": list(insertions.note_bottom),
+        "outlets": {name: list(contents) for name, contents in insertions.outlets.items()},
+        "timed_effects_after": {
+            "sticky": _effects(result.timed.sticky),
+            "cooldown": _effects(result.timed.cooldown),
+        },
+    }
+
+
+def _effects(effects: Mapping[str, TimedEffect]) -> dict[str, Json]:
+    return {
+        name: {"start": effect.start, "end": effect.end, "protected": effect.protected}
+        for name, effect in effects.items()
+    }

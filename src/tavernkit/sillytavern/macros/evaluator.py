@@ -1,0 +1,222 @@
+"""Walking a tree: arguments first, from left to right; what a macro gives is never read again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from tavernkit.sillytavern.macros.environment import Environment
+from tavernkit.sillytavern.macros.limits import LimitReached, Limits
+from tavernkit.sillytavern.macros.nodes import Argument, Call, Parts, Shorthand, Template
+from tavernkit.sillytavern.macros.problems import MacroFailure, ProblemCode
+from tavernkit.sillytavern.macros.registry import MacroDefinition, MacroRegistry
+from tavernkit.sillytavern.macros.scoped_text import dedent
+from tavernkit.sillytavern.macros.shorthand import operate
+from tavernkit.sillytavern.macros.variables import value_text
+from tavernkit.text.js_strings import js_trim, utf16_length
+from tavernkit.text.seeded import string_hash
+
+if TYPE_CHECKING:
+    from tavernkit.sillytavern.macros.engine import ParserMacros
+
+__all__ = ["Expansion"]
+
+
+class Expansion:
+    """One text being expanded: what macros see of it, and the count of what it has cost.
+
+    `call` is the call that is being answered, `scoped` whether its last argument was a block's body.
+    """
+
+    def __init__(
+        self,
+        engine: ParserMacros,
+        environment: Environment,
+        text: str,
+        report: Callable[[ProblemCode, str, str, int], None] | None,
+    ) -> None:
+        self.engine: ParserMacros = engine
+        self.environment: Environment = environment
+        self.text: str = text
+        self.call: Call | None = None
+        self.original_is_used = False
+        self._report = report
+        self._limits: Limits = engine.limits
+        self._dynamic = engine.dynamic_macros(environment)
+        self._constants: dict[str, str] = {}
+        self._steps = 0
+        self._written = 0
+        self._reread = 0
+        self._nesting = 0
+        self._source = ""
+        self._base = 0
+
+    @cached_property
+    def content_hash(self) -> int:
+        """The hash of the text as it was given; part of what decides a pick."""
+        return string_hash(self.text)
+
+    @property
+    def registry(self) -> MacroRegistry:
+        return self.engine.registry
+
+    @property
+    def offset(self) -> int:
+        """Where the current call stands, in UTF-16 units."""
+        return self._base + utf16_length(self._source[: self._call().start])
+
+    @property
+    def scoped(self) -> bool:
+        return self._call().body is not None
+
+    @property
+    def keeps_white_space(self) -> bool:
+        return "#" in self._call().flags
+
+    def run(self, template: Template, base: int = 0) -> str:
+        """Evaluate a template of this expansion, which stands at `base`, and tidy up after it."""
+        self._nesting += 1
+        if self._nesting > self._limits.nesting:
+            raise LimitReached(f"calls are nested more than {self._limits.nesting} deep")
+        outer = self._source, self._base, self.call
+        self._source, self._base = template.source, base
+        try:
+            return self.engine.finish(self._evaluate(template.parts))
+        finally:
+            self._source, self._base, self.call = outer
+            self._nesting -= 1
+
+    def resolve(self, text: str, base: int) -> str:
+        """Expand a text that a delayed macro got unexpanded; `base` is the place it counts from."""
+        self._reread += len(text)
+        if self._reread > max(self._limits.rereading, 3 * len(self.text)):
+            raise LimitReached("too much text was read again and again")
+        return self.run(self.engine.template(text), base)
+
+    def card_text(self, text: str) -> str:
+        """A text of the card with its own macros expanded; nothing where the card must not be used."""
+        if not text or not self.environment.expands_card:
+            return ""
+        expanded = self.engine.expand(js_trim(text), self.environment.for_card_text())
+        if self.environment.settings.collapse_newlines:
+            expanded = _collapse_newlines(expanded)
+        return expanded.replace("\r", "")
+
+    def allow(self, characters: int) -> None:
+        """Raise LimitReached before that many characters are made, if they would be too many."""
+        self._written += characters
+        if self._written > self._limits.output:
+            raise LimitReached(f"more than {self._limits.output} characters came together")
+
+    def _call(self) -> Call:
+        if self.call is None:
+            raise MacroFailure("is not inside a call")
+        return self.call
+
+    def _evaluate(self, parts: Parts) -> str:
+        self._steps += len(parts)
+        if self._steps > self._limits.steps:
+            raise LimitReached(f"more than {self._limits.steps} pieces of text and calls")
+        constants = self._constants
+        out: list[str] = []
+        for part in parts:
+            if isinstance(part, str):
+                out.append(part)
+            elif isinstance(part, Call):
+                known = constants.get(part.key) if part.values == () else None
+                out.append(self._answer(part) if known is None else known)
+            else:
+                out.append(self._shorthand(part))
+        text = "".join(out)
+        self.allow(len(text))
+        return text
+
+    def _argument(self, argument: Argument) -> str:
+        if argument.plain is not None:
+            return argument.plain
+        parts = argument.parts
+        if len(parts) == 1 and isinstance(parts[0], Call):
+            self._steps += 1
+            known = self._constants.get(parts[0].key) if parts[0].values == () else None
+            return self._answer(parts[0]) if known is None else known
+        return self._evaluate(parts)
+
+    def _answer(self, call: Call) -> str:
+        definition = call.definition
+        if self._dynamic and call.key in self._dynamic:
+            return self._dynamic_answer(call, definition)
+        if call.values is not None and definition is not None:
+            values = call.values
+        else:
+            values = self._values(call, definition)
+            if definition is None:
+                return self._unknown(call, values)
+            if not call.sound and (complaint := definition.complaint(values)) is not None:
+                return self._as_text(call, values, "macro_syntax", f"{{{{{call.name}}}}} {complaint}.")
+        self.call = call
+        try:
+            answer: str = definition.handler(self, *values)
+        except MacroFailure as failure:
+            return self._as_text(call, values, "macro_syntax", f"{{{{{call.name}}}}} {failure}.")
+        if definition.constant and not values:
+            self._constants[call.key] = answer
+        return answer
+
+    def _values(self, call: Call, definition: MacroDefinition | None) -> tuple[str, ...]:
+        source = self._source
+        body = call.body
+        if definition is not None and definition.delayed:
+            raw = [source[argument.start : argument.end] for argument in call.arguments]
+            if body is not None:
+                raw.append(source[body.start : body.end])
+            return tuple(raw)
+        values = [self._argument(argument) for argument in call.arguments]
+        if body is not None:
+            text = self._evaluate(body.parts)
+            values.append(text if "#" in call.flags else dedent(text))
+        return tuple(values)
+
+    def _dynamic_answer(self, call: Call, definition: MacroDefinition | None) -> str:
+        value = self._dynamic[call.key]
+        values = self._values(call, definition)
+        if values:
+            return self._as_text(call, values, "macro_syntax", f"{{{{{call.name}}}}} takes no arguments here.")
+        return value_text(value() if callable(value) else value)
+
+    def _unknown(self, call: Call, values: tuple[str, ...]) -> str:
+        return self._as_text(call, values, "unknown_macro", f"There is no macro {call.name!r}.")
+
+    def _as_text(self, call: Call, values: tuple[str, ...], code: ProblemCode, message: str) -> str:
+        """The call as it was written, with what its arguments came to in their places."""
+        if self._report is not None and self._nesting == 1:
+            self._report(code, message, call.name, call.start)
+        source = self._source
+        pieces = ["{{"]
+        place = call.start + 2
+        stretches = [(argument.start, argument.end) for argument in call.arguments]
+        if call.body is not None and call.body.start < call.body.end:
+            stretches.append((call.body.start, call.body.end))
+        for (start, end), value in zip(stretches, values, strict=False):
+            if start == end:
+                continue
+            pieces += (source[place:start], value)
+            place = end
+        if place < call.end - 2:
+            pieces.append(source[place : call.end - 2])
+        pieces.append("}}")
+        return "".join(pieces)
+
+    def _shorthand(self, node: Shorthand) -> str:
+        value = node.value
+
+        def resolve() -> str:
+            return "" if value is None else js_trim(self._argument(value))
+
+        return operate(self.environment.variables, node, resolve)
+
+
+def _collapse_newlines(text: str) -> str:
+    while "\n\n" in text:
+        text = text.replace("\n\n", "\n")
+    return text

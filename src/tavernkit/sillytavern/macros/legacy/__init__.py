@@ -1,0 +1,5 @@
+"""SillyTavern's legacy macro engine."""
+
+from tavernkit.sillytavern.macros.legacy.engine import LegacyMacros
+
+__all__ = ["LegacyMacros"]

@@ -1,0 +1,97 @@
+"""The values that a text calls by name alone: the original, the card, the people, and what a caller adds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
+
+from tavernkit.sillytavern.macros.environment import DynamicMacro, Environment
+from tavernkit.sillytavern.macros.legacy.card import CARD_MACROS
+from tavernkit.sillytavern.macros.legacy.expansion import Expansion
+from tavernkit.sillytavern.macros.legacy.js_values import js_text
+from tavernkit.sillytavern.macros.legacy.passes import CallPass, NamePass, OncePass, Pass, any_case
+from tavernkit.sillytavern.macros.legacy.scanning import find_exactly
+from tavernkit.sillytavern.macros.packs.names import group_names
+from tavernkit.sillytavern.macros.variables import value_text
+
+__all__ = ["MARKER_PASSES", "named_passes"]
+
+_Read: TypeAlias = Callable[[Expansion], str]
+
+
+def _not_char(expansion: Expansion) -> str:
+    """Everybody but the speaker: muted members too, and the user last."""
+    environment = expansion.environment
+    members = environment.group.members if environment.group else ()
+    return ", ".join((*(name for name in members if name != environment.character_name), environment.user_name))
+
+
+_PEOPLE: dict[str, _Read] = {
+    "user": lambda expansion: expansion.environment.user_name,
+    "char": lambda expansion: expansion.environment.character_name,
+    "charIfNotGroup": lambda expansion: group_names(expansion.environment, with_muted=True),
+    "group": lambda expansion: group_names(expansion.environment, with_muted=True),
+    "groupNotMuted": lambda expansion: group_names(expansion.environment, with_muted=False),
+    "notChar": _not_char,
+    "model": lambda expansion: expansion.environment.model.name,
+}
+
+_STATE: dict[str, _Read] = {
+    "lastGenerationType": lambda expansion: expansion.environment.generation_type,
+    "isMobile": lambda expansion: "true" if expansion.environment.is_mobile else "false",
+}
+
+
+def _call(name: str) -> str:
+    return f"{{{{{name}}}}}"
+
+
+_ORIGINAL = OncePass(_call("original"), value=lambda expansion: expansion.environment.original or "")
+_CARD_PASSES = {name: NamePass(_call(name), value=read) for name, read in CARD_MACROS.items()}
+_PEOPLE_PASSES = {name: NamePass(_call(name), value=read) for name, read in _PEOPLE.items()}
+_STATE_PASSES = {name: NamePass(_call(name), value=read) for name, read in _STATE.items()}
+
+
+def named_passes(environment: Environment) -> Iterator[Pass]:
+    """The passes for one environment, in the order in which SillyTavern puts the names together.
+
+    A dynamic macro of a known name takes that name's place, except for the names that are set after all others.
+    """
+    known: dict[str, Pass] = {
+        **({} if environment.original is None else {"original": _ORIGINAL}),
+        **(_CARD_PASSES if environment.expands_card else {}),
+        **_PEOPLE_PASSES,
+    }
+    known.update({name: _dynamic_pass(name, value) for name, value in environment.dynamic_macros.items()})
+    known.update(_STATE_PASSES)
+    yield from known.values()
+
+
+def _dynamic_pass(name: str, value: DynamicMacro) -> Pass:
+    if not callable(value):
+        return NamePass(_call(name), value=lambda _: value_text(value))
+    opening = _call(name) if name.isascii() else ""
+    return CallPass(opening, find_exactly(any_case(r"\{\{" + re.escape(name) + r"\}\}")), lambda _: value_text(value()))
+
+
+def _person(name: str) -> _Read:
+    """What a marker such as `<USER>` stands for, which a caller may have replaced."""
+
+    def read(expansion: Expansion) -> str:
+        dynamic = expansion.environment.dynamic_macros
+        if name not in dynamic:
+            return _PEOPLE[name](expansion)
+        value = dynamic[name]
+        return js_text(value() if callable(value) else value)
+
+    return read
+
+
+MARKER_PASSES: tuple[Pass, ...] = (
+    NamePass("<USER>", value=_person("user")),
+    NamePass("<BOT>", value=_person("char")),
+    NamePass("<CHAR>", value=_person("char")),
+    NamePass("<CHARIFNOTGROUP>", value=_person("group")),
+    NamePass("<GROUP>", value=_person("group")),
+)

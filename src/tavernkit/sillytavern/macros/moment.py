@@ -1,0 +1,318 @@
+"""Dates and durations in words, by the format codes that cards know from Moment.js, in English."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
+
+__all__ = ["format_moment", "humanize", "parse_moment", "with_offset"]
+
+_MONTHS = (
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+)
+_DAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
+
+_AMERICAN = {
+    "LTS": "h:mm:ss A",
+    "LT": "h:mm A",
+    "LLLL": "dddd, MMMM D, YYYY h:mm A",
+    "LLL": "MMMM D, YYYY h:mm A",
+    "LL": "MMMM D, YYYY",
+    "L": "MM/DD/YYYY",
+    "llll": "ddd, MMM D, YYYY h:mm A",
+    "lll": "MMM D, YYYY h:mm A",
+    "ll": "MMM D, YYYY",
+    "l": "M/D/YYYY",
+}
+_BRITISH = {
+    "LTS": "HH:mm:ss",
+    "LT": "HH:mm",
+    "LLLL": "dddd, D MMMM YYYY HH:mm",
+    "LLL": "D MMMM YYYY HH:mm",
+    "LL": "D MMMM YYYY",
+    "L": "DD/MM/YYYY",
+    "llll": "ddd, D MMM YYYY HH:mm",
+    "lll": "D MMM YYYY HH:mm",
+    "ll": "D MMM YYYY",
+    "l": "D/M/YYYY",
+}
+_LONG_FORMATS = {"en-us": _AMERICAN, "en-gb": _BRITISH, "en-au": _BRITISH, "en-nz": _BRITISH, "en-ie": _BRITISH}
+
+_LONG_CODE = re.compile(r"(\[[^\[]*\])|\\?(LTS|LT|LL?L?L?|l{1,4})")
+_CODE = re.compile(
+    r"\[[^\[]*\]|\\?(?:[Hh]mm(?:ss)?|Mo|MM?M?M?|Do|DDDo|DD?D?D?|ddd?d?|do|w[ow]?|W[oW]?|Qo?|N{1,5}|YYYYYY|YYYYY|YYYY|YY"
+    r"|y{2,4}|yo?|gg(?:ggg?)?|GG(?:GGG?)?|e|E|a|A|hh?|HH?|kk?|mm?|ss?|S{1,9}|x|X|zz?|ZZ?|.)",
+    re.DOTALL,
+)
+
+
+def format_moment(moment: datetime, format: str, locale: str = "en-US") -> str:
+    """Write the moment by a format such as `dddd, MMMM Do YYYY, h:mm A`."""
+    long_formats = _LONG_FORMATS.get(locale.lower(), _AMERICAN)
+
+    def spell_out(match: re.Match[str]) -> str:
+        return match[0] if match[1] or match[0].startswith("\\") else long_formats.get(match[2], match[0])
+
+    format = _LONG_CODE.sub(spell_out, format)
+    return _CODE.sub(lambda match: _written(moment, match[0]), format)
+
+
+def _written(moment: datetime, code: str) -> str:
+    if code.startswith("["):
+        return code[1:-1] if code.endswith("]") and len(code) > 1 else code
+    if code.startswith("\\"):
+        return code[1:]
+    write = _WRITERS.get(code)
+    if write is not None:
+        return write(moment)
+    if code.startswith("S"):
+        digits = f"{moment.microsecond:06d}"[:3]
+        return (digits + "000000")[: len(code)]
+    return code
+
+
+def _ordinal(number: int) -> str:
+    if number % 100 // 10 == 1:
+        return f"{number}th"
+    return f"{number}{ {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th') }"
+
+
+def _week(moment: datetime) -> tuple[int, int]:
+    """Year and week where weeks begin on Sunday and the first one has the first of January in it."""
+    days_after_sunday = (moment.weekday() + 1) % 7
+    sunday = moment.date() - timedelta(days=days_after_sunday)
+    year = (sunday + timedelta(days=6)).year
+    first = moment.date().replace(year=year, month=1, day=1)
+    first_sunday = first - timedelta(days=(first.weekday() + 1) % 7)
+    return year, (sunday - first_sunday).days // 7 + 1
+
+
+def _offset(moment: datetime, colon: str) -> str:
+    minutes = round((moment.utcoffset() or timedelta()).total_seconds() / 60)
+    return f"{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02d}{colon}{abs(minutes) % 60:02d}"
+
+
+def _hour12(moment: datetime) -> int:
+    return moment.hour % 12 or 12
+
+
+def _weekday(moment: datetime) -> int:
+    return (moment.weekday() + 1) % 7
+
+
+def _day_of_year(moment: datetime) -> int:
+    return moment.timetuple().tm_yday
+
+
+def _quarter(moment: datetime) -> int:
+    return (moment.month + 2) // 3
+
+
+_WRITERS: dict[str, Callable[[datetime], str]] = {
+    "M": lambda at: str(at.month),
+    "Mo": lambda at: _ordinal(at.month),
+    "MM": lambda at: f"{at.month:02d}",
+    "MMM": lambda at: _MONTHS[at.month - 1][:3],
+    "MMMM": lambda at: _MONTHS[at.month - 1],
+    "D": lambda at: str(at.day),
+    "Do": lambda at: _ordinal(at.day),
+    "DD": lambda at: f"{at.day:02d}",
+    "DDD": lambda at: str(_day_of_year(at)),
+    "DDDo": lambda at: _ordinal(_day_of_year(at)),
+    "DDDD": lambda at: f"{_day_of_year(at):03d}",
+    "d": lambda at: str(_weekday(at)),
+    "do": lambda at: _ordinal(_weekday(at)),
+    "dd": lambda at: _DAYS[_weekday(at)][:2],
+    "ddd": lambda at: _DAYS[_weekday(at)][:3],
+    "dddd": lambda at: _DAYS[_weekday(at)],
+    "e": lambda at: str(_weekday(at)),
+    "E": lambda at: str(at.isoweekday()),
+    "w": lambda at: str(_week(at)[1]),
+    "wo": lambda at: _ordinal(_week(at)[1]),
+    "ww": lambda at: f"{_week(at)[1]:02d}",
+    "W": lambda at: str(at.isocalendar().week),
+    "Wo": lambda at: _ordinal(at.isocalendar().week),
+    "WW": lambda at: f"{at.isocalendar().week:02d}",
+    "Q": lambda at: str(_quarter(at)),
+    "Qo": lambda at: _ordinal(_quarter(at)),
+    "YY": lambda at: f"{at.year % 100:02d}",
+    "YYYY": lambda at: f"{at.year:04d}",
+    "YYYYY": lambda at: f"{at.year:05d}",
+    "YYYYYY": lambda at: f"+{at.year:06d}",
+    "Y": lambda at: str(at.year),
+    "y": lambda at: str(at.year),
+    "yo": lambda at: _ordinal(at.year),
+    "yy": lambda at: f"{at.year:02d}",
+    "yyy": lambda at: f"{at.year:03d}",
+    "yyyy": lambda at: f"{at.year:04d}",
+    "N": lambda _: "AD",
+    "NN": lambda _: "AD",
+    "NNN": lambda _: "AD",
+    "NNNN": lambda _: "Anno Domini",
+    "NNNNN": lambda _: "AD",
+    "gg": lambda at: f"{_week(at)[0] % 100:02d}",
+    "gggg": lambda at: f"{_week(at)[0]:04d}",
+    "ggggg": lambda at: f"{_week(at)[0]:05d}",
+    "GG": lambda at: f"{at.isocalendar().year % 100:02d}",
+    "GGGG": lambda at: f"{at.isocalendar().year:04d}",
+    "GGGGG": lambda at: f"{at.isocalendar().year:05d}",
+    "a": lambda at: "am" if at.hour < 12 else "pm",
+    "A": lambda at: "AM" if at.hour < 12 else "PM",
+    "h": lambda at: str(_hour12(at)),
+    "hh": lambda at: f"{_hour12(at):02d}",
+    "H": lambda at: str(at.hour),
+    "HH": lambda at: f"{at.hour:02d}",
+    "k": lambda at: str(at.hour or 24),
+    "kk": lambda at: f"{at.hour or 24:02d}",
+    "m": lambda at: str(at.minute),
+    "mm": lambda at: f"{at.minute:02d}",
+    "s": lambda at: str(at.second),
+    "ss": lambda at: f"{at.second:02d}",
+    "hmm": lambda at: f"{_hour12(at)}{at.minute:02d}",
+    "hmmss": lambda at: f"{_hour12(at)}{at.minute:02d}{at.second:02d}",
+    "Hmm": lambda at: f"{at.hour}{at.minute:02d}",
+    "Hmmss": lambda at: f"{at.hour}{at.minute:02d}{at.second:02d}",
+    "x": lambda at: str(_milliseconds(at)),
+    "X": lambda at: str(_milliseconds(at) // 1000),
+    "z": lambda _: "",
+    "zz": lambda _: "",
+    "Z": lambda at: _offset(at, ":"),
+    "ZZ": lambda at: _offset(at, ""),
+}
+
+
+def _milliseconds(moment: datetime) -> int:
+    return math.floor((moment - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds() * 1000)
+
+
+def with_offset(moment: datetime, offset: int) -> datetime:
+    """The moment at an offset from UTC: hours when it is below 16, else minutes."""
+    minutes = offset * 60 if abs(offset) < 16 else offset
+    # Moment.js takes any offset; a zone of Python's only less than a day.
+    shifted = moment.astimezone(UTC) + timedelta(minutes=minutes)
+    return shifted.replace(tzinfo=timezone(timedelta(minutes=math.fmod(minutes, 1440))))
+
+
+def humanize(duration: timedelta, *, with_suffix: bool = False) -> str:
+    """About how long, in words; with a suffix `in a day` for what lies ahead and `a day ago` for the rest."""
+    milliseconds = duration.total_seconds() * 1000
+    words = _words(abs(milliseconds))
+    if not with_suffix:
+        return words
+    return f"in {words}" if milliseconds > 0 else f"{words} ago"
+
+
+def _words(milliseconds: float) -> str:
+    """Each unit is rounded for itself, and the first that is small enough is said."""
+    seconds = _round(milliseconds / 1_000)
+    minutes = _round(milliseconds / 60_000)
+    hours = _round(milliseconds / 3_600_000)
+    days = _round(milliseconds / 86_400_000)
+    months = _round(milliseconds / 86_400_000 * 4800 / 146_097)
+    years = _round(milliseconds / 86_400_000 * 400 / 146_097)
+    for limit, number, one, many in (
+        (45, seconds, "a few seconds", "a few seconds"),
+        (45, minutes, "a minute", "{} minutes"),
+        (22, hours, "an hour", "{} hours"),
+        (26, days, "a day", "{} days"),
+        (11, months, "a month", "{} months"),
+    ):
+        if number < limit:
+            return one if number <= 1 else many.format(number)
+    return "a year" if years <= 1 else f"{years} years"
+
+
+def _round(number: float) -> int:
+    return math.floor(number + 0.5)
+
+
+_ISO = re.compile(
+    r"([+-]?\d{4,6})-(\d\d)(?:-(\d\d))?(?:[T ](\d\d)(?::?(\d\d)(?::?(\d\d)(?:[.,](\d+))?)?)?\s*(Z|[+-]\d\d(?::?\d\d)?)?)?",
+    re.ASCII,
+)
+_COMPACT = re.compile(r"(\d{4})(\d\d)(\d\d)", re.ASCII)
+_CHAT_DATE = re.compile(
+    r"(\d{4})-(\d{1,2})-(\d{1,2})\s*@\s*(\d{1,2})h\s*(\d{1,2})m\s*(\d{1,2})s(?:\s*(\d{1,3})ms)?", re.ASCII
+)
+_NAMED_DATE = re.compile(
+    r"([A-Za-z]{3,9})\.?\s+(\d{1,2}),?\s+(\d{4})(?:\s+(\d{1,2}):(\d\d)(?::(\d\d))?\s*([ap]m)?)?",
+    re.IGNORECASE | re.ASCII,
+)
+_SLASHED_DATE = re.compile(
+    r"(\d{1,2})/(\d{1,2})/(\d{4})(?:,?\s+(\d{1,2}):(\d\d)(?::(\d\d))?\s*([ap]m)?)?", re.IGNORECASE | re.ASCII
+)
+
+
+def parse_moment(text: str | int, zone: tzinfo) -> datetime | None:
+    """The moment that a date of a chat or of a macro means; None when it means none."""
+    if isinstance(text, int) or (text.isdecimal() and len(text) > 8):
+        return _from_milliseconds(int(text), zone)
+    text = text.strip()
+    try:
+        return _parse_text(text, zone)
+    except ValueError:
+        return None
+
+
+def _from_milliseconds(milliseconds: int, zone: tzinfo) -> datetime | None:
+    try:
+        return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=milliseconds)).astimezone(zone)
+    except OverflowError:
+        return None
+
+
+def _parse_text(text: str, zone: tzinfo) -> datetime | None:
+    if match := _ISO.fullmatch(text):
+        year, month, day, hour, minute, second, fraction, offset = match.groups()
+        return datetime(
+            int(year),
+            int(month),
+            int(day or 1),
+            int(hour or 0),
+            int(minute or 0),
+            int(second or 0),
+            int(((fraction or "0") + "00")[:3]) * 1000,
+            tzinfo=_zone(offset, zone),
+        )
+    if match := _COMPACT.fullmatch(text):
+        return datetime(int(match[1]), int(match[2]), int(match[3]), tzinfo=zone)
+    if match := _CHAT_DATE.fullmatch(text):
+        year, month, day, hour, minute, second, milliseconds = (int(part or 0) for part in match.groups())
+        return datetime(year, month, day, hour, minute, second, milliseconds * 1000, tzinfo=zone)
+    if match := _NAMED_DATE.fullmatch(text):
+        named = match[1].lower()
+        number = next((n for n, name in enumerate(_MONTHS, 1) if name.lower() == named or name[:3].lower() == named), 0)
+        return _at(int(match[3]), number, int(match[2]), match.groups()[3:], zone)
+    if match := _SLASHED_DATE.fullmatch(text):
+        return _at(int(match[3]), int(match[1]), int(match[2]), match.groups()[3:], zone)
+    return None
+
+
+def _at(year: int, month: int, day: int, clock: tuple[str | None, ...], zone: tzinfo) -> datetime:
+    hour, minute, second, half = clock
+    hours = int(hour or 0)
+    if half:
+        hours = hours % 12 + (12 if half.lower() == "pm" else 0)
+    return datetime(year, month, day, hours, int(minute or 0), int(second or 0), tzinfo=zone)
+
+
+def _zone(offset: str | None, zone: tzinfo) -> tzinfo:
+    if offset is None:
+        return zone
+    if offset == "Z":
+        return UTC
+    minutes = int(offset[1:3]) * 60 + int(offset[3:].lstrip(":") or 0)
+    return timezone(timedelta(minutes=-minutes if offset.startswith("-") else minutes))

@@ -1,0 +1,85 @@
+"""The user's clock and calendar."""
+
+from __future__ import annotations
+
+import re
+
+from tavernkit.sillytavern.macros.environment import Environment
+from tavernkit.sillytavern.macros.evaluator import Expansion
+from tavernkit.sillytavern.macros.moment import format_moment, humanize, parse_moment, with_offset
+from tavernkit.sillytavern.macros.registry import Alias, MacroArgument, Pack
+
+__all__ = ["TIME", "format_now", "idle_duration", "time_at", "time_difference"]
+
+TIME = Pack("time")
+
+_UTC_OFFSET = re.compile(r"UTC([+-][0-9]+)")
+_MAX_OFFSET_DIGITS = 7
+
+
+def format_now(environment: Environment, format: str) -> str:
+    """The present moment by a format of Moment.js."""
+    return format_moment(environment.now(), format, environment.locale)
+
+
+def time_at(environment: Environment, offset: str) -> str:
+    """The time of day at an offset such as `UTC+2`; the user's own where it is none."""
+    match = _UTC_OFFSET.fullmatch(offset)
+    if match is None or len(match[1]) > _MAX_OFFSET_DIGITS:
+        return format_now(environment, "LT")
+    return format_moment(with_offset(environment.now(), int(match[1])), "LT", environment.locale)
+
+
+def idle_duration(environment: Environment) -> str:
+    """How long ago the user wrote the message before the last one."""
+    seen_one = False
+    for line in reversed(environment.chat):
+        if line.is_system:
+            continue
+        if line.is_user and seen_one:
+            sent = None if line.sent is None else parse_moment(line.sent, environment.zone)
+            return "just now" if sent is None else humanize(environment.now() - sent)
+        seen_one = True
+    return "just now"
+
+
+def time_difference(environment: Environment, left: str, right: str) -> str:
+    """How the first time lies to the second: `in 2 hours`, `a day ago`."""
+    first, second = parse_moment(left, environment.zone), parse_moment(right, environment.zone)
+    if first is None or second is None:
+        return "Invalid date"
+    return humanize(first - second, with_suffix=True)
+
+
+@TIME.macro(
+    "time",
+    "The time of day, here or at an offset such as `UTC+2`.",
+    MacroArgument(name="offset", optional=True, default="null"),
+)
+def _time(expansion: Expansion, offset: str = "") -> str:
+    return time_at(expansion.environment, offset)
+
+
+TIME.macro("date", "The date in words.")(lambda expansion: format_now(expansion.environment, "LL"))
+TIME.macro("weekday", "The day of the week.")(lambda expansion: format_now(expansion.environment, "dddd"))
+TIME.macro("isotime", "The time of day as `14:05`.")(lambda expansion: format_now(expansion.environment, "HH:mm"))
+TIME.macro("isodate", "The date as `2024-03-15`.")(lambda expansion: format_now(expansion.environment, "YYYY-MM-DD"))
+
+
+@TIME.macro("datetimeformat", "The present moment by a format of Moment.js.", MacroArgument(name="format"))
+def _datetimeformat(expansion: Expansion, format: str) -> str:
+    return format_now(expansion.environment, format or "YYYY-MM-DDTHH:mm:ssZ")
+
+
+TIME.macro(
+    "idleDuration",
+    "How long ago the user wrote the message before the last one.",
+    aliases=(Alias(name="idle_duration", visible=False),),
+)(lambda expansion: idle_duration(expansion.environment))
+
+
+@TIME.macro(
+    "timeDiff", "How the first time lies to the second.", MacroArgument(name="left"), MacroArgument(name="right")
+)
+def _time_difference(expansion: Expansion, left: str, right: str) -> str:
+    return time_difference(expansion.environment, left, right)

@@ -1,0 +1,185 @@
+"""Variables as SillyTavern's macros treat them: text that is a number where it looks like one, JSON where it parses."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+
+from tavernkit.macros.variables import VariablesStore
+from tavernkit.sillytavern.macros.problems import MacroFailure
+from tavernkit.text.js_numbers import number_to_string, to_number
+from tavernkit.values import Json
+
+__all__ = [
+    "add_variable",
+    "get_element",
+    "get_variable",
+    "has_variable",
+    "is_false",
+    "set_element",
+    "set_variable",
+    "value_text",
+]
+
+_FALSE = frozenset({"false", "off", "0"})
+_INDEX = re.compile(r"0|[1-9][0-9]*")
+MAX_LIST_LENGTH = 100_000
+
+
+def get_variable(store: VariablesStore, name: str, scope: str) -> Json:
+    """The value as it is read: a number where it reads as one, else what was stored; empty text where there is none."""
+    if not store.has(name, scope):
+        return ""
+    value = store.get(name, scope)
+    if value is None or value is False:
+        return 0
+    if value is True:
+        return 1
+    if isinstance(value, int | float):
+        return value
+    if isinstance(value, str):
+        if value.strip() == "":
+            return value
+        number = to_number(value)
+        return value if math.isnan(number) else number
+    if value == []:
+        return 0
+    return value
+
+
+def set_variable(store: VariablesStore, name: str, value: Json, scope: str) -> None:
+    if not name:
+        raise MacroFailure("needs the name of a variable")
+    store.set(name, value, scope)
+
+
+def has_variable(store: VariablesStore, name: str, scope: str) -> bool:
+    return store.has(name, scope)
+
+
+def add_variable(store: VariablesStore, name: str, value: str | float, scope: str) -> Json:
+    """Append to a JSON list, add two numbers, or join texts; returns the new value."""
+    current = get_variable(store, name, scope) or 0
+    listed = _parsed(current)
+    if isinstance(listed, list):
+        listed.append(value)
+        text = _dump(listed)
+        set_variable(store, name, text, scope)
+        return text
+    increment = value if isinstance(value, int | float) else to_number(value)
+    number = current if isinstance(current, int | float) else to_number(value_text(current))
+    total: Json
+    if math.isnan(increment) or math.isnan(number):
+        total = f"{value_text(current) if current != 0 else ''}{value_text(value)}"
+    else:
+        total = _whole(number + increment)
+    set_variable(store, name, total, scope)
+    return total
+
+
+def get_element(store: VariablesStore, name: str, key: str, scope: str) -> str:
+    """One element of a JSON list or object; the whole text when the variable is neither."""
+    if not store.has(name, scope):
+        return ""
+    raw = store.get(name, scope)
+    held = _parsed(raw) if isinstance(raw, str) else raw
+    if not isinstance(held, list | dict):
+        return value_text(get_variable(store, name, scope))
+    if isinstance(held, dict):
+        return value_text(_read_as_number(held.get(key)))
+    if key == "length":
+        return str(len(held))
+    number = to_number(key)
+    if number.is_integer() and 0 <= number < len(held):
+        return value_text(_read_as_number(held[int(number)]))
+    return ""
+
+
+def set_element(store: VariablesStore, name: str, key: str, value: str, scope: str) -> None:
+    """Set one element; a new variable becomes a list for a numeric key, else an object. Plain text is left alone."""
+    if not name:
+        raise MacroFailure("needs the name of a variable")
+    number = to_number(key) if key.strip() else math.nan
+    held: Json
+    if store.has(name, scope):
+        raw = store.get(name, scope)
+        held = _parsed(raw) if isinstance(raw, str) else raw
+    else:
+        held = {} if math.isnan(number) else []
+    if isinstance(held, list):
+        if not _INDEX.fullmatch(key.strip()):
+            return
+        index = int(number)
+        if index >= MAX_LIST_LENGTH:
+            raise MacroFailure(f"cannot make a list longer than {MAX_LIST_LENGTH}")
+        held.extend([None] * (index + 1 - len(held)))
+        held[index] = value
+    elif isinstance(held, dict):
+        held = _in_js_order({**held, key: value})
+    else:
+        return
+    store.set(name, _dump(held), scope)
+
+
+def is_false(text: str) -> bool:
+    """Whether a text says no: empty, or one of the words for it."""
+    return text == "" or text.strip().lower() in _FALSE
+
+
+def value_text(value: Json) -> str:
+    """The value as it is printed."""
+    match value:
+        case None:
+            return ""
+        case str():
+            return value
+        case bool():
+            return "true" if value else "false"
+        case int() | float():
+            return number_to_string(value)
+        case _:
+            return _dump(value)
+
+
+def _parsed(value: Json) -> Json:
+    """What the text says as JSON, or None; only lists and objects matter to the callers."""
+    if isinstance(value, list | dict):
+        return json.loads(json.dumps(value))
+    if not isinstance(value, str) or not value.lstrip().startswith(("[", "{")):
+        return None
+    try:
+        return json.loads(value)
+    except ValueError:
+        return None
+    except RecursionError:
+        return None
+
+
+def _dump(value: Json) -> str:
+    return json.dumps(_with_js_numbers(value), ensure_ascii=False, separators=(",", ":"))
+
+
+def _with_js_numbers(value: Json) -> Json:
+    if isinstance(value, list):
+        return [_with_js_numbers(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _with_js_numbers(item) for key, item in value.items()}
+    return _whole(value) if isinstance(value, float) else value
+
+
+def _in_js_order(fields: dict[str, Json]) -> dict[str, Json]:
+    """JavaScript keeps the keys that are indexes in front, in order."""
+    indexes = sorted((key for key in fields if _INDEX.fullmatch(key)), key=int)
+    return {key: fields[key] for key in [*indexes, *(key for key in fields if key not in set(indexes))]}
+
+
+def _whole(number: float) -> int | float:
+    return int(number) if isinstance(number, float) and number.is_integer() and abs(number) < 2**53 else number
+
+
+def _read_as_number(value: Json) -> Json:
+    if isinstance(value, str) and value.strip():
+        number = to_number(value)
+        return value if math.isnan(number) else number
+    return value

@@ -1,0 +1,377 @@
+"""Finding all keys of all books in one pass over what is scanned.
+
+Literal keys live in automata that are built once for a set of books. Each text is read once, when it joins the scan,
+and what was found in it is kept; asking whether an entry's key is among it is a look into a table. Between two texts
+stands a separator that no such key can span, so that looking at texts one by one finds what looking at them joined
+would find. Whatever is not so simple (regular expressions, macros, keys with the separator in them) is matched against
+the joined text itself.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Sequence
+
+from ahocorasick_rs import AhoCorasick, Implementation
+
+from tavernkit.sillytavern.world_info.fields import Source, WorldEntry
+from tavernkit.sillytavern.world_info.keys import (
+    SEPARATOR,
+    Key,
+    LiteralKey,
+    MacroKey,
+    RegexKey,
+    Rules,
+    is_whole,
+    occurs,
+    read_key,
+    rules_for,
+)
+from tavernkit.sillytavern.world_info.scan_input import WorldInfoInput
+from tavernkit.sillytavern.world_info.settings import WorldInfoSettings
+from tavernkit.text.js_regex import JsRegex, Outcome, search_all
+from tavernkit.text.js_strings import js_trim, python_offsets
+from tavernkit.values import Value
+
+__all__ = ["Haystack", "KeyTable", "Place"]
+
+MAX_DEPTH = 1000
+KEY_SECONDS = 0.03
+"""What one regular expression may take; a scan with a hostile one among many is still quick."""
+
+JOINER = "\n" + SEPARATOR
+NOWHERE = 1 << 30
+
+# Plain numbers: joining the members of an enum takes longer than all the rest of a look into the table.
+_INJECTION = int(Source.INJECTION)
+_ALL_ENTRIES_SEE = int(Source.INJECTION | Source.RECURSION)
+
+# Calls, the old markers such as <USER>, and escaped braces, which expanding unescapes.
+_MACROS = re.compile(r"\{\{|<|\\[{}]")
+_SURROGATES = re.compile("[\ud800-\udfff]")
+
+
+class Place(Value, frozen=True, kw_only=True):
+    """Where a key was found: in a message, counted from the newest, or in one of the other texts."""
+
+    message: int | None = None
+    source: Source | None = None
+
+
+_MESSAGES = tuple(Place(message=number) for number in range(MAX_DEPTH))
+
+
+class _Found:
+    """In which texts one literal occurs: the newest message and the set of sources, at all and as a whole word."""
+
+    __slots__ = ("message", "message_whole", "sources", "sources_whole")
+
+    def __init__(self) -> None:
+        self.message = NOWHERE
+        self.message_whole = NOWHERE
+        self.sources = 0
+        self.sources_whole = 0
+
+
+class _Literals:
+    """One automaton, and the entries whose primary keys are in it."""
+
+    def __init__(self) -> None:
+        self._owners: dict[str, list[int]] = {}
+        self.patterns: tuple[tuple[str, list[int]], ...] = ()
+        self.wants_whole = False
+        self.automaton: AhoCorasick | None = None
+
+    def add(self, key: LiteralKey, owner: int | None) -> None:
+        owners = self._owners.setdefault(key.text, [])
+        self.wants_whole = self.wants_whole or key.whole
+        if owner is not None:
+            owners.append(owner)
+
+    def build(self) -> None:
+        self.patterns = tuple(self._owners.items())
+        if self._owners:
+            self.automaton = AhoCorasick(
+                list(self._owners), store_patterns=False, implementation=Implementation.ContiguousNFA
+            )
+
+
+class KeyTable:
+    """The keys of the entries of a scan, understood once. `watched` are the entries with a primary key that no
+    automaton can look for; they are asked in every pass."""
+
+    def __init__(self, entries: Sequence[WorldEntry], settings: WorldInfoSettings) -> None:
+        self.rules: list[Rules] = []
+        self.primary: list[tuple[Key, ...]] = []
+        self.secondary: list[tuple[Key, ...]] = []
+        self.folded = _Literals()
+        self.exact = _Literals()
+        self.watched: list[int] = []
+        self.regexes: dict[tuple[int | None, int], list[JsRegex]] = {}
+        self.deepest = 0
+        self.sources = 0
+        for place, entry in enumerate(entries):
+            rules = rules_for(entry, settings)
+            primary = self._read(entry.keys, rules)
+            secondary = self._read(entry.secondary_keys, rules)
+            self.rules.append(rules)
+            self.primary.append(primary)
+            self.secondary.append(secondary)
+            if entry.enabled:
+                self._enlist(place, entry, primary, secondary)
+        self.folded.build()
+        self.exact.build()
+
+    def _read(self, keys: Iterable[str], rules: Rules) -> tuple[Key, ...]:
+        # An empty key is never found, so it need not be looked for.
+        return tuple(MacroKey(raw=key) if _MACROS.search(key) else read_key(key, rules) for key in keys if key)
+
+    def _enlist(self, place: int, entry: WorldEntry, primary: Iterable[Key], secondary: Iterable[Key]) -> None:
+        self.deepest = max(self.deepest, entry.scan_depth or 0)
+        self.sources |= entry.match_sources
+        is_watched = False
+        for owner, keys in ((place, primary), (None, secondary)):
+            for key in keys:
+                if isinstance(key, LiteralKey) and key.indexed:
+                    (self.exact if key.case_sensitive else self.folded).add(key, owner)
+                    continue
+                is_watched = is_watched or owner is not None
+                if isinstance(key, RegexKey):
+                    self.regexes.setdefault((entry.scan_depth, entry.match_sources), []).append(key.regex)
+        if is_watched:
+            self.watched.append(place)
+
+
+class Haystack:
+    """What one scan has to look at, and what was found in it. It grows while the scan goes on."""
+
+    def __init__(self, table: KeyTable, scan_input: WorldInfoInput) -> None:
+        messages = list(scan_input.messages[:MAX_DEPTH])
+        while messages and not messages[-1]:
+            messages.pop()
+        self._table = table
+        self._messages = [js_trim(message) for message in messages]
+        self._texts = scan_input.texts.by_source()
+        self._injections = scan_input.injections
+        self._expand: Callable[[str], str] = scan_input.expand
+        self._recursion: list[str] = []
+        self._read_messages = 0
+        self._found: dict[bool, dict[str, _Found]] = {False: {}, True: {}}
+        self._joined: dict[tuple[int, int], str] = {}
+        self._lowered: dict[tuple[int, int], str] = {}
+        self._regex_starts: dict[tuple[int, int], dict[JsRegex, int | None]] = {}
+        self.touched: set[int] = set()
+        self.timed_out: dict[JsRegex, None] = {}
+        self.depth = scan_input.settings.depth
+
+    @property
+    def has_recursion(self) -> bool:
+        return bool(self._recursion)
+
+    def open(self) -> None:
+        """Read everything the first pass can see."""
+        depth = min(max(self._table.deepest, self.depth, 0), MAX_DEPTH)
+        seen = self._messages[:depth]
+        self._read_messages = len(seen)
+        others = [(source, text) for source, text in self._texts.items() if source & self._table.sources]
+        others += [(Source.INJECTION, text) for text in self._injections]
+        slots = [*range(len(seen)), *(-source for source, _ in others)]
+        self._read([*seen, *(text for _, text in others)], slots)
+
+    def deepen(self) -> None:
+        """Look one message further back."""
+        self.depth += 1
+        upto = min(self.depth, MAX_DEPTH)
+        if upto > self._read_messages:
+            more = self._messages[self._read_messages : upto]
+            self._read(more, range(self._read_messages, self._read_messages + len(more)))
+            self._read_messages = upto
+
+    def recurse(self, text: str) -> None:
+        """Let what has woken up be scanned as well."""
+        self._recursion.append(text)
+        self._read([text], [-Source.RECURSION])
+        self._joined.clear()
+        self._lowered.clear()
+        self._regex_starts.clear()
+
+    def find(
+        self, place: int, entry: WorldEntry, keys: Iterable[Key], *, with_recursion: bool
+    ) -> tuple[Key, Place] | None:
+        """The first of an entry's keys that is found within what it can see in this pass. Macros in the keys behind
+        that one are not expanded."""
+        depth, sources = self._view(entry, with_recursion)
+        for key in keys:
+            if isinstance(key, LiteralKey) and key.indexed:
+                where = self._look_up(key, depth, sources)
+            else:
+                where = self._work_out(place, entry, key, depth, sources)
+            if where is not None:
+                return key, where
+        return None
+
+    def score(self, place: int, entry: WorldEntry, *, with_recursion: bool) -> tuple[int, int]:
+        """How many primary and secondary keys are found, as they stand: with their white space, macros unexpanded."""
+        depth, sources = self._view(entry, with_recursion)
+        rules = self._table.rules[place]
+        primary, secondary = (
+            sum(self._search(entry, read_key(raw, rules, trim=False), depth, sources) is not None for raw in keys)
+            for keys in (entry.keys, entry.source.secondary_keys)
+        )
+        return primary, secondary
+
+    def depth_needed(self, key: LiteralKey) -> int | None:
+        """The least scan depth at which a literal key would have been found in a message that was read."""
+        found = self._record(key)
+        message = NOWHERE if found is None else found.message_whole if key.whole else found.message
+        return None if message == NOWHERE else message + 1
+
+    def is_inside_a_word(self, key: LiteralKey, depth: int) -> bool:
+        """Whether a key that must be a whole word was seen, but only as a part of longer ones."""
+        found = self._record(key)
+        return key.whole and found is not None and found.message < depth
+
+    def read_all(self) -> None:
+        """Read the messages that no pass has asked for, to tell near misses."""
+        more = self._messages[self._read_messages :]
+        self._read(more, range(self._read_messages, len(self._messages)))
+        self._read_messages = len(self._messages)
+
+    def visible_depth(self, entry: WorldEntry) -> int:
+        """How many messages an entry looks at."""
+        return self._view(entry, with_recursion=True)[0]
+
+    def _view(self, entry: WorldEntry, with_recursion: bool) -> tuple[int, int]:
+        depth = self.depth if entry.scan_depth is None else entry.scan_depth
+        return min(depth, MAX_DEPTH), entry.match_sources | (_ALL_ENTRIES_SEE if with_recursion else _INJECTION)
+
+    def _read(self, texts: Sequence[str], slots: Sequence[int]) -> None:
+        """Run both automata over the texts. A slot is a message's number, or a source's with a minus."""
+        if not texts:
+            return
+        for case_sensitive, literals in ((False, self._table.folded), (True, self._table.exact)):
+            if literals.automaton is None:
+                continue
+            parts = texts if case_sensitive else [text.lower() for text in texts]
+            self._collect(literals, literals.automaton, parts, slots, self._found[case_sensitive])
+
+    def _collect(
+        self,
+        literals: _Literals,
+        automaton: AhoCorasick,
+        parts: Sequence[str],
+        slots: Sequence[int],
+        found: dict[str, _Found],
+    ) -> None:
+        joined = JOINER.join(parts)
+        if not joined.isascii():
+            joined = _SURROGATES.sub("\ufffd", joined)
+        starts: list[int] = []
+        offset = 0
+        for part in parts:
+            starts.append(offset)
+            offset += len(part) + len(JOINER)
+        for number, start, end in automaton.find_matches_as_indexes(joined, overlapping=True):
+            text, owners = literals.patterns[number]
+            record = found.get(text)
+            if record is None:
+                record = found[text] = _Found()
+                self.touched.update(owners)
+            slot = slots[bisect_right(starts, start) - 1]
+            whole = literals.wants_whole and is_whole(joined, start, end)
+            if slot >= 0:
+                if slot < record.message:
+                    record.message = slot
+                if whole and slot < record.message_whole:
+                    record.message_whole = slot
+            else:
+                record.sources |= -slot
+                if whole:
+                    record.sources_whole |= -slot
+
+    def _record(self, key: LiteralKey) -> _Found | None:
+        return self._found[key.case_sensitive].get(key.text)
+
+    def _look_up(self, key: LiteralKey, depth: int, sources: int) -> Place | None:
+        found = self._found[key.case_sensitive].get(key.text)
+        if found is None or depth <= 0:
+            return None
+        message = found.message_whole if key.whole else found.message
+        if message < depth:
+            return _MESSAGES[message]
+        elsewhere = sources & (found.sources_whole if key.whole else found.sources)
+        return Place(source=Source(elsewhere & -elsewhere)) if elsewhere else None
+
+    def _work_out(self, place: int, entry: WorldEntry, key: Key, depth: int, sources: int) -> Place | None:
+        if isinstance(key, MacroKey):
+            expanded = self._expand(key.raw)
+            if not expanded:
+                return None
+            key = read_key(expanded, self._table.rules[place])
+        return self._search(entry, key, depth, sources)
+
+    def _search(self, entry: WorldEntry, key: LiteralKey | RegexKey, depth: int, sources: int) -> Place | None:
+        text = self._text(depth, sources)
+        if isinstance(key, LiteralKey):
+            start = occurs(text if key.case_sensitive else self._lower(depth, sources), key)
+            # Lower-casing may lengthen a text, and then the place is near, not exact.
+            return None if start is None else self._place(start, depth, sources)
+        start = self._regex_start(entry, key.regex, depth, sources)
+        return None if start is None else self._place(start, depth, sources)
+
+    def _regex_start(self, entry: WorldEntry, regex: JsRegex, depth: int, sources: int) -> int | None:
+        known = self._regex_starts.setdefault((depth, sources), {})
+        if regex not in known:
+            # All expressions that look at the same text are run together, each once.
+            batch = dict.fromkeys(self._table.regexes.get((entry.scan_depth, entry.match_sources), ()))
+            batch[regex] = None
+            self._run([one for one in batch if one not in known], self._text(depth, sources), known)
+        return known[regex]
+
+    def _run(self, batch: Sequence[JsRegex], text: str, known: dict[JsRegex, int | None]) -> None:
+        known.update(dict.fromkeys(batch))
+        patterns = [regex for regex in batch if regex not in self.timed_out]
+        starts: dict[JsRegex, int] = {}
+        for regex, verdict in zip(patterns, search_all(patterns, text, limit=KEY_SECONDS), strict=True):
+            if verdict.outcome in (Outcome.TIMED_OUT, Outcome.NOT_RUN):
+                self.timed_out[regex] = None
+            elif verdict.start is not None:
+                starts[regex] = verdict.start
+        known.update(zip(starts, python_offsets(text, list(starts.values())), strict=True))
+
+    def _text(self, depth: int, sources: int) -> str:
+        """The text as SillyTavern joins it."""
+        if depth <= 0:
+            return ""
+        text = self._joined.get((depth, sources))
+        if text is None:
+            text = self._joined[depth, sources] = SEPARATOR + JOINER.join(
+                part for part, _ in self._parts(depth, sources)
+            )
+        return text
+
+    def _lower(self, depth: int, sources: int) -> str:
+        lowered = self._lowered.get((depth, sources))
+        if lowered is None:
+            lowered = self._lowered[depth, sources] = self._text(depth, sources).lower()
+        return lowered
+
+    def _parts(self, depth: int, sources: int) -> list[tuple[str, Place]]:
+        # Without any message there is still the empty text of none.
+        messages = self._messages[:depth]
+        parts = [(text, Place(message=number)) for number, text in enumerate(messages)] or [("", Place())]
+        parts += [(text, Place(source=source)) for source, text in self._texts.items() if source & sources]
+        parts += [(text, Place(source=Source.INJECTION)) for text in self._injections]
+        if sources & Source.RECURSION:
+            parts += [(text, Place(source=Source.RECURSION)) for text in self._recursion]
+        return parts
+
+    def _place(self, start: int, depth: int, sources: int) -> Place:
+        """The text that an offset of the joined text is in."""
+        if depth <= 0:
+            return Place()
+        parts = self._parts(depth, sources)
+        ends = itertools.accumulate(len(text) + len(JOINER) for text, _ in parts)
+        return next((place for (_, place), end in zip(parts, ends, strict=True) if start < end), parts[-1][1])

@@ -1,0 +1,429 @@
+"""The scan itself: passes over the entries until nothing new wakes up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import IntEnum
+
+from tavernkit.prompt.trimming import EvictionRecord, TrimReport
+from tavernkit.prompt.warning import BuildWarning
+from tavernkit.sillytavern.world_info.budget import PassBudget
+from tavernkit.sillytavern.world_info.decorators import ACTIVATE, DONT_ACTIVATE
+from tavernkit.sillytavern.world_info.fields import Logic, WorldEntry
+from tavernkit.sillytavern.world_info.gathering import gather
+from tavernkit.sillytavern.world_info.groups import settle_groups, total_score
+from tavernkit.sillytavern.world_info.keys import Key, LiteralKey, RegexKey
+from tavernkit.sillytavern.world_info.matching import Haystack, Place
+from tavernkit.sillytavern.world_info.plan import Plan, PlanCache
+from tavernkit.sillytavern.world_info.result import Activation, WorldInfoResult, arrange, in_prompt_order
+from tavernkit.sillytavern.world_info.scan_input import WorldInfoInput
+from tavernkit.sillytavern.world_info.timed import Timers
+from tavernkit.sillytavern.world_info.verdicts import Cause, NearMiss, Reason, Verdict, Verdicts
+
+__all__ = ["WorldInfo"]
+
+
+class WorldInfo:
+    """SillyTavern's lore engine. It remembers what it learnt about books, and nothing about scans."""
+
+    def __init__(self) -> None:
+        self._plans = PlanCache()
+
+    def scan(self, scan_input: WorldInfoInput) -> WorldInfoResult:
+        plan = self._plans.plan_for(gather(scan_input), scan_input.settings)
+        return _Scan(plan, scan_input).run()
+
+
+class _Pass(IntEnum):
+    """Why the entries are gone through: at first, for what entries have said, or for want of activations."""
+
+    INITIAL = 1
+    RECURSION = 2
+    MIN_ACTIVATIONS = 3
+
+
+# How far an entry came: what happened later in this list is the better answer to "why not?".
+_PROGRESS: tuple[frozenset[Reason], ...] = (
+    frozenset({"disabled", "filtered_trigger", "filtered_character", "filtered_tag", "delay", "cooldown"}),
+    frozenset({"recursion_delayed", "decorator"}),
+    frozenset({"no_keys", "no_key"}),
+    frozenset({"regex_timeout", "recursion_excluded"}),
+    frozenset({"secondary_logic"}),
+    frozenset({"group_lost"}),
+    frozenset({"budget"}),
+    frozenset({"probability"}),
+    frozenset({"activated"}),
+)
+_RANKS = {reason: rank for rank, reasons in enumerate(_PROGRESS) for reason in reasons}
+
+
+class _Scan:
+    """One scan's moving parts."""
+
+    def __init__(self, plan: Plan, scan_input: WorldInfoInput) -> None:
+        self.plan = plan
+        self.entries = plan.entries
+        self.input = scan_input
+        self.settings = scan_input.settings
+        self.haystack = Haystack(plan.table, scan_input)
+        self.timers = Timers(
+            scan_input.timed,
+            plan.entries,
+            plan.places,
+            chat_length=scan_input.length,
+            dry_run=scan_input.dry_run,
+        )
+        self.forced = {plan.places[name] for name in scan_input.forced if name in plan.places}
+        self.budget = scan_input.token_budget
+        self.levels = list(plan.levels)
+        self.level = self.levels.pop(0) if self.levels else 0
+        self.reached_level: float | None = None
+        self.state: _Pass | None = _Pass.INITIAL
+        self.passes = 0
+        self.overflowed = False
+        self.activated: dict[int, str] = {}
+        self.activated_groups: dict[str, int] = {}
+        self.failed: set[int] = set()
+        self.expanded: dict[int, str] = {}
+        self.said = ""
+        self.rolls: list[float] = []
+        self.notes: dict[int, Verdict] = {}
+
+    def run(self) -> WorldInfoResult:
+        self.haystack.open()
+        most = self.settings.max_recursion_steps
+        while self.state is not None and not (most and most <= self.passes):
+            self.passes += 1
+            if self.state == _Pass.RECURSION:
+                self.reached_level = max(self.level, self.reached_level or 0)
+            woken = self._wake()
+            self._admit(woken)
+            self._continue([place for place in woken if place not in self.failed])
+        return self._result()
+
+    def _roll(self) -> float:
+        self.rolls.append(self.input.random())
+        return self.rolls[-1]
+
+    # One pass: who wakes up, and who of them may stay.
+
+    def _wake(self) -> list[int]:
+        """The entries that wake up in this pass and win their groups: sticky ones first, then in scan order."""
+        sticky = self.timers.sticky
+        candidates = self.plan.always | self.haystack.touched | sticky | self.forced
+        woken = [
+            place
+            for place in sorted(candidates)
+            if place not in self.activated and place not in self.failed and self._wakes_up(place)
+        ]
+        woken.sort(key=lambda place: place not in sticky)
+        losses = settle_groups(
+            woken,
+            self.entries,
+            activated=self.activated_groups,
+            sticky=sticky,
+            score=self._score,
+            uses_scoring=self.settings.use_group_scoring,
+            random=self._roll,
+        )
+        for place, loss in losses.items():
+            winner = None if loss.winner is None else self.entries[loss.winner].reference
+            self._turn_down(place, "group_lost", group=loss.group, lost_to=winner)
+        return [place for place in woken if place not in losses]
+
+    def _wakes_up(self, place: int) -> bool:
+        entry = self.entries[place]
+        if place in self.plan.plain and place not in self.forced:
+            return self._is_keyed(place, entry)
+        gate = self._gate(place, entry)
+        if gate is not None:
+            # That an entry does not listen to others matters only if one of them has called it.
+            if gate != "recursion_excluded" or self._is_called(place, entry):
+                self._note(place, gate)
+            return False
+        cause = self._immediate_cause(place, entry)
+        if cause is not None:
+            self._note(place, "activated", cause=cause)
+            return True
+        if DONT_ACTIVATE in entry.decorators:
+            self._note(place, "decorator")
+            return False
+        return self._is_keyed(place, entry)
+
+    def _gate(self, place: int, entry: WorldEntry) -> Reason | None:
+        """What keeps an entry from being looked at in this pass."""
+        barred = self._bar(place, entry)
+        if barred is not None or place in self.timers.sticky:
+            return barred
+        recursing = self.state == _Pass.RECURSION
+        if entry.delay_until_recursion and (not recursing or entry.delay_until_recursion > self.level):
+            return "recursion_delayed"
+        if recursing and self.settings.recursive and entry.exclude_recursion:
+            return "recursion_excluded"
+        return None
+
+    def _bar(self, place: int, entry: WorldEntry) -> Reason | None:
+        """What keeps an entry out of the whole scan."""
+        if not entry.enabled:
+            return "disabled"
+        if entry.triggers and self.input.trigger not in entry.triggers:
+            return "filtered_trigger"
+        wanted = entry.character_filter
+        if wanted is not None:
+            if wanted.names and (self.input.character_file in wanted.names) == wanted.excludes:
+                return "filtered_character"
+            tags = self.input.character_tags
+            if wanted.tags and tags is not None and any(tag in wanted.tags for tag in tags) == wanted.excludes:
+                return "filtered_tag"
+        if self.timers.is_delayed(entry):
+            return "delay"
+        if place in self.timers.cooldown and place not in self.timers.sticky:
+            return "cooldown"
+        return None
+
+    def _immediate_cause(self, place: int, entry: WorldEntry) -> Cause | None:
+        if ACTIVATE in entry.decorators:
+            return "decorator"
+        if DONT_ACTIVATE in entry.decorators:
+            return None
+        if place in self.forced:
+            return "forced"
+        if entry.constant:
+            return "constant"
+        return "sticky" if place in self.timers.sticky else None
+
+    def _is_keyed(self, place: int, entry: WorldEntry) -> bool:
+        found = self._first_hit(place, entry, self.plan.table.primary[place])
+        if found is None:
+            slow = self._timed_out_key(place)
+            self._note(place, "no_key" if slow is None else "regex_timeout", key=slow)
+            return False
+        key, where = found
+        secondary = self.plan.table.secondary[place]
+        if entry.secondary_keys and not self._meets_logic(place, entry, secondary):
+            self._note(place, "secondary_logic", cause="key", key=key.raw, place=where, logic=entry.logic)
+            return False
+        self.notes[place] = Verdict(
+            world=entry.world, entry=entry.source, reason="activated", cause="key", key=key.raw, place=where
+        )
+        return True
+
+    def _meets_logic(self, place: int, entry: WorldEntry, keys: Sequence[Key]) -> bool:
+        # An empty secondary key is never found, but it does count.
+        has_empty = "" in entry.secondary_keys
+        match entry.logic:
+            case Logic.AND_ANY:
+                return self._first_hit(place, entry, keys) is not None
+            case Logic.NOT_ALL:
+                return has_empty or any(self._first_hit(place, entry, (key,)) is None for key in keys)
+            case Logic.NOT_ANY:
+                return not self._count_hits(place, entry, keys)
+            case Logic.AND_ALL:
+                return self._count_hits(place, entry, keys) == len(keys) and not has_empty
+            case _:
+                return False
+
+    def _first_hit(self, place: int, entry: WorldEntry, keys: Sequence[Key]) -> tuple[Key, Place] | None:
+        return self.haystack.find(place, entry, keys, with_recursion=self.state is not _Pass.MIN_ACTIVATIONS)
+
+    def _count_hits(self, place: int, entry: WorldEntry, keys: Sequence[Key]) -> int:
+        return sum([self._first_hit(place, entry, (key,)) is not None for key in keys])
+
+    def _is_called(self, place: int, entry: WorldEntry) -> bool:
+        literal = [key for key in self.plan.table.primary[place] if isinstance(key, LiteralKey)]
+        return self._first_hit(place, entry, literal) is not None
+
+    def _timed_out_key(self, place: int) -> str | None:
+        slow = self.haystack.timed_out
+        keys = self.plan.table.primary[place] if slow else ()
+        return next((key.raw for key in keys if isinstance(key, RegexKey) and key.regex in slow), None)
+
+    def _score(self, place: int) -> int:
+        entry = self.entries[place]
+        with_recursion = self.state is not _Pass.MIN_ACTIVATIONS
+        return total_score(entry, *self.haystack.score(place, entry, with_recursion=with_recursion))
+
+    def _admit(self, woken: Sequence[int]) -> None:
+        """Roll for probability and fill the budget; once it has overflowed, only those that ignore it go on."""
+        budget = PassBudget(self.budget, self.input.count_tokens, self.said)
+        for place in woken:
+            entry = self.entries[place]
+            if self.overflowed and not entry.ignore_budget:
+                self._turn_down(place, "budget")
+                continue
+            if not self._is_lucky(place, entry):
+                continue
+            # As there, what did not fit is expanded again when it is tried again.
+            content = self.expanded[place] = self.input.expand(self.expanded.get(place, entry.content))
+            if not budget.takes(content) and not entry.ignore_budget:
+                self.overflowed = True
+                self._turn_down(place, "budget")
+                continue
+            self.activated[place] = content
+            if entry.group_text:
+                self.activated_groups.setdefault(entry.group_text, place)
+
+    def _is_lucky(self, place: int, entry: WorldEntry) -> bool:
+        if not entry.use_probability or entry.probability == 100 or place in self.timers.sticky:
+            return True
+        roll = self._roll() * 100
+        if roll <= entry.probability:
+            return True
+        self.failed.add(place)
+        self._turn_down(place, "probability", roll=roll)
+        return False
+
+    # Between two passes: what comes next, and what it will look at.
+
+    def _continue(self, tried: Sequence[int]) -> None:
+        """`tried` woke up and were not unlucky, whether they fit or not."""
+        speaking = [place for place in tried if not self.entries[place].prevent_recursion]
+        following = self._next_pass(bool(speaking))
+        self.state = following
+        if following is None:
+            return
+        text = "\n".join(self.expanded.get(place, self.entries[place].content) for place in speaking)
+        if text:
+            self.haystack.recurse(text)
+            self.said = f"{text}\n{self.said}"
+
+    def _next_pass(self, something_was_said: bool) -> _Pass | None:
+        settings = self.settings
+        if settings.recursive and not self.overflowed:
+            if something_was_said:
+                return _Pass.RECURSION
+            if self.state == _Pass.MIN_ACTIVATIONS and self.haystack.has_recursion:
+                return _Pass.RECURSION
+        if not self.overflowed and len(self.activated) < settings.min_activations:
+            furthest = settings.min_activations_depth_max
+            depth = self.haystack.depth
+            if depth <= self.input.length and not 0 < furthest < depth:
+                self.haystack.deepen()
+                return _Pass.MIN_ACTIVATIONS
+        if self.levels:
+            self.level = self.levels.pop(0)
+            return _Pass.RECURSION
+        return None
+
+    # Afterwards: the answer, and the reasons.
+
+    def _result(self) -> WorldInfoResult:
+        activations = [
+            Activation(entry=self.entries[place], content=content) for place, content in self.activated.items()
+        ]
+        in_prompt = in_prompt_order(activations)
+        contents = [activation.content for activation in in_prompt if activation.content]
+        total = self.input.count_tokens("\n".join(contents)) if contents else 0
+        return WorldInfoResult(
+            activated_entries=tuple(activation.entry.source for activation in in_prompt),
+            total_tokens=total,
+            trim_report=self._trim_report(total),
+            insertions=arrange(in_prompt),
+            activations=tuple(activations),
+            verdicts=Verdicts(self._verdicts),
+            timed=self.timers.after(self.activated),
+            rolls=tuple(self.rolls),
+            budget=self.budget,
+            overflowed=self.overflowed,
+            passes=self.passes,
+            warnings=tuple(
+                BuildWarning(
+                    code="regex_timeout",
+                    message=f"The key /{regex.source}/{regex.flags} took too long and was skipped.",
+                    where={"source": regex.source, "flags": regex.flags},
+                )
+                for regex in self.haystack.timed_out
+            ),
+        )
+
+    def _trim_report(self, total: int) -> TrimReport | None:
+        evictions = tuple(
+            EvictionRecord(
+                block_id=self.entries[place].reference,
+                slot=None,
+                token_count=self.input.count_tokens(self.expanded.get(place, self.entries[place].content)),
+                reason="budget_exceeded",
+                budget_group="lore",
+                priority=self.entries[place].order,
+                source={"stage": "lore", "id": self.entries[place].reference},
+            )
+            for place, verdict in self.notes.items()
+            if verdict.reason == "budget"
+        )
+        if not evictions:
+            return None
+        return TrimReport(
+            strategy="priority",
+            budget_tokens=self.budget,
+            initial_tokens=total + sum(eviction.token_count for eviction in evictions),
+            final_tokens=total,
+            evictions=evictions,
+        )
+
+    def _note(
+        self,
+        number: int,
+        reason: Reason,
+        *,
+        cause: Cause | None = None,
+        key: str | None = None,
+        place: Place | None = None,
+        logic: int | None = None,
+    ) -> None:
+        known = self.notes.get(number)
+        if known is None or _RANKS[reason] >= _RANKS[known.reason]:
+            entry = self.entries[number]
+            self.notes[number] = Verdict(
+                world=entry.world, entry=entry.source, reason=reason, cause=cause, key=key, place=place, logic=logic
+            )
+
+    def _turn_down(
+        self,
+        place: int,
+        reason: Reason,
+        *,
+        group: str | None = None,
+        lost_to: str | None = None,
+        roll: float | None = None,
+    ) -> None:
+        """An entry that had woken up may not stay; why it woke up is kept."""
+        self.notes[place] = self.notes[place].with_(reason=reason, group=group, lost_to=lost_to, roll=roll)
+
+    def _verdicts(self) -> list[Verdict]:
+        self.haystack.read_all()
+        verdicts = [self._verdict(place) for place in self.plan.listing]
+        shadowed = [(name, entry) for name, book in self.plan.gathered.shadowed for entry in book.entries]
+        return verdicts + [Verdict(world=name, entry=entry, reason="shadowed") for name, entry in shadowed]
+
+    def _verdict(self, place: int) -> Verdict:
+        entry = self.entries[place]
+        verdict = self.notes.get(place)
+        if verdict is None:
+            # Nothing called it in any pass, so no pass has looked at it.
+            verdict = Verdict(world=entry.world, entry=entry.source, reason=self._silent_reason(place, entry))
+        if verdict.reason == "no_key":
+            return verdict.with_(near_miss=self._near_miss(place, entry))
+        return verdict
+
+    def _silent_reason(self, place: int, entry: WorldEntry) -> Reason:
+        barred = self._bar(place, entry)
+        if barred is not None:
+            return barred
+        if entry.delay_until_recursion and entry.delay_until_recursion > (self.reached_level or 0):
+            return "recursion_delayed"
+        if DONT_ACTIVATE in entry.decorators:
+            return "decorator"
+        return "no_key" if entry.keys else "no_keys"
+
+    def _near_miss(self, place: int, entry: WorldEntry) -> NearMiss | None:
+        visible = self.haystack.visible_depth(entry)
+        nearest: NearMiss | None = None
+        for key in self.plan.table.primary[place]:
+            if not isinstance(key, LiteralKey):
+                continue
+            if self.haystack.is_inside_a_word(key, visible):
+                return NearMiss(kind="whole_words", key=key.raw)
+            depth = self.haystack.depth_needed(key)
+            if depth is not None and depth > visible and (nearest is None or depth < (nearest.depth or 0)):
+                nearest = NearMiss(kind="depth", key=key.raw, depth=depth)
+        return nearest
