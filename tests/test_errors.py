@@ -21,6 +21,8 @@ from tavernkit import (
     errors,
     lore,
 )
+from tavernkit.sillytavern.macros import Environment, Limits, ParserMacros
+from tavernkit.sillytavern.macros.strictness import warn_in
 from tavernkit.sillytavern.presets import read_preset
 from tavernkit.text.js_regex import compile_regex
 
@@ -29,6 +31,16 @@ MIRA, ROBIN = Character(name="Mira"), User(name="Robin")
 
 def broken_stage(ctx: Context) -> None:
     raise KeyError("x")
+
+
+def expand_strictly(text: str, limits: Limits = Limits()) -> None:  # noqa: B008 - a frozen value
+    """Expand in a strict build, with a user whose name looks like a macro."""
+    environment = Environment(user_name="{{char}}", character_name="Mira")
+
+    def macros(ctx: Context) -> None:
+        ParserMacros("1.19", limits=limits).expand(text, environment, on_problem=warn_in(ctx))
+
+    Pipeline([("macros", macros)]).run(Context(strict=True))
 
 
 RAISED: dict[type[TavernKitError], Callable[[], object]] = {
@@ -52,17 +64,17 @@ RAISED: dict[type[TavernKitError], Callable[[], object]] = {
     errors.DialectError: lambda: dialects.convert([{"role": "user", "content": 7}], dialect="openai"),
     errors.RegexError: lambda: compile_regex("("),
     errors.RegexTimeout: lambda: compile_regex("^(a+)+$").test("a" * 32 + "b"),
+    sillytavern.MacroError: lambda: expand_strictly("{{user}}" * 99, Limits(steps=9)),
+    sillytavern.MacroSyntaxError: lambda: expand_strictly("{{broken"),
+    sillytavern.UnknownMacroError: lambda: expand_strictly("{{nonsense}}"),
+    sillytavern.UnconsumedMacroError: lambda: expand_strictly("{{user}}"),
     sillytavern.InvalidPresetError: lambda: read_preset(b'{"colour": "red"}'),
     sillytavern.InvalidInstructError: lambda: read_preset(b'{"input_sequence": [], "output_sequence": {}}'),
     sillytavern.InvalidContextTemplateError: lambda: read_preset(b'{"story_string": [], "chat_start": ""}'),
 }
 
 NOT_YET = {
-    sillytavern.MacroError: "the macro engines",
-    sillytavern.MacroSyntaxError: "the macro engines",
-    sillytavern.UnknownMacroError: "the macro engines",
-    sillytavern.UnconsumedMacroError: "the macro engines",
-    sillytavern.LoreParseError: "the World Info scan",
+    sillytavern.LoreParseError: "the pipeline that scans World Info",
     risuai.CBSError: "the CBS engine",
     risuai.CBSSyntaxError: "the CBS engine",
     risuai.CBSStackOverflowError: "the CBS engine",

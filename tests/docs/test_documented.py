@@ -25,6 +25,7 @@ PUBLIC_MODULES = [
     "tavernkit.reading",
     "tavernkit.risuai.errors",
     "tavernkit.sillytavern.errors",
+    "tavernkit.sillytavern.macros",
     "tavernkit.sillytavern.presets",
     "tavernkit.sillytavern.world_info",
 ]

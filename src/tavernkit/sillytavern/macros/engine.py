@@ -13,7 +13,7 @@ from tavernkit.sillytavern.macros.environment import DynamicMacro, Environment
 from tavernkit.sillytavern.macros.evaluator import Expansion
 from tavernkit.sillytavern.macros.foreign import as_environment
 from tavernkit.sillytavern.macros.lexer import Grammar
-from tavernkit.sillytavern.macros.limits import LimitReached, Limits
+from tavernkit.sillytavern.macros.limits import DEFAULT_LIMITS, LimitReached, Limits
 from tavernkit.sillytavern.macros.markers import rewrite_markers
 from tavernkit.sillytavern.macros.nodes import Call, Remarks, Template
 from tavernkit.sillytavern.macros.packs import built_in_macros
@@ -62,7 +62,7 @@ class ParserMacros:
         version: Version = "1.19",
         *,
         registry: MacroRegistry | None = None,
-        limits: Limits = Limits(),
+        limits: Limits = DEFAULT_LIMITS,
         on_problem: ProblemHandler | None = None,
     ) -> None:
         self.version = version
@@ -112,7 +112,7 @@ class ParserMacros:
         """What is done to a text after its macros: braces unescaped, `{{trim}}` carried out, stray marks removed."""
         if "\\" in text:
             text = _ESCAPED_BRACE.sub(r"\1", text)
-        if "{{" in text:
+        if "{{" in text and "{{trim}}" in text.lower():
             text = _TRIM.sub("", text)
         return text.replace(ELSE_MARKER, "") if ELSE_MARKER in text else text
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tavernkit.values import Value
 
-__all__ = ["LimitReached", "Limits"]
+__all__ = ["DEFAULT_LIMITS", "LimitReached", "Limits"]
 
 
 class Limits(Value, frozen=True, kw_only=True):
@@ -17,6 +17,9 @@ class Limits(Value, frozen=True, kw_only=True):
     steps: int = 500_000
     output: int = 20_000_000
     rereading: int = 1_000_000
+
+
+DEFAULT_LIMITS = Limits()
 
 
 class LimitReached(Exception):  # noqa: N818 - never leaves the engine: the text stays as it was

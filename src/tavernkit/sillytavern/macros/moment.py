@@ -240,7 +240,8 @@ def _round(number: float) -> int:
 
 
 _ISO = re.compile(
-    r"([+-]?\d{4,6})-(\d\d)(?:-(\d\d))?(?:[T ](\d\d)(?::?(\d\d)(?::?(\d\d)(?:[.,](\d+))?)?)?\s*(Z|[+-]\d\d(?::?\d\d)?)?)?",
+    r"([+-]?\d{4,6})-(\d\d)(?:-(\d\d))?"
+    r"(?:[T ](\d\d)(?::?(\d\d)(?::?(\d\d)(?:[.,](\d+))?)?)?\s*(Z|[+-]\d\d(?::?\d\d)?)?)?",
     re.ASCII,
 )
 _COMPACT = re.compile(r"(\d{4})(\d\d)(\d\d)", re.ASCII)

@@ -24,6 +24,7 @@ __all__ = [
 
 _FALSE = frozenset({"false", "off", "0"})
 _INDEX = re.compile(r"0|[1-9][0-9]*")
+_PLAIN = 1e15
 MAX_LIST_LENGTH = 100_000
 
 
@@ -137,7 +138,7 @@ def value_text(value: Json) -> str:
         case bool():
             return "true" if value else "false"
         case int() | float():
-            return number_to_string(value)
+            return str(int(value)) if -_PLAIN < value < _PLAIN and value == int(value) else number_to_string(value)
         case _:
             return _dump(value)
 

@@ -69,15 +69,14 @@ def _reverse(_: Expansion, value: str) -> str:
     return value[::-1]
 
 
-_COMMENT_ALIASES = (Alias(name="comment", visible=False),)
-
-
-@UTILITY_1_15.macro("//", "A comment: nothing.", aliases=_COMMENT_ALIASES, takes_list=True, strict=False)
+@UTILITY_1_15.macro("//", "A comment: nothing.", aliases=(Alias(name="comment"),), takes_list=True, strict=False)
 def _lax_comment(_: Expansion, *_comment: str) -> str:
     return ""
 
 
-@UTILITY_1_19.macro("//", "A comment: nothing.", MacroArgument(name="comment"), aliases=_COMMENT_ALIASES)
+@UTILITY_1_19.macro(
+    "//", "A comment: nothing.", MacroArgument(name="comment"), aliases=(Alias(name="comment", visible=False),)
+)
 def _comment(_: Expansion, _comment: str) -> str:
     return ""
 
