@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tavernkit.sillytavern.errors import MacroError, MacroSyntaxError, UnconsumedMacroError, UnknownMacroError
-from tavernkit.sillytavern.macros import Environment, Limits, ParserMacros
+from tavernkit.sillytavern.macros import Environment, Limits, MacroProblem, ParserMacros
 
 
 def problems(text, version="1.19", **fields):
@@ -55,3 +55,18 @@ def test_a_limit_is_reported():
 
 def test_there_are_never_more_problems_than_a_person_could_read():
     assert len(problems("{{nobody}}" * 1000)) == 100
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{{roll 99999d6}}" * 200,
+        "{{setvar::list::[]}}" + "{{addvar::list::x}}" * 5000,
+        "{{.list = []}}" + "{{.list += x}}" * 5000,
+    ],
+)
+def test_work_that_no_text_shows_is_counted_too(text: str) -> None:
+    problems: list[MacroProblem] = []
+    environment = Environment(random=lambda: 0.5)
+    assert ParserMacros("1.19", on_problem=problems.append).expand(text, environment) == text
+    assert [problem.code for problem in problems] == ["macro_limit"]

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Expansion"]
 
+GROWTH_COST = 10
+
 
 class Expansion:
     """One text being expanded: what macros see of it, and the count of what it has cost.
@@ -109,15 +111,28 @@ class Expansion:
         if self._written > self._limits.output:
             raise LimitReached(f"more than {self._limits.output} characters came together")
 
+    def draw(self) -> float:
+        """A number of chance; each one is a step, because dice come by the thousand."""
+        self._step(1)
+        return self.environment.random()
+
+    def allow_growth(self, value: object) -> None:
+        """Count a variable that has grown: a list is read and written anew each time something is added to it."""
+        if isinstance(value, str):
+            self.allow(GROWTH_COST * len(value))
+
+    def _step(self, count: int) -> None:
+        self._steps += count
+        if self._steps > self._limits.steps:
+            raise LimitReached(f"more than {self._limits.steps} pieces of text and calls")
+
     def _call(self) -> Call:
         if self.call is None:
             raise MacroFailure("is not inside a call")
         return self.call
 
     def _evaluate(self, parts: Parts) -> str:
-        self._steps += len(parts)
-        if self._steps > self._limits.steps:
-            raise LimitReached(f"more than {self._limits.steps} pieces of text and calls")
+        self._step(len(parts))
         constants = self._constants
         out: list[str] = []
         for part in parts:
@@ -213,7 +228,10 @@ class Expansion:
         def resolve() -> str:
             return "" if value is None else js_trim(self._argument(value))
 
-        return operate(self.environment.variables, node, resolve)
+        printed = operate(self.environment.variables, node, resolve)
+        if node.operator == "+=":
+            self.allow_growth(self.environment.variables.get(node.name, node.scope))
+        return printed
 
 
 def _collapse_newlines(text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 
 __all__ = ["format_moment", "humanize", "parse_moment", "with_offset"]
@@ -50,13 +50,6 @@ _BRITISH = {
     "l": "D/M/YYYY",
 }
 _LONG_FORMATS = {"en-us": _AMERICAN, "en-gb": _BRITISH, "en-au": _BRITISH, "en-nz": _BRITISH, "en-ie": _BRITISH}
-
-_LONG_CODE = re.compile(r"(\[[^\[]*\])|\\?(LTS|LT|LL?L?L?|l{1,4})")
-_CODE = re.compile(
-    r"\[[^\[]*\]|\\?(?:[Hh]mm(?:ss)?|Mo|MM?M?M?|Do|DDDo|DD?D?D?|ddd?d?|do|w[ow]?|W[oW]?|Qo?|N{1,5}|YYYYYY|YYYYY|YYYY|YY"
-    r"|y{2,4}|yo?|gg(?:ggg?)?|GG(?:GGG?)?|e|E|a|A|hh?|HH?|kk?|mm?|ss?|S{1,9}|x|X|zz?|ZZ?|.)",
-    re.DOTALL,
-)
 
 
 def format_moment(moment: datetime, format: str, locale: str = "en-US") -> str:
@@ -194,6 +187,16 @@ _WRITERS: dict[str, Callable[[datetime], str]] = {
 }
 
 
+def _any_of(codes: Iterable[str]) -> str:
+    """A pattern for the longest of the codes that fits."""
+    return "|".join(sorted(codes, key=len, reverse=True))
+
+
+_LITERAL = r"\[[^\[]*\]"
+_LONG_CODE = re.compile(rf"({_LITERAL})|\\?({_any_of(_AMERICAN)})")
+_CODE = re.compile(rf"{_LITERAL}|\\?(?:{_any_of(_WRITERS)}|S{{1,9}}|.)", re.DOTALL)
+
+
 def _milliseconds(moment: datetime) -> int:
     return math.floor((moment - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds() * 1000)
 
@@ -240,7 +243,7 @@ def _round(number: float) -> int:
 
 
 _ISO = re.compile(
-    r"([+-]?\d{4,6})-(\d\d)(?:-(\d\d))?"
+    r"([+-]?\d{4,6})(?:-(\d\d))?(?:-(\d\d))?"
     r"(?:[T ](\d\d)(?::?(\d\d)(?::?(\d\d)(?:[.,](\d+))?)?)?\s*(Z|[+-]\d\d(?::?\d\d)?)?)?",
     re.ASCII,
 )
@@ -280,7 +283,7 @@ def _parse_text(text: str, zone: tzinfo) -> datetime | None:
         year, month, day, hour, minute, second, fraction, offset = match.groups()
         return datetime(
             int(year),
-            int(month),
+            int(month or 1),
             int(day or 1),
             int(hour or 0),
             int(minute or 0),

@@ -14,7 +14,7 @@ from tavernkit.text.js_strings import JS_WHITESPACE
 __all__ = ["CONDITION", "ELSE_MARKER"]
 
 CONDITION = Pack("utility")
-ELSE_MARKER = "\0\x1felse\x1f\0"
+ELSE_MARKER = "\x02<other branch>\x03"
 """What a stray `{{else}}` gives; it is taken out of the finished text."""
 
 _VARIABLE = re.compile(r"([.$])([A-Za-z](?:[A-Za-z0-9_-]*[A-Za-z0-9_])?)")

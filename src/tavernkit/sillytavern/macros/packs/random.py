@@ -41,7 +41,7 @@ def _choices(items: tuple[str, ...]) -> list[str]:
     "roll", "The sum of a roll of dice, such as `2d6+1`.", MacroArgument(name="formula"), returns=("integer",)
 )
 def _roll(expansion: Expansion, formula: str) -> str:
-    total = roll(formula, expansion.environment.random)
+    total = roll(formula, expansion.draw)
     return "" if total is None else number_to_string(total)
 
 

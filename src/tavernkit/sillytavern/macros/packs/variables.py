@@ -32,7 +32,7 @@ def _register(scope: str, infix: str, where: str) -> None:
 
     @VARIABLES.macro(f"add{infix}var", f"Adds to a variable of {where}: sum, list or text.", _NAME, _VALUE)
     def _add(expansion: Expansion, name: str, value: str) -> str:
-        add_variable(expansion.environment.variables, name, value, scope)
+        expansion.allow_growth(add_variable(expansion.environment.variables, name, value, scope))
         return ""
 
     @VARIABLES.macro(f"inc{infix}var", f"Adds 1 to a variable of {where} and prints it.", _NAME, returns=("number",))
