@@ -59,7 +59,7 @@ async def test_a_reply_is_seen_growing_and_then_arrives_whole(database_url: str,
         async with play.working():
             await play.say()
             seen = []
-            while not seen or "One two three." not in seen[-1].get("data", "") or seen[-1]["event"] != "streams":
+            while not (seen and 'target="messages"' in seen[-1]["data"] and "One two three." in seen[-1]["data"]):
                 seen += await take(stream, 1)
         pieces = [json.loads(event["data"]) for event in seen if event["event"] == "text"]
         assert "".join(piece["text"] for piece in pieces) == "One two three."
