@@ -1,12 +1,15 @@
 import { Controller } from "@hotwired/stimulus"
 
-// Escape stops whoever is writing.
+// Escape stops whoever is writing. It asks the server itself: Turbo carries out one form at a time, and a stop that
+// comes while another answer is on its way could be dropped. The page learns of the end through its events.
 export default class StopKey extends Controller {
   press(event: KeyboardEvent): void {
     if (event.isComposing || event.defaultPrevented) return
     const form = document.getElementById("stop_form")
     if (!(form instanceof HTMLFormElement)) return
     event.preventDefault()
-    form.requestSubmit()
+    fetch(form.action, { method: "POST", headers: { Accept: "text/vnd.turbo-stream.html" } }).catch(() => {
+      form.requestSubmit()
+    })
   }
 }
