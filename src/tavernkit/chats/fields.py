@@ -1,0 +1,174 @@
+"""Which field of a line is which field of a value, and how one becomes the other without loss."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from tavernkit.chats.chat import ChatHeader, ChatMessage, Date
+from tavernkit.text.js_numbers import number_to_string
+from tavernkit.values import Json, JsonObject
+
+__all__ = ["as_text", "header_from", "is_truthy", "message_from", "to_record", "unusual_fields"]
+
+
+class Field(NamedTuple):
+    """`read` makes the best of any value; `is_usual` says whether writing gives that value back."""
+
+    attribute: str
+    is_usual: Callable[[Json], bool]
+    read: Callable[[Json], Any]
+    default: Any
+    write: Callable[[Any], Json] = lambda value: value
+
+
+def is_truthy(value: Json) -> bool:
+    """What JavaScript takes for true."""
+    return not (value is None or value == 0 or value == "" or value != value)
+
+
+def as_text(value: Json) -> str:
+    """Text as it is, numbers and yes or no in words; nothing for what has no short spelling."""
+    match value:
+        case str():
+            return value
+        case bool():
+            return "true" if value else "false"
+        case int() | float():
+            return number_to_string(value)
+        case _:
+            return ""
+
+
+def _is_text(value: Json) -> bool:
+    return isinstance(value, str)
+
+
+def _is_flag(value: Json) -> bool:
+    return isinstance(value, bool)
+
+
+def _is_object(value: Json) -> bool:
+    return isinstance(value, dict)
+
+
+def _is_integer(value: Json) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_date(value: Json) -> bool:
+    return isinstance(value, str | int | float) and not isinstance(value, bool)
+
+
+def _is_texts(value: Json) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+
+
+def _is_objects(value: Json) -> bool:
+    return isinstance(value, list) and all(isinstance(item, dict) for item in value)
+
+
+def _as_date(value: Json) -> Date:
+    return value if _is_date(value) else None
+
+
+def _as_integer(value: Json) -> int | None:
+    if isinstance(value, float) and math.isfinite(value) and value.is_integer():
+        return int(value)
+    return value if _is_integer(value) else None
+
+
+def _as_texts(value: Json) -> tuple[str, ...]:
+    return tuple(map(as_text, value)) if isinstance(value, list) else ()
+
+
+def _as_objects(value: Json) -> tuple[JsonObject, ...]:
+    return tuple(item if isinstance(item, dict) else {} for item in value) if isinstance(value, list) else ()
+
+
+def _as_object(value: Json) -> JsonObject:
+    return value if isinstance(value, dict) else {}
+
+
+def _as_optional_text(value: Json) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+_HEADER: Mapping[str, Field] = {
+    "user_name": Field("user_name", _is_text, as_text, ""),
+    "character_name": Field("character_name", _is_text, as_text, ""),
+    "create_date": Field("create_date", _is_date, _as_date, None),
+    "chat_metadata": Field("chat_metadata", _is_object, _as_object, {}),
+}
+_MESSAGE: Mapping[str, Field] = {
+    "name": Field("name", _is_text, as_text, ""),
+    "is_user": Field("is_user", _is_flag, is_truthy, False),
+    "is_system": Field("is_system", _is_flag, is_truthy, False),
+    "send_date": Field("send_date", _is_date, _as_date, None),
+    "mes": Field("text", _is_text, as_text, ""),
+    "extra": Field("extra", _is_object, _as_object, {}),
+    "swipes": Field("swipes", _is_texts, _as_texts, (), list),
+    "swipe_id": Field("swipe_id", _is_integer, _as_integer, None),
+    "swipe_info": Field("swipe_info", _is_objects, _as_objects, (), list),
+    "force_avatar": Field("force_avatar", _is_text, _as_optional_text, None),
+    "original_avatar": Field("original_avatar", _is_text, _as_optional_text, None),
+}
+
+
+def header_from(record: Mapping[str, Json]) -> ChatHeader:
+    return ChatHeader(**_attributes(record, _HEADER), keys=tuple(record))
+
+
+def message_from(record: Mapping[str, Json], keys: tuple[str, ...]) -> ChatMessage:
+    """The keys are handed in so that messages of the same shape can share them."""
+    return ChatMessage(**_attributes(record, _MESSAGE), keys=keys)
+
+
+def unusual_fields(value: ChatHeader | ChatMessage) -> list[str]:
+    """The named fields whose value in the file is of another type than usual."""
+    return [key for key in value.unknown if key in _fields_of(value)]
+
+
+def to_record(value: ChatHeader | ChatMessage) -> dict[str, Json]:
+    """The fields as they stand in a file, in their order; fields that were set later come behind."""
+    fields = _fields_of(value)
+    record: dict[str, Json] = {}
+    for key in value.keys:
+        field = fields.get(key)
+        if field is None:
+            if key in value.unknown:
+                record[key] = value.unknown[key]
+            continue
+        current = getattr(value, field.attribute)
+        if key in value.unknown and field.read(value.unknown[key]) == current:
+            record[key] = value.unknown[key]
+        elif current is not None:
+            record[key] = field.write(current)
+    for key, field in fields.items():
+        current = getattr(value, field.attribute)
+        if key not in value.keys and current != field.default:
+            record[key] = field.write(current)
+    for key, item in value.unknown.items():
+        if key not in value.keys and key not in fields:
+            record[key] = item
+    return record
+
+
+def _fields_of(value: ChatHeader | ChatMessage) -> Mapping[str, Field]:
+    return _MESSAGE if isinstance(value, ChatMessage) else _HEADER
+
+
+def _attributes(record: Mapping[str, Json], fields: Mapping[str, Field]) -> dict[str, Any]:
+    attributes: dict[str, Any] = {}
+    unknown: dict[str, Json] = {}
+    for key, value in record.items():
+        field = fields.get(key)
+        if field is None:
+            unknown[key] = value
+            continue
+        attributes[field.attribute] = field.read(value)
+        if not field.is_usual(value):
+            unknown[key] = value
+    attributes["unknown"] = unknown
+    return attributes

@@ -1,0 +1,209 @@
+"""The chats of other applications, as the records that SillyTavern makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import NamedTuple, TypeAlias
+
+from tavernkit.chats.chat import ChatFile
+from tavernkit.chats.dates import iso_from_milliseconds
+from tavernkit.chats.fields import as_text, is_truthy
+from tavernkit.chats.jsonl import chat_from_records
+from tavernkit.errors import ParseError
+from tavernkit.reading import ReportBuilder, kind_of
+from tavernkit.text.js_strings import js_trim
+from tavernkit.values import Json, JsonObject
+
+__all__ = ["Speakers", "find_format", "read_foreign"]
+
+Record: TypeAlias = dict[str, Json]
+
+# What Kobold Lite puts around turns, and between the names of several opponents.
+INPUT_MARK = "{{[INPUT]}}"
+OUTPUT_MARK = "{{[OUTPUT]}}"
+BETWEEN_OPPONENTS = "||$||"
+
+
+class Speakers(NamedTuple):
+    """Who talks, and the date of messages that have none."""
+
+    user: str
+    character: str
+    now: str
+
+
+def find_format(document: Json) -> str | None:
+    """The name of the application that wrote a document, asked in SillyTavern's order."""
+    if not isinstance(document, dict):
+        return None
+    return next((name for name, format in _FORMATS.items() if format.matches(document)), None)
+
+
+def read_foreign(name: str, document: JsonObject, speakers: Speakers, report: ReportBuilder) -> tuple[ChatFile, ...]:
+    """The chats in a document whose format is known by `find_format`; what no chat has a place for is noted."""
+    format = _FORMATS[name]
+    chats = tuple(
+        chat_from_records([_header(), *records], report) for records in format.read(document, speakers, report)
+    )
+    if not chats:
+        raise ParseError("There is no conversation in this file.")
+    for key in document:
+        if key not in format.keys:
+            report.ignored(key, "has no place in a chat; left out")
+    return chats
+
+
+def _header() -> Record:
+    # SillyTavern's own placeholders: the speakers stand in the messages.
+    return {"chat_metadata": {}, "user_name": "unused", "character_name": "unused"}
+
+
+def _record(name: Json, is_user: bool, send_date: str, **text: Json) -> Record:
+    return {"name": name, "is_user": is_user, "send_date": send_date, **text, "extra": {}}
+
+
+def _text(message: JsonObject, key: str) -> Record:
+    """The text under its new name; a message without one stays without one."""
+    return {"mes": message[key]} if key in message else {}
+
+
+def _ooba(document: JsonObject, speakers: Speakers, report: ReportBuilder) -> Iterator[list[Record]]:
+    """text-generation-webui: pairs of what the user and the character said, where either may be empty."""
+    records: list[Record] = []
+    for index, pair in enumerate(document["data_visible"]):
+        if not isinstance(pair, list):
+            report.ignored(f"data_visible[{index}]", f"expected a pair of texts, found {kind_of(pair)}")
+            continue
+        if pair and is_truthy(pair[0]):
+            records.append(_record(speakers.user, True, speakers.now, mes=pair[0]))
+        if len(pair) > 1 and is_truthy(pair[1]):
+            records.append(_record(speakers.character, False, speakers.now, mes=pair[1]))
+    yield records
+
+
+def _agnai(document: JsonObject, speakers: Speakers, report: ReportBuilder) -> Iterator[list[Record]]:
+    """Agnai: a message is the user's when it has a user's id."""
+    records: list[Record] = []
+    for message in _objects(document["messages"], "messages", ("userId", "msg"), report):
+        is_user = is_truthy(message.get("userId"))
+        name = speakers.user if is_user else speakers.character
+        records.append(_record(name, is_user, speakers.now, **_text(message, "msg")))
+    yield records
+
+
+def _cai(document: JsonObject, speakers: Speakers, report: ReportBuilder) -> Iterator[list[Record]]:
+    """CAI Tools: many conversations in one file."""
+    histories = document["histories"]
+    if isinstance(histories, dict):
+        histories = histories.get("histories")
+    if not isinstance(histories, list):
+        return
+    for number, history in enumerate(_objects(histories, "histories", ("msgs",), report)):
+        where = f"histories[{number}].msgs"
+        messages = _list(history.get("msgs"), where)
+        records: list[Record] = []
+        for message in _objects(messages, where, ("src", "text"), report):
+            source = message.get("src")
+            is_user = isinstance(source, dict) and is_truthy(source.get("is_human"))
+            name = speakers.user if is_user else speakers.character
+            records.append(_record(name, is_user, speakers.now, **_text(message, "text")))
+        yield records
+
+
+def _kobold(document: JsonObject, speakers: Speakers, report: ReportBuilder) -> Iterator[list[Record]]:
+    """Kobold Lite: turns told apart by marks, with the speakers' names among the settings."""
+    settings = document["savedsettings"]
+    if not isinstance(settings, dict):
+        raise ParseError(f"The savedsettings of a Kobold Lite file must be an object, not {kind_of(settings)}.")
+    user = _name(settings, "chatname", report)
+    character = _name(settings, "chatopponent", report).split(BETWEEN_OPPONENTS)[0]
+    prompt = document.get("prompt")
+    turns = [("prompt", prompt)] if is_truthy(prompt) else []
+    turns += [(f"actions[{index}]", turn) for index, turn in enumerate(_list(document.get("actions"), "actions"))]
+    records: list[Record] = []
+    for where, turn in turns:
+        if not isinstance(turn, str):
+            report.ignored(where, f"expected text, found {kind_of(turn)}")
+            continue
+        is_user = INPUT_MARK in turn
+        text = js_trim(turn.replace(INPUT_MARK, "").replace(OUTPUT_MARK, ""))
+        records.append(
+            {
+                "name": user if is_user else character,
+                "is_user": is_user,
+                "mes": text,
+                "send_date": speakers.now,
+                "extra": {},
+            }
+        )
+    yield records
+
+
+def _risuai(document: JsonObject, speakers: Speakers, report: ReportBuilder) -> Iterator[list[Record]]:
+    """RisuAI: messages with roles, some with a name and a time of their own."""
+    data = document.get("data")
+    messages = _list(data.get("message") if isinstance(data, dict) else None, "data.message")
+    if isinstance(data, dict):
+        for key in data:
+            if key != "message":
+                report.ignored(f"data.{key}", "has no place in a chat; left out")
+    records: list[Record] = []
+    for message in _objects(messages, "data.message", ("role", "name", "time", "data"), report):
+        is_user = message.get("role") == "user"
+        name, time, text = message.get("name"), message.get("time"), message.get("data")
+        send_date = speakers.now if time is None else iso_from_milliseconds(time)
+        if send_date is None:
+            report.converted("data.message[].time", "a time that is none replaced by the current one")
+            send_date = speakers.now
+        speaker = speakers.user if is_user else speakers.character
+        records.append(_record(speaker if name is None else name, is_user, send_date, mes="" if text is None else text))
+    yield records
+
+
+def _objects(items: list[Json], where: str, keys: Iterable[str], report: ReportBuilder) -> Iterator[JsonObject]:
+    """Each object of a list; other items are noted, and so is, once, each field that is not among `keys`."""
+    known = set(keys)
+    for index, item in enumerate(items):
+        if not isinstance(item, dict):
+            report.ignored(f"{where}[{index}]", f"expected an object, found {kind_of(item)}")
+            continue
+        for key in item.keys() - known:
+            report.ignored(f"{where}[].{key}", "has no place in a chat; left out")
+            known.add(key)
+        yield item
+
+
+def _list(value: Json, where: str) -> list[Json]:
+    if not isinstance(value, list):
+        raise ParseError(f"The chat has no messages: {where} must be a list, but is {kind_of(value)}.")
+    return value
+
+
+def _name(settings: JsonObject, key: str, report: ReportBuilder) -> str:
+    """A name as JavaScript spells it, which for a missing one is `undefined`."""
+    if key not in settings:
+        report.converted(f"savedsettings.{key}", "missing; the speaker is called undefined, as in SillyTavern")
+        return "undefined"
+    value = settings[key]
+    return "null" if value is None else as_text(value)
+
+
+class _Format(NamedTuple):
+    """How a document is recognised, which of its fields are read, and how."""
+
+    matches: Callable[[JsonObject], bool]
+    keys: frozenset[str]
+    read: Callable[[JsonObject, Speakers, ReportBuilder], Iterator[list[Record]]]
+
+
+_FORMATS: Mapping[str, _Format] = {
+    "kobold_lite": _Format(
+        lambda document: "savedsettings" in document, frozenset({"savedsettings", "prompt", "actions"}), _kobold
+    ),
+    "cai": _Format(lambda document: "histories" in document, frozenset({"histories"}), _cai),
+    "ooba": _Format(
+        lambda document: isinstance(document.get("data_visible"), list), frozenset({"data_visible", "data"}), _ooba
+    ),
+    "agnai": _Format(lambda document: isinstance(document.get("messages"), list), frozenset({"messages"}), _agnai),
+    "risuai": _Format(lambda document: document.get("type") == "risuChat", frozenset({"type", "data"}), _risuai),
+}

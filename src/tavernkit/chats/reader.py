@@ -1,0 +1,92 @@
+"""One door for chats: what a file is, is seen from what it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+
+from tavernkit.chats.chat import ChatFile
+from tavernkit.chats.dates import iso_date
+from tavernkit.chats.foreign import Speakers, find_format, read_foreign
+from tavernkit.chats.jsonl import parse_line, read_jsonl
+from tavernkit.chats.limits import DEFAULT_LIMITS, ChatLimits
+from tavernkit.errors import ParseError
+from tavernkit.reading import ImportReport, ReportBuilder, decode_text, parse_json
+from tavernkit.values import Json
+
+__all__ = ["read_chat"]
+
+NO_CHAT = (
+    "This is no chat that can be read here. Expected a chat of SillyTavern or Chub (lines of JSON, the first of which "
+    "has user_name, name or chat_metadata), or a JSON file of text-generation-webui (data_visible), Agnai (messages), "
+    "CAI Tools (histories), Kobold Lite (savedsettings) or RisuAI (type risuChat)."
+)
+
+
+def read_chat(
+    data: bytes | str,
+    *,
+    now: Callable[[], datetime],
+    user_name: str = "User",
+    character_name: str = "Character",
+    limits: ChatLimits = DEFAULT_LIMITS,
+) -> tuple[tuple[ChatFile, ...], ImportReport]:
+    """Read the chats of a file of any known application: nearly always exactly one, and never none.
+
+    The names and `now` fill in what other applications do not say. A damaged line is kept as a `StrayLine` and noted
+    in the report. Raises ParseError when the file is no chat.
+    """
+    report = ReportBuilder()
+    text = _text(data, limits, report)
+    head, _, rest = text.lstrip().partition("\n")
+    has_more = bool(rest) and not rest.isspace()
+    first = parse_line(head, limits)
+    if isinstance(first, dict) and (has_more or find_format(first) is None):
+        if not _begins_chat(first, has_more):
+            raise ParseError(NO_CHAT)
+        chat, format = read_jsonl(text, limits, report)
+        return (chat,), report.build(format)
+    try:
+        document = first if isinstance(first, dict) else _document(text, limits)
+    except ParseError:
+        # One damaged line at the beginning must not cost all the messages behind it.
+        chat, format = read_jsonl(text, limits, report)
+        if not any("mes" in message.keys for message in chat.messages):
+            raise
+        return (chat,), report.build(format)
+    foreign = find_format(document)
+    if foreign is None:
+        raise ParseError(NO_CHAT)
+    speakers = Speakers(user=user_name or "User", character=character_name or "Character", now=iso_date(now()))
+    return read_foreign(foreign, document, speakers, report), report.build(foreign)
+
+
+def _text(data: bytes | str, limits: ChatLimits, report: ReportBuilder) -> str:
+    if len(data) > limits.file_bytes:
+        raise ParseError(f"The chat is {len(data):,} bytes long; at most {limits.file_bytes:,} are read.")
+    text = data if isinstance(data, str) else _decode(data, report)
+    if text.startswith("\ufeff"):
+        report.converted("", "the byte order mark at the beginning was left out")
+        text = text[1:]
+    if not text or text.isspace():
+        raise ParseError("The file is empty.")
+    return text
+
+
+def _decode(data: bytes, report: ReportBuilder) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        report.converted("", "not all of the file is UTF-8; what could not be read became U+FFFD")
+        return decode_text(data, what="The chat")
+
+
+def _begins_chat(record: dict[str, Json], has_more: bool) -> bool:
+    """Whether a first line is SillyTavern's. A name alone is little: character cards have one too."""
+    if "user_name" in record or "chat_metadata" in record:
+        return True
+    return "name" in record and (has_more or "mes" in record)
+
+
+def _document(text: str, limits: ChatLimits) -> Json:
+    return parse_json(text, what="The chat", max_bytes=limits.file_bytes, max_values=limits.values)

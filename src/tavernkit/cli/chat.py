@@ -1,0 +1,120 @@
+"""`tavernkit chat …`: look at chats and turn those of other applications into SillyTavern's files or plain text."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tavernkit.cli.errors import UsageError, about, display_name
+from tavernkit.cli.files import (
+    ForceOption,
+    InputFile,
+    check_free,
+    is_standard,
+    read_input,
+    refuse_two_documents,
+    write_output,
+)
+from tavernkit.cli.groups import command_group
+from tavernkit.cli.output import JsonOption, Printer, emit
+
+if TYPE_CHECKING:
+    from tavernkit.chats import ChatFile
+    from tavernkit.reading import ImportReport
+
+__all__ = ["ChatTarget", "app"]
+
+app = command_group("chat", "Show chats and convert them to SillyTavern's files or plain text.")
+
+UserOption = Annotated[
+    str, typer.Option("--user", metavar="NAME", help="What to call the user where the file does not say.")
+]
+CharacterOption = Annotated[
+    str, typer.Option("--character", metavar="NAME", help="What to call the character where the file does not say.")
+]
+
+
+class ChatTarget(StrEnum):
+    """What a chat can be written as."""
+
+    jsonl = "jsonl"
+    text = "text"
+
+
+@app.command("show")
+def show(
+    file: InputFile, user: UserOption = "User", character: CharacterOption = "Character", as_json: JsonOption = False
+) -> None:
+    """Show what a chat holds: speakers, messages, swipes, dates, and what could not be read."""
+    from tavernkit.cli.chat_summary import print_chat, summarise_chat
+
+    chats, report = _load(file, user, character)
+    summaries = [summarise_chat(chat) for chat in chats]
+    if as_json:
+        emit({"file": display_name(file), "format": report.format, "chats": summaries, "notes": report.notes})
+        return
+    printer = Printer()
+    for summary in summaries:
+        print_chat(printer, summary, report.format)
+    printer.notes(report.notes)
+
+
+@app.command("convert")
+def convert(
+    file: InputFile,
+    output: Annotated[
+        Path,
+        typer.Option("--output", "-o", help="The file to write; standard output unless given."),
+    ] = Path("-"),
+    to: Annotated[ChatTarget, typer.Option("--to", help="SillyTavern's chat file, or text for reading.")] = (
+        ChatTarget.jsonl
+    ),
+    user: UserOption = "User",
+    character: CharacterOption = "Character",
+    force: ForceOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Write a chat as SillyTavern's file or as plain text. Nothing is overwritten unless --force is given.
+
+    A file with several chats becomes several numbered files.
+    """
+    from tavernkit.chats import write_chat, write_text
+
+    refuse_two_documents(output, as_json=as_json)
+    chats, report = _load(file, user, character)
+    targets = _targets(output, len(chats))
+    check_free(targets, force=force)
+    write = write_chat if to is ChatTarget.jsonl else write_text
+    for target, chat in zip(targets, chats, strict=True):
+        # Half of a surrogate pair, which JSON has an escape for and text has not, becomes a question mark.
+        write_output(target, write(chat).encode(errors="replace"), force=force)
+    if as_json:
+        emit(
+            {
+                "file": display_name(file),
+                "outputs": targets,
+                "messages": [len(chat.messages) for chat in chats],
+                "notes": report.notes,
+            }
+        )
+
+
+def _load(file: Path, user: str, character: str) -> tuple[tuple[ChatFile, ...], ImportReport]:
+    from datetime import UTC, datetime
+
+    from tavernkit.chats import read_chat
+
+    data = read_input(file)
+    with about(file):
+        return read_chat(data, user_name=user, character_name=character, now=lambda: datetime.now(UTC))
+
+
+def _targets(output: Path, count: int) -> list[Path]:
+    if count == 1:
+        return [output]
+    if is_standard(output):
+        raise UsageError(f"The file holds {count} chats; name a file with --output, and each gets its number.")
+    return [output.with_name(f"{output.stem}-{number}{output.suffix}") for number in range(1, count + 1)]
