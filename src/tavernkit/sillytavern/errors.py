@@ -10,7 +10,10 @@ TavernKitError
 │   └── tavernkit.LoreParseError
 │       └── LoreParseError        a world file or one of its entries that cannot be read
 ├── InvalidInstructError          an instruct template whose sequences are no text
-└── InvalidContextTemplateError   a context template whose story string is no text
+├── InvalidContextTemplateError   a context template whose story string is no text
+└── GroupError                    a group in which the wanted speaker cannot speak
+    ├── DepartedMemberError       a message to be swiped or continued whose writer is not at hand
+    └── UnknownMemberError        an avatar that no character at hand has
 """
 
 from __future__ import annotations
@@ -19,6 +22,8 @@ from tavernkit import errors
 from tavernkit.errors import TavernKitError
 
 __all__ = [
+    "DepartedMemberError",
+    "GroupError",
     "InvalidContextTemplateError",
     "InvalidInstructError",
     "InvalidPresetError",
@@ -27,6 +32,7 @@ __all__ = [
     "MacroSyntaxError",
     "UnconsumedMacroError",
     "UnknownMacroError",
+    "UnknownMemberError",
 ]
 
 
@@ -65,3 +71,15 @@ class InvalidInstructError(TavernKitError):
 
 class InvalidContextTemplateError(TavernKitError):
     """A context template whose story string is no text."""
+
+
+class GroupError(TavernKitError):
+    """A group in which the wanted speaker cannot speak."""
+
+
+class DepartedMemberError(GroupError):
+    """A message to be swiped or continued whose writer is not at hand."""
+
+
+class UnknownMemberError(GroupError):
+    """An avatar that no character at hand has."""

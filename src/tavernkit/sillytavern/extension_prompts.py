@@ -1,0 +1,81 @@
+"""Texts that extensions add to the prompt: notes, summaries, depth prompts, World Info at a depth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from enum import IntEnum
+from typing import Literal, TypeAlias
+
+from tavernkit.text.js_strings import js_trim
+from tavernkit.values import Value
+
+__all__ = [
+    "ExtensionPosition",
+    "ExtensionPrompt",
+    "ExtensionRole",
+    "PromptPlace",
+    "extension_place",
+    "extension_role",
+    "extension_text",
+    "in_key_order",
+    "joined_text",
+]
+
+PromptPlace: TypeAlias = Literal["none", "after", "chat", "before"]
+ExtensionRole: TypeAlias = Literal["system", "user", "assistant"]
+
+
+class ExtensionPosition(IntEnum):
+    """The numbers that files give for the place of an extension's text."""
+
+    NONE = -1
+    IN_PROMPT = 0
+    IN_CHAT = 1
+    BEFORE_PROMPT = 2
+
+
+_PLACES: Mapping[int, PromptPlace] = {
+    ExtensionPosition.IN_PROMPT: "after",
+    ExtensionPosition.IN_CHAT: "chat",
+    ExtensionPosition.BEFORE_PROMPT: "before",
+}
+_ROLES: Mapping[int, ExtensionRole] = {0: "system", 1: "user", 2: "assistant"}
+
+
+class ExtensionPrompt(Value, frozen=True, kw_only=True):
+    """One text of an extension: before or after the main prompt, in the chat at a depth, or nowhere.
+
+    Depth 0 stands behind the last message. `scan` lets World Info look for its keys in the text, wherever it stands.
+    """
+
+    key: str
+    content: str
+    position: PromptPlace = "none"
+    depth: int = 0
+    role: ExtensionRole = "system"
+    scan: bool = False
+
+
+def extension_place(number: int) -> PromptPlace:
+    """The place that a file's number stands for; an unknown number is nowhere."""
+    return _PLACES.get(number, "none")
+
+
+def extension_role(number: int) -> ExtensionRole:
+    """The role that a file's number stands for; an unknown number is the system."""
+    return _ROLES.get(number, "system")
+
+
+def in_key_order(prompts: Iterable[ExtensionPrompt]) -> list[ExtensionPrompt]:
+    """The prompts by their keys, compared by UTF-16 units as JavaScript sorts."""
+    return sorted(prompts, key=lambda prompt: prompt.key.encode("utf-16-be", "surrogatepass"))
+
+
+def extension_text(prompts: Iterable[ExtensionPrompt], place: PromptPlace) -> str:
+    """Everything at one place, by key and a line each."""
+    return joined_text(prompt for prompt in prompts if prompt.position == place)
+
+
+def joined_text(prompts: Iterable[ExtensionPrompt]) -> str:
+    """The texts by key and a line each; those that are empty have none."""
+    return "\n".join(js_trim(prompt.content) for prompt in in_key_order(prompts) if prompt.content)

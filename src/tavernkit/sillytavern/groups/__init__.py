@@ -1,0 +1,50 @@
+"""SillyTavern's groups: who speaks next and why, and how the members' cards come into the prompt."""
+
+from tavernkit.sillytavern.groups.activation import Activation, activate
+from tavernkit.sillytavern.groups.cards import (
+    ExpandFor,
+    JoinedCard,
+    card_expander,
+    group_depth_prompts,
+    join_cards,
+    speaker_card,
+)
+from tavernkit.sillytavern.groups.group import (
+    CardMode,
+    DepthPrompt,
+    GroupMember,
+    StoryGroup,
+    Strategy,
+    read_group,
+    read_talkativeness,
+)
+from tavernkit.sillytavern.groups.handshake import DECISION_MISMATCH, Decided, Decision, decide
+from tavernkit.sillytavern.groups.reasons import CAUSES, Cause, Reason, Roll
+from tavernkit.sillytavern.groups.strategies import Random
+
+__all__ = [
+    "CAUSES",
+    "DECISION_MISMATCH",
+    "Activation",
+    "CardMode",
+    "Cause",
+    "Decided",
+    "Decision",
+    "DepthPrompt",
+    "ExpandFor",
+    "GroupMember",
+    "JoinedCard",
+    "Random",
+    "Reason",
+    "Roll",
+    "StoryGroup",
+    "Strategy",
+    "activate",
+    "card_expander",
+    "decide",
+    "group_depth_prompts",
+    "join_cards",
+    "read_group",
+    "read_talkativeness",
+    "speaker_card",
+]

@@ -1,0 +1,128 @@
+"""Who speaks next: what was asked for comes first, then what the group's strategy says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tavernkit.sillytavern.errors import DepartedMemberError
+from tavernkit.sillytavern.groups.group import StoryGroup, Strategy
+from tavernkit.sillytavern.groups.reasons import Reason, Roll
+from tavernkit.sillytavern.groups.strategies import (
+    Choice,
+    Random,
+    any_member,
+    list_order,
+    manual_order,
+    natural_order,
+    pooled_order,
+    speakers_of_last_message,
+)
+from tavernkit.sillytavern.turns import Turn
+from tavernkit.values import Value
+
+__all__ = ["Activation", "activate"]
+
+
+class Activation(Value, frozen=True, kw_only=True):
+    """Who speaks, in this order, and one reason for each.
+
+    `activation_text` is what was searched for names; `is_user_input` says that it was typed just now. `rolls` are the
+    throws of natural order, lost ones too; `banned` is the name of who was kept from answering themselves.
+    """
+
+    speakers: tuple[str, ...] = ()
+    reasons: tuple[Reason, ...] = ()
+    activation_text: str = ""
+    is_user_input: bool = False
+    rolls: tuple[Roll, ...] = ()
+    banned: str | None = None
+
+    def explain(self, group: StoryGroup) -> tuple[str, ...]:
+        """A sentence for each speaker."""
+        return tuple(
+            f"{group.find(avatar).name} {reason}." for avatar, reason in zip(self.speakers, self.reasons, strict=True)
+        )
+
+
+def activate(
+    group: StoryGroup,
+    *,
+    chat: Sequence[Turn],
+    user_input: str = "",
+    generation_type: str | None = None,
+    random: Random,
+    by_auto_mode: bool = False,
+    forced: str | None = None,
+) -> Activation:
+    """Choose the speakers. `forced` is the avatar of somebody who was asked to speak, of the group or not.
+
+    Raises DepartedMemberError when the last message is to be swiped or continued and its writer is not at hand,
+    UnknownMemberError when somebody was asked who is not.
+    """
+    is_user_input = bool(user_input) and not by_auto_mode
+    started = Activation(
+        activation_text=user_input if is_user_input else _last_text(chat),
+        is_user_input=is_user_input,
+    )
+    if not group.members:
+        return started
+    if forced is not None:
+        return _with_speakers(started, group, [(group.find(forced).avatar, Reason(cause="forced"))])
+    match generation_type:
+        case "quiet":
+            return _with_speakers(started, group, _for_quiet_prompt(group, chat, random))
+        case "swipe" | "continue":
+            choices = speakers_of_last_message(group, chat, random, hidden_count=False)
+            return _somebody_at_hand(_with_speakers(started, group, choices), generation_type)
+        case "impersonate":
+            return _with_speakers(started, group, any_member(group.members, random))
+        case _:
+            return _by_strategy(started, group, chat, random)
+
+
+def _last_text(chat: Sequence[Turn]) -> str:
+    return chat[-1].text if chat and not chat[-1].is_system else ""
+
+
+def _by_strategy(started: Activation, group: StoryGroup, chat: Sequence[Turn], random: Random) -> Activation:
+    choices: list[Choice] = []
+    match group.activation_strategy:
+        case Strategy.NATURAL:
+            banned = None if started.is_user_input or group.allow_self_responses else _last_name(chat)
+            choices, rolls = natural_order(group, started.activation_text, random, banned=banned)
+            started = started.with_(rolls=rolls, banned=banned)
+        case Strategy.LIST:
+            choices = list_order(group.enabled)
+        case Strategy.POOLED:
+            choices = pooled_order(group.enabled, chat, random, is_user_input=started.is_user_input)
+        case Strategy.MANUAL if not started.is_user_input:
+            choices = manual_order(group.enabled, random)
+    return _with_speakers(started, group, choices)
+
+
+def _last_name(chat: Sequence[Turn]) -> str | None:
+    return chat[-1].name if chat and not chat[-1].is_user else None
+
+
+def _for_quiet_prompt(group: StoryGroup, chat: Sequence[Turn], random: Random) -> list[Choice]:
+    loaded = group.loaded()
+    choices = speakers_of_last_message(group, chat, random, hidden_count=True)
+    first = [(avatar, reason) for avatar, reason in choices if avatar in loaded][:1]
+    return first or [(group.members[0], Reason(cause="first_member"))]
+
+
+def _with_speakers(started: Activation, group: StoryGroup, choices: Sequence[Choice]) -> Activation:
+    loaded = group.loaded()
+    present = [(avatar, reason) for avatar, reason in choices if avatar in loaded]
+    return started.with_(
+        speakers=tuple(avatar for avatar, _ in present), reasons=tuple(reason for _, reason in present)
+    )
+
+
+def _somebody_at_hand(activation: Activation, generation_type: str) -> Activation:
+    if activation.speakers:
+        return activation
+    deed = "swiped" if generation_type == "swipe" else "continued"
+    raise DepartedMemberError(
+        f"The last message cannot be {deed}: nobody at hand has written it. Add its writer back to the group."
+    )

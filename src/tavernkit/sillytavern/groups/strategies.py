@@ -1,0 +1,190 @@
+"""The rules by which SillyTavern chooses speakers; each draws its numbers in the application's order."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
+
+from tavernkit.sillytavern.groups.group import GroupMember, StoryGroup
+from tavernkit.sillytavern.groups.reasons import Reason, Roll
+from tavernkit.sillytavern.turns import Turn
+
+__all__ = [
+    "Choice",
+    "Random",
+    "any_member",
+    "list_order",
+    "manual_order",
+    "natural_order",
+    "pooled_order",
+    "speakers_of_last_message",
+]
+
+Random: TypeAlias = Callable[[], float]
+"""Gives numbers from 0 up to 1, as Math.random does."""
+Choice: TypeAlias = tuple[str, Reason]
+"""An avatar, and why it was chosen. Whether a character of that name is at hand is for the caller to see."""
+
+_WORD = re.compile(r"\w+", re.ASCII)
+
+
+def natural_order(
+    group: StoryGroup, text: str, random: Random, *, banned: str | None
+) -> tuple[list[Choice], tuple[Roll, ...]]:
+    """Whoever is mentioned, in the order of the words; then whoever feels like talking; failing both, somebody.
+
+    `banned` is the name of who may not answer themselves; where nobody else would speak, they may after all.
+    """
+    loaded = group.loaded()
+    enabled = group.enabled
+    eligible = {avatar: loaded[avatar] for avatar in enabled if avatar in loaded and loaded[avatar].name != banned}
+    choices = _mentioned(eligible, text)
+    rolls = tuple(
+        Roll(avatar=avatar, roll=random(), threshold=eligible[avatar].talkativeness)
+        for avatar in _shuffled(enabled, random)
+        if avatar in eligible
+    )
+    choices += [
+        (roll.avatar, Reason(cause="talkativeness", roll=roll.roll, threshold=roll.threshold))
+        for roll in rolls
+        if roll.speaks
+    ]
+    if not choices:
+        chatty = [roll.avatar for roll in rolls if roll.threshold > 0]
+        choices = _somebody(chatty or enabled, loaded, random)
+    return _first_of_each(choices), rolls
+
+
+def list_order(members: Sequence[str]) -> list[Choice]:
+    """Everybody once."""
+    return [(avatar, Reason(cause="list")) for avatar in dict.fromkeys(members)]
+
+
+def manual_order(members: Sequence[str], random: Random) -> list[Choice]:
+    """Somebody: who comes first after a shuffle."""
+    return _first_shuffled(members, random, Reason(cause="manual"))
+
+
+def pooled_order(members: Sequence[str], chat: Sequence[Turn], random: Random, *, is_user_input: bool) -> list[Choice]:
+    """One of those who have not spoken since the user did; when all have, anybody but the last speaker."""
+    spoken = set() if is_user_input else _spoken_since_user(chat)
+    silent = [avatar for avatar in members if avatar not in spoken]
+    if silent:
+        return _draw(silent, random, Reason(cause="pooled"))
+    last = chat[-1] if chat else None
+    pool = list(members)
+    if last is not None and not last.is_user and last.original_avatar and len(members) > 1:
+        pool = [avatar for avatar in members if avatar != last.original_avatar]
+    return _draw(pool, random, Reason(cause="pooled_again"))
+
+
+def any_member(members: Sequence[str], random: Random) -> list[Choice]:
+    """Anybody, muted or not: somebody must be the character while the user's words are written."""
+    return _draw(members, random, Reason(cause="impersonate"))
+
+
+def speakers_of_last_message(
+    group: StoryGroup, chat: Sequence[Turn], random: Random, *, hidden_count: bool
+) -> list[Choice]:
+    """Whoever wrote the last message; behind a message that does not count, whoever wrote the last one that does.
+
+    In the second case the writer of the very last message is added too, where it is known. Muted members are accepted,
+    and an avatar that a message names even from outside the group.
+    """
+    if not chat:
+        return []
+    choices: list[Choice] = []
+    last = chat[-1]
+    if not _counts(last, hidden_count=hidden_count):
+        previous = _previous_speaker(chat, hidden_count=hidden_count)
+        choices += previous or _first_shuffled(group.members, random, Reason(cause="random"))
+    writer = last.original_avatar or _member_named(group, last.name)
+    if writer is not None:
+        choices.append((writer, Reason(cause="last_speaker")))
+    return choices
+
+
+def _mentioned(eligible: Mapping[str, GroupMember], text: str) -> list[Choice]:
+    owners: dict[str, str] = {}
+    for avatar, member in eligible.items():
+        for word in _words(member.name):
+            owners.setdefault(word, avatar)
+    words = dict.fromkeys(_words(text))
+    return [(owners[word], Reason(cause="mention", word=word)) for word in words if word in owners]
+
+
+def _words(text: str) -> list[str]:
+    """The runs of ASCII letters, digits and underscores, in lower case; other scripts have no words here."""
+    return [word.lower() for word in _WORD.findall(text)]
+
+
+def _somebody(pool: Sequence[str], loaded: Mapping[str, GroupMember], random: Random) -> list[Choice]:
+    """Somebody who is at hand, drawn as many times as there are names in the pool."""
+    for _ in pool:
+        choice = _draw(pool, random, Reason(cause="random"))
+        if choice[0][0] in loaded:
+            return choice
+    return []
+
+
+def _draw(pool: Sequence[str], random: Random, reason: Reason) -> list[Choice]:
+    """One of the pool. A number is drawn even where there is nobody to choose from."""
+    roll = random()
+    if not pool:
+        return []
+    return [(pool[_index(roll, len(pool))], reason.with_(roll=roll, pool=len(pool)))]
+
+
+def _first_shuffled(members: Sequence[str], random: Random, reason: Reason) -> list[Choice]:
+    return [(avatar, reason.with_(pool=len(members))) for avatar in _shuffled(members, random)[:1]]
+
+
+def _first_of_each(choices: Sequence[Choice]) -> list[Choice]:
+    """Everybody once, for the first of their reasons."""
+    unique: dict[str, Reason] = {}
+    for avatar, reason in choices:
+        unique.setdefault(avatar, reason)
+    return list(unique.items())
+
+
+def _shuffled(members: Sequence[str], random: Random) -> list[str]:
+    """Fisher-Yates from the end; the last one left costs a number too."""
+    shuffled = list(members)
+    for end in range(len(shuffled), 0, -1):
+        other = _index(random(), end)
+        shuffled[end - 1], shuffled[other] = shuffled[other], shuffled[end - 1]
+    return shuffled
+
+
+def _index(roll: float, length: int) -> int:
+    return min(math.floor(roll * length), length - 1)
+
+
+def _spoken_since_user(chat: Sequence[Turn]) -> set[str]:
+    spoken: set[str] = set()
+    for turn in reversed(chat):
+        if turn.is_user:
+            break
+        if turn.original_avatar and _counts(turn, hidden_count=False):
+            spoken.add(turn.original_avatar)
+    return spoken
+
+
+def _counts(turn: Turn, *, hidden_count: bool) -> bool:
+    """Whether a member's turn it is: not the user's, not the narrator's, not hidden unless that is accepted."""
+    return not turn.is_user and not turn.is_narrator and (hidden_count or not turn.is_system)
+
+
+def _previous_speaker(chat: Sequence[Turn], *, hidden_count: bool) -> list[Choice]:
+    for turn in reversed(chat):
+        if turn.original_avatar and _counts(turn, hidden_count=hidden_count):
+            return [(turn.original_avatar, Reason(cause="previous_speaker"))]
+    return []
+
+
+def _member_named(group: StoryGroup, name: str) -> str | None:
+    """The first at hand who has this name and belongs to the group."""
+    members = set(group.members)
+    return next((member.avatar for member in group.cast if member.name == name and member.avatar in members), None)
