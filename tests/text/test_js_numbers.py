@@ -93,8 +93,11 @@ def test_writing(number: float, text: str) -> None:
 @given(st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(2**53), 2**53))
 @example(100.0)
 @example(1e-5)
+@example(2.0**-24)
 def test_any_number_is_written_as_javascript_writes_it(number: float) -> None:
-    assert number_to_string(number) == javascript("String(x)", number)
+    ours, theirs = number_to_string(number), javascript("String(x)", number)
+    # This engine writes a digit too many for some numbers, where the language asks for as few as possible.
+    assert ours == theirs or (len(ours) < len(theirs) and float(ours) == number)
 
 
 @given(st.floats(allow_nan=False))

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tavernkit.errors import RegexError, RegexTimeout
-from tavernkit.text.js_regex import JsMatch, Outcome, compile_regex, search_all
-from tavernkit.text.js_strings import python_offsets
+from tavernkit.text.js_regex import JsCut, JsMatch, Outcome, compile_regex, first_found, search_all
+from tavernkit.text.js_strings import join_halves, python_offsets
 
 from .javascript import javascript
 
@@ -140,6 +140,13 @@ def test_a_pattern_that_eats_memory_is_stopped_and_the_next_call_works() -> None
     assert pattern.replace("a", "b") == "b"
 
 
+def test_patterns_that_fill_the_memory_make_room_for_others() -> None:
+    large = [compile_regex(r"\p{L}" * 1_900 + str(number), "u") for number in range(12)]
+    assert not large[0].test("tide")
+    assert compile_regex("tide", "g").find_all("tide " * 20_000, limit=5)
+    assert large[-1].test("x" * 1_900 + "11")
+
+
 def test_more_patterns_than_are_kept() -> None:
     patterns = [compile_regex(f"tide{number}x") for number in range(4_200)]
     assert all(pattern.test("tide0x tide4199x") for pattern in (patterns[0], patterns[-1]))
@@ -210,7 +217,7 @@ def test_memory_is_counted_in_a_batch_too() -> None:
 
 
 def test_a_text_too_large_for_the_engine_is_not_searched() -> None:
-    text, pattern = "海" * 8_000_000, compile_regex("海")
+    text, pattern = "海" * 12_000_000, compile_regex("海")
     assert [verdict.outcome for verdict in search_all([pattern], text, budget=10)] == [Outcome.NOT_RUN]
     with pytest.raises(RegexTimeout, match="more memory"):
         pattern.test(text, limit=10)
@@ -225,3 +232,36 @@ def test_a_batch_finds_what_each_pattern_finds_alone(patterns: list[tuple[str, s
     assert [verdict.start for verdict in search_all(compiled, text)] == [
         matches[0].start if matches else None for matches in first
     ]
+
+
+def test_a_text_is_cut_at_its_matches() -> None:
+    cuts, rest = compile_regex(r"(\w)=(?<value>\d)?", "g").cut("🙂 a=1, b=!")
+    assert cuts == (
+        JsCut(before="🙂 ", start=3, groups=("a=1", "a", "1"), named={"value": "1"}),
+        JsCut(before=", ", start=8, groups=("b=", "b", None), named={}),
+    )
+    assert rest == "!"
+    assert compile_regex("tide").cut("moon") == ((), "moon")
+    assert compile_regex("o").cut("moon") == ((JsCut(before="m", start=1, groups=("o",)),), "on")
+
+
+@given(SOURCES, FLAGS, TEXTS)
+def test_the_pieces_of_a_cut_text_are_the_text(source: str, flags: str, text: str) -> None:
+    cuts, rest = compile_regex(source, flags).cut(text)
+    pieces = [piece for cut in cuts for piece in (cut.before, f"<{cut.groups[0]}>")]
+    assert join_halves("".join((*pieces, rest))) == compile_regex(source, flags).replace(text, "<$&>")
+
+
+def test_the_first_of_many_patterns_that_is_found() -> None:
+    storm, moon, tide = (compile_regex(word, "g") for word in ("storm", "moon", "tide"))
+    assert first_found([storm, moon, tide], "tide and moon") == 1
+    assert first_found([storm, tide], "moon") is None
+    assert first_found([tide], "tide") == 0
+    assert first_found([], "tide") is None
+
+
+def test_many_patterns_that_take_too_long_together_are_stopped() -> None:
+    hostile, harmless = compile_regex(HOSTILE), compile_regex("!")
+    with pytest.raises(RegexTimeout, match="2 patterns together had no answer after 50 ms"):
+        first_found([hostile, harmless], TRAP)
+    assert first_found([harmless, hostile], TRAP) == 0

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tavernkit.text.js_strings import JS_WHITESPACE, js_trim, python_offsets, utf16_length, utf16_units
+from tavernkit.text.js_strings import JS_WHITESPACE, join_halves, js_trim, python_offsets, utf16_length, utf16_units
 
 from .javascript import javascript
 
@@ -45,3 +45,13 @@ def test_an_offset_between_two_surrogates_is_the_place_of_their_character() -> N
 def test_the_last_character_of_one_unit_and_the_first_of_two() -> None:
     assert utf16_length("\uffff") == 1
     assert utf16_length("\U00010000" + chr(sys.maxunicode)) == 4
+
+
+def test_halves_of_a_character_that_meet_become_one() -> None:
+    assert join_halves("a\ud83d" + "\ude42b") == "a🙂b"
+    assert join_halves("\ude42\ud83d") == "\ude42\ud83d"
+
+
+@given(ANY_TEXT, ANY_TEXT)
+def test_joined_texts_are_what_javascript_joins(left: str, right: str) -> None:
+    assert join_halves(left + right) == javascript("x[0] + x[1]", [left, right])

@@ -52,7 +52,7 @@ class JsEngine:
 
 def _problem(message: str) -> EngineError:
     kind, _, reason = message.split("\n", 1)[0].partition(": ")
-    if kind == "SyntaxError":
+    if kind == "SyntaxError" and reason != "out of memory":
         return PatternError(reason)
     return TimeUpError() if reason == "interrupted" else SpaceUpError()
 

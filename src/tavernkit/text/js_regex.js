@@ -5,11 +5,21 @@
 const MOST_COMPILED = 4096;
 const compiled = new Map();
 
+function compile(source, flags) {
+  try {
+    return new RegExp(source, flags);
+  } catch (error) {
+    if (error.message !== "out of memory" || compiled.size === 0) throw error;
+  }
+  compiled.clear(); // a few dozen patterns can be what fills the memory
+  return new RegExp(source, flags);
+}
+
 function regex(source, flags) {
   const key = `${flags}/${source}`;
   let found = compiled.get(key);
   if (found === undefined) {
-    found = new RegExp(source, flags);
+    found = compile(source, flags);
     if (compiled.size >= MOST_COMPILED) compiled.delete(compiled.keys().next().value);
   } else {
     compiled.delete(key); // and put back at the end: the first key is the one that was not used for longest
@@ -36,6 +46,20 @@ function findAll(source, flags, text) {
   return matches;
 }
 
+// The text cut at its matches: for each the text before it, its offset, itself with its groups, and the named ones.
+function cut(source, flags, text) {
+  const cuts = [];
+  let end = 0;
+  text.replace(regex(source, flags), (...found) => {
+    const named = typeof found.at(-1) === "object" ? found.pop() : null;
+    const [start] = found.splice(-2);
+    cuts.push([text.slice(end, start), start, found, named]);
+    end = start + found[0].length;
+    return "";
+  });
+  return [cuts, text.slice(end)];
+}
+
 // One batch at a time. An interruption cannot be caught here, so how far the sweep came is kept where the next call
 // finds it.
 const NOT_FOUND = -1;
@@ -60,6 +84,8 @@ const verbs = {
   compile: (source, flags) => regex(source, flags) !== undefined,
   test: (source, flags, text) => regex(source, flags).test(text),
   findAll,
+  cut,
+  firstFound: (patterns, text) => patterns.findIndex(([source, flags]) => regex(source, flags).test(text)),
   replace: (source, flags, text, replacement) => text.replace(regex(source, flags), replacement),
   open(text, patterns) {
     batch = { text, patterns, answers: patterns.map(() => null) };
@@ -82,5 +108,10 @@ const verbs = {
 };
 
 function call(verb, json) {
-  return JSON.stringify(verbs[verb](...JSON.parse(json)) ?? null);
+  try {
+    return JSON.stringify(verbs[verb](...JSON.parse(json)) ?? null);
+  } catch (error) {
+    if (error.message === "out of memory") compiled.clear(); // so that the next call has what there is
+    throw error;
+  }
 }

@@ -14,7 +14,18 @@ from tavernkit.text.js_engine import EngineError, JsEngine, PatternError, SpaceU
 from tavernkit.text.js_strings import utf16_length
 from tavernkit.values import Json, Value
 
-__all__ = ["BATCH_BUDGET", "TIME_LIMIT", "JsMatch", "JsRegex", "Outcome", "Verdict", "compile_regex", "search_all"]
+__all__ = [
+    "BATCH_BUDGET",
+    "TIME_LIMIT",
+    "JsCut",
+    "JsMatch",
+    "JsRegex",
+    "Outcome",
+    "Verdict",
+    "compile_regex",
+    "first_found",
+    "search_all",
+]
 
 TIME_LIMIT = 0.05
 """Seconds that one call may take, and one pattern of a batch."""
@@ -41,6 +52,19 @@ class JsMatch(Value, frozen=True, kw_only=True):
     named: Mapping[str, str | None] = {}
 
 
+class JsCut(Value, frozen=True, kw_only=True):
+    """One match and the text between it and the match before; what a function given to `replace` is told.
+
+    `groups` begins with the whole match. `named` is None where the pattern names no group. A match may begin or end
+    inside a surrogate pair, whose halves are then in two texts; `js_strings.join_halves` puts them together again.
+    """
+
+    before: str
+    start: int
+    groups: tuple[str | None, ...]
+    named: Mapping[str, str | None] | None = None
+
+
 class JsRegex(Value, frozen=True, kw_only=True):
     """A pattern with its flags. `compile_regex` makes one that is known to compile."""
 
@@ -63,6 +87,14 @@ class JsRegex(Value, frozen=True, kw_only=True):
         """What `text.replace(pattern, replacement)` gives, `$1`, `$<name>` and `$&` included; raises RegexTimeout."""
         replaced: str = self._run("replace", text, replacement, limit=limit)
         return replaced
+
+    def cut(self, text: str, *, limit: float = TIME_LIMIT) -> tuple[tuple[JsCut, ...], str]:
+        """The text cut where `replace` would replace, and what is left after the last match; raises RegexTimeout."""
+        cuts, rest = self._run("cut", text, limit=limit)
+        return tuple(
+            JsCut(before=before, start=start, groups=tuple(groups), named=named)
+            for before, start, groups, named in cuts
+        ), rest
 
     def _run(self, verb: str, *arguments: str, limit: float) -> Json:
         try:
@@ -89,6 +121,23 @@ def compile_regex(source: str, flags: str = "") -> JsRegex:
         raise regex._error(RegexError, f"is longer than {MAX_SOURCE} characters. Make several of it.")
     regex._run("compile", limit=TIME_LIMIT)
     return regex
+
+
+def first_found(patterns: Sequence[JsRegex], text: str, *, limit: float = TIME_LIMIT) -> int | None:
+    """Which of the patterns is the first in the row that is found in the text; None when none is.
+
+    Raises RegexTimeout when all of them together take longer than `limit`, which does not say which one was slow.
+    """
+    if len(patterns) == 1:
+        return 0 if patterns[0].test(text, limit=limit) else None
+    try:
+        place: int = engine().call(
+            "firstFound", [(pattern.source, pattern.flags) for pattern in patterns], text, limit=limit
+        )
+    except EngineError:
+        message = f"{len(patterns)} patterns together had no answer after {limit * 1000:g} ms."
+        raise RegexTimeout(message, source="", flags="") from None
+    return place if place >= 0 else None
 
 
 class Outcome(StrEnum):

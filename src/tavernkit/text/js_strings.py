@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from struct import unpack
 
-__all__ = ["JS_WHITESPACE", "js_trim", "python_offsets", "utf16_length", "utf16_units"]
+__all__ = ["JS_WHITESPACE", "join_halves", "js_trim", "python_offsets", "utf16_length", "utf16_units"]
 
 JS_WHITESPACE = (
     "\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f"
@@ -15,6 +16,7 @@ JS_WHITESPACE = (
 """What `trim()` and `\\s` take for white space; Python's own list has other members."""
 
 _LAST_OF_ONE_UNIT = "\uffff"
+_SPLIT_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 
 
 def js_trim(text: str) -> str:
@@ -33,6 +35,13 @@ def utf16_units(text: str) -> Sequence[int]:
 def utf16_length(text: str) -> int:
     """What `text.length` is in JavaScript."""
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def join_halves(text: str) -> str:
+    """The text with surrogates that have come to stand side by side made one character, as they are in JavaScript."""
+    if text.isascii() or not _SPLIT_PAIR.search(text):
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
 
 
 def python_offsets(text: str, offsets: Sequence[int]) -> list[int]:

@@ -145,6 +145,8 @@ class Environment(Value, frozen=True, kw_only=True):
     image_negative_prefix: str = ""
     extensions: frozenset[str] = frozenset()
     dynamic_macros: Mapping[str, DynamicMacro] = {}
+    post_process: Callable[[str], str] | None = None
+    """What is done to the answer of each macro before it goes into the text; a regular expression needs it escaped."""
     banned_words: list[str] = msgspec.field(default_factory=list)
     clock: Callable[[], datetime] = _no_clock
     zone: tzinfo = UTC
@@ -174,6 +176,7 @@ class Environment(Value, frozen=True, kw_only=True):
             expands_card=False,
             original=None,
             dynamic_macros={},
+            post_process=None,
         )
 
     def random_index(self, length: int) -> int:

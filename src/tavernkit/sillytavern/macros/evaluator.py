@@ -46,6 +46,7 @@ class Expansion:
         self._report = report
         self._limits: Limits = engine.limits
         self._dynamic = engine.dynamic_macros(environment)
+        self._post_process = environment.post_process
         self._constants: dict[str, str] = {}
         self._steps = 0
         self._written = 0
@@ -174,6 +175,8 @@ class Expansion:
             answer: str = definition.handler(self, *values)
         except MacroFailure as failure:
             return self._as_text(call, values, "macro_syntax", f"{{{{{call.name}}}}} {failure}.")
+        if self._post_process is not None:
+            answer = self._post_process(answer)
         if definition.constant and not values:
             self._constants[call.key] = answer
         return answer
@@ -197,7 +200,8 @@ class Expansion:
         values = self._values(call, definition)
         if values:
             return self._as_text(call, values, "macro_syntax", f"{{{{{call.name}}}}} takes no arguments here.")
-        return value_text(value() if callable(value) else value)
+        answer = value_text(value() if callable(value) else value)
+        return answer if self._post_process is None else self._post_process(answer)
 
     def _unknown(self, call: Call, values: tuple[str, ...]) -> str:
         return self._as_text(call, values, "unknown_macro", f"There is no macro {call.name!r}.")

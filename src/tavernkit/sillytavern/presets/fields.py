@@ -88,7 +88,8 @@ def _read(source: LooseObject, field: msgspec.structs.FieldInfo) -> Any:
     if origin is tuple:
         return tuple(decode(arguments[0], item.source, source.report, item.path) for item in source.objects(field.name))
     nested = source.nested(field.name)
-    return decode(arguments[0], nested.source, source.report, nested.path) if nested.source else default
+    kind = arguments[0] if arguments else field.type
+    return decode(kind, nested.source, source.report, nested.path) if nested.source else default
 
 
 def _one_of(source: LooseObject, key: str, choices: tuple[Any, ...], default: Any) -> Any:
@@ -119,6 +120,7 @@ READERS: Mapping[Any, Reader] = {
     str | None: lambda source, key, _: source.optional_text(key),
     bool | None: lambda source, key, _: source.optional_flag(key),
     int | None: lambda source, key, _: source.optional_integer(key),
+    float | None: lambda source, key, _: source.optional_number(key),
     tuple[str, ...]: lambda source, key, _: source.texts(key),
     tuple[Json, ...]: lambda source, key, _: tuple(source.items(key)),
     JsonObject: lambda source, key, _: source.object(key),

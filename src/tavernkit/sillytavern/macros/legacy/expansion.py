@@ -40,6 +40,11 @@ class Expansion:
         """The hash of the text before any pass, which decides what `{{pick}}` picks."""
         return string_hash(self._raw)
 
+    def processed(self, value: str) -> str:
+        """The answer of a macro as the caller wants it in the text."""
+        post_process = self.environment.post_process
+        return value if post_process is None else post_process(value)
+
     def take(self, value: str, *, calls: int, length: int) -> None:
         """Count as `spend` does, and note in `took_opening` whether the value may bring new calls into the text."""
         self.spend(calls=calls, length=length)

@@ -53,7 +53,7 @@ class PickPass:
             place += utf16_length(text[end : call.start])
             seed = string_hash(f"{expansion.environment.chat_id_hash}-{expansion.raw_hash}-{place}")
             items = _items(call.arguments[0])
-            value = items[int(SeededRandom(seed).random() * len(items))]
+            value = expansion.processed(items[int(SeededRandom(seed).random() * len(items))])
             expansion.take(value, calls=1, length=len(text))
             pieces += (text[end : call.start], value)
             place += utf16_length(text[call.start : call.end])

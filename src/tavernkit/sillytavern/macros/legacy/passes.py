@@ -46,7 +46,7 @@ class NamePass:
         pieces = self._pattern.split(text)
         if len(pieces) == 1:
             return text
-        value = self._value(expansion)
+        value = expansion.processed(self._value(expansion))
         calls = len(pieces) - 1
         expansion.take(value, calls=calls, length=len(text) + calls * len(value))
         return value.join(pieces)
@@ -59,7 +59,7 @@ class OncePass(NamePass):
         before, *after = self._pattern.split(text)
         if not after:
             return text
-        value = self._value(expansion)
+        value = expansion.processed(self._value(expansion))
         expansion.take(value, calls=len(after), length=len(text) + len(value))
         return before + value + "".join(after)
 
@@ -82,7 +82,7 @@ class CallPass:
         end = 0
         try:
             for call in self._find(text):
-                value = self._value(expansion, *call.arguments)
+                value = expansion.processed(self._value(expansion, *call.arguments))
                 length += len(value)
                 expansion.take(value, calls=1, length=length)
                 pieces += (text[end : call.start], value)

@@ -1,0 +1,246 @@
+"""Running scripts over a text, one after the other, under limits."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
+
+from tavernkit.errors import RegexTimeout
+from tavernkit.prompt.warning import BuildWarning
+from tavernkit.sillytavern.regex_scripts.budget import RegexBudget
+from tavernkit.sillytavern.regex_scripts.expanding import Expand
+from tavernkit.sillytavern.regex_scripts.pattern import escape_for_pattern, find_pattern
+from tavernkit.sillytavern.regex_scripts.replacement import fill, replacement_parts
+from tavernkit.sillytavern.regex_scripts.script import RegexScript, RegexScripts
+from tavernkit.text.js_regex import TIME_LIMIT, JsRegex, first_found
+from tavernkit.text.js_strings import join_halves
+
+__all__ = ["MAX_OUTPUT", "apply_scripts", "run_script"]
+
+MAX_OUTPUT = 1_000_000
+"""Characters that a text may grow to; one that is longer already may not grow at all."""
+
+_SECONDS_PER_CHARACTER = 5e-7  # beside the fixed limit: a harmless pattern needs time for a long text too
+_REMEMBERED_LENGTH = 4_000
+_RAW, _ESCAPED = 1, 2
+_NOT_A_NAME = re.compile(r"\{\{(?!(?:user|char)\}\})", re.IGNORECASE)
+
+OnProblem = Callable[[BuildWarning], None]
+
+
+def _ignore(_: BuildWarning) -> None:
+    pass
+
+
+class _TooLongError(Exception):
+    """The text has grown too much."""
+
+
+class _TimeUpError(Exception):
+    """The budget is used up."""
+
+
+def apply_scripts(
+    text: str,
+    scripts: RegexScripts,
+    placement: int,
+    *,
+    expand: Expand,
+    is_prompt: bool = False,
+    is_markdown: bool = False,
+    is_edit: bool = False,
+    depth: int | None = None,
+    character_override: str | None = None,
+    on_problem: OnProblem = _ignore,
+    budget: RegexBudget | None = None,
+) -> str:
+    """The text after every script that is for it.
+
+    `is_prompt` is set for a text on its way into a prompt, `is_markdown` for one that is about to be shown, neither for
+    one that is about to be stored; `is_edit` for one that the user has edited. `depth` counts messages from the newest,
+    0, and is None for what is no message. `character_override` is the character's name in the strings to trim. A
+    script that is broken, or that costs too much, leaves the text as it is and is reported.
+    """
+    if not text:
+        return text
+    chosen = [
+        script
+        for script in scripts
+        if not script.is_idle
+        and script.is_for(placement, is_prompt=is_prompt, is_markdown=is_markdown, is_edit=is_edit, depth=depth)
+    ]
+    if not chosen:
+        return text
+    run = _Run(expand, character_override, on_problem, RegexBudget() if budget is None else budget)
+    return run.over(text, chosen)
+
+
+def run_script(
+    script: RegexScript,
+    text: str,
+    *,
+    expand: Expand,
+    character_override: str | None = None,
+    on_problem: OnProblem = _ignore,
+    budget: RegexBudget | None = None,
+) -> str:
+    """The text after one script, wherever that script is meant to apply."""
+    if script.is_idle:
+        return text
+    run = _Run(expand, character_override, on_problem, RegexBudget() if budget is None else budget)
+    return run.over(text, [script])
+
+
+class _Run:
+    """Scripts being run over one text."""
+
+    def __init__(self, expand: Expand, character: str | None, on_problem: OnProblem, budget: RegexBudget) -> None:
+        self._expand = expand
+        self._character = character
+        self._on_problem = on_problem
+        self._budget = budget
+        self._is_slow = False
+
+    def over(self, text: str, scripts: Sequence[RegexScript]) -> str:
+        scripts = [script for script in scripts if not self._budget.is_out(script)]
+        place = 0
+        with self._budget.running():
+            while text and place < len(scripts):
+                if self._budget.left <= 0:
+                    self._tell_time_is_up(scripts[place])
+                    break
+                place = self._next(text, scripts, place)
+                if place < len(scripts):
+                    text = self._try(scripts[place], text)
+                    place += 1
+        return text
+
+    def _next(self, text: str, scripts: Sequence[RegexScript], start: int) -> int:
+        """The place of the next script that has to be tried: those whose patterns are not found are passed over.
+
+        Looking for many patterns at once is much quicker than trying each, but a pattern whose macros depend on what
+        the scripts before it do must wait for its turn.
+        """
+        if self._is_slow:
+            return start
+        places: list[int] = []
+        patterns: list[JsRegex] = []
+        end = start
+        while end < len(scripts) and not _stands_alone(scripts[end]):
+            pattern = self._pattern(scripts[end], self._find(scripts[end]))
+            if pattern is not None:
+                places.append(end)
+                patterns.append(pattern)
+            end += 1
+        if not patterns:
+            return end
+        try:
+            found = _find_first(tuple(patterns), text)
+        except RegexTimeout:
+            self._is_slow = True
+            return start
+        return end if found is None else places[found]
+
+    def _try(self, script: RegexScript, text: str) -> str:
+        """The text after the script, or as it was, with a report."""
+        pattern = self._pattern(script, self._find(script))
+        if pattern is None:
+            return text
+        try:
+            if _stands_alone(script) and _find_first((pattern,), text) is None:
+                return text
+            return self._replace(script, pattern, text)
+        except RegexTimeout as error:
+            self._tell(script, "regex_timeout", str(error), is_last=self._budget.strike(script))
+        except _TooLongError:
+            grown = f"The text would have grown beyond {MAX_OUTPUT:,} characters."
+            self._tell(script, "regex_too_long", grown, is_last=self._budget.strike(script))
+        except _TimeUpError:
+            self._tell_time_is_up(script)
+        return text
+
+    def _find(self, script: RegexScript) -> str:
+        if script.substituteRegex == _RAW:
+            return self._expand(script.findRegex)
+        if script.substituteRegex == _ESCAPED:
+            return self._expand(script.findRegex, escape=escape_for_pattern)
+        return script.findRegex
+
+    def _pattern(self, script: RegexScript, find: str) -> JsRegex | None:
+        """The pattern, unless it is broken."""
+        pattern = find_pattern(find)
+        if isinstance(pattern, JsRegex):
+            return pattern
+        if self._budget.is_news("regex_invalid", script.scriptName, find):
+            self._tell(script, "regex_invalid", pattern)
+        return None
+
+    def _replace(self, script: RegexScript, pattern: JsRegex, text: str) -> str:
+        cuts, rest = pattern.cut(text, limit=min(_limit(text), max(self._budget.left, 0.001)))
+        if not cuts:
+            return text
+        parts = replacement_parts(script.replaceString)
+        trim = partial(self._trim, script.trimStrings)
+        room = max(MAX_OUTPUT, len(text)) - len(rest)
+        pieces: list[str] = []
+        for cut in cuts:
+            inserted: list[str] = []
+            room_here = room
+            for piece in fill(parts, cut, text, trim):
+                room_here -= len(piece)
+                if room_here < 0:
+                    raise _TooLongError
+                inserted.append(piece)
+            expanded = self._expand(join_halves("".join(inserted)))
+            room -= len(cut.before) + len(expanded)
+            if room < 0:
+                raise _TooLongError
+            if self._budget.left <= 0:
+                raise _TimeUpError
+            pieces += (cut.before, expanded)
+        pieces.append(rest)
+        return join_halves("".join(pieces))
+
+    def _trim(self, trims: Sequence[str], text: str) -> str:
+        for trim in trims:
+            if self._budget.left <= 0:
+                raise _TimeUpError
+            text = text.replace(self._expand(trim, character=self._character), "")
+        return text
+
+    def _tell_time_is_up(self, script: RegexScript) -> None:
+        if self._budget.is_news("regex_timeout"):
+            used_up = f"The {self._budget.seconds:g} s that all scripts have together were used up; no further one ran."
+            self._tell(script, "regex_timeout", used_up)
+
+    def _tell(self, script: RegexScript, code: str, reason: str, *, is_last: bool = False) -> None:
+        sentence = f"The regex script {_name(script)!r} was not applied. {reason}"
+        if is_last:
+            sentence += " It is not tried again."
+        self._on_problem(BuildWarning(code=code, message=sentence, where={"script": _name(script)}))
+
+
+def _stands_alone(script: RegexScript) -> bool:
+    """Whether its pattern has macros other than the two names: those may do something, or depend on what was done."""
+    return script.substituteRegex in (_RAW, _ESCAPED) and _NOT_A_NAME.search(script.findRegex) is not None
+
+
+def _name(script: RegexScript) -> str:
+    return script.scriptName or script.id or script.findRegex[:40]
+
+
+def _limit(text: str) -> float:
+    return TIME_LIMIT + len(text) * _SECONDS_PER_CHARACTER
+
+
+def _find_first(patterns: tuple[JsRegex, ...], text: str) -> int | None:
+    """`first_found`, remembered for texts of ordinary length: most of a chat is the same from build to build."""
+    if len(text) > _REMEMBERED_LENGTH:
+        return first_found(patterns, text, limit=_limit(text))
+    return _remembered_first(patterns, text)
+
+
+@lru_cache(maxsize=4096)
+def _remembered_first(patterns: tuple[JsRegex, ...], text: str) -> int | None:
+    return first_found(patterns, text, limit=_limit(text))

@@ -1,0 +1,131 @@
+"""One regex script as its file has it, and the three lists that scripts come in."""
+# ruff: noqa: N815 - the name of a field is its name in the file
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from enum import IntEnum
+from itertools import chain
+
+from tavernkit.sillytavern.presets.fields import PresetFile
+from tavernkit.text.js_numbers import to_number
+from tavernkit.values import Json, JsonObject, Value
+
+__all__ = ["Placement", "RegexScript", "RegexScripts"]
+
+_FLAGS = ("disabled", "markdownOnly", "promptOnly", "runOnEdit")
+_DEPTHS = ("minDepth", "maxDepth")
+_LOWEST_MIN_DEPTH = -1
+_LOWEST_MAX_DEPTH = 0
+
+
+class Placement(IntEnum):
+    """What a text is; a script says which of them it is for."""
+
+    USER_INPUT = 1
+    AI_OUTPUT = 2
+    SLASH = 3
+    WORLD_INFO = 5
+    REASONING = 6
+
+
+class RegexScript(PresetFile, frozen=True, kw_only=True):
+    """One script. Yes or no, depths and `substituteRegex` are read as JavaScript would take what the file has.
+
+    `placement` holds numbers; anything else in it never fits. `substituteRegex` is 0 for a
+    pattern without macros, 1 for one in which they are expanded, 2 for one in which what they give is taken literally.
+    """
+
+    id: str = ""
+    scriptName: str = ""
+    findRegex: str = ""
+    replaceString: str = ""
+    trimStrings: tuple[str, ...] = ()
+    placement: tuple[Json, ...] = ()
+    disabled: bool = False
+    markdownOnly: bool = False
+    promptOnly: bool = False
+    runOnEdit: bool = False
+    substituteRegex: int = 0
+    minDepth: float | None = None
+    maxDepth: float | None = None
+
+    @classmethod
+    def modernised(cls, source: JsonObject) -> dict[str, Json]:
+        """The fields with the loose ones among them as JavaScript compares them."""
+        fields = super().modernised(source)
+        fields |= {key: _is_truthy(fields[key]) for key in _FLAGS if key in fields}
+        fields |= {key: _depth(fields[key]) for key in _DEPTHS if key in fields}
+        if "substituteRegex" in fields:
+            fields["substituteRegex"] = _mode(fields["substituteRegex"])
+        if isinstance(places := fields.get("placement"), list):
+            fields["placement"] = [place for place in places if not isinstance(place, bool)]  # True is no 1 there
+        return fields
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether it never changes a text."""
+        return self.disabled or not self.findRegex
+
+    def is_for(
+        self, placement: int, *, is_prompt: bool, is_markdown: bool, is_edit: bool, depth: int | None = None
+    ) -> bool:
+        """Whether it applies to a text of that kind, in that place and at that depth."""
+        if self.markdownOnly or self.promptOnly:
+            wanted = (self.markdownOnly and is_markdown) or (self.promptOnly and is_prompt)
+        else:
+            wanted = not is_markdown and not is_prompt
+        return (
+            wanted
+            and (self.runOnEdit or not is_edit)
+            and placement in self.placement
+            and (depth is None or self._reaches(depth))
+        )
+
+    def _reaches(self, depth: int) -> bool:
+        low, high = self.minDepth, self.maxDepth
+        if low is not None and low >= _LOWEST_MIN_DEPTH and depth < low:
+            return False
+        return high is None or high < _LOWEST_MAX_DEPTH or depth <= high
+
+
+class RegexScripts(Value, frozen=True, kw_only=True):
+    """Every script in use: the user's, those of the preset and those of the character, which run in that order."""
+
+    global_: tuple[RegexScript, ...] = ()
+    preset: tuple[RegexScript, ...] = ()
+    scoped: tuple[RegexScript, ...] = ()
+
+    def __iter__(self) -> Iterator[RegexScript]:
+        return chain(self.global_, self.preset, self.scoped)
+
+
+def _is_truthy(value: Json) -> bool:
+    """Whether JavaScript takes a JSON value for a yes: empty lists and objects are one there."""
+    return isinstance(value, list | dict) or bool(value)
+
+
+def _depth(value: Json) -> float | None:
+    """The number that a depth is compared as: none where there is no limit, 0 for an empty text."""
+    if value is None:
+        return None
+    number = _as_number(value)
+    return number if math.isfinite(number) else None
+
+
+def _mode(value: Json) -> int:
+    number = 0.0 if value is None else _as_number(value)
+    return int(number) if number in (1, 2) else 0
+
+
+def _as_number(value: Json) -> float:
+    match value:
+        case bool():
+            return int(value)
+        case int() | float():
+            return value
+        case str():
+            return to_number(value)
+        case _:
+            return math.nan
