@@ -1,0 +1,60 @@
+"""What a user of SillyTavern has set for all chats, as far as it changes the prompt or what becomes of the reply."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from tavernkit.reading import ReportBuilder
+from tavernkit.sillytavern.presets import ContextTemplate, Instruct, ReasoningTemplate, SystemPrompt
+from tavernkit.sillytavern.presets.fields import PresetFile, decode
+from tavernkit.values import JsonObject
+
+__all__ = ["ReasoningSettings", "UserSettings", "read_user_settings"]
+
+
+class ReasoningSettings(ReasoningTemplate, frozen=True, kw_only=True):
+    """The reasoning template in use, and what is done with thoughts: found in replies, sent back with the chat."""
+
+    auto_parse: bool = False
+    add_to_prompts: bool = False
+    max_additions: int = 1
+
+
+class UserSettings(PresetFile, frozen=True, kw_only=True):
+    """SillyTavern's `power_user` settings; those that concern only its own page are not read."""
+
+    OLD_NAMES: ClassVar[Mapping[str, str]] = {"trim_incomplete_sentences": "trim_sentences"}
+
+    instruct: Instruct = Instruct(enabled=False)
+    context: ContextTemplate = ContextTemplate()
+    sysprompt: SystemPrompt = SystemPrompt(enabled=True)
+    reasoning: ReasoningSettings = ReasoningSettings()
+
+    # The prompt
+    pin_examples: bool = False
+    strip_examples: bool = False
+    prefer_character_prompt: bool = True
+    prefer_character_jailbreak: bool = True
+    always_force_name2: bool = True
+    user_prompt_bias: str = ""
+    token_padding: int = 64
+    collapse_newlines: bool = False
+
+    # Where a reply ends
+    custom_stopping_strings: str = ""
+    custom_stopping_strings_macro: bool = True
+    single_line: bool = False
+
+    # What is done to a reply
+    trim_spaces: bool = True
+    trim_sentences: bool = False
+    auto_fix_generated_markdown: bool = False
+    allow_name1_display: bool = False
+    allow_name2_display: bool = False
+    disable_group_trimming: bool = False
+
+
+def read_user_settings(source: JsonObject, report: ReportBuilder | None = None) -> UserSettings:
+    """Read the `power_user` object of SillyTavern's settings file, of which any part may be missing."""
+    return decode(UserSettings, source, ReportBuilder() if report is None else report)
