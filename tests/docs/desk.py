@@ -24,6 +24,9 @@ CASES = {
         }
     ],
 }
+EVENING = """\
+{"chat_metadata":{},"user_name":"Sam","character_name":"Mira"}
+{"name":"Mira","is_user":false,"mes":"Hm?","extra":{}}"""
 
 
 def lay_out(folder: Path) -> None:
@@ -33,5 +36,6 @@ def lay_out(folder: Path) -> None:
     (folder / "mira.png").write_bytes(characters.to_png(card))
     (folder / "harbour.json").write_text(json.dumps(LORE))
     (folder / "scene.txt").write_text("They walked down to the harbour.")
+    (folder / "evening.jsonl").write_text(EVENING)
     (folder / "vectors").mkdir()
     (folder / "vectors" / "text.json").write_text(json.dumps(CASES))

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from tavernkit.cli import bench, card, conformance, lore, playground, prompt, tokens
+from tavernkit.cli import bench, card, chat, conformance, lore, playground, prompt, tokens
 from tavernkit.cli.errors import ErrorReporting
 from tavernkit.cli.groups import HELP_OPTIONS, show_help
 
@@ -35,6 +35,7 @@ app.command("worker")(playground.worker)
 app.add_typer(playground.database)
 app.add_typer(card.app)
 app.add_typer(lore.app)
+app.add_typer(chat.app)
 app.command("tokens")(tokens.count)
 app.command("prompt")(prompt.build_prompt)
 app.command("conformance")(conformance.replay)

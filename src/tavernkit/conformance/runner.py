@@ -18,11 +18,18 @@ Check: TypeAlias = Callable[[JsonObject], tuple[Json, Json]]
 _CHECKS: Mapping[tuple[str, str], str] = {
     ("sillytavern", "card_book"): "tavernkit.conformance.card_book",
     ("sillytavern", "card_io"): "tavernkit.conformance.card_io",
+    ("sillytavern", "chat_prompt"): "tavernkit.conformance.chat_prompt",
+    ("sillytavern", "cleanup"): "tavernkit.conformance.cleanup",
     ("sillytavern", "dialects"): "tavernkit.conformance.dialects",
+    ("sillytavern", "groups"): "tavernkit.conformance.groups",
     ("sillytavern", "hash_rng"): "tavernkit.conformance.hash_rng",
+    ("sillytavern", "jsonl"): "tavernkit.conformance.jsonl",
     ("sillytavern", "macros_legacy"): "tavernkit.conformance.macros_legacy",
     ("sillytavern", "macros_next"): "tavernkit.conformance.macros_next",
     ("sillytavern", "macros_v2"): "tavernkit.conformance.macros_v2",
+    ("sillytavern", "reasoning"): "tavernkit.conformance.reasoning",
+    ("sillytavern", "regex_scripts"): "tavernkit.conformance.regex_scripts",
+    ("sillytavern", "text_prompt"): "tavernkit.conformance.text_prompt",
     ("sillytavern", "world_info"): "tavernkit.conformance.world_info",
 }
 

@@ -31,6 +31,7 @@ class DialectOptions(Value, frozen=True, kw_only=True):
     cache_ttl           how long the provider keeps what is cached: `5m` or `1h`
     prefix_field        the field that marks a trailing assistant message as the beginning of the reply
     post_processing     how messages are merged before they are converted
+    verbatim            the messages are one finished text in pieces: join them as they are
     """
 
     names: SpeakerNames = SpeakerNames()
@@ -45,3 +46,4 @@ class DialectOptions(Value, frozen=True, kw_only=True):
     cache_ttl: str | None = None
     prefix_field: str = ""
     post_processing: PostProcessing = "none"
+    verbatim: bool = False

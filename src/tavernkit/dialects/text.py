@@ -14,6 +14,8 @@ __all__ = ["text"]
 
 def text(messages: Sequence[ChatMessage], options: DialectOptions) -> str:
     """A line per message, `System: …`, `user: …`, `assistant: …`, and the assistant's name for the reply."""
+    if options.verbatim:
+        return "".join(text_of(message.body, index) for index, message in enumerate(messages))
     lines = [f"{_speaker(message)}: {text_of(message.body, index)}" for index, message in enumerate(messages)]
     reply = f" {options.prefill}" if options.prefill else ""
     return "\n".join(lines) + f"\nassistant:{reply}"

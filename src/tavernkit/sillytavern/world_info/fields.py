@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from enum import IntEnum, IntFlag
+from typing import Any
 
-from tavernkit.lore.entry import Entry
+import msgspec
+
+from tavernkit.lore.entry import Entry, Spelling
 from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.sillytavern.world_info.decorators import split_decorators
 from tavernkit.text.js_strings import JS_WHITESPACE
-from tavernkit.values import Value
+from tavernkit.values import Json, JsonObject, Value
 
 __all__ = ["CharacterFilter", "Logic", "Position", "Source", "WorldEntry", "decode_entry", "reference"]
 
@@ -51,14 +55,13 @@ class Source(IntFlag):
     RECURSION = 128
 
 
-_SOURCE_FIELDS = {
-    Source.PERSONA_DESCRIPTION: "match_persona_description",
-    Source.CHARACTER_DESCRIPTION: "match_character_description",
-    Source.CHARACTER_PERSONALITY: "match_character_personality",
-    Source.CHARACTER_DEPTH_PROMPT: "match_character_depth_prompt",
-    Source.SCENARIO: "match_scenario",
-    Source.CREATOR_NOTES: "match_creator_notes",
-}
+# Plain numbers, since they are joined for every entry.
+_PERSONA = int(Source.PERSONA_DESCRIPTION)
+_DESCRIPTION = int(Source.CHARACTER_DESCRIPTION)
+_PERSONALITY = int(Source.CHARACTER_PERSONALITY)
+_DEPTH_PROMPT = int(Source.CHARACTER_DEPTH_PROMPT)
+_SCENARIO = int(Source.SCENARIO)
+_CREATOR_NOTES = int(Source.CREATOR_NOTES)
 
 
 class CharacterFilter(Value, frozen=True, kw_only=True):
@@ -122,54 +125,131 @@ def reference(world: str, uid: str) -> str:
     return f"{world}.{uid}"
 
 
+class _Extensions(Value, frozen=True, kw_only=True):
+    """What the extensions of an entry say; None where they say nothing, or nothing that can be read."""
+
+    logic: int | None = msgspec.field(name="selectiveLogic", default=None)
+    position: int | None = None
+    depth: int | None = None
+    role: int | None = None
+    outlet: str | None = msgspec.field(name="outlet_name", default=None)
+    probability: Json = None
+    use_probability: bool | None = msgspec.field(name="useProbability", default=None)
+    group: str | None = None
+    group_override: bool | None = None
+    group_weight: Json = None
+    use_group_scoring: bool | None = None
+    scan_depth: int | None = None
+    case_sensitive: bool | None = None
+    match_whole_words: bool | None = None
+    match_persona_description: bool | None = None
+    match_character_description: bool | None = None
+    match_character_personality: bool | None = None
+    match_character_depth_prompt: bool | None = None
+    match_scenario: bool | None = None
+    match_creator_notes: bool | None = None
+    exclude_recursion: bool | None = None
+    prevent_recursion: bool | None = None
+    delay_until_recursion: Json = None
+    sticky: int | None = None
+    cooldown: int | None = None
+    delay: int | None = None
+    triggers: Json = None
+    ignore_budget: bool | None = None
+
+    @property
+    def match_sources(self) -> int:
+        return (
+            (_PERSONA if self.match_persona_description else 0)
+            | (_DESCRIPTION if self.match_character_description else 0)
+            | (_PERSONALITY if self.match_character_personality else 0)
+            | (_DEPTH_PROMPT if self.match_character_depth_prompt else 0)
+            | (_SCENARIO if self.match_scenario else 0)
+            | (_CREATOR_NOTES if self.match_creator_notes else 0)
+        )
+
+
+_READERS: Mapping[Any, Callable[[LooseObject, str], Json]] = {
+    int | None: LooseObject.optional_integer,
+    bool | None: LooseObject.optional_flag,
+    str | None: LooseObject.optional_text,
+    Json: LooseObject.raw,
+}
+
+
 def decode_entry(entry: Entry, world: str) -> WorldEntry:
     """Decode an entry, whatever file it came from, with the defaults that SillyTavern gives when it imports it."""
-    fields = LooseObject(entry.extensions, ReportBuilder())
+    fields = _read_extensions(entry.extensions)
     decorators, content = split_decorators(entry.content)
     # A world file is taken as it stands, where nothing is not a hundred; from a card it becomes a hundred.
     in_world_file = entry.spelling is not None and entry.spelling.format == "world_info"
-    group = fields.text("group")
-    case_sensitive = fields.optional_flag("case_sensitive")
+    group = fields.group or ""
+    case_sensitive = fields.case_sensitive
     if case_sensitive is None and entry.spelling is None:
         case_sensitive = entry.case_sensitive
-    by_name = Position.BEFORE_CHARACTER if entry.position == "before_char" else Position.AFTER_CHARACTER
+    position: int | None = fields.position
+    if position is None:
+        position = Position.BEFORE_CHARACTER if entry.position == "before_char" else Position.AFTER_CHARACTER
     return WorldEntry(
         world=world,
         uid=entry.id,
         source=entry,
         keys=entry.keys,
         secondary_keys=entry.secondary_keys if entry.selective else (),
-        logic=fields.integer("selectiveLogic"),
+        logic=fields.logic or 0,
         content=content,
         decorators=decorators,
         enabled=entry.enabled,
         constant=entry.constant,
         order=entry.insertion_order,
-        position=fields.integer("position", default=by_name),
-        depth=fields.integer("depth", default=DEFAULT_DEPTH),
-        role=fields.integer("role"),
-        outlet=fields.text("outlet_name"),
-        probability=fields.number("probability", default=0 if in_world_file else 100),
-        use_probability=fields.flag("useProbability", default=True),
-        groups=_groups(group),
+        position=position,
+        depth=DEFAULT_DEPTH if fields.depth is None else fields.depth,
+        role=fields.role or 0,
+        outlet=fields.outlet or "",
+        probability=_number(fields.probability, default=0 if in_world_file else 100),
+        use_probability=fields.use_probability is not False,
+        groups=_groups(group) if group else (),
         group_text=group,
-        group_override=fields.flag("group_override"),
-        group_weight=fields.number("group_weight", default=DEFAULT_WEIGHT),
-        use_group_scoring=_group_scoring(entry, fields),
-        scan_depth=fields.optional_integer("scan_depth"),
+        group_override=fields.group_override is True,
+        group_weight=_number(fields.group_weight, default=DEFAULT_WEIGHT),
+        use_group_scoring=_group_scoring(entry.spelling)
+        if entry.spelling and in_world_file
+        else fields.use_group_scoring,
+        scan_depth=fields.scan_depth,
         case_sensitive=case_sensitive,
-        match_whole_words=fields.optional_flag("match_whole_words"),
-        match_sources=sum(int(source) for source, name in _SOURCE_FIELDS.items() if fields.flag(name)),
-        exclude_recursion=fields.flag("exclude_recursion"),
-        prevent_recursion=fields.flag("prevent_recursion"),
-        delay_until_recursion=_level(fields),
-        sticky=fields.integer("sticky"),
-        cooldown=fields.integer("cooldown"),
-        delay=fields.integer("delay"),
-        triggers=fields.texts("triggers"),
-        character_filter=_character_filter(entry),
-        ignore_budget=fields.flag("ignore_budget"),
+        match_whole_words=fields.match_whole_words,
+        match_sources=fields.match_sources,
+        exclude_recursion=fields.exclude_recursion is True,
+        prevent_recursion=fields.prevent_recursion is True,
+        # At which level of recursion an entry may wake up first; older files say `true` for the first.
+        delay_until_recursion=1 if fields.delay_until_recursion is True else _number(fields.delay_until_recursion),
+        sticky=fields.sticky or 0,
+        cooldown=fields.cooldown or 0,
+        delay=fields.delay or 0,
+        triggers=_loose(fields.triggers).texts("value") if fields.triggers else (),
+        character_filter=_character_filter(entry.unknown) if "characterFilter" in entry.unknown else None,
+        ignore_budget=fields.ignore_budget is True,
     )
+
+
+def _read_extensions(extensions: JsonObject) -> _Extensions:
+    """At once where every field has its own type, as in files that SillyTavern wrote; else one by one, tolerantly."""
+    try:
+        return msgspec.convert(extensions, _Extensions)
+    except msgspec.ValidationError:
+        source = LooseObject(extensions, ReportBuilder())
+        fields = msgspec.structs.fields(_Extensions)
+        return _Extensions(**{field.name: _READERS[field.type](source, field.encode_name) for field in fields})
+
+
+def _loose(value: Json) -> LooseObject:
+    return LooseObject({"value": value}, ReportBuilder())
+
+
+def _number(value: Json, *, default: float = 0) -> float:
+    if value is None or isinstance(value, bool):
+        return default
+    return value if type(value) is int else _loose(value).number("value", default=default)
 
 
 def _groups(text: str) -> tuple[str, ...]:
@@ -177,20 +257,14 @@ def _groups(text: str) -> tuple[str, ...]:
     return tuple(name for name in names if name)
 
 
-def _group_scoring(entry: Entry, fields: LooseObject) -> bool | None:
+def _group_scoring(spelling: Spelling) -> bool | None:
     # A card has no way to leave this to the settings, so reading a world file turned its null into false.
-    if entry.spelling is not None and entry.spelling.format == "world_info":
-        return LooseObject(entry.spelling.fields, ReportBuilder()).optional_flag("useGroupScoring")
-    return fields.optional_flag("use_group_scoring")
+    value = spelling.fields.get("useGroupScoring")
+    return value if value is None or value is True else _loose(value).optional_flag("value")
 
 
-def _level(fields: LooseObject) -> float:
-    """At which level of recursion an entry may wake up first; older files say `true` for the first."""
-    return 1 if fields.raw("delay_until_recursion") is True else fields.number("delay_until_recursion")
-
-
-def _character_filter(entry: Entry) -> CharacterFilter | None:
-    given = LooseObject(entry.unknown, ReportBuilder()).nested("characterFilter")
+def _character_filter(unknown: JsonObject) -> CharacterFilter | None:
+    given = LooseObject(unknown, ReportBuilder()).nested("characterFilter")
     names, tags = given.texts("names"), given.texts("tags")
     if not names and not tags:
         return None

@@ -1,0 +1,168 @@
+"""Recorded prompts: the inputs of one case, for chat and text completion alike."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tavernkit.characters.character import Character, User
+from tavernkit.lore.book import Book
+from tavernkit.lore.files.world_fields import ENTRY_TEMPLATE
+from tavernkit.lore.files.world_info import read_world_info
+from tavernkit.prompt.build import BuildInputs
+from tavernkit.prompt.message import Message
+from tavernkit.prompt.tokens import CharacterRatio, TokenEstimator, default_estimator
+from tavernkit.reading import LooseObject, ReportBuilder
+from tavernkit.sillytavern.authors_note import AuthorsNote, CharacterNote, NotePlacement
+from tavernkit.sillytavern.extension_prompts import ExtensionPrompt, extension_place, extension_role
+from tavernkit.sillytavern.groups import CardMode, GroupMember, StoryGroup
+from tavernkit.sillytavern.persona import PersonaPlace, PersonaPosition
+from tavernkit.sillytavern.settings import read_user_settings
+from tavernkit.sillytavern.story import QuietPrompt, Story
+from tavernkit.sillytavern.world_info import read_settings
+from tavernkit.values import JsonObject
+
+__all__ = ["case_inputs", "case_story"]
+
+
+def case_inputs(case: JsonObject) -> BuildInputs:
+    """Who speaks with whom about what."""
+    env = case["env"]
+    return BuildInputs(
+        character=_character(_speaking_card(env)),
+        user=User(name=env["user"], persona=env.get("persona", "")),
+        history=[_message(line) for line in env["chat"]],
+        books=_books(case, "global"),
+        generation_type=case["type"],
+        estimator=_estimator(case),
+        model=case.get("model"),
+    )
+
+
+def case_story(case: JsonObject) -> Story:
+    """The circumstances of the case."""
+    env, options = case["env"], case["options"]
+    return Story(
+        settings=read_user_settings(case["power_user"]),
+        world_info=read_settings(LooseObject(case["wi_settings"], ReportBuilder())),
+        macros="1.15",
+        persona=_persona(env),
+        note=_note(case["author_note"]),
+        character_note=_character_note(case.get("chara_note")),
+        group=_group(env),
+        speaker=env["char"] if "group" in env else None,
+        extension_prompts=tuple(_extension_prompt(prompt) for prompt in case["extension_prompts"]),
+        quiet=_quiet(options),
+        character_books=_books(case, "character"),
+        chat_books=_books(case, "chat"),
+        persona_books=_books(case, "persona"),
+    )
+
+
+def _speaking_card(env: JsonObject) -> JsonObject:
+    if "group" not in env:
+        return {"name": env["char"], **env["card"]}
+    card: JsonObject = next(card for card in env["characters"] if card["name"] == env["char"])
+    return card
+
+
+def _character(card: JsonObject) -> Character:
+    text: dict[str, Any] = {
+        field: card.get(field) or ""
+        for field in (
+            "name",
+            "description",
+            "personality",
+            "scenario",
+            "first_mes",
+            "mes_example",
+            "creator_notes",
+            "system_prompt",
+            "post_history_instructions",
+        )
+    }
+    return Character(**text, extensions={"depth_prompt": card.get("depth_prompt") or {}})
+
+
+def _message(line: JsonObject) -> Message:
+    fields = ("force_avatar", "original_avatar", "extra", "is_system")
+    return Message(
+        role="user" if line.get("is_user") else "assistant",
+        content=line["mes"],
+        name=line["name"],
+        metadata={field: line[field] for field in fields if field in line},
+    )
+
+
+def _group(env: JsonObject) -> StoryGroup | None:
+    if "group" not in env:
+        return None
+    group = env["group"]
+    return StoryGroup(
+        cast=tuple(GroupMember(avatar=card["name"], character=_character(card)) for card in env["characters"]),
+        members=tuple(group["members"]),
+        disabled=frozenset(group.get("disabled", ())),
+        generation_mode=CardMode(group.get("generation_mode", 0)),
+        join_prefix=group.get("join_prefix", ""),
+        join_suffix=group.get("join_suffix", ""),
+    )
+
+
+def _persona(env: JsonObject) -> PersonaPlace:
+    return PersonaPlace(
+        position=PersonaPosition(env.get("persona_position", 0)),
+        depth=env.get("persona_depth", 2),
+        role=extension_role(env.get("persona_role", 0)),
+    )
+
+
+def _note(note: JsonObject | None) -> AuthorsNote:
+    if note is None:
+        return AuthorsNote()
+    return AuthorsNote(
+        text=note["prompt"],
+        position=extension_place(note.get("position", 1)),
+        depth=note.get("depth", 4),
+        role=extension_role(note.get("role", 0)),
+        interval=note.get("interval", 1),
+        scan=note.get("allow_wi_scan", False),
+    )
+
+
+def _character_note(note: JsonObject | None) -> CharacterNote | None:
+    return None if note is None else CharacterNote(text=note["prompt"], placement=NotePlacement(note["position"]))
+
+
+def _extension_prompt(prompt: JsonObject) -> ExtensionPrompt:
+    return ExtensionPrompt(
+        key=prompt["key"],
+        content=prompt["value"],
+        position=extension_place(prompt["position"]),
+        depth=prompt.get("depth", 0),
+        role=extension_role(prompt.get("role", 0)),
+        scan=prompt.get("scan", False),
+    )
+
+
+def _quiet(options: JsonObject) -> QuietPrompt | None:
+    if "quietPrompt" not in options:
+        return None
+    return QuietPrompt(
+        text=options["quietPrompt"],
+        loud=options.get("quietToLoud", False),
+        name=options.get("quietName", ""),
+        skip_depth_lore=options.get("skipWIAN", False),
+    )
+
+
+def _books(case: JsonObject, scope: str) -> tuple[Book, ...]:
+    return tuple(_book(book) for book in case["books"] if book["scope"] == scope)
+
+
+def _book(book: JsonObject) -> Book:
+    entries = {str(number): {**ENTRY_TEMPLATE, **entry} for number, entry in enumerate(book["entries"])}
+    source = LooseObject({"name": book["name"], "entries": entries}, ReportBuilder())
+    return read_world_info(source)
+
+
+def _estimator(case: JsonObject) -> TokenEstimator:
+    return default_estimator() if case["tokenizer"].startswith("tiktoken") else CharacterRatio(3.35)

@@ -1,0 +1,117 @@
+"""The front door of SillyTavern's layer: what SillyTavern has goes in, the request it would send comes out."""
+
+from __future__ import annotations
+
+from typing import Unpack
+
+from tavernkit.presets import Preset
+from tavernkit.prompt.build import BuildInputs, run
+from tavernkit.prompt.context import Context
+from tavernkit.prompt.pipeline import Pipeline
+from tavernkit.prompt.plan import Plan
+from tavernkit.prompt.trace import TraceCollector
+from tavernkit.sillytavern import chat_completion, text_completion
+from tavernkit.sillytavern.chat_completion import ChatScene
+from tavernkit.sillytavern.errors import InvalidPresetError
+from tavernkit.sillytavern.presets import ChatPreset, MasterExport, TextPreset
+from tavernkit.sillytavern.stages import after_hooks, hooks, lore
+from tavernkit.sillytavern.story import Story
+from tavernkit.sillytavern.text_completion import TextWorkspace
+from tavernkit.sillytavern.text_completion.activation import activated_template
+
+__all__ = ["build", "chat_pipeline", "text_pipeline", "with_templates"]
+
+
+def chat_pipeline() -> Pipeline:
+    """The stages of a chat completion; edit the returned pipeline to make your own."""
+    return Pipeline(
+        [
+            ("hooks", hooks),
+            ("lore", lore),
+            ("entries", chat_completion.entries),
+            ("pinned_groups", chat_completion.pinned_groups),
+            ("injection", chat_completion.injection),
+            ("compilation", chat_completion.compilation),
+            ("macro_expansion", chat_completion.macro_expansion),
+            ("plan_assembly", chat_completion.plan_assembly),
+            ("after_hooks", after_hooks),
+            ("trimming", chat_completion.trimming),
+        ]
+    )
+
+
+def text_pipeline() -> Pipeline:
+    """The stages of a text completion; the text is put together and fitted in `compilation`."""
+    return Pipeline(
+        [
+            ("hooks", hooks),
+            ("lore", lore),
+            ("compilation", text_completion.compilation),
+            ("plan_assembly", text_completion.plan_assembly),
+            ("after_hooks", after_hooks),
+            ("trimming", text_completion.trimming),
+        ]
+    )
+
+
+def build(
+    *, story: Story | None = None, pipeline: Pipeline | None = None, trace: bool = False, **inputs: Unpack[BuildInputs]
+) -> Plan:
+    """Build the prompt that SillyTavern would send.
+
+    A ChatPreset, or none, makes a chat completion; a TextPreset a text completion, with the templates of
+    `story.settings`.
+    """
+    collector = TraceCollector() if trace else None
+    if collector is not None and inputs.get("instrumenter") is not None:
+        raise ValueError("pass either trace=True or an instrumenter of your own, not both")
+    if collector is not None:
+        inputs["instrumenter"] = collector
+    preset = inputs.get("preset") or ChatPreset()
+    inputs["preset"] = preset
+    ctx = Context(**inputs)
+    scene, usual = _workbench(_for_model(story or Story(), ctx.model), preset)
+    ctx.attach(scene)
+    started_at = ctx.clock()
+    plan = run(pipeline or usual, ctx)
+    if collector is None:
+        return plan
+    return plan.with_(
+        trace=collector.to_trace(fingerprint=plan.fingerprint(), started_at=started_at, finished_at=ctx.clock())
+    )
+
+
+def with_templates(story: Story, export: MasterExport) -> Story:
+    """The story with the templates that a master export holds; what the export lacks stays as it was."""
+    settings = story.settings
+    if export.instruct is not None:
+        settings = settings.with_(instruct=export.instruct.with_(enabled=True))
+    if export.context is not None:
+        settings = settings.with_(context=export.context)
+    if export.sysprompt is not None:
+        settings = settings.with_(sysprompt=export.sysprompt.with_(enabled=export.sysprompt.enabled is not False))
+    if export.reasoning is not None:
+        kept = {name: getattr(export.reasoning, name) for name in ("name", "prefix", "suffix", "separator")}
+        settings = settings.with_(reasoning=settings.reasoning.with_(**kept))
+    if export.srw is not None:
+        settings = settings.with_(user_prompt_bias=export.srw.value)
+    return story.with_(settings=settings)
+
+
+def _for_model(story: Story, model: str | None) -> Story:
+    template = activated_template(story.instruct_templates, model)
+    if template is None or not story.settings.instruct.enabled:
+        return story
+    return story.with_(settings=story.settings.with_(instruct=template.with_(enabled=True)))
+
+
+def _workbench(story: Story, preset: Preset) -> tuple[ChatScene | TextWorkspace, Pipeline]:
+    match preset:
+        case ChatPreset():
+            return ChatScene(story), chat_pipeline()
+        case TextPreset():
+            return TextWorkspace(story), text_pipeline()
+        case _:
+            raise InvalidPresetError(
+                f"SillyTavern's prompts are built from a ChatPreset or a TextPreset, not a {type(preset).__name__}."
+            )

@@ -1,0 +1,93 @@
+"""The prompt manager: which prompts take part in this generation, in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tavernkit.prompt.context import Context
+from tavernkit.sillytavern.chat_completion.fields import warn_of_unsupported
+from tavernkit.sillytavern.chat_completion.scene import ChatScene, Entry
+from tavernkit.sillytavern.presets import ChatPreset, Prompt, PromptOrder, PromptToggle
+
+__all__ = ["DEFAULT_ORDER", "entries", "prompt_order"]
+
+EVERY_CHARACTER = "100001"
+IN_CHAT = 1
+
+DEFAULT_ORDER: tuple[PromptToggle, ...] = (
+    PromptToggle(identifier="main"),
+    PromptToggle(identifier="worldInfoBefore"),
+    PromptToggle(identifier="personaDescription"),
+    PromptToggle(identifier="charDescription"),
+    PromptToggle(identifier="charPersonality"),
+    PromptToggle(identifier="scenario"),
+    PromptToggle(identifier="enhanceDefinitions", enabled=False),
+    PromptToggle(identifier="nsfw"),
+    PromptToggle(identifier="worldInfoAfter"),
+    PromptToggle(identifier="dialogueExamples"),
+    PromptToggle(identifier="chatHistory"),
+    PromptToggle(identifier="jailbreak"),
+)
+
+_OWN_PROMPTS = {
+    "main": "Write the next reply of {{char}} in this story between {{char}} and {{user}}.",
+    "nsfw": "",
+    "jailbreak": "",
+    "enhanceDefinitions": (
+        "If you know more about {{char}} than is said here, let it show in how {{char}} speaks and acts."
+    ),
+}
+"""What a preset without these prompts gets, in words of our own; a preset that SillyTavern has written has them all."""
+
+
+def entries(ctx: Context) -> None:
+    """Choose the prompts that are switched on and meant for this kind of generation, and expand them in their order."""
+    scene = ctx.platform(ChatScene)
+    warn_of_unsupported(ctx, scene.preset)
+    order = prompt_order(scene.preset)
+    prompts = {prompt.identifier: prompt for prompt in reversed(scene.preset.prompts)}
+    scene.disabled = frozenset(toggle.identifier for toggle in order if not toggle.enabled)
+    for toggle in order:
+        prompt = prompts.get(toggle.identifier) or _own_prompt(toggle.identifier)
+        if prompt is None:
+            continue
+        if toggle.enabled and _is_meant_for(prompt, ctx.generation_type):
+            scene.entries.append(_entry(scene, prompt))
+        elif not toggle.enabled and toggle.identifier == "main":
+            # Notes and extensions stand beside the main prompt, so its place stays even when it is empty.
+            scene.entries.append(_entry(scene, prompt.with_(content="")))
+    ctx.stat("entries", len(scene.entries))
+
+
+def prompt_order(preset: ChatPreset) -> Sequence[PromptToggle]:
+    """The order for all characters; in files that lack it the first there is, and else the usual one."""
+    lists = [order for order in preset.prompt_order if order.order]
+    chosen: PromptOrder | None = next((order for order in lists if str(order.character_id) == EVERY_CHARACTER), None)
+    if chosen is None and lists:
+        chosen = lists[0]
+    return DEFAULT_ORDER if chosen is None else chosen.order
+
+
+def _own_prompt(identifier: str) -> Prompt | None:
+    if identifier in _OWN_PROMPTS:
+        return Prompt(identifier=identifier, content=_OWN_PROMPTS[identifier], system_prompt=True)
+    if any(toggle.identifier == identifier for toggle in DEFAULT_ORDER):
+        return Prompt(identifier=identifier, system_prompt=True, marker=True)
+    return None
+
+
+def _is_meant_for(prompt: Prompt, generation_type: str) -> bool:
+    return not prompt.injection_trigger or generation_type in prompt.injection_trigger
+
+
+def _entry(scene: ChatScene, prompt: Prompt) -> Entry:
+    return Entry(
+        identifier=prompt.identifier,
+        content=scene.expand(prompt.content),
+        role=prompt.role,
+        in_chat=prompt.injection_position == IN_CHAT,
+        depth=prompt.injection_depth,
+        order=prompt.injection_order,
+        is_custom=not prompt.system_prompt,
+        forbid_overrides=prompt.forbid_overrides,
+    )

@@ -1,0 +1,186 @@
+"""What the markers among the prompts stand for: World Info, the card, the persona, the chat and the examples."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from tavernkit.dialects.speakers import EXAMPLE_ASSISTANT, EXAMPLE_USER
+from tavernkit.prompt.block import Block
+from tavernkit.prompt.context import Context
+from tavernkit.prompt.message import Attachment
+from tavernkit.sillytavern.chat_completion.names import sanitised_name
+from tavernkit.sillytavern.chat_completion.scene import ChatScene, Entry, MainSide
+from tavernkit.sillytavern.examples import spoken_lines
+from tavernkit.sillytavern.extension_prompts import ExtensionPrompt, PromptPlace
+from tavernkit.sillytavern.persona import PersonaPosition
+from tavernkit.sillytavern.stages.chat import affordable_turns
+from tavernkit.sillytavern.stages.inputs import DEPTH_PROMPT
+from tavernkit.sillytavern.stages.lore import AUTHORS_NOTE, PERSONA
+from tavernkit.sillytavern.turns import Turn
+
+__all__ = ["pinned_groups"]
+
+_KNOWN_EXTENSIONS = {
+    "1_memory": "summary",
+    AUTHORS_NOTE: "authorsNote",
+    "3_vectors": "vectorsMemory",
+    "4_vectors_data_bank": "vectorsDataBank",
+    "chromadb": "smartContext",
+}
+"""Extensions with a place of their own among the prompts."""
+
+_SIDES: dict[PromptPlace, MainSide] = {"before": "start", "after": "end"}
+_NOT_A_WORD = re.compile(r"[^A-Za-z0-9_]")
+COMPLETION = 1
+
+
+def pinned_groups(ctx: Context) -> None:
+    """Fill the markers, let the card replace what it may, and lay out the chat and the examples."""
+    scene = ctx.platform(ChatScene)
+    for filled in _filled(ctx, scene):
+        scene.put_entry(_as_the_marker(scene, filled.with_(content=scene.expand(filled.content))))
+    settings = scene.story.settings
+    if settings.prefer_character_prompt:
+        _override(scene, "main", scene.card.system_prompt)
+    if settings.prefer_character_jailbreak:
+        _override(scene, "jailbreak", scene.card.post_history)
+    scene.chat = [_history_block(ctx, scene, turn) for turn in affordable_turns(ctx, scene.turns)]
+    if not settings.strip_examples:
+        _lay_out_examples(ctx, scene)
+    if not len(ctx.history):
+        ctx.greeting = scene.expand(ctx.require_character().first_mes) or None
+
+
+def _as_the_marker(scene: ChatScene, entry: Entry) -> Entry:
+    """With the role and the place that the preset gives to what it stands for."""
+    marker = scene.entry(entry.identifier)
+    if marker is None:
+        return entry
+    return entry.with_(role=marker.role, in_chat=marker.in_chat, depth=marker.depth, order=marker.order)
+
+
+def _filled(ctx: Context, scene: ChatScene) -> Iterator[Entry]:
+    preset, card, where = scene.preset, scene.card, scene.insertions
+    yield Entry(identifier="worldInfoBefore", content=_formatted_lore(preset.wi_format, where.before_character))
+    yield Entry(identifier="worldInfoAfter", content=_formatted_lore(preset.wi_format, where.after_character))
+    yield Entry(identifier="charDescription", content=card.description)
+    yield Entry(identifier="charPersonality", content=_formatted(preset.personality_format, card.personality))
+    yield Entry(identifier="scenario", content=_formatted(preset.scenario_format, card.scenario))
+    yield Entry(identifier="bias", content=scene.bias, role="assistant")
+    for key, identifier in _KNOWN_EXTENSIONS.items():
+        prompt = scene.extension_prompts.get(key)
+        if prompt is not None and prompt.content:
+            yield _beside_main(prompt, identifier)
+    if scene.story.persona.position is PersonaPosition.IN_PROMPT and ctx.require_user().persona:
+        yield Entry(identifier="personaDescription", content=ctx.require_user().persona)
+    for key, prompt in scene.extension_prompts.items():
+        unknown = key not in _KNOWN_EXTENSIONS and key not in (PERSONA, DEPTH_PROMPT)
+        if unknown and prompt.content and prompt.position in _SIDES:
+            yield _beside_main(prompt, _NOT_A_WORD.sub("_", key))
+
+
+def _formatted(template: str, text: str) -> str:
+    """The template mentions the text by a macro; without a text there is nothing to mention."""
+    return template if text and template else text
+
+
+def _beside_main(prompt: ExtensionPrompt, identifier: str) -> Entry:
+    return Entry(
+        identifier=identifier,
+        content=prompt.content,
+        role=prompt.role,
+        beside_main=_SIDES.get(prompt.position),
+    )
+
+
+def _formatted_lore(wi_format: str, text: str) -> str:
+    if not text:
+        return ""
+    return wi_format.replace("{0}", text) if wi_format.strip() else text
+
+
+def _override(scene: ChatScene, identifier: str, text: str) -> None:
+    """Put the card's text in the place of the preset's; `{{original}}` in it is what stood there."""
+    entry = scene.entry(identifier)
+    if not text or entry is None or entry.forbid_overrides or identifier in scene.disabled:
+        return
+    scene.put_entry(entry.with_(content=scene.expand(text, original=entry.content)))
+
+
+def _history_block(ctx: Context, scene: ChatScene, turn: Turn) -> Block:
+    role = str(turn.metadata.get("role", "")) or (
+        "system" if turn.is_narrator else "user" if turn.is_user else "assistant"
+    )
+    text = turn.text
+    if _tells_name(ctx, scene, turn):
+        text = f"{turn.name}: {text}"
+    text = text.replace("\r", "")
+    if role == "user" and scene.preset.wrap_in_quotes:
+        text = f'"{text}"'
+    named = scene.preset.names_behavior == COMPLETION
+    return ctx.new_block(
+        source=f"message:{turn.index}",
+        slot="history",
+        role=role,
+        content=text,
+        name=(sanitised_name(turn.name) or None) if named else None,
+        attachments=_attachments(scene, turn),
+        message_metadata=turn.metadata,
+        token_budget_group="history",
+    )
+
+
+def _tells_name(ctx: Context, scene: ChatScene, turn: Turn) -> bool:
+    match scene.preset.names_behavior:
+        case 0:
+            foreign = scene.story.group is not None or (turn.force_avatar and not turn.is_narrator)
+            return foreign and turn.name != ctx.require_user().name
+        case 2:
+            return not turn.is_narrator
+        case _:
+            return False
+
+
+def _attachments(scene: ChatScene, turn: Turn) -> tuple[Attachment, ...]:
+    if not scene.preset.media_inlining:
+        return ()
+    quality = scene.preset.inline_image_quality
+    return tuple(
+        attachment.with_(detail=quality) if attachment.kind == "image" and attachment.detail is None else attachment
+        for attachment in turn.attachments
+    )
+
+
+def _lay_out_examples(ctx: Context, scene: ChatScene) -> None:
+    heading = scene.expand(scene.preset.new_example_chat_prompt)
+    for number, dialogue in enumerate(scene.dialogues, start=1):
+        bundle = f"example:{number}"
+        parts = [
+            ("new_example_chat", heading, None),
+            *((bundle, *line) for line in _example_lines(ctx, scene, dialogue)),
+        ]
+        for source, text, speaker in parts:
+            scene.examples.append(
+                ctx.new_block(
+                    source=source,
+                    slot="new_example" if speaker is None else "example",
+                    content=text,
+                    name=speaker,
+                    bundle=bundle,
+                    token_budget_group="examples",
+                )
+            )
+
+
+def _example_lines(ctx: Context, scene: ChatScene, dialogue: str) -> Iterator[tuple[str, str]]:
+    """What is said and by which of the two; in a group names stay in the text, as any member may be the one."""
+    group = scene.story.group
+    for line in spoken_lines(
+        dialogue,
+        user_name=ctx.require_user().name,
+        character_name=ctx.require_character().display_name,
+        group=() if group is None else group.macro_group.members,
+    ):
+        text = line.text if group is None else f"{line.name}: {line.text}"
+        yield text, EXAMPLE_USER if line.is_user else EXAMPLE_ASSISTANT

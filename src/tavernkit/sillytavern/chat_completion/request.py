@@ -1,0 +1,112 @@
+"""What a preset asks of the request beside its messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tavernkit.errors import ParseError
+from tavernkit.prompt.context import Context
+from tavernkit.prompt.tokens import ModelTokenEstimator
+from tavernkit.reading import parse_json
+from tavernkit.sillytavern.chat_completion.scene import ChatScene
+from tavernkit.sillytavern.presets import ChatPreset
+from tavernkit.sillytavern.stopping_strings import stopping_strings
+from tavernkit.values import Json
+
+__all__ = ["chosen_model", "dialect_options", "request_options"]
+
+_ALWAYS = ("temperature", "frequency_penalty", "presence_penalty", "top_p")
+_WHEN_CHANGED = (
+    "top_k",
+    "top_a",
+    "min_p",
+    "repetition_penalty",
+    "n",
+    "reasoning_effort",
+    "verbosity",
+    "enable_web_search",
+    "request_images",
+    "request_image_aspect_ratio",
+    "request_image_resolution",
+    "tool_reasoning_mode",
+)
+PLACEHOLDER = "[Start a new chat]"
+"""What SillyTavern has the user say where a provider demands words and there are none."""
+
+_MODEL_FIELDS = {"makersuite": "google_model", "azure_openai": "azure_openai_model"}
+
+
+def chosen_model(preset: ChatPreset) -> str:
+    """The model of the source that the preset is set to."""
+    source = preset.chat_completion_source
+    name = _MODEL_FIELDS.get(source, f"{source}_model")
+    return str(getattr(preset, name)) if name in ChatPreset.__struct_fields__ else ""
+
+
+def request_options(ctx: Context, scene: ChatScene) -> dict[str, Json]:
+    """The samplers and limits, under the names that SillyTavern sends them by."""
+    preset, usual = scene.preset, ChatPreset()
+    options: dict[str, Json] = {
+        "max_tokens": preset.openai_max_tokens,
+        "stream": preset.stream_openai and ctx.generation_type != "quiet",
+        "include_reasoning": preset.show_thoughts,
+    }
+    model = ctx.model or chosen_model(preset)
+    if model:
+        options["model"] = model
+    options |= {name: getattr(preset, name) for name in _ALWAYS}
+    options |= {name: getattr(preset, name) for name in _WHEN_CHANGED if getattr(preset, name) != getattr(usual, name)}
+    if preset.seed >= 0:
+        options["seed"] = preset.seed
+    stop = stopping_strings(
+        scene.story.settings,
+        user_name=ctx.require_user().name,
+        character_name=ctx.require_character().display_name,
+        api="chat",
+        expand=scene.expand,
+        warn=lambda problem: ctx.warn("stopping_strings", problem),
+    )
+    if stop:
+        options["stop"] = list(stop)
+    bias = dict(_logit_bias(ctx, scene))
+    if bias:
+        options["logit_bias"] = bias
+    return options
+
+
+def dialect_options(ctx: Context, scene: ChatScene) -> dict[str, Json]:
+    """What the preset says about the form of the messages, for the dialect that will write them."""
+    preset = scene.preset
+    options: dict[str, Json] = {
+        "placeholder": PLACEHOLDER,
+        "use_system_prompt": preset.use_sysprompt,
+        "post_processing": preset.custom_prompt_post_processing or "none",
+        "use_tools": preset.function_calling,
+    }
+    prefill = preset.assistant_impersonation if ctx.generation_type == "impersonate" else preset.assistant_prefill
+    continues = ctx.generation_type == "continue" and preset.continue_prefill
+    if prefill and ctx.generation_type != "quiet" and not continues:
+        options["prefill"] = scene.expand(prefill)
+    return options
+
+
+def _logit_bias(ctx: Context, scene: ChatScene) -> Iterator[tuple[str, float]]:
+    """How likely tokens shall be, by their numbers, which depend on the model."""
+    estimator = ctx.estimator
+    for entry in scene.story.bias_presets.get(scene.preset.bias_preset_selected, ()):
+        numbers = _token_numbers(entry.text)
+        if numbers is None and isinstance(estimator, ModelTokenEstimator):
+            numbers = [piece.id for piece in estimator.tokenize(scene.expand(entry.text), ctx.model)]
+        yield from ((str(number), entry.value) for number in numbers or ())
+
+
+def _token_numbers(text: str) -> list[int] | None:
+    """The numbers of a text that lists them, such as `[15, 27]`."""
+    if not (text.startswith("[") and text.endswith("]")):
+        return None
+    try:
+        numbers = parse_json(text, what="A list of token numbers")
+    except ParseError:
+        return None
+    whole = isinstance(numbers, list) and all(isinstance(number, int) for number in numbers)
+    return [int(number) for number in numbers] if whole else None

@@ -1,0 +1,67 @@
+"""What the stages of chat completion prepare: the prompt manager's entries, the chat and the examples."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from tavernkit.presets import Preset
+from tavernkit.prompt.block import Block
+from tavernkit.sillytavern.errors import InvalidPresetError
+from tavernkit.sillytavern.presets import ChatPreset
+from tavernkit.sillytavern.scene import Scene
+from tavernkit.sillytavern.story import Story
+from tavernkit.values import Value
+
+__all__ = ["ChatScene", "Entry", "MainSide"]
+
+MainSide: TypeAlias = Literal["start", "end"]
+
+
+class Entry(Value, frozen=True, kw_only=True):
+    """One prompt of the prompt manager, or something that stands among them; `content` has its macros expanded.
+
+    `in_chat` entries go into the chat at `depth`; `beside_main` ones before or after the main prompt. `is_custom` is a
+    prompt that the user wrote, as opposed to one of SillyTavern's own.
+    """
+
+    identifier: str
+    content: str = ""
+    role: str = "system"
+    in_chat: bool = False
+    depth: int = 4
+    order: int = 100
+    is_custom: bool = False
+    forbid_overrides: bool = False
+    beside_main: MainSide | None = None
+
+
+class ChatScene(Scene):
+    """`entries` are in the order of the prompt; `chat` holds the history and what is injected into it, oldest first.
+
+    `continued` is the message that the model is to go on with, once it has left the chat.
+    """
+
+    def __init__(self, story: Story) -> None:
+        super().__init__(story, "chat")
+        self.preset = ChatPreset()
+        self.disabled: frozenset[str] = frozenset()
+        self.entries: list[Entry] = []
+        self.chat: list[Block] = []
+        self.examples: list[Block] = []
+        self.continued: Block | None = None
+
+    def take_preset(self, preset: Preset) -> None:
+        if not isinstance(preset, ChatPreset):
+            raise InvalidPresetError(f"A chat completion needs a ChatPreset, not a {type(preset).__name__}.")
+        self.preset = preset
+
+    def entry(self, identifier: str) -> Entry | None:
+        return next((entry for entry in self.entries if entry.identifier == identifier), None)
+
+    def put_entry(self, entry: Entry) -> None:
+        """Put an entry where the one of its name stands, or behind all of them."""
+        for place, known in enumerate(self.entries):
+            if known.identifier == entry.identifier:
+                self.entries[place] = entry
+                return
+        self.entries.append(entry)

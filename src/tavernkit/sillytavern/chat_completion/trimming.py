@@ -1,0 +1,222 @@
+"""Giving out the tokens as SillyTavern does: prompts first, then the chat from its end, then whole examples."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+
+from tavernkit.errors import TokenBudgetExceeded
+from tavernkit.prompt.block import Block
+from tavernkit.prompt.context import Context
+from tavernkit.prompt.plan import Plan
+from tavernkit.prompt.tokens import attachment_tokens
+from tavernkit.prompt.trimming import EvictionReason, EvictionRecord, TrimReport
+from tavernkit.sillytavern.chat_completion.compilation import DESCRIPTIONS
+from tavernkit.sillytavern.chat_completion.scene import ChatScene
+from tavernkit.sillytavern.chat_completion.squashing import squashed
+
+__all__ = ["REPLY_PRIMER", "trimming"]
+
+REPLY_PRIMER = 3
+"""What the beginning of the reply costs."""
+
+TOKENS_AROUND_MESSAGE = 3
+TOKENS_AROUND_NAME = 1
+
+
+def trimming(ctx: Context) -> None:
+    """Fit the blocks into the window, say what had to go, and write down the plan."""
+    scene = ctx.platform(ChatScene)
+    budget = max(0, ctx.preset.max_prompt_tokens - REPLY_PRIMER)
+    share = _Share(budget, _counter(ctx))
+    overflow = share.give(ctx.blocks, examples_first=scene.story.settings.pin_examples)
+    ctx.trim_report = report = share.report(ctx.blocks)
+    if overflow is not None:
+        what = overflow.source.get("id", "?")
+        error = TokenBudgetExceeded(
+            budget=budget,
+            actual=report.initial_tokens,
+            advice=f"There is no room for {what}, which must be sent: shorten the prompts or raise the context size.",
+        )
+        ctx.warn("mandatory_over_budget", str(error), error=error, block=what)
+    elif report.eviction_count:
+        ctx.warn(
+            "trimmed",
+            f"{report.eviction_count} blocks ({report.tokens_saved} tokens) were left out to fit {budget} tokens.",
+            error=TokenBudgetExceeded(budget=budget, actual=report.initial_tokens),
+            evicted=report.eviction_count,
+        )
+    ctx.instrument(
+        "trim",
+        stage="trimming",
+        budget=budget,
+        initial_tokens=report.initial_tokens,
+        final_tokens=report.final_tokens,
+        evictions=report.eviction_count,
+    )
+    ctx.blocks = [
+        block if place in share.given or not block.enabled else block.disable()
+        for place, block in enumerate(ctx.blocks)
+    ]
+    if scene.preset.squash_system_messages:
+        ctx.blocks = squashed(ctx, ctx.blocks)
+    ctx.blocks = [block for block in ctx.blocks if _says_something(block)]
+    ctx.plan = Plan(
+        blocks=tuple(ctx.blocks),
+        llm_options=dict(ctx.llm_options),
+        dialect_options=dict(ctx.dialect_options),
+        outlets=dict(ctx.outlets),
+        warnings=tuple(ctx.warnings),
+        trim_report=report,
+        greeting=ctx.greeting,
+        metadata=dict(ctx.metadata),
+    )
+
+
+def _says_something(block: Block) -> bool:
+    return bool(block.content or block.attachments or block.message_metadata.get("tool_calls"))
+
+
+def _counter(ctx: Context) -> Callable[[Block], int]:
+    def count(text: str) -> int:
+        return ctx.estimator.estimate(text, ctx.model)
+
+    roles: dict[str, int] = {}
+
+    def tokens(block: Block) -> int:
+        if not _says_something(block):
+            return 0
+        if block.role not in roles:
+            roles[block.role] = count(block.role)
+        total = TOKENS_AROUND_MESSAGE + roles[block.role] + count(block.content)
+        if block.name:
+            total += TOKENS_AROUND_NAME + count(block.name)
+        calls = block.message_metadata.get("tool_calls")
+        if calls:
+            total += count(json.dumps(calls, ensure_ascii=False))
+        return total + sum(map(attachment_tokens, block.attachments))
+
+    return tokens
+
+
+class _OverflowError(Exception):
+    def __init__(self, block: Block) -> None:
+        self.block = block
+
+
+class _Share:
+    """The budget while it is given out. What is reserved is spent in advance and checked when it is used."""
+
+    def __init__(self, budget: int, tokens: Callable[[Block], int]) -> None:
+        self.budget = budget
+        self.given: set[int] = set()
+        self._left = budget
+        self._tokens = tokens
+        self._costs: dict[int, int] = {}
+        self._blocks: Sequence[Block] = ()
+
+    def give(self, blocks: Sequence[Block], *, examples_first: bool) -> Block | None:
+        """Go through everything; the block that could not be paid for, where that ended the giving."""
+        self._blocks = blocks
+        places = [place for place, block in enumerate(blocks) if block.enabled]
+        prompts = [place for place in places if not _has_its_turn_later(blocks[place])]
+        prompts.sort(key=lambda place: -blocks[place].priority)
+        descriptions = [place for place in prompts if blocks[place].priority >= DESCRIPTIONS]
+        asked = [place for place in places if blocks[place].slot in ("impersonation", "quiet")]
+        prefilled = [place for place in places if blocks[place].slot == "continue_prefill"]
+        try:
+            self._admit_all(descriptions)
+            self._reserve(asked)
+            self._admit_all(prompts[len(descriptions) :])
+            self._reserve(prefilled)
+            steps = (self._give_examples, self._give_chat) if examples_first else (self._give_chat, self._give_examples)
+            for step in steps:
+                step(places)
+            for reserved in (asked, prefilled):
+                self._free(reserved)
+                self._admit_all(reserved)
+        except _OverflowError as overflow:
+            return overflow.block
+        return None
+
+    def report(self, blocks: Sequence[Block]) -> TrimReport:
+        places = [place for place, block in enumerate(blocks) if block.enabled]
+        evicted = [place for place in places if place not in self.given and self._cost(place)]
+        final = sum(self._cost(place) for place in self.given)
+        return TrimReport(
+            strategy="group_order",
+            budget_tokens=self.budget,
+            initial_tokens=sum(map(self._cost, places)),
+            final_tokens=final,
+            evictions=tuple(_record(blocks[place], self._cost(place)) for place in evicted),
+        )
+
+    def _give_chat(self, places: Sequence[int]) -> None:
+        slots = {place: self._blocks[place].slot for place in places}
+        opening = [place for place in places if slots[place] == "new_chat"]
+        nudge = [place for place in places if slots[place] == "group_nudge"]
+        continued = [place for place in places if slots[place] in ("continued", "continue_nudge")]
+        self._reserve(opening)
+        self._reserve(nudge)
+        self._reserve(continued)
+        for place in places:
+            if slots[place] == "send_if_empty" and self._can_afford([place]):
+                self._admit(place)
+        for place in reversed([place for place in places if slots[place] in ("history", "injection")]):
+            if not self._can_afford([place]):
+                break
+            self._admit(place)
+        for reserved in (opening, nudge, continued):
+            self._free(reserved)
+            self._admit_all(reserved)
+
+    def _give_examples(self, places: Sequence[int]) -> None:
+        bundles: dict[str | None, list[int]] = {}
+        for place in places:
+            if self._blocks[place].token_budget_group == "examples":
+                bundles.setdefault(self._blocks[place].bundle, []).append(place)
+        for bundle in bundles.values():
+            if not self._can_afford(bundle):
+                break
+            self._admit_all(bundle)
+
+    def _cost(self, place: int) -> int:
+        if place not in self._costs:
+            self._costs[place] = self._tokens(self._blocks[place])
+        return self._costs[place]
+
+    def _can_afford(self, places: Iterable[int]) -> bool:
+        return sum(map(self._cost, places)) <= self._left
+
+    def _reserve(self, places: Iterable[int]) -> None:
+        self._left -= sum(map(self._cost, places))
+
+    def _free(self, places: Iterable[int]) -> None:
+        self._left += sum(map(self._cost, places))
+
+    def _admit_all(self, places: Iterable[int]) -> None:
+        for place in places:
+            self._admit(place)
+
+    def _admit(self, place: int) -> None:
+        if self._cost(place) > self._left:
+            raise _OverflowError(self._blocks[place])
+        self._left -= self._cost(place)
+        self.given.add(place)
+
+
+def _has_its_turn_later(block: Block) -> bool:
+    return block.slot == "new_chat" or block.token_budget_group in ("history", "examples", "control")
+
+
+def _record(block: Block, tokens: int) -> EvictionRecord:
+    reason: EvictionReason = "group_overflow" if block.bundle is not None else "budget_exceeded"
+    return EvictionRecord(
+        block_id=block.id,
+        slot=block.slot,
+        token_count=tokens,
+        reason=reason,
+        budget_group=block.token_budget_group,
+        priority=block.priority,
+        source=block.metadata.get("source"),
+    )

@@ -1,0 +1,72 @@
+"""Example dialogues, as cards and World Info write them: one text with `<START>` above each dialogue."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from tavernkit.text.js_strings import js_trim
+from tavernkit.values import Value
+
+__all__ = ["ExampleLine", "split_dialogues", "spoken_lines"]
+
+_START = re.compile("<START>", re.IGNORECASE | re.ASCII)
+
+
+class ExampleLine(Value, frozen=True, kw_only=True):
+    """What one speaker says in an example dialogue, without the name that stood before it."""
+
+    name: str
+    text: str
+    is_user: bool
+
+
+def split_dialogues(text: str) -> tuple[str, ...]:
+    """The dialogues of one text, trimmed and without their marks.
+
+    A text that does not begin with the mark gets one. What stands between two marks is a dialogue even if it is empty.
+    """
+    if not text or text == "<START>":
+        return ()
+    marked = text if text.startswith("<START>") else f"<START>\n{js_trim(text)}"
+    return tuple(js_trim(dialogue) for dialogue in _START.split(marked)[1:])
+
+
+def spoken_lines(
+    dialogue: str, *, user_name: str, character_name: str, group: Sequence[str] = ()
+) -> tuple[ExampleLine, ...]:
+    """Who says what in a dialogue.
+
+    A line that starts with the name of the user, the character or a member of the group begins to be theirs, and what
+    follows goes on with it. What stands before the first name goes to whoever speaks first; without any name there is
+    nothing. All but the user are one speaker: the member of the group who began a line last, else the character.
+    """
+    spoken: list[ExampleLine] = []
+    lines: list[str] = []
+    character = character_name
+    user_speaks: bool | None = None
+
+    def finish(name: str, *, is_user: bool) -> None:
+        text = js_trim("\n".join(lines).replace(f"{name}:", "", 1))
+        spoken.append(ExampleLine(name=name, text=text, is_user=is_user))
+        lines.clear()
+
+    for line in dialogue.replace("\r", "").split("\n"):
+        if line.startswith(f"{user_name}:"):
+            if user_speaks is False:
+                finish(character, is_user=False)
+            user_speaks = True
+        elif _starts_with_name(line, (character_name, *group)):
+            if not line.startswith(f"{character_name}:"):
+                character = line.split(":", 1)[0]
+            if user_speaks:
+                finish(user_name, is_user=True)
+            user_speaks = False
+        lines.append(line)
+    if user_speaks is not None:
+        finish(user_name if user_speaks else character, is_user=user_speaks)
+    return tuple(spoken)
+
+
+def _starts_with_name(line: str, names: Sequence[str]) -> bool:
+    return any(line.startswith(f"{name}:") for name in names)

@@ -1,0 +1,116 @@
+"""The workbench of SillyTavern's stages: what they have prepared so far, and how a text's macros are expanded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Literal, TypeAlias
+
+from tavernkit.presets import Preset
+from tavernkit.sillytavern.cleanup import collapse_newlines
+from tavernkit.sillytavern.extension_prompts import ExtensionPrompt
+from tavernkit.sillytavern.macros.engine import ParserMacros
+from tavernkit.sillytavern.macros.environment import DynamicMacro, Environment
+from tavernkit.sillytavern.macros.legacy.engine import LegacyMacros
+from tavernkit.sillytavern.macros.problems import ProblemHandler
+from tavernkit.sillytavern.macros.selection import EngineName
+from tavernkit.sillytavern.regex_scripts import Expand, macro_expander
+from tavernkit.sillytavern.story import Story
+from tavernkit.sillytavern.turns import Turn
+from tavernkit.sillytavern.world_info import Insertions, WorldInfo, WorldInfoResult
+from tavernkit.values import Value
+
+__all__ = ["Api", "CardTexts", "Scene", "shared_macros", "shared_world_info"]
+
+Api: TypeAlias = Literal["chat", "text"]
+
+
+class CardTexts(Value, frozen=True, kw_only=True):
+    """The character and the user in words, macros expanded; in a group, the members' cards may be joined in them."""
+
+    persona: str = ""
+    description: str = ""
+    personality: str = ""
+    scenario: str = ""
+    examples: str = ""
+    system_prompt: str = ""
+    post_history: str = ""
+    depth_prompt: str = ""
+    creator_notes: str = ""
+
+
+class Scene:
+    """Attached to the build's Context; each stage reads what earlier ones have put here and adds its own.
+
+    `turns` are the messages that may be sent, oldest first; a long chat is not read as a whole. `dialogues` are the
+    examples, without their marks. `note_is_due` says whether the author's note and what stands around it is sent.
+    """
+
+    def __init__(self, story: Story, api: Api) -> None:
+        self.story = story
+        self.api: Api = api
+        self.environment = Environment()
+        self.on_problem: ProblemHandler | None = None
+        self.card = CardTexts()
+        self.turns: tuple[Turn, ...] = ()
+        self.bias = ""
+        self.dialogues: tuple[str, ...] = ()
+        self.note_is_due = False
+        self.extension_prompts: dict[str, ExtensionPrompt] = {}
+        self.world: WorldInfoResult | None = None
+
+    def take_preset(self, preset: Preset) -> None:
+        """Read the preset once the application's hooks have had their say; a kind of completion looks at its own."""
+
+    @property
+    def insertions(self) -> Insertions:
+        return Insertions() if self.world is None else self.world.insertions
+
+    def put(self, prompt: ExtensionPrompt) -> None:
+        """Add an extension's text, in place of what had its key."""
+        self.extension_prompts[prompt.key] = prompt
+
+    def expand(
+        self,
+        text: str,
+        *,
+        original: str | None = None,
+        dynamic: Mapping[str, DynamicMacro] | None = None,
+        quietly: bool = False,
+    ) -> str:
+        """Expand a text's macros. `quietly` is for what people have said: a stray brace there is nobody's mistake."""
+        if "{{" not in text and "<" not in text and "\\" not in text:
+            return text
+        environment = self.environment
+        if original is not None or dynamic:
+            environment = environment.with_(original=original, dynamic_macros=dynamic or {})
+        return self._expanded(text, environment, quietly=quietly)
+
+    def expand_card(self, text: str, name: str, *, quietly: bool = False) -> str:
+        """Expand a text of the card of the character with this name: the card's own macros are empty in it."""
+        environment = self.environment.for_card_text().with_(character_name=name)
+        expanded = self._expanded(text, environment, quietly=quietly)
+        if self.story.settings.collapse_newlines:
+            expanded = collapse_newlines(expanded)
+        return expanded.replace("\r", "")
+
+    @property
+    def expand_in_scripts(self) -> Expand:
+        """How regex scripts expand macros."""
+        return macro_expander(shared_macros(self.story.macros), self.environment)
+
+    def _expanded(self, text: str, environment: Environment, *, quietly: bool) -> str:
+        engine = shared_macros(self.story.macros)
+        return engine.expand(text, environment, on_problem=None if quietly else self.on_problem)
+
+
+@cache
+def shared_macros(name: EngineName) -> ParserMacros | LegacyMacros:
+    """One engine of a kind for the whole process, so that templates that have been parsed once stay so."""
+    return LegacyMacros() if name == "legacy" else ParserMacros(name)
+
+
+@cache
+def shared_world_info() -> WorldInfo:
+    """One lore engine for the whole process: what it has learnt about a book serves every build."""
+    return WorldInfo()

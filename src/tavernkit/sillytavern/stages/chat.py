@@ -1,0 +1,209 @@
+"""The chat as the prompt needs it: which messages count for this kind of generation, and what is done to their text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import overload
+
+from tavernkit.history import ChatHistory
+from tavernkit.prompt.context import Context
+from tavernkit.prompt.message import Message
+from tavernkit.reading import LooseObject, ReportBuilder
+from tavernkit.sillytavern.macros.environment import ChatLine
+from tavernkit.sillytavern.reasoning import ChatThought, PromptReasoning, returned_reasoning
+from tavernkit.sillytavern.regex_scripts import Placement, RegexBudget, apply_scripts
+from tavernkit.sillytavern.scene import Scene
+from tavernkit.sillytavern.turns import Turn
+
+__all__ = ["ChatView", "affordable_turns", "read_turns", "user_messages"]
+
+FIRST_WINDOW = 128
+SCRIPT_SECONDS = 5.0
+"""What regex scripts may take for a whole chat."""
+
+TOOL_ROLES = ("tool", "function")
+
+
+class ChatView(Sequence[ChatLine]):
+    """The whole chat for macros that ask about it; a message is looked up only when one does."""
+
+    def __init__(self, ctx: Context) -> None:
+        self._history: ChatHistory = ctx.history
+        self._user = ctx.require_user().name
+        self._character = ctx.require_character().display_name
+        self._dropped = int(_drops_last(ctx))
+        self._said = (ctx.message,) if ctx.message else ()
+
+    def __len__(self) -> int:
+        return len(self._history) - self._dropped + len(self._said)
+
+    @overload
+    def __getitem__(self, index: int) -> ChatLine: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[ChatLine]: ...
+
+    def __getitem__(self, index: int | slice) -> ChatLine | Sequence[ChatLine]:
+        if isinstance(index, slice):
+            return [self[place] for place in range(*index.indices(len(self)))]
+        place = index + len(self) if index < 0 else index
+        if not 0 <= place < len(self):
+            raise IndexError(index)
+        stored = len(self._history) - self._dropped
+        if place >= stored:
+            return ChatLine(text=self._said[place - stored], name=self._user, is_user=True)
+        return self._line(self._history.last(len(self._history) - place)[0])
+
+    def _line(self, message: Message) -> ChatLine:
+        swipes = message.metadata.get("swipes")
+        return ChatLine(
+            text=message.content,
+            name=message.name or (self._user if message.role == "user" else self._character),
+            is_user=message.role == "user",
+            is_system=is_hidden(message),
+            sent=message.send_date if isinstance(message.send_date, str | int) else None,
+            swipe=message.metadata.get("swipe_id"),
+            swipe_count=len(swipes) if isinstance(swipes, Sequence) else 0,
+        )
+
+
+def user_messages(ctx: Context) -> int:
+    """How many messages of the user the chat holds, the new one included."""
+    dropped = ctx.history.last(1)[0].role == "user" if _drops_last(ctx) else False
+    return ctx.history.count_role("user") - dropped + bool(ctx.message)
+
+
+def read_turns(ctx: Context, scene: Scene) -> tuple[Turn, ...]:
+    """The messages that may be sent, oldest first, as far back as the budget could possibly reach.
+
+    Hidden messages are left out; regex scripts for prompts have been applied.
+    """
+    size = max(FIRST_WINDOW, scene.story.world_info.depth + 1)
+    while True:
+        window = ctx.history.last(size)
+        turns = _turns(ctx, scene, window)
+        if len(window) == len(ctx.history) or len(affordable_turns(ctx, turns)) < len(turns):
+            return turns
+        size *= 2
+
+
+def affordable_turns(ctx: Context, turns: Sequence[Turn]) -> tuple[Turn, ...]:
+    """The newest turns, up to the first that would not fit even if nothing else were sent."""
+    left = ctx.preset.max_prompt_tokens
+    for place in range(len(turns) - 1, -1, -1):
+        left -= ctx.estimator.estimate(turns[place].text, ctx.model)
+        if left < 0:
+            return tuple(turns[place:])
+    return tuple(turns)
+
+
+def _turns(ctx: Context, scene: Scene, window: Sequence[Message]) -> tuple[Turn, ...]:
+    first = len(ctx.history) - len(window)
+    messages = list(window)
+    if messages and _drops_last(ctx):
+        messages.pop()
+    if ctx.message or ctx.attachments:
+        messages.append(Message(role="user", content=ctx.message, attachments=ctx.attachments))
+    user, character = ctx.require_user().name, ctx.require_character().display_name
+    turns = [
+        _turn(message, first + place, user=user, character=character)
+        for place, message in enumerate(messages)
+        if not is_hidden(message) or message.metadata.get("tool_calls")
+    ]
+    if turns and ctx.generation_type == "swipe":
+        turns.pop()
+    if turns and turns[0].index == 0:
+        # The greeting is the card's, and may not have been expanded when the chat began.
+        turns[0] = turns[0].with_(text=scene.expand(turns[0].text, quietly=True))
+    return _returning_thoughts(ctx, scene, _regexed(ctx, scene, turns))
+
+
+def _drops_last(ctx: Context) -> bool:
+    """A regeneration throws the last reply away before anything is counted."""
+    if ctx.generation_type != "regenerate" or ctx.message:
+        return False
+    last = ctx.history.last(1)
+    return bool(last) and last[0].role != "user"
+
+
+def is_hidden(message: Message) -> bool:
+    return message.metadata.get("is_system") is True
+
+
+def _turn(message: Message, index: int, *, user: str, character: str) -> Turn:
+    extra = message.metadata.get("extra")
+    loose = LooseObject(extra if isinstance(extra, Mapping) else {}, ReportBuilder())
+    narrator = message.role == "system" or loose.text("type") == "narrator"
+    metadata = message.metadata
+    if message.role in TOOL_ROLES:
+        metadata = {**metadata, "role": message.role}
+    return Turn(
+        index=index,
+        text=message.content,
+        name=message.name or (user if message.role == "user" else "" if narrator else character),
+        is_user=message.role == "user",
+        is_narrator=narrator,
+        force_avatar=bool(metadata.get("force_avatar")),
+        original_avatar=metadata.get("original_avatar"),
+        bias=loose.text("bias"),
+        attachments=message.attachments,
+        metadata=metadata,
+    )
+
+
+def _regexed(ctx: Context, scene: Scene, turns: Sequence[Turn]) -> Sequence[Turn]:
+    if not any(True for _ in scene.story.regex_scripts):
+        return turns
+    budget = RegexBudget(SCRIPT_SECONDS)
+    behind = 2 if ctx.generation_type == "continue" else 1
+    return [
+        turn.with_(
+            text=_apply(
+                ctx,
+                scene,
+                turn.text,
+                Placement.USER_INPUT if turn.is_user else Placement.AI_OUTPUT,
+                len(turns) - place - behind,
+                budget,
+            )
+        )
+        for place, turn in enumerate(turns)
+    ]
+
+
+def _returning_thoughts(ctx: Context, scene: Scene, turns: Sequence[Turn]) -> tuple[Turn, ...]:
+    """The thoughts of the newest messages, in front of their text, where the user wants the model to see them again."""
+    thoughts = [_reasoning(turn) for turn in turns]
+    if not any(thoughts):
+        return tuple(turns)
+    budget = RegexBudget(SCRIPT_SECONDS)
+    contents = returned_reasoning(
+        [
+            ChatThought(content=turn.text, name=turn.name, reasoning=thought)
+            for turn, thought in zip(turns, thoughts, strict=True)
+        ],
+        PromptReasoning(scene.story.settings.reasoning, expand=scene.expand),
+        is_continue=ctx.generation_type == "continue",
+        speaker=None if scene.story.group is None else ctx.require_character().display_name,
+        apply_regex=lambda text, depth: _apply(ctx, scene, text, Placement.REASONING, depth, budget),
+    )
+    return tuple(turn.with_(text=content) for turn, content in zip(turns, contents, strict=True))
+
+
+def _reasoning(turn: Turn) -> str:
+    extra = turn.metadata.get("extra")
+    thought = extra.get("reasoning") if isinstance(extra, Mapping) else turn.metadata.get("reasoning")
+    return thought if isinstance(thought, str) else ""
+
+
+def _apply(ctx: Context, scene: Scene, text: str, placement: Placement, depth: int, budget: RegexBudget) -> str:
+    return apply_scripts(
+        text,
+        scene.story.regex_scripts,
+        placement,
+        expand=scene.expand_in_scripts,
+        is_prompt=True,
+        depth=depth,
+        on_problem=lambda problem: ctx.warn(problem.code, problem.message, **problem.where),
+        budget=budget,
+    )

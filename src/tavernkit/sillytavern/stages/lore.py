@@ -1,0 +1,148 @@
+"""The second stage: the author's note and the persona, then World Info, which can stand around both."""
+
+from __future__ import annotations
+
+from tavernkit.prompt.context import Context
+from tavernkit.sillytavern.authors_note import is_due, note_text
+from tavernkit.sillytavern.examples import split_dialogues
+from tavernkit.sillytavern.extension_prompts import ExtensionPrompt, extension_role
+from tavernkit.sillytavern.persona import PersonaPosition
+from tavernkit.sillytavern.scene import Scene, shared_world_info
+from tavernkit.sillytavern.stages.chat import user_messages
+from tavernkit.sillytavern.world_info import ScanTexts, WorldInfoInput, WorldInfoResult
+
+__all__ = ["AUTHORS_NOTE", "PERSONA", "lore"]
+
+AUTHORS_NOTE = "2_floating_prompt"
+PERSONA = "PERSONA_DESCRIPTION"
+
+
+def lore(ctx: Context) -> None:
+    """Find out which entries wake up, and put them, the note and the persona where they belong."""
+    scene = ctx.platform(Scene)
+    scene.note_is_due = is_due(scene.story.note, user_messages(ctx))
+    _put_note(scene, note_text(scene.story.note, scene.story.character_note))
+    _put_persona(ctx, scene)
+    result = _scan(ctx, scene)
+    scene.world = ctx.lore_result = result
+    ctx.instrument("lore_scan", stage="lore", activated=len(result.activated_entries), tokens=result.total_tokens)
+    for warning in result.warnings:
+        ctx.warn(warning.code, warning.message, **warning.where)
+    if result.overflowed:
+        ctx.warn(
+            "lore_over_budget",
+            f"Some lore did not fit into its budget of {result.budget} tokens.",
+            budget=result.budget,
+        )
+    _place(ctx, scene, result)
+
+
+def _put_note(scene: Scene, text: str) -> None:
+    note = scene.story.note
+    if scene.note_is_due:
+        scene.put(
+            ExtensionPrompt(
+                key=AUTHORS_NOTE,
+                content=text,
+                position=note.position,
+                depth=note.depth,
+                role=note.role,
+                scan=note.scan,
+            )
+        )
+
+
+def _put_persona(ctx: Context, scene: Scene) -> None:
+    place, persona = scene.story.persona, ctx.require_user().persona
+    if not persona:
+        return
+    match place.position:
+        case PersonaPosition.TOP_OF_NOTE if scene.note_is_due:
+            _put_note(scene, f"{persona}\n{scene.extension_prompts[AUTHORS_NOTE].content}")
+        case PersonaPosition.BOTTOM_OF_NOTE if scene.note_is_due:
+            _put_note(scene, f"{scene.extension_prompts[AUTHORS_NOTE].content}\n{persona}")
+        case PersonaPosition.AT_DEPTH:
+            scene.put(
+                ExtensionPrompt(
+                    key=PERSONA, content=persona, position="chat", depth=place.depth, role=place.role, scan=True
+                )
+            )
+
+
+def _scan(ctx: Context, scene: Scene) -> WorldInfoResult:
+    story, card = scene.story, scene.card
+    own = ctx.require_character().character_book
+    scanned = [prompt.content for prompt in scene.extension_prompts.values() if prompt.scan and prompt.content]
+    if story.quiet is not None:
+        scanned.append(story.quiet.text)
+    return shared_world_info().scan(
+        WorldInfoInput(
+            messages=tuple(story.world_info.message_text(turn.name, turn.text) for turn in reversed(scene.turns)),
+            chat_length=len(scene.environment.chat),
+            books=ctx.books,
+            character_books=(*story.character_books, *([own] if own else [])),
+            chat_books=story.chat_books,
+            persona_books=story.persona_books,
+            settings=story.world_info,
+            max_context=_lore_window(ctx, scene),
+            count_tokens=lambda text: ctx.estimator.estimate(text, ctx.model),
+            random=ctx.rng.random,
+            texts=ScanTexts(
+                persona_description=card.persona,
+                character_description=card.description,
+                character_personality=card.personality,
+                character_depth_prompt=card.depth_prompt,
+                scenario=card.scenario,
+                creator_notes=card.creator_notes,
+            ),
+            injections=tuple(scene.expand(text) for text in scanned),
+            trigger=ctx.generation_type,
+            character_file=story.character_file,
+            character_tags=story.character_tags,
+            forced=story.forced_lore,
+            timed=story.timed,
+            expand=scene.expand,
+        )
+    )
+
+
+def _lore_window(ctx: Context, scene: Scene) -> int:
+    """What the share of lore is taken of: a text completion sets the reply aside first, a chat completion does not."""
+    return ctx.preset.context_window_tokens if scene.api == "chat" else ctx.preset.max_prompt_tokens
+
+
+def _place(ctx: Context, scene: Scene, result: WorldInfoResult) -> None:
+    where = result.insertions
+    before = [example.content for example in where.examples if example.placement == "before"]
+    after = [example.content for example in where.examples if example.placement == "after"]
+    # Each entry goes on top of what is there, so the one that comes last stands first.
+    for content in before:
+        scene.dialogues = (*split_dialogues(content), *scene.dialogues)
+    for content in after:
+        scene.dialogues = (*scene.dialogues, *split_dialogues(content))
+    if scene.note_is_due:
+        note = scene.extension_prompts[AUTHORS_NOTE].content
+        parts = ("\n".join(where.note_top), note, "\n".join(where.note_bottom))
+        _put_note(scene, _without_outer_newlines("\n".join(parts)))
+    ctx.outlets.update({name: "\n".join(contents) for name, contents in where.outlets.items()})
+    if _skips_depth(scene):
+        return
+    for insertion in where.at_depth:
+        scene.put(
+            ExtensionPrompt(
+                key=f"customDepthWI_{insertion.depth}_{insertion.role}",
+                content="\n".join(insertion.entries),
+                position="chat",
+                depth=insertion.depth,
+                role=extension_role(insertion.role),
+            )
+        )
+
+
+def _skips_depth(scene: Scene) -> bool:
+    return scene.story.quiet is not None and scene.story.quiet.skip_depth_lore
+
+
+def _without_outer_newlines(text: str) -> str:
+    """One line break less at either end, where an empty part has left it."""
+    return text.removeprefix("\n").removesuffix("\n")

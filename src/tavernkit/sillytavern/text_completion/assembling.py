@@ -1,0 +1,272 @@
+"""Puts a text prompt together within its budget."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from tavernkit.sillytavern.text_completion.chat_lines import Chat, alignment, chat_lines
+from tavernkit.sillytavern.text_completion.ending import bias_behind, ending
+from tavernkit.sillytavern.text_completion.example_texts import example_texts
+from tavernkit.sillytavern.text_completion.prompt import LeftOut, Piece, TextPrompt
+from tavernkit.sillytavern.text_completion.scene import TextScene
+from tavernkit.sillytavern.text_completion.story import story_in_chat, story_string
+from tavernkit.values import Value
+
+__all__ = ["assemble_text_prompt"]
+
+_CHANGING = re.compile(r"\{\{(?!(?:user|char|name|newline)\}\})", re.IGNORECASE | re.ASCII)
+"""A macro that may give something else each time it is expanded."""
+_NEWLINES = re.compile(r"\n+")
+
+
+def assemble_text_prompt(scene: TextScene) -> TextPrompt:
+    """The prompt that SillyTavern sends to a text-completion model.
+
+    First comes what has to be there, then what is injected into the chat, then messages from the newest on, then
+    examples from the first on; each of these ends with the first that does not fit. Raises
+    InvalidContextTemplateError for a story string that cannot be rendered.
+    """
+    scene = scene.with_(expand=_remembering(scene.expand))
+    parts = _prepare(scene)
+    tally = _Tally(scene)
+    mandatory = tally.padded(parts.counted())
+    chosen = _choose_lines(scene, parts, tally, mandatory)
+    examples = _choose_examples(scene, parts, tally, chosen)
+    if parts.chat.continued is not None:
+        chosen, examples, end = _make_room(scene, parts, tally, chosen, examples)
+    else:
+        end = ending(scene, chosen.lines[-1].text) if chosen.lines else []
+    if chosen.lines and (bias := bias_behind(scene, chosen.lines[-1].text + _joined(end))):
+        end = [*end, bias]
+    if parts.chat.continued is not None:
+        end = [*end, parts.chat.continued]
+    pieces = [
+        *_head(parts, tally, examples),
+        *_chat_pieces(parts.chat, chosen),
+        *(piece.with_(tokens=tally.of(piece.text)) for piece in end),
+    ]
+    return TextPrompt(
+        pieces=_cleaned(pieces, collapse=scene.settings.collapse_newlines),
+        budget=scene.budget,
+        mandatory_tokens=mandatory,
+    )
+
+
+class _Tally:
+    """Counts tokens as they are counted for the budget, and no text twice."""
+
+    def __init__(self, scene: TextScene) -> None:
+        self._scene = scene
+        self._known: dict[str, int] = {"": 0}
+
+    def of(self, text: str) -> int:
+        text = text.replace("\r", "")
+        if text not in self._known:
+            self._known[text] = self._scene.count_tokens(text)
+        return self._known[text]
+
+    def padded(self, text: str) -> int:
+        """The count of a whole prompt, on the safe side; an empty one needs no safety."""
+        return self.of(text) + self._scene.settings.token_padding if text else 0
+
+
+class _Parts(Value, frozen=True, kw_only=True):
+    """Everything that might be said. `last_line` is the ending as it is counted, behind no text at all."""
+
+    story: str
+    examples: tuple[str, ...]
+    chat_start: str
+    alignment: Piece | None
+    chat: Chat
+    last_line: str
+    pinned: str
+
+    @property
+    def aligning(self) -> str:
+        return "" if self.alignment is None else self.alignment.text
+
+    @property
+    def unfinished(self) -> str:
+        return "" if self.chat.continued is None else self.chat.continued.text
+
+    def counted(self, chosen: Iterable[Piece] = (), *, aligned: bool = False) -> str:
+        """The text that is counted when these lines of the chat have been chosen, in SillyTavern's order.
+
+        The alignment message is counted in any case, and once more where it is sent.
+        """
+        chat = (self.aligning if aligned else "") + self.chat_start + _joined(chosen)
+        return self.story + self.pinned + self.aligning + chat + self.last_line + self.unfinished
+
+
+class _Chosen(Value, frozen=True, kw_only=True):
+    """The lines of the chat that are sent, oldest first, with the alignment message before them if it is needed.
+
+    `by_place` has every line that was written, in the order they were tried; `places` are those that fit.
+    """
+
+    lines: tuple[Piece, ...]
+    places: frozenset[int]
+    by_place: Mapping[int, Piece]
+    aligned: bool
+
+
+def _prepare(scene: TextScene) -> _Parts:
+    examples, raw_examples = example_texts(scene)
+    story = story_string(scene, examples=examples, raw_examples=raw_examples)
+    in_chat = story_in_chat(scene, story)
+    prompts = scene.extension_prompts if in_chat is None else (*scene.extension_prompts, in_chat)
+    chat_start = scene.settings.context.chat_start
+    pins = scene.settings.pin_examples and not scene.settings.strip_examples
+    return _Parts(
+        story=story if in_chat is None else "",
+        examples=tuple(examples),
+        chat_start=scene.expand(f"{chat_start}\n") if chat_start else "",
+        alignment=alignment(scene),
+        chat=chat_lines(scene, prompts),
+        last_line=_joined(ending(scene, "")),
+        pinned="".join(examples) if pins else "",
+    )
+
+
+def _choose_lines(scene: TextScene, parts: _Parts, tally: _Tally, mandatory: int) -> _Chosen:
+    chat = parts.chat
+    by_place: dict[int, Piece] = {}
+    places: set[int] = set()
+    total = mandatory
+    for place in chat.by_precedence():
+        line = chat.write(scene, place)
+        tokens = tally.of(line.text)
+        by_place[place] = line.with_(tokens=tokens)
+        total += tokens
+        if total >= scene.budget:
+            break
+        places.add(place)
+    sent = [by_place[place] for place in sorted(places, reverse=True)]
+    oldest = max(places, default=0)
+    starts_with_user = bool(chat.speeches) and chat.speeches[oldest].is_user
+    if parts.alignment is not None and not starts_with_user:
+        sent.insert(0, parts.alignment)
+    if not chat.speeches:
+        # Even without a chat there is something for the last line to stand behind.
+        sent.append(Piece(text="", source="last_line"))
+    return _Chosen(
+        lines=_without_last_newline(scene, sent),
+        places=frozenset(places),
+        by_place=by_place,
+        aligned=parts.alignment is not None and not starts_with_user,
+    )
+
+
+def _without_last_newline(scene: TextScene, sent: list[Piece]) -> tuple[Piece, ...]:
+    """The last line brings its own newline, unless it stands behind sequences that do without."""
+    instruct = scene.settings.instruct
+    stays = scene.with_instruct and (not instruct.wrap or scene.generation_type == "quiet")
+    if not sent or scene.is_continue or stays:
+        return tuple(sent)
+    return (*sent[:-1], sent[-1].with_(text=sent[-1].text.removesuffix("\n")))
+
+
+def _choose_examples(scene: TextScene, parts: _Parts, tally: _Tally, chosen: _Chosen) -> Mapping[int, LeftOut | None]:
+    """Why each example is left out, or None for those that are sent."""
+    if scene.settings.strip_examples:
+        return dict.fromkeys(range(len(parts.examples)), "stripped")
+    verdicts: dict[int, LeftOut | None] = dict.fromkeys(range(len(parts.examples)))
+    if scene.settings.pin_examples or not parts.examples:
+        return verdicts
+    lines = [line for place, line in chosen.by_place.items() if place in chosen.places]
+    total = tally.padded(parts.counted(lines, aligned=chosen.aligned))
+    for number, example in enumerate(parts.examples):
+        total += tally.of(example)
+        if total >= scene.budget:
+            verdicts.update(dict.fromkeys(range(number, len(parts.examples)), "behind"))
+            verdicts[number] = "budget"
+            break
+    return verdicts
+
+
+def _make_room(
+    scene: TextScene, parts: _Parts, tally: _Tally, chosen: _Chosen, examples: Mapping[int, LeftOut | None]
+) -> tuple[_Chosen, Mapping[int, LeftOut | None], list[Piece]]:
+    """Count the whole prompt of a continuation, and take away examples from its end and messages from its beginning.
+
+    SillyTavern writes the last line once more for every count, and so does this.
+    """
+    verdicts = dict(examples)
+    lines = list(chosen.lines)
+    end: list[Piece] = []
+    while True:
+        if lines:
+            end = [*end, *ending(scene, lines[-1].text + _joined(end))]
+        sent = [text for number, text in enumerate(parts.examples) if verdicts[number] is None]
+        chat = _joined(lines) + _joined(end)
+        whole = parts.story + "".join(sent) + parts.chat_start + chat + "\n" + parts.last_line + parts.unfinished
+        if tally.padded(whole) <= scene.budget:
+            break
+        if sent and not parts.pinned:
+            verdicts[len(sent) - 1] = "budget"
+        elif lines:
+            del lines[0]
+            end = end if lines else []
+        else:
+            break
+    aligned = chosen.aligned and len(lines) == len(chosen.lines)
+    newest = sorted(chosen.places)[: len(lines) - aligned]
+    return chosen.with_(lines=tuple(lines), places=frozenset(newest), aligned=aligned), verdicts, end
+
+
+def _head(parts: _Parts, tally: _Tally, examples: Mapping[int, LeftOut | None]) -> list[Piece]:
+    pieces = [Piece(text=parts.story, source="story_string", tokens=tally.of(parts.story))]
+    for number, text in enumerate(parts.examples):
+        reason = examples[number]
+        tokens = tally.of(text) if reason in (None, "budget") else None
+        pieces.append(Piece(text=text, source=f"example:{number}", kept=reason is None, tokens=tokens, reason=reason))
+    return [*pieces, Piece(text=parts.chat_start, source="chat_start", tokens=tally.of(parts.chat_start))]
+
+
+def _chat_pieces(chat: Chat, chosen: _Chosen) -> Iterator[Piece]:
+    """All of the chat, sent or not, oldest first; what was never written is there in its own words."""
+    sent = iter(chosen.lines)
+    if chosen.aligned:
+        yield next(sent)
+    for place in range(len(chat.speeches) - 1, -1, -1):
+        if place in chosen.places:
+            yield next(sent)
+        elif place in chosen.by_place:
+            yield chosen.by_place[place].with_(kept=False, reason="budget")
+        else:
+            speech = chat.speeches[place]
+            yield Piece(text=speech.text, source=speech.source, role=speech.role, kept=False, reason="behind")
+
+
+def _remembering(expand: Callable[[str], str]) -> Callable[[str], str]:
+    """Expand texts that always become the same only once: the sequences that stand around every message."""
+    known: dict[str, str] = {}
+
+    def expand_once(text: str) -> str:
+        if _CHANGING.search(text):
+            return expand(text)
+        if text not in known:
+            known[text] = expand(text)
+        return known[text]
+
+    return expand_once
+
+
+def _joined(pieces: Iterable[Piece]) -> str:
+    return "".join(piece.text for piece in pieces)
+
+
+def _cleaned(pieces: Iterable[Piece], *, collapse: bool) -> tuple[Piece, ...]:
+    """The pieces without carriage returns and, if so set, without empty lines, also where two pieces meet."""
+    cleaned: list[Piece] = []
+    after_newline = False
+    for piece in pieces:
+        text = piece.text.replace("\r", "")
+        if collapse and piece.kept:
+            text = _NEWLINES.sub("\n", text)
+            text = text.removeprefix("\n") if after_newline else text
+            after_newline = text.endswith("\n") if text else after_newline
+        if text:
+            cleaned.append(piece if text == piece.text else piece.with_(text=text))
+    return tuple(cleaned)

@@ -1,0 +1,173 @@
+"""The chat of a text prompt: its messages, what is injected between them, and how each is written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from tavernkit.sillytavern.extension_prompts import ExtensionPrompt, ExtensionRole, in_key_order, joined_text
+from tavernkit.sillytavern.text_completion.prompt import Piece
+from tavernkit.sillytavern.text_completion.scene import TextScene
+from tavernkit.sillytavern.text_completion.sequences import Place, instruct_message
+from tavernkit.sillytavern.text_completion.story import STORY_STRING
+from tavernkit.text.js_strings import JS_WHITESPACE
+from tavernkit.values import Value
+
+__all__ = ["Chat", "Speech", "alignment", "chat_lines"]
+
+_ROLES: tuple[ExtensionRole, ...] = ("system", "user", "assistant")
+
+
+class Speech(Value, frozen=True, kw_only=True):
+    """One message of the chat before it is written: somebody's words, or something injected between them."""
+
+    source: str
+    text: str
+    name: str = ""
+    is_user: bool = False
+    is_narrator: bool = False
+    force_name: bool = False
+
+    @property
+    def role(self) -> ExtensionRole:
+        if self.is_narrator:
+            return "system"
+        return "user" if self.is_user else "assistant"
+
+
+class Chat(Value, frozen=True, kw_only=True):
+    """The speeches, newest first, and the places among them that get their share of the budget before all others.
+
+    `last_user` is the place of the user's last one. `continued` is the message that is being continued, as it is
+    written; it stands behind everything and is none of the speeches. A first message that is continued is one.
+    """
+
+    speeches: tuple[Speech, ...]
+    reserved: tuple[int, ...]
+    last_user: int | None
+    continued: Piece | None = None
+
+    def by_precedence(self) -> Iterator[int]:
+        """The places in the order in which the budget is given to them."""
+        first = [place for place in self.reserved if place < len(self.speeches)]
+        yield from first
+        known = frozenset(first)
+        yield from (place for place in range(len(self.speeches)) if place not in known)
+
+    def write(self, scene: TextScene, place: int) -> Piece:
+        """One speech as it stands in the prompt."""
+        speech = self.speeches[place]
+        if scene.is_continue and self.continued is None and place == 0:
+            return _piece(speech, _write_unfinished(scene, speech))
+        where: Place = "between"
+        if place == self.last_user:
+            where = "last"
+        elif place == len(self.speeches) - 1:
+            where = "first"
+        return _piece(speech, _write(scene, speech, where))
+
+
+def chat_lines(scene: TextScene, prompts: Iterable[ExtensionPrompt]) -> Chat:
+    """The chat with everything in it that the prompts, the settings and the card put there."""
+    speeches, reserved = _inject(scene, _turns(scene), prompts)
+    if scene.post_history:
+        last = Speech(source="post_history", text=scene.post_history, is_user=True)
+        if scene.is_continue:
+            # SillyTavern keeps the places it has noted before this shift, which matters only when the budget is tight.
+            speeches.insert(1 if speeches else 0, last)
+        else:
+            speeches.insert(0, last)
+            reserved = [place + 1 for place in reserved]
+    last_user = next((place for place, speech in enumerate(speeches) if speech.is_user), None)
+    if not scene.is_continue or len(speeches) < 2:
+        return Chat(speeches=tuple(speeches), reserved=tuple(reserved), last_user=last_user)
+    continued = _piece(speeches[0], _write_unfinished(scene, speeches[0]))
+    return Chat(
+        speeches=tuple(speeches[1:]),
+        reserved=tuple(place - 1 for place in reserved if place > 0),
+        last_user=None if last_user is None else last_user - 1,
+        continued=continued,
+    )
+
+
+def alignment(scene: TextScene) -> Piece | None:
+    """What the user is made to say first, where the template wants a chat to begin with the user."""
+    message = scene.settings.instruct.user_alignment_message
+    if not (scene.with_instruct and message):
+        return None
+    speech = Speech(source="alignment", text=scene.expand(message), name=scene.user_name, is_user=True)
+    return _piece(speech, _write(scene, speech, "first"))
+
+
+def _turns(scene: TextScene) -> list[Speech]:
+    return [
+        Speech(
+            source=f"message:{turn.index}",
+            text=turn.text,
+            name=turn.name,
+            is_user=turn.is_user,
+            is_narrator=turn.is_narrator,
+            force_name=turn.force_avatar,
+        )
+        for turn in reversed(scene.turns)
+        if not turn.is_system
+    ]
+
+
+def _inject(
+    scene: TextScene, newest_first: list[Speech], prompts: Iterable[ExtensionPrompt]
+) -> tuple[list[Speech], list[int]]:
+    """At one depth the system stands nearest to the end, then the user, then the character."""
+    at: dict[int, dict[ExtensionRole, list[ExtensionPrompt]]] = {}
+    for prompt in in_key_order(prompts):
+        if prompt.position == "chat" and prompt.depth >= 0 and prompt.content:
+            at.setdefault(prompt.depth, {}).setdefault(prompt.role, []).append(prompt)
+    speeches: list[Speech] = []
+    reserved: list[int] = []
+    taken = 0
+    for depth, by_role in sorted(at.items()):
+        # Nothing may come behind the message that is being continued.
+        until = min(1 if scene.is_continue and depth == 0 else depth, len(newest_first))
+        speeches.extend(newest_first[taken:until])
+        taken = max(taken, until)
+        for role in _ROLES:
+            found = by_role.get(role, [])
+            if text := joined_text(found).lstrip(JS_WHITESPACE):
+                reserved.append(len(speeches))
+                speeches.append(_injection(scene, role, text, [prompt.key for prompt in found]))
+    speeches.extend(newest_first[taken:])
+    return speeches, reserved
+
+
+def _injection(scene: TextScene, role: ExtensionRole, text: str, keys: list[str]) -> Speech:
+    names = {"system": "", "user": scene.user_name, "assistant": scene.character_name}
+    return Speech(
+        source="story_string" if keys == [STORY_STRING] else f"injection:{'+'.join(keys)}",
+        text=text,
+        name=names[role],
+        is_user=role == "user",
+        is_narrator=role == "system",
+    )
+
+
+def _piece(speech: Speech, text: str) -> Piece:
+    return Piece(text=text, source=speech.source, role=speech.role)
+
+
+def _write(scene: TextScene, speech: Speech, place: Place) -> str:
+    if scene.with_instruct:
+        return "".join(_write_instruct(scene, speech, place))
+    if speech.name and not speech.is_narrator:
+        return f"{speech.name}: {speech.text}\n"
+    return f"{speech.text}\n"
+
+
+def _write_unfinished(scene: TextScene, speech: Speech) -> str:
+    """A message that ends where its text ends, for the model to go on with it."""
+    if scene.with_instruct:
+        return _write_instruct(scene, speech, "last")[0]
+    return _write(scene, speech, "between").removesuffix("\n" if speech.text else "")
+
+
+def _write_instruct(scene: TextScene, speech: Speech, place: Place) -> tuple[str, str]:
+    name = speech.name if speech.is_user else speech.name or scene.character_name
+    return instruct_message(scene, speech.text, name=name, role=speech.role, force_name=speech.force_name, place=place)

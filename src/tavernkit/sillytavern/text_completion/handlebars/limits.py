@@ -1,0 +1,11 @@
+"""How much a context template may ask for."""
+
+from __future__ import annotations
+
+__all__ = ["MAX_DEPTH", "MAX_OUTPUT", "MAX_TAGS", "MAX_TEMPLATE"]
+
+MAX_TEMPLATE = 1_000_000
+MAX_TAGS = 10_000
+MAX_DEPTH = 100
+MAX_OUTPUT = 16_000_000
+"""Characters of the rendered text."""

@@ -1,0 +1,66 @@
+"""Everything a text prompt is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tavernkit.sillytavern.extension_prompts import ExtensionPrompt
+from tavernkit.sillytavern.settings import UserSettings
+from tavernkit.sillytavern.turns import Turn
+from tavernkit.values import Value
+
+__all__ = ["TextScene"]
+
+
+class TextScene(Value, frozen=True, kw_only=True):
+    """The inputs of one text prompt; macros are expanded in all of them but the templates of `settings`.
+
+    `turns` are the messages that may be sent, oldest first: without the reply that a swipe or a regeneration replaces.
+    `dialogues` are the examples, those of World Info among them. `persona` is empty where the persona stands elsewhere.
+    `group` names the members of a group chat. `expand` expands what the templates hold; `count_tokens` counts a text.
+    """
+
+    settings: UserSettings
+    user_name: str
+    character_name: str
+    count_tokens: Callable[[str], int]
+    expand: Callable[[str], str]
+    group: tuple[str, ...] | None = None
+    generation_type: str = "normal"
+
+    system_prompt: str = ""
+    post_history: str = ""
+    description: str = ""
+    personality: str = ""
+    scenario: str = ""
+    persona: str = ""
+    world_info_before: str = ""
+    world_info_after: str = ""
+    dialogues: tuple[str, ...] = ()
+    turns: tuple[Turn, ...] = ()
+    extension_prompts: tuple[ExtensionPrompt, ...] = ()
+
+    quiet_prompt: str = ""
+    quiet_to_loud: bool = False
+    quiet_name: str | None = None
+    bias: str = ""
+
+    max_context: int = 8192
+    max_response: int = 0
+
+    @property
+    def with_instruct(self) -> bool:
+        return bool(self.settings.instruct.enabled)
+
+    @property
+    def is_continue(self) -> bool:
+        return self.generation_type == "continue"
+
+    @property
+    def is_impersonation(self) -> bool:
+        return self.generation_type == "impersonate"
+
+    @property
+    def budget(self) -> int:
+        """How many tokens the prompt may have."""
+        return self.max_context - self.max_response

@@ -1,0 +1,200 @@
+"""The stages of a text completion: everything that was prepared becomes one text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tavernkit.errors import TokenBudgetExceeded
+from tavernkit.presets import Preset
+from tavernkit.prompt.block import Block
+from tavernkit.prompt.context import Context
+from tavernkit.prompt.plan import Plan
+from tavernkit.prompt.trimming import EvictionRecord, TrimReport
+from tavernkit.sillytavern.errors import InvalidContextTemplateError, InvalidPresetError
+from tavernkit.sillytavern.persona import PersonaPosition
+from tavernkit.sillytavern.presets import TextPreset
+from tavernkit.sillytavern.scene import Scene
+from tavernkit.sillytavern.stages.chat import affordable_turns
+from tavernkit.sillytavern.stopping_strings import stopping_strings
+from tavernkit.sillytavern.story import Story
+from tavernkit.sillytavern.text_completion.assembling import assemble_text_prompt
+from tavernkit.sillytavern.text_completion.prompt import Piece, TextPrompt
+from tavernkit.sillytavern.text_completion.request import request_options
+from tavernkit.sillytavern.text_completion.scene import TextScene
+
+__all__ = ["TextWorkspace", "compilation", "plan_assembly", "trimming"]
+
+
+class TextWorkspace(Scene):
+    """The workbench of a text completion; `prompt` is the text in its pieces."""
+
+    def __init__(self, story: Story) -> None:
+        super().__init__(story, "text")
+        self.preset = TextPreset()
+        self.prompt: TextPrompt | None = None
+
+    def take_preset(self, preset: Preset) -> None:
+        if not isinstance(preset, TextPreset):
+            raise InvalidPresetError(f"A text completion needs a TextPreset, not a {type(preset).__name__}.")
+        self.preset = preset
+
+
+def compilation(ctx: Context) -> None:
+    """Put the text together within its budget, and make a block of each of its pieces."""
+    scene = ctx.platform(TextWorkspace)
+    try:
+        scene.prompt = prompt = assemble_text_prompt(_text_scene(ctx, scene))
+    except InvalidContextTemplateError as error:
+        ctx.fail(error)
+    ctx.blocks.extend(_block(ctx, piece) for piece in prompt.pieces)
+    if not len(ctx.history):
+        ctx.greeting = scene.expand(ctx.require_character().first_mes) or None
+
+
+def plan_assembly(ctx: Context) -> None:
+    """Say where the reply ends and how the request is to be made."""
+    scene = ctx.platform(TextWorkspace)
+    group = scene.story.group
+    stop = stopping_strings(
+        scene.story.settings,
+        user_name=ctx.require_user().name,
+        character_name=ctx.require_character().display_name,
+        group_names=() if group is None else group.macro_group.members,
+        is_impersonate=ctx.generation_type == "impersonate",
+        is_continue=ctx.generation_type == "continue",
+        last_is_user=bool(scene.turns) and scene.turns[-1].is_user,
+        api="text",
+        expand=scene.expand,
+        warn=lambda problem: ctx.warn("stopping_strings", problem),
+    )
+    ctx.llm_options = {**request_options(ctx, scene.preset, stop), **ctx.llm_options}
+    ctx.dialect_options = {"verbatim": True, **ctx.dialect_options}
+
+
+def trimming(ctx: Context) -> None:
+    """Write down what fitted and what did not."""
+    scene = ctx.platform(TextWorkspace)
+    ctx.trim_report = report = _report(ctx)
+    if scene.prompt is not None and scene.prompt.exceeds_budget:
+        error = TokenBudgetExceeded(
+            budget=scene.prompt.budget,
+            actual=scene.prompt.mandatory_tokens,
+            advice="No message of the chat has found a place: shorten the card or raise the context size.",
+        )
+        ctx.warn("mandatory_over_budget", str(error), error=error)
+    elif report.eviction_count:
+        ctx.warn(
+            "trimmed",
+            f"{report.eviction_count} parts ({report.tokens_saved} tokens) were left out to fit"
+            f" {report.budget_tokens} tokens.",
+            error=TokenBudgetExceeded(budget=report.budget_tokens, actual=report.initial_tokens),
+            evicted=report.eviction_count,
+        )
+    ctx.instrument(
+        "trim",
+        stage="trimming",
+        budget=report.budget_tokens,
+        initial_tokens=report.initial_tokens,
+        final_tokens=report.final_tokens,
+        evictions=report.eviction_count,
+    )
+    ctx.plan = Plan(
+        blocks=tuple(ctx.blocks),
+        llm_options=dict(ctx.llm_options),
+        dialect_options=dict(ctx.dialect_options),
+        outlets=dict(ctx.outlets),
+        warnings=tuple(ctx.warnings),
+        trim_report=report,
+        greeting=ctx.greeting,
+        metadata=dict(ctx.metadata),
+    )
+
+
+def _text_scene(ctx: Context, scene: TextWorkspace) -> TextScene:
+    story, card, where = scene.story, scene.card, scene.insertions
+    settings, quiet = story.settings, story.quiet
+    system_prompt, post_history = _system_texts(scene)
+    in_prompt = story.persona.position is PersonaPosition.IN_PROMPT
+    return TextScene(
+        settings=settings,
+        user_name=ctx.require_user().name,
+        character_name=ctx.require_character().display_name,
+        group=None if story.group is None else story.group.macro_group.members,
+        generation_type=ctx.generation_type,
+        system_prompt=system_prompt,
+        post_history=post_history,
+        description=card.description,
+        personality=card.personality,
+        scenario=card.scenario,
+        persona=card.persona if in_prompt else "",
+        world_info_before=where.before_character,
+        world_info_after=where.after_character,
+        dialogues=scene.dialogues,
+        turns=affordable_turns(ctx, scene.turns),
+        extension_prompts=tuple(
+            prompt.with_(content=scene.expand(prompt.content)) for prompt in scene.extension_prompts.values()
+        ),
+        quiet_prompt="" if quiet is None else scene.expand(quiet.text),
+        quiet_to_loud=quiet is not None and quiet.loud,
+        quiet_name=(quiet.name or None) if quiet is not None else None,
+        bias=scene.bias,
+        max_context=ctx.preset.context_window_tokens,
+        max_response=ctx.preset.reserved_response_tokens,
+        count_tokens=lambda text: ctx.estimator.estimate(text, ctx.model),
+        expand=scene.expand,
+    )
+
+
+def _system_texts(scene: TextWorkspace) -> tuple[str, str]:
+    """The system prompt and what follows the chat: the card's where it is preferred, else the user's own."""
+    settings, card = scene.story.settings, scene.card
+    own = settings.sysprompt
+    if not own.enabled:
+        return "", ""
+    system_prompt, post_history = scene.expand(own.content), scene.expand(own.post_history)
+    if settings.prefer_character_prompt and card.system_prompt:
+        system_prompt = scene.expand(card.system_prompt, original=system_prompt)
+    if settings.prefer_character_jailbreak and card.post_history:
+        post_history = scene.expand(card.post_history, original=post_history)
+    return system_prompt, post_history
+
+
+def _block(ctx: Context, piece: Piece) -> Block:
+    kind = piece.source.split(":", 1)[0]
+    groups = {"message": "history", "example": "examples", "injection": "history"}
+    return ctx.new_block(
+        source=piece.source,
+        slot="history" if kind == "message" else kind,
+        role=piece.role,
+        content=piece.text,
+        enabled=piece.kept,
+        removable=kind in groups,
+        token_budget_group=groups.get(kind, "system"),
+        metadata={"left_out": piece.reason} if piece.reason else {},
+    )
+
+
+def _report(ctx: Context) -> TrimReport:
+    evictions = tuple(_evictions(ctx))
+    final = ctx.estimator.estimate("".join(block.content for block in ctx.blocks if block.enabled), ctx.model)
+    return TrimReport(
+        strategy="group_order",
+        budget_tokens=ctx.preset.max_prompt_tokens,
+        initial_tokens=final + sum(record.token_count for record in evictions),
+        final_tokens=final,
+        evictions=evictions,
+    )
+
+
+def _evictions(ctx: Context) -> Iterator[EvictionRecord]:
+    for block in ctx.blocks:
+        if not block.enabled and block.metadata.get("left_out") != "stripped":
+            yield EvictionRecord(
+                block_id=block.id,
+                slot=block.slot,
+                token_count=ctx.estimator.estimate(block.content, ctx.model),
+                reason="group_overflow" if block.token_budget_group == "examples" else "budget_exceeded",
+                budget_group=block.token_budget_group,
+                priority=block.priority,
+                source=block.metadata.get("source"),
+            )
