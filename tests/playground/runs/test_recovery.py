@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import func, select
 from sqlalchemy.exc import IntegrityError
 
-from tavernkit.playground.database.models import Message, Run
+from tavernkit.playground.database.models import Message, Run, TextContent
 from tavernkit.playground.llm.scripted import ScriptedModel
 from tavernkit.playground.runs.service import (
     cancel_run,
@@ -178,5 +178,7 @@ async def test_twenty_conversations_are_answered_once_each_by_three_workers(data
                         break
                     await asyncio.sleep(0.05)
         async with play.runtime.database.read() as session:
-            replies = await session.scalar(select(func.count()).select_from(Message).where(Message.content == "Yes."))
+            replies = await session.scalar(
+                select(func.count()).select_from(Message).join(Message.text).where(TextContent.content == "Yes.")
+            )
         assert replies == len(conversations)

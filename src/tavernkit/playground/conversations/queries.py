@@ -7,7 +7,15 @@ from uuid import UUID
 from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from tavernkit.playground.database.models import Character, Conversation, Message, Run, Space, SpaceMembership
+from tavernkit.playground.database.models import (
+    Character,
+    Conversation,
+    Message,
+    Run,
+    Space,
+    SpaceMembership,
+    TextContent,
+)
 
 __all__ = [
     "active_run",
@@ -104,7 +112,7 @@ async def recent_conversations(
         .scalar_subquery()
     )
     query = (
-        select(Conversation, Space, SpaceMembership, Character, Message.content)
+        select(Conversation, Space, SpaceMembership, Character, TextContent.content)
         .join(Space, Space.id == Conversation.space_id)
         .join(
             SpaceMembership,
@@ -114,6 +122,7 @@ async def recent_conversations(
         )
         .join(Character, Character.id == SpaceMembership.character_id)
         .outerjoin(Message, (Message.conversation_id == Conversation.id) & (Message.seq == last_seq))
+        .outerjoin(TextContent, TextContent.id == Message.text_id)
         .where(Space.owner_id == user_id, Space.status == "active")
         .order_by(Conversation.updated_at.desc())
         .limit(limit)

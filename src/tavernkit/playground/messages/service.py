@@ -51,8 +51,16 @@ async def send_message(
             )
         author = await human_member(session, conversation.space_id, user_id)
         speaker = await speaking_member(session, conversation.space_id)
-        message = Message(id=message_id, membership_id=author.id, role="user", content=text, created_at=now)
-        await add_message(session, conversation_id, message, swipe_id=runtime.ids())
+        message = await add_message(
+            session,
+            runtime.ids,
+            id=message_id,
+            conversation_id=conversation_id,
+            membership_id=author.id,
+            role="user",
+            content=text,
+            now=now,
+        )
         await append_event(session, conversation_id, "message", now, message_id=str(message_id))
         if speaker is not None:
             await plan_run(session, runtime, conversation_id, speaker.id, kind="user_turn", reason="user_message")

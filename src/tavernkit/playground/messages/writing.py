@@ -2,40 +2,70 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy import update
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from tavernkit.playground.database.models import Conversation, Message, MessageSwipe
+from tavernkit.playground.database.models import Conversation, Message, MessageSwipe, TextContent
 
 __all__ = ["add_message"]
 
 
-async def add_message(session: AsyncSession, conversation_id: UUID, message: Message, *, swipe_id: UUID) -> Message:
-    """Give the message the next place in the conversation and its first swipe."""
+async def add_message(
+    session: AsyncSession,
+    ids: Callable[[], UUID],
+    *,
+    id: UUID,
+    conversation_id: UUID,
+    membership_id: UUID,
+    role: str,
+    content: str,
+    now: datetime,
+    run_id: UUID | None = None,
+    metadata: Mapping[str, Any] | None = None,
+    state_delta: Mapping[str, Any] | None = None,
+) -> Message:
+    """Give the message the next place in the conversation, its text and its first swipe."""
     seq: int | None = await session.scalar(
         update(Conversation)
         .where(Conversation.id == conversation_id)
-        .values(last_seq=Conversation.last_seq + 1, updated_at=message.created_at)
+        .values(last_seq=Conversation.last_seq + 1, messages_count=Conversation.messages_count + 1, updated_at=now)
         .returning(Conversation.last_seq)
     )
     if seq is None:
         raise LookupError(f"no conversation {conversation_id}")
-    message.conversation_id = conversation_id
-    message.seq = seq
-    message.active_swipe_id = swipe_id
-    message.swipes_count = 1
+    text = TextContent(id=ids(), content=content)
+    session.add(text)
+    await session.flush()
+    message = Message(
+        id=id,
+        conversation_id=conversation_id,
+        membership_id=membership_id,
+        seq=seq,
+        role=role,
+        text=text,
+        active_swipe_id=ids(),
+        swipes_count=1,
+        run_id=run_id,
+        created_at=now,
+    )
     session.add(message)
     await session.flush()
     session.add(
         MessageSwipe(
-            id=swipe_id,
+            id=message.active_swipe_id,
             message_id=message.id,
             position=0,
-            content=message.content,
-            run_id=message.run_id,
-            created_at=message.created_at,
+            text=text,
+            state_delta=None if state_delta is None else dict(state_delta),
+            metadata_=dict(metadata or {}),
+            run_id=run_id,
+            created_at=now,
         )
     )
+    await session.flush()
     return message

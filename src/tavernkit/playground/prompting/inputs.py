@@ -77,7 +77,8 @@ async def _person(session: AsyncSession, space_id: UUID) -> User:
 
 async def _history(session: AsyncSession, conversation_id: UUID) -> tuple[Message, ...]:
     rows = await session.execute(
-        select(models.Message.role, models.Message.content, models.SpaceMembership.cached_display_name)
+        select(models.Message.role, models.TextContent.content, models.SpaceMembership.cached_display_name)
+        .join(models.TextContent, models.TextContent.id == models.Message.text_id)
         .join(models.SpaceMembership, models.SpaceMembership.id == models.Message.membership_id)
         .where(models.Message.conversation_id == conversation_id, models.Message.visibility == "normal")
         .order_by(models.Message.seq.desc())

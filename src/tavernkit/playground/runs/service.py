@@ -136,15 +136,17 @@ async def finish_run(
     async with runtime.database.write() as session:
         if not await _end(session, claim, "succeeded", now, text=text, debug=debug or {}, dismissed=True):
             return None
-        message = Message(
+        message = await add_message(
+            session,
+            runtime.ids,
+            conversation_id=claim.conversation_id,
             id=runtime.ids(),
             membership_id=claim.speaker_id,
             role="assistant",
             content=text,
             run_id=claim.run_id,
-            created_at=now,
+            now=now,
         )
-        await add_message(session, claim.conversation_id, message, swipe_id=runtime.ids())
         await append_event(
             session, claim.conversation_id, "reply", now, run_id=str(claim.run_id), message_id=str(message.id)
         )
@@ -223,15 +225,17 @@ async def keep_text(runtime: Runtime, run_id: UUID, user_id: UUID) -> Message | 
         if run is None or run.dismissed or run.status not in ("failed", "canceled") or not run.text.strip():
             return Refused(code="nothing_to_keep", sentence="There is no interrupted text to keep any more.")
         run.dismissed = True
-        message = Message(
+        message = await add_message(
+            session,
+            runtime.ids,
+            conversation_id=run.conversation_id,
             id=runtime.ids(),
             membership_id=run.speaker_membership_id,
             role="assistant",
             content=run.text.strip(),
             run_id=run.id,
-            created_at=now,
+            now=now,
         )
-        await add_message(session, run.conversation_id, message, swipe_id=runtime.ids())
         await append_event(session, run.conversation_id, "reply", now, run_id=str(run.id), message_id=str(message.id))
         return message
 

@@ -8,7 +8,7 @@ from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit import User as LibraryUser
-from tavernkit.playground.database.models import Character, Conversation, Message, Space, SpaceMembership, User
+from tavernkit.playground.database.models import Character, Conversation, Space, SpaceMembership, User
 from tavernkit.playground.messages.writing import add_message
 from tavernkit.playground.outcome import Refused
 from tavernkit.playground.prompting.inputs import greeting_of, library_character
@@ -60,10 +60,16 @@ async def start_story(
         conversation.root_conversation_id = conversation.id
         greeting = greeting_of(card, human.cached_display_name)
         if greeting:
-            message = Message(
-                id=runtime.ids(), membership_id=speaker.id, role="assistant", content=greeting, created_at=now
+            await add_message(
+                session,
+                runtime.ids,
+                id=runtime.ids(),
+                conversation_id=conversation.id,
+                membership_id=speaker.id,
+                role="assistant",
+                content=greeting,
+                now=now,
             )
-            await add_message(session, conversation.id, message, swipe_id=runtime.ids())
         return conversation
 
 

@@ -3,9 +3,11 @@
 import asyncio
 
 from alembic import context
+from sqlalchemy import event
 from sqlalchemy.engine import Connection
+from sqlalchemy.engine.interfaces import DBAPIConnection
 
-from tavernkit.playground.database.engine import create_engine
+from tavernkit.playground.database.engine import DatabaseError, create_engine
 from tavernkit.playground.database.models import Run
 
 
@@ -18,10 +20,23 @@ def migrate(connection: Connection) -> None:
     )
     with context.begin_transaction():
         context.run_migrations()
+        if connection.dialect.name == "sqlite":
+            broken = connection.exec_driver_sql("PRAGMA foreign_key_check").all()
+            if broken:
+                raise DatabaseError(f"The upgrade would leave {len(broken)} rows without what they refer to.")
+
+
+def _without_foreign_keys(connection: DBAPIConnection, _: object) -> None:
+    cursor = connection.cursor()
+    cursor.execute("PRAGMA foreign_keys=OFF")
+    cursor.close()
 
 
 async def migrate_online() -> None:
     engine = create_engine(context.config.attributes["url"])
+    if engine.dialect.name == "sqlite":
+        # A table that is written anew is dropped first, which must not take along what refers to it.
+        event.listen(engine.sync_engine, "connect", _without_foreign_keys)
     try:
         async with engine.connect() as connection:
             await connection.run_sync(migrate)

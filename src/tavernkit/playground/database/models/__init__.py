@@ -1,24 +1,50 @@
 """The tables, one module per noun."""
 
-from tavernkit.playground.database.models.characters import Character
+from tavernkit.playground.database.models.characters import Blob, Character, CharacterAsset, CharacterVersion
 from tavernkit.playground.database.models.conversations import Conversation
 from tavernkit.playground.database.models.events import OutboxEvent
+from tavernkit.playground.database.models.jobs import Job
+from tavernkit.playground.database.models.lorebooks import Lorebook, LorebookEntry, LorebookLink
 from tavernkit.playground.database.models.members import SpaceMembership
-from tavernkit.playground.database.models.messages import Message, MessageSwipe
+from tavernkit.playground.database.models.messages import Message, MessageSwipe, PathSnapshot, TextContent
+from tavernkit.playground.database.models.personas import Persona
+from tavernkit.playground.database.models.presets import Preset
+from tavernkit.playground.database.models.prompts import PromptBlock, PromptSnapshot
 from tavernkit.playground.database.models.providers import Provider
+from tavernkit.playground.database.models.rounds import Round, RoundSlot
 from tavernkit.playground.database.models.runs import Run
+from tavernkit.playground.database.models.site import SiteSetting
 from tavernkit.playground.database.models.spaces import Space
-from tavernkit.playground.database.models.users import User
+from tavernkit.playground.database.models.users import ApiKey, Invitation, User, UserSession
 
 __all__ = [
+    "ApiKey",
+    "Blob",
     "Character",
+    "CharacterAsset",
+    "CharacterVersion",
     "Conversation",
+    "Invitation",
+    "Job",
+    "Lorebook",
+    "LorebookEntry",
+    "LorebookLink",
     "Message",
     "MessageSwipe",
     "OutboxEvent",
+    "PathSnapshot",
+    "Persona",
+    "Preset",
+    "PromptBlock",
+    "PromptSnapshot",
     "Provider",
+    "Round",
+    "RoundSlot",
     "Run",
+    "SiteSetting",
     "Space",
     "SpaceMembership",
+    "TextContent",
     "User",
+    "UserSession",
 ]

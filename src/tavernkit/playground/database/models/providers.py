@@ -18,7 +18,9 @@ class Provider(Base):
     """A model and how to reach it. The key is encrypted with this row's id as associated data."""
 
     __tablename__ = "llm_providers"
-    __table_args__ = (CheckConstraint("kind IN ('openai', 'embedded')", name="kind"),)
+    __table_args__ = (
+        CheckConstraint("kind IN ('openai', 'openai_text', 'anthropic', 'google', 'embedded')", name="kind"),
+    )
 
     id: Mapped[UUID] = mapped_column(primary_key=True)
     name: Mapped[str] = mapped_column(String(200), unique=True)
@@ -30,5 +32,8 @@ class Provider(Base):
     response_tokens: Mapped[int] = mapped_column(default=512)
     settings: Mapped[dict[str, Any]] = mapped_column(default=dict)
     is_default: Mapped[bool] = mapped_column(Boolean, default=False)
+    streamable: Mapped[bool] = mapped_column(Boolean, default=True)
+    last_tested_at: Mapped[datetime | None]
+    settings_version: Mapped[int] = mapped_column(default=0)
     disabled: Mapped[bool] = mapped_column(Boolean, default=False)
     created_at: Mapped[datetime]

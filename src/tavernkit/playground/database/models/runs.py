@@ -46,6 +46,8 @@ class Run(Base):
     status: Mapped[str] = mapped_column(String(20))
     reason: Mapped[str] = mapped_column(String(100))
     speaker_membership_id: Mapped[UUID] = mapped_column(ForeignKey("space_memberships.id"))
+    round_id: Mapped[UUID | None] = mapped_column(ForeignKey("conversation_rounds.id", ondelete="SET NULL"), index=True)
+    target_message_id: Mapped[UUID | None]
     run_after: Mapped[datetime]
     cancel_requested_at: Mapped[datetime | None]
     started_at: Mapped[datetime | None]
@@ -56,6 +58,9 @@ class Run(Base):
     fence: Mapped[int] = mapped_column(BigInteger, default=0)
     text: Mapped[str] = mapped_column(Text, default="")
     dismissed: Mapped[bool] = mapped_column(default=False)
+    prompt_tokens: Mapped[int | None]
+    completion_tokens: Mapped[int | None]
+    cost: Mapped[float | None]
     error: Mapped[dict[str, Any] | None]
     debug: Mapped[dict[str, Any]] = mapped_column(default=dict)
     created_at: Mapped[datetime]
