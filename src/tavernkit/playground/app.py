@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import HTMLResponse
+from fastapi.responses import HTMLResponse, JSONResponse
 from starlette.exceptions import HTTPException
 
 from tavernkit import __version__
+from tavernkit.playground.api.errors import RefusedError
+from tavernkit.playground.api.router import PREFIX, api_router
 from tavernkit.playground.conversations.routes import router as conversations
 from tavernkit.playground.runs.routes import router as runs
 from tavernkit.playground.runtime import Runtime
@@ -30,6 +32,7 @@ def create_app(runtime: Runtime, owner_id: UUID) -> FastAPI:
     app.mount(STATIC_URL, HashedFiles())
     app.include_router(conversations)
     app.include_router(runs)
+    app.include_router(api_router())
     app.add_api_route("/health", health)
     app.add_exception_handler(HTTPException, error_page)
     app.add_exception_handler(RequestValidationError, unreadable_page)
@@ -40,19 +43,32 @@ async def health() -> dict[str, str]:
     return {"status": "ok", "version": __version__}
 
 
-async def error_page(_: Request, error: Exception) -> HTMLResponse:
+async def error_page(request: Request, error: Exception) -> Response:
+    if isinstance(error, RefusedError):
+        return JSONResponse(error.body, error.status_code)
     status = error.status_code if isinstance(error, HTTPException) else 500
     sentence = error.detail if isinstance(error, HTTPException) else "Something went wrong."
+    if _is_for_programs(request):
+        return _json(status, "not_found" if status == 404 else "refused", sentence)
     return _page(status, sentence)
 
 
-async def unreadable_page(_: Request, error: Exception) -> HTMLResponse:
+async def unreadable_page(request: Request, error: Exception) -> Response:
     fields = (
         [".".join(map(str, item["loc"])) for item in error.errors()]
         if isinstance(error, RequestValidationError)
         else []
     )
-    return _page(422, f"The request cannot be read: look at {', '.join(fields) or 'its form'}.")
+    sentence = f"The request cannot be read: look at {', '.join(fields) or 'its form'}."
+    return _json(422, "invalid", sentence) if _is_for_programs(request) else _page(422, sentence)
+
+
+def _is_for_programs(request: Request) -> bool:
+    return request.url.path.startswith(f"{PREFIX}/")
+
+
+def _json(status: int, code: str, sentence: str) -> JSONResponse:
+    return JSONResponse({"error": {"code": code, "sentence": sentence, "current": None}}, status)
 
 
 def _page(status: int, sentence: str) -> HTMLResponse:

@@ -2,13 +2,52 @@
 
 from __future__ import annotations
 
-from tavernkit.values import Value
+from tavernkit.values import Json, Value
 
-__all__ = ["Refused"]
+__all__ = ["STATUS_OF", "Refused", "not_found", "stale"]
+
+STATUS_OF = {
+    "blank": 422,
+    "too_long": 422,
+    "invalid": 422,
+    "not_found": 404,
+    "forbidden": 403,
+    "signed_out": 401,
+    "too_many_tries": 429,
+    "taken": 409,
+    "stale": 409,
+    "conflict": 409,
+    "nothing_to_keep": 409,
+    "nothing_to_retry": 409,
+    "generation_locked": 423,
+}
+"""What the codes mean to HTTP; a code that is not here is a 404."""
 
 
 class Refused(Value, frozen=True, kw_only=True):
-    """Nothing was changed. `code` is for programs, `sentence` for the person who asked."""
+    """Nothing was changed. `code` is for programs, `sentence` for the person who asked.
+
+    `current` is how things are now, where somebody has changed them since they were read.
+    """
 
     code: str
     sentence: str
+    current: Json = None
+
+    @property
+    def status(self) -> int:
+        return STATUS_OF.get(self.code, 404)
+
+
+def not_found(what: str) -> Refused:
+    """It is not there, or it is somebody else's, which is the same to who asks."""
+    return Refused(code="not_found", sentence=f"That {what} is not here, or it belongs to somebody else.")
+
+
+def stale(what: str, current: Json) -> Refused:
+    """Somebody has changed it since it was read."""
+    return Refused(
+        code="stale",
+        sentence=f"The {what} was changed in the meantime. Look at how it is now, and change it again.",
+        current=current,
+    )

@@ -16,15 +16,6 @@ from tavernkit.playground.web.streams import CONTENT_TYPE, stream
 
 __all__ = ["Owner", "Played", "answer", "missing", "refusal", "wants_streams"]
 
-STATUS_OF = {
-    "blank": 422,
-    "too_long": 422,
-    "taken": 409,
-    "generation_locked": 423,
-    "nothing_to_keep": 409,
-    "nothing_to_retry": 409,
-}
-
 
 def _runtime(request: Request) -> Runtime:
     runtime: Runtime = request.app.state.runtime
@@ -56,7 +47,7 @@ def answer(request: Request, streams: Markup, *, otherwise: str) -> Response:
 
 def refusal(request: Request, refused: Refused) -> Response:
     """The sentence beside the thing that did not work."""
-    status = STATUS_OF.get(refused.code, 404)
+    status = refused.status
     if wants_streams(request):
         html = stream("replace", "composer_error", render("_composer_error.html", error=refused.sentence))
         return HTMLResponse(str(html), status_code=status, media_type=CONTENT_TYPE)

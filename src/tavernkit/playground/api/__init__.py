@@ -1,0 +1,1 @@
+"""The JSON API under `/api/v1`: the same services as the pages, for programs."""

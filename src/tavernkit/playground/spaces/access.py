@@ -1,0 +1,122 @@
+"""Who may do what in a space: the one place where that is decided.
+
+To read, one must be a member, or the conversation must be public. To take part, one must be an active member who is not
+only watching, and the space must be in use. Moderators also change what others said. Only the owner of the space, or an
+administrator of the site, changes the space itself. A private conversation is the owner's alone.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from uuid import UUID
+
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from tavernkit.playground.accounts.viewer import Viewer
+from tavernkit.playground.database.models import Conversation, Message, Space, SpaceMembership
+from tavernkit.playground.outcome import Refused, not_found
+from tavernkit.values import Value
+
+__all__ = ["Access", "Entry", "conversation_for", "message_for", "space_for"]
+
+
+class Access(IntEnum):
+    """What somebody may do; each includes those before it."""
+
+    READ = 1
+    TAKE_PART = 2
+    MODERATE = 3
+    ADMINISTER = 4
+
+
+class Entry(Value, frozen=True, kw_only=True):
+    """Somebody in a space: how much they may do there, and their own membership if they have one."""
+
+    space: Space
+    member: SpaceMembership | None
+    access: Access
+
+
+async def space_for(
+    session: AsyncSession, space_id: UUID, viewer: Viewer, needs: Access, *, lock: bool = False
+) -> Entry | Refused:
+    """The space, if this person may do there what they want to."""
+    query = select(Space).where(Space.id == space_id, Space.status != "deleting")
+    space: Space | None = await session.scalar(query.with_for_update() if lock else query)
+    if space is None:
+        return not_found("space")
+    entry = await _entry(session, space, viewer)
+    if entry is None:
+        return not_found("space")
+    return _allowed(entry, needs)
+
+
+async def conversation_for(
+    session: AsyncSession, conversation_id: UUID, viewer: Viewer, needs: Access, *, lock: bool = False
+) -> tuple[Conversation, Entry] | Refused:
+    """The conversation, if this person may do there what they want to; locked by who decides by what is in it."""
+    query = (
+        select(Conversation, Space)
+        .join(Space, Space.id == Conversation.space_id)
+        .where(Conversation.id == conversation_id, Space.status != "deleting")
+    )
+    row = (await session.execute(query.with_for_update(of=Conversation) if lock else query)).one_or_none()
+    if row is None:
+        return not_found("conversation")
+    conversation, space = row
+    entry = await _entry(session, space, viewer)
+    if entry is None and conversation.visibility == "public":
+        entry = Entry(space=space, member=None, access=Access.READ)
+    if entry is None or (conversation.visibility == "private" and entry.access < Access.ADMINISTER):
+        return not_found("conversation")
+    allowed = _allowed(entry, needs)
+    return allowed if isinstance(allowed, Refused) else (conversation, allowed)
+
+
+async def message_for(
+    session: AsyncSession, message_id: UUID, viewer: Viewer, needs: Access, *, lock: bool = False
+) -> tuple[Message, Conversation, Entry] | Refused:
+    """The message with its conversation, if this person may do with it what they want to.
+
+    An author may do with their own message what moderators may do with any.
+    """
+    message: Message | None = await session.scalar(select(Message).where(Message.id == message_id))
+    if message is None:
+        return not_found("message")
+    found = await conversation_for(session, message.conversation_id, viewer, min(needs, Access.TAKE_PART), lock=lock)
+    if isinstance(found, Refused):
+        return not_found("message") if found.code == "not_found" else found
+    conversation, entry = found
+    own = entry.member is not None and entry.member.id == message.membership_id
+    if needs is Access.MODERATE and own:
+        return message, conversation, entry
+    allowed = _allowed(entry, needs)
+    if isinstance(allowed, Refused):
+        return allowed
+    if lock:
+        await session.refresh(message)
+    return message, conversation, entry
+
+
+async def _entry(session: AsyncSession, space: Space, viewer: Viewer) -> Entry | None:
+    member: SpaceMembership | None = await session.scalar(
+        select(SpaceMembership).where(SpaceMembership.space_id == space.id, SpaceMembership.user_id == viewer.user_id)
+    )
+    active = member is not None and member.status == "active"
+    if space.owner_id == viewer.user_id or viewer.is_administrator:
+        return Entry(space=space, member=member if active else None, access=Access.ADMINISTER)
+    if member is None or not active:
+        return None
+    if member.role == "moderator":
+        return Entry(space=space, member=member, access=Access.MODERATE)
+    takes_part = member.participation == "active"
+    return Entry(space=space, member=member, access=Access.TAKE_PART if takes_part else Access.READ)
+
+
+def _allowed(entry: Entry, needs: Access) -> Entry | Refused:
+    if entry.access < needs:
+        return Refused(code="forbidden", sentence="You may look at this, but not change it.")
+    if entry.space.status == "archived" and Access.READ < needs < Access.ADMINISTER:
+        return Refused(code="forbidden", sentence="This space is archived. Its owner can bring it back into use.")
+    return entry
