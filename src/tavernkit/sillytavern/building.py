@@ -12,6 +12,7 @@ from tavernkit.prompt.plan import Plan
 from tavernkit.prompt.trace import TraceCollector
 from tavernkit.sillytavern import chat_completion, text_completion
 from tavernkit.sillytavern.chat_completion import ChatScene
+from tavernkit.sillytavern.chat_completion.request import chosen_model
 from tavernkit.sillytavern.errors import InvalidPresetError
 from tavernkit.sillytavern.presets import ChatPreset, MasterExport, TextPreset
 from tavernkit.sillytavern.stages import after_hooks, hooks, lore
@@ -60,7 +61,7 @@ def build(
     """Build the prompt that SillyTavern would send.
 
     A ChatPreset, or none, makes a chat completion; a TextPreset a text completion, with the templates of
-    `story.settings`.
+    `story.settings`. Without a model, tokens are counted for the one that the preset names.
     """
     collector = TraceCollector() if trace else None
     if collector is not None and inputs.get("instrumenter") is not None:
@@ -69,6 +70,8 @@ def build(
         inputs["instrumenter"] = collector
     preset = inputs.get("preset") or ChatPreset()
     inputs["preset"] = preset
+    if not inputs.get("model") and isinstance(preset, ChatPreset):
+        inputs["model"] = chosen_model(preset) or None
     ctx = Context(**inputs)
     scene, usual = _workbench(_for_model(story or Story(), ctx.model), preset)
     ctx.attach(scene)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 
+from tavernkit.text.js_strings import utf16_length
+
 __all__ = ["sanitised_name"]
 
 LONGEST_NAME = 64
 _NOT_ALLOWED = re.compile(r"[^A-Za-z0-9_]")
-_VALID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 def sanitised_name(name: str) -> str:
-    """The name where it is allowed as it is; else cut, with an underscore for each character that is not."""
-    if _VALID.fullmatch(name):
-        return name
-    return _NOT_ALLOWED.sub("_", name)[:LONGEST_NAME]
+    """The name with an underscore for each UTF-16 unit that is not allowed, cut where it is too long."""
+    return _NOT_ALLOWED.sub(lambda found: "_" * utf16_length(found[0]), name)[:LONGEST_NAME]

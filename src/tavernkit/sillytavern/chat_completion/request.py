@@ -51,9 +51,8 @@ def request_options(ctx: Context, scene: ChatScene) -> dict[str, Json]:
         "stream": preset.stream_openai and ctx.generation_type != "quiet",
         "include_reasoning": preset.show_thoughts,
     }
-    model = ctx.model or chosen_model(preset)
-    if model:
-        options["model"] = model
+    if ctx.model:
+        options["model"] = ctx.model
     options |= {name: getattr(preset, name) for name in _ALWAYS}
     options |= {name: getattr(preset, name) for name in _WHEN_CHANGED if getattr(preset, name) != getattr(usual, name)}
     if preset.seed >= 0:
