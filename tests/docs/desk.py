@@ -24,6 +24,22 @@ CASES = {
         }
     ],
 }
+ROLEPLAY = {
+    "openai_max_context": 8192,
+    "openai_max_tokens": 512,
+    "temperature": 0.8,
+    "prompts": [
+        {"identifier": "main", "system_prompt": True, "content": "You are {{char}}, and {{user}} is here."},
+        {"identifier": "jailbreak", "system_prompt": True, "content": "Stay in the scene."},
+    ],
+}
+CHATML = {
+    "name": "ChatML",
+    "input_sequence": "<|im_start|>user",
+    "output_sequence": "<|im_start|>assistant",
+    "input_suffix": "<|im_end|>\n",
+    "output_suffix": "<|im_end|>\n",
+}
 EVENING = """\
 {"chat_metadata":{},"user_name":"Sam","character_name":"Mira"}
 {"name":"Mira","is_user":false,"mes":"Hm?","extra":{}}"""
@@ -35,6 +51,8 @@ def lay_out(folder: Path) -> None:
     card = CharacterCard(character=mira)
     (folder / "mira.png").write_bytes(characters.to_png(card))
     (folder / "harbour.json").write_text(json.dumps(LORE))
+    (folder / "roleplay.json").write_text(json.dumps(ROLEPLAY))
+    (folder / "chatml.json").write_text(json.dumps(CHATML))
     (folder / "scene.txt").write_text("They walked down to the harbour.")
     (folder / "evening.jsonl").write_text(EVENING)
     (folder / "vectors").mkdir()

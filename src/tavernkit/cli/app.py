@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from tavernkit.cli import bench, card, chat, conformance, lore, playground, prompt, tokens
+from tavernkit.cli import bench, build, card, chat, conformance, lore, playground, prompt, tokens
 from tavernkit.cli.errors import ErrorReporting
 from tavernkit.cli.groups import HELP_OPTIONS, show_help
 
@@ -38,6 +38,7 @@ app.add_typer(lore.app)
 app.add_typer(chat.app)
 app.command("tokens")(tokens.count)
 app.command("prompt")(prompt.build_prompt)
+app.command("build")(build.build_sillytavern)
 app.command("conformance")(conformance.replay)
 app.command("bench")(bench.measure)
 

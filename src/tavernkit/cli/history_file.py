@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from tavernkit.cli.errors import about
@@ -11,7 +12,7 @@ from tavernkit.prompt.message import Message
 from tavernkit.reading import parse_json
 from tavernkit.values import Json
 
-__all__ = ["read_history"]
+__all__ = ["messages_from", "read_history"]
 
 FIELDS = ("role", "content", "name")
 
@@ -22,15 +23,20 @@ def read_history(file: Path) -> tuple[Message, ...]:
     with about(file):
         match parse_json(data, what="The history"):
             case list(messages) | {"messages": list(messages)}:
-                return tuple(_message(number, item) for number, item in enumerate(messages, start=1))
+                return messages_from(messages)
             case _:
                 raise ParseError("The history is not a JSON list of messages.")
 
 
-def _message(number: int, item: Json) -> Message:
+def messages_from(messages: Sequence[Json], fields: Sequence[str] = FIELDS) -> tuple[Message, ...]:
+    """The messages of a JSON list; of each, the named fields count."""
+    return tuple(_message(number, item, fields) for number, item in enumerate(messages, start=1))
+
+
+def _message(number: int, item: Json, fields: Sequence[str]) -> Message:
     if not isinstance(item, dict):
         raise ParseError(f"Message {number} of the history is not an object with role and content.")
     try:
-        return Message.coerce({key: item[key] for key in FIELDS if key in item})
+        return Message.coerce({key: item[key] for key in fields if key in item})
     except (TypeError, ValueError) as error:
         raise ParseError(f"Message {number} of the history cannot be read: {error}.") from None

@@ -11,7 +11,7 @@ from tavernkit.prompt.trimming import TrimReport
 from tavernkit.prompt.warning import BuildWarning
 from tavernkit.values import JsonObject, Value
 
-__all__ = ["BlockReport", "PromptReport", "print_prompt", "report_on"]
+__all__ = ["BlockReport", "PromptReport", "print_prompt", "print_trace", "report_on"]
 
 ROLE_COLOURS = {"system": "cyan", "user": "green", "assistant": "magenta"}
 
@@ -95,7 +95,7 @@ def print_prompt(printer: Printer, report: PromptReport) -> None:
         printer.line(f"warning: {warning.message}", style="yellow")
     _print_totals(printer, report)
     if report.trace is not None:
-        _print_trace(printer, report.trace)
+        print_trace(printer, report.trace)
 
 
 def _print_block(printer: Printer, block: BlockReport) -> None:
@@ -118,7 +118,8 @@ def _print_totals(printer: Printer, report: PromptReport) -> None:
     printer.line(f"fingerprint {report.fingerprint} ({report.dialect})")
 
 
-def _print_trace(printer: Printer, trace: Trace) -> None:
+def print_trace(printer: Printer, trace: Trace) -> None:
+    """Print how long each stage took, and its counters."""
     printer.line()
     rows = [
         (stage.name, f"{stage.duration_ms:.2f}", ", ".join(f"{key} {value}" for key, value in stage.stats.items()))

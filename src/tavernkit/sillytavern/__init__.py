@@ -6,7 +6,7 @@ plan = sillytavern.build(character=card.character, user=user, preset=preset, his
 """
 
 from tavernkit.sillytavern.authors_note import AuthorsNote, CharacterNote, NotePlacement
-from tavernkit.sillytavern.building import build, chat_pipeline, text_pipeline, with_templates
+from tavernkit.sillytavern.building import build, chat_pipeline, text_pipeline, with_context, with_templates
 from tavernkit.sillytavern.extension_prompts import ExtensionPrompt
 from tavernkit.sillytavern.persona import PersonaPlace, PersonaPosition
 from tavernkit.sillytavern.settings import ReasoningSettings, UserSettings, read_user_settings
@@ -30,5 +30,6 @@ __all__ = [
     "read_user_settings",
     "stopping_strings",
     "text_pipeline",
+    "with_context",
     "with_templates",
 ]

@@ -14,13 +14,17 @@ from tavernkit.sillytavern import chat_completion, text_completion
 from tavernkit.sillytavern.chat_completion import ChatScene
 from tavernkit.sillytavern.chat_completion.request import chosen_model
 from tavernkit.sillytavern.errors import InvalidPresetError
-from tavernkit.sillytavern.presets import ChatPreset, MasterExport, TextPreset
+from tavernkit.sillytavern.presets import ChatPreset, ContextTemplate, MasterExport, TextPreset
+from tavernkit.sillytavern.settings import UserSettings
 from tavernkit.sillytavern.stages import after_hooks, hooks, lore
 from tavernkit.sillytavern.story import Story
 from tavernkit.sillytavern.text_completion import TextWorkspace
 from tavernkit.sillytavern.text_completion.activation import activated_template
 
-__all__ = ["build", "chat_pipeline", "text_pipeline", "with_templates"]
+__all__ = ["build", "chat_pipeline", "text_pipeline", "with_context", "with_templates"]
+
+
+CONTEXT_SWITCHES = ("always_force_name2", "trim_sentences", "single_line")
 
 
 def chat_pipeline() -> Pipeline:
@@ -90,7 +94,7 @@ def with_templates(story: Story, export: MasterExport) -> Story:
     if export.instruct is not None:
         settings = settings.with_(instruct=export.instruct.with_(enabled=True))
     if export.context is not None:
-        settings = settings.with_(context=export.context)
+        settings = with_context(settings, export.context)
     if export.sysprompt is not None:
         settings = settings.with_(sysprompt=export.sysprompt.with_(enabled=export.sysprompt.enabled is not False))
     if export.reasoning is not None:
@@ -99,6 +103,13 @@ def with_templates(story: Story, export: MasterExport) -> Story:
     if export.srw is not None:
         settings = settings.with_(user_prompt_bias=export.srw.value)
     return story.with_(settings=settings)
+
+
+def with_context(settings: UserSettings, template: ContextTemplate) -> UserSettings:
+    """The settings with a context template, and with the switches that SillyTavern keeps in its file."""
+    written = template.spelling or {}
+    switches = {name: getattr(template, name) for name in CONTEXT_SWITCHES if name in written}
+    return settings.with_(context=template, **switches)
 
 
 def _for_model(story: Story, model: str | None) -> Story:

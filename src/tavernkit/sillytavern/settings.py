@@ -10,7 +10,20 @@ from tavernkit.sillytavern.presets import ContextTemplate, Instruct, ReasoningTe
 from tavernkit.sillytavern.presets.fields import PresetFile, decode
 from tavernkit.values import JsonObject
 
-__all__ = ["ReasoningSettings", "UserSettings", "read_user_settings"]
+__all__ = ["USUAL_CONTEXT", "ReasoningSettings", "UserSettings", "read_user_settings"]
+
+
+_STORY = (
+    *("anchorBefore", "system", "wiBefore", "description", "personality"),
+    *("scenario", "wiAfter", "persona", "anchorAfter"),
+)
+USUAL_CONTEXT = ContextTemplate(
+    story_string="".join(f"{{{{#if {name}}}}}{{{{{name}}}}}\n{{{{/if}}}}" for name in _STORY),
+    example_separator="***",
+    chat_start="***",
+    use_stop_strings=False,
+)
+"""What a text completion without a context template gets: everything that there is, a line each."""
 
 
 class ReasoningSettings(ReasoningTemplate, frozen=True, kw_only=True):
@@ -27,7 +40,7 @@ class UserSettings(PresetFile, frozen=True, kw_only=True):
     OLD_NAMES: ClassVar[Mapping[str, str]] = {"trim_incomplete_sentences": "trim_sentences"}
 
     instruct: Instruct = Instruct(enabled=False)
-    context: ContextTemplate = ContextTemplate()
+    context: ContextTemplate = USUAL_CONTEXT
     sysprompt: SystemPrompt = SystemPrompt(enabled=True)
     reasoning: ReasoningSettings = ReasoningSettings()
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import get_args
 
+from tavernkit.dialects import PostProcessing
 from tavernkit.errors import ParseError
 from tavernkit.prompt.context import Context
 from tavernkit.prompt.tokens import ModelTokenEstimator
@@ -79,7 +81,7 @@ def dialect_options(ctx: Context, scene: ChatScene) -> dict[str, Json]:
     options: dict[str, Json] = {
         "placeholder": PLACEHOLDER,
         "use_system_prompt": preset.use_sysprompt,
-        "post_processing": preset.custom_prompt_post_processing or "none",
+        "post_processing": _post_processing(ctx, preset),
         "use_tools": preset.function_calling,
     }
     prefill = preset.assistant_impersonation if ctx.generation_type == "impersonate" else preset.assistant_prefill
@@ -87,6 +89,18 @@ def dialect_options(ctx: Context, scene: ChatScene) -> dict[str, Json]:
     if prefill and ctx.generation_type != "quiet" and not continues:
         options["prefill"] = scene.expand(prefill)
     return options
+
+
+def _post_processing(ctx: Context, preset: ChatPreset) -> str:
+    wanted = preset.custom_prompt_post_processing or "none"
+    if wanted in get_args(PostProcessing):
+        return wanted
+    ctx.warn(
+        "preset_field_unsupported",
+        f"The preset's post-processing {wanted!r} is not known: the messages are sent as they are.",
+        fields=["custom_prompt_post_processing"],
+    )
+    return "none"
 
 
 def _logit_bias(ctx: Context, scene: ChatScene) -> Iterator[tuple[str, float]]:

@@ -1,0 +1,130 @@
+"""Who takes part: one card, or several that make a group."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from tavernkit import example
+from tavernkit.characters import Character, load
+from tavernkit.cli.errors import UsageError, about
+from tavernkit.cli.file_notes import FileNote, file_notes
+from tavernkit.cli.files import read_input
+from tavernkit.errors import ParseError
+from tavernkit.prompt.message import Message
+from tavernkit.reading import LooseObject, ReportBuilder, parse_json
+from tavernkit.sillytavern.groups import GroupMember, StoryGroup, read_group
+from tavernkit.values import Json, JsonObject, Value
+
+__all__ = ["Cast", "in_group", "read_cast"]
+
+EXAMPLE = "ottoline.json"
+
+
+class Cast(Value, frozen=True, kw_only=True):
+    """The characters at hand under the names of their files, which of them speaks, and the group they are, if any."""
+
+    members: tuple[GroupMember, ...]
+    speaker: GroupMember
+    group: StoryGroup | None = None
+    notes: tuple[FileNote, ...] = ()
+
+    @property
+    def character(self) -> Character:
+        return self.speaker.character
+
+    @property
+    def character_file(self) -> str:
+        return Path(self.speaker.avatar).stem
+
+    @property
+    def book_name(self) -> str:
+        """The name of the book that the card is linked to."""
+        return LooseObject(self.character.extensions, ReportBuilder()).text("world")
+
+    def greetings(self) -> tuple[Message, ...]:
+        """How a new chat begins: everybody who has a greeting says it."""
+        return tuple(
+            Message(
+                role="assistant",
+                name=member.character.display_name,
+                content=member.character.first_mes,
+                metadata={} if len(self.members) == 1 else {"original_avatar": member.avatar},
+            )
+            for member in self.members
+            if member.character.first_mes
+        )
+
+
+def read_cast(cards: Sequence[Path], speaker: str | None) -> Cast:
+    """Read the cards; without any, the cast is the example's. The first card speaks unless somebody else is named."""
+    notes: list[FileNote] = []
+    members = [GroupMember.of(_read(card, notes), card.name) for card in cards]
+    if not members:
+        members = [GroupMember.of(example.character(), EXAMPLE)]
+    avatars = [member.avatar for member in members]
+    for avatar in avatars:
+        if avatars.count(avatar) > 1:
+            raise UsageError(f"Two cards are called {avatar}; a group tells its members apart by their file names.")
+    return Cast(members=tuple(members), speaker=_speaker(members, speaker), notes=tuple(notes))
+
+
+def in_group(cast: Cast, file: Path | None, chat_metadata: JsonObject) -> Cast:
+    """The cast as the group that the file describes, or as one of all cards; a single card without a file is no group.
+
+    A card belongs to the member whose card file has its name, whatever the ending: cards travel in several formats.
+    """
+    if file is None and len(cast.members) == 1:
+        return cast
+    report = ReportBuilder()
+    document: JsonObject = {"members": [member.avatar for member in cast.members]}
+    if file is not None:
+        data = read_input(file)
+        with about(file):
+            document = _members_of(parse_json(data, what="The group"))
+            cast = _renamed(cast, document["members"])
+    group = read_group(document, cast.members, chat_metadata=chat_metadata, report=report)
+    return cast.with_(group=group, notes=(*cast.notes, *(file_notes(file, report.build("group")) if file else ())))
+
+
+def _members_of(document: Json) -> JsonObject:
+    match document:
+        case {"members": list()}:
+            group: JsonObject = document
+            return group
+        case _:
+            raise ParseError("This is no group of SillyTavern: it has no list of members.")
+
+
+def _renamed(cast: Cast, avatars: Sequence[Json]) -> Cast:
+    known = {Path(avatar).stem: avatar for avatar in avatars if isinstance(avatar, str)}
+    if cast.character_file not in known:
+        raise ParseError(
+            f"{cast.speaker.avatar} is not in the group. Its members are {', '.join(known.values()) or 'nobody'}; name"
+            " their card files with --card and one of them with --speaker."
+        )
+
+    def renamed(member: GroupMember) -> GroupMember:
+        return member.with_(avatar=known.get(Path(member.avatar).stem, member.avatar))
+
+    return cast.with_(members=tuple(map(renamed, cast.members)), speaker=renamed(cast.speaker))
+
+
+def _read(card: Path, notes: list[FileNote]) -> Character:
+    data = read_input(card)
+    with about(card):
+        bundle = load(data)
+    notes.extend(file_notes(card, bundle.report))
+    return bundle.card.character
+
+
+def _speaker(members: Sequence[GroupMember], wanted: str | None) -> GroupMember:
+    if wanted is None:
+        return members[0]
+    for member in members:
+        card = member.character
+        names = {card.name.casefold(), card.display_name.casefold(), Path(member.avatar).stem.casefold()}
+        if names & {wanted.casefold(), Path(wanted).stem.casefold()}:
+            return member
+    at_hand = ", ".join(member.name for member in members)
+    raise UsageError(f"Nobody is called {wanted!r}; --speaker must be one of the cards' characters: {at_hand}.")

@@ -1,0 +1,118 @@
+"""A conversation in a file of any kind: a JSON list of messages, SillyTavern's chat, or another application's."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+from tavernkit.chats import ChatFile, read_chat, to_messages
+from tavernkit.cli.errors import about
+from tavernkit.cli.file_notes import FileNote, file_notes
+from tavernkit.cli.files import read_input
+from tavernkit.cli.history_file import messages_from
+from tavernkit.errors import ParseError
+from tavernkit.prompt.message import Message
+from tavernkit.reading import LooseObject, ReportBuilder, parse_json
+from tavernkit.sillytavern import AuthorsNote, Story
+from tavernkit.sillytavern.extension_prompts import extension_place, extension_role
+from tavernkit.values import Json, JsonObject, Value
+
+__all__ = ["Conversation", "read_conversation"]
+
+FIELDS = ("role", "content", "name", "send_date", "tool_calls", "tool_call_id")
+NOBODY = "unused"
+"""What SillyTavern writes where a chat's header once had a name."""
+
+
+class Conversation(Value, frozen=True, kw_only=True):
+    """The messages of a chat, and what its header says about it."""
+
+    messages: tuple[Message, ...] = ()
+    user_name: str = ""
+    metadata: JsonObject = {}
+    notes: tuple[FileNote, ...] = ()
+
+    @property
+    def variables(self) -> dict[str, Json]:
+        return LooseObject(self.metadata, ReportBuilder()).object("variables")
+
+    @property
+    def book_name(self) -> str:
+        """The name of the book that belongs to the chat."""
+        return LooseObject(self.metadata, ReportBuilder()).text("world_info")
+
+    def in_story(self, story: Story) -> Story:
+        """The story with the author's note and the texts that belong to this chat."""
+        chat = LooseObject(self.metadata, ReportBuilder())
+        story = story.with_(
+            scenario=chat.text("scenario"), examples=chat.text("mes_example"), system_prompt=chat.text("system_prompt")
+        )
+        if not chat.has("note_prompt"):
+            return story
+        usual = AuthorsNote()
+        return story.with_(
+            note=story.note.with_(
+                text=chat.text("note_prompt"),
+                position=extension_place(chat.integer("note_position", default=1)),
+                depth=chat.integer("note_depth", default=usual.depth),
+                role=extension_role(chat.integer("note_role")),
+                interval=chat.integer("note_interval", default=usual.interval),
+            )
+        )
+
+
+def read_conversation(file: Path, *, user_name: str, character_name: str) -> Conversation:
+    """Read the one conversation of a file; the names are for what other applications do not say."""
+    data = read_input(file)
+    with about(file):
+        listed = _listed(data)
+        if listed is not None:
+            messages = messages_from(listed, FIELDS)
+            for number, message in enumerate(messages, start=1):
+                _check_tools(number, message)
+            return Conversation(messages=messages)
+        chats, report = read_chat(
+            data, user_name=user_name, character_name=character_name, now=lambda: datetime.now(UTC)
+        )
+        if len(chats) > 1:
+            raise ParseError(
+                f"The file holds {len(chats)} chats. Take it apart with `tavernkit chat convert FILE -o NAME.jsonl`,"
+                " and name one of the parts."
+            )
+    return _conversation(chats[0]).with_(notes=file_notes(file, report))
+
+
+def _listed(data: bytes) -> list[Json] | None:
+    """The messages of a JSON document that lists them by role; None for everything else."""
+    try:
+        document = parse_json(data, what="The history")
+    except ParseError:
+        return None
+    match document:
+        case list(messages) | {"messages": [] as messages} | {"messages": [{"role": _}, *_] as messages}:
+            return messages
+        case _:
+            return None
+
+
+def _check_tools(number: int, message: Message) -> None:
+    calls, answered = message.metadata.get("tool_calls"), message.metadata.get("tool_call_id")
+    problem = ""
+    if calls is not None and not (isinstance(calls, list) and all(map(_is_call, calls))):
+        problem = "tool_calls must be a list of objects with a function"
+    elif answered is not None and not isinstance(answered, str):
+        problem = "tool_call_id must be text"
+    if problem:
+        raise ParseError(f"Message {number} of the history cannot be read: {problem}.")
+
+
+def _is_call(call: Json) -> bool:
+    return isinstance(call, dict) and isinstance(call.get("function"), dict)
+
+
+def _conversation(chat: ChatFile) -> Conversation:
+    messages = to_messages(chat)
+    if chat.header is None:
+        return Conversation(messages=messages)
+    name = chat.header.user_name
+    return Conversation(messages=messages, user_name="" if name == NOBODY else name, metadata=chat.header.chat_metadata)

@@ -1,0 +1,156 @@
+"""Presets and templates from files: what each is, is seen from what it holds, and together they make one setup."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from tavernkit.cli.errors import UsageError, about, display_name
+from tavernkit.cli.file_notes import FileNote, file_notes
+from tavernkit.cli.files import read_input
+from tavernkit.dialects.merging import MODES
+from tavernkit.sillytavern.errors import InvalidPresetError
+from tavernkit.sillytavern.presets import (
+    ChatPreset,
+    ContextTemplate,
+    Instruct,
+    MasterExport,
+    Preset,
+    ReasoningTemplate,
+    SystemPrompt,
+    TextPreset,
+    read_preset,
+)
+from tavernkit.sillytavern.presets.fields import PresetFile
+from tavernkit.values import Value
+
+__all__ = ["Setup", "check_post_processing", "read_setup"]
+
+LABELS = {
+    "chat": "a chat-completion preset",
+    "preset": "a text-completion preset",
+    "instruct": "an instruct template",
+    "context": "a context template",
+    "sysprompt": "a system prompt",
+    "reasoning": "a reasoning template",
+    "srw": "a beginning for replies",
+}
+"""The parts of a setup by their names in a master export, and the chat preset."""
+
+FOR_TEXT = ("preset", "instruct", "context", "sysprompt")
+_PARTS: dict[type[PresetFile], str] = {
+    ChatPreset: "chat",
+    TextPreset: "preset",
+    Instruct: "instruct",
+    ContextTemplate: "context",
+    SystemPrompt: "sysprompt",
+    ReasoningTemplate: "reasoning",
+}
+
+
+class Setup(Value, frozen=True, kw_only=True):
+    """The preset to build with, None where no file has one, and the templates as one master export.
+
+    `context_file` is where the context template came from.
+    """
+
+    preset: ChatPreset | TextPreset | None
+    context_file: str | None
+    templates: MasterExport
+    notes: tuple[FileNote, ...]
+
+
+def read_setup(files: Sequence[Path], *, instruct: Path | None, context: Path | None) -> Setup:
+    """Read all of them; a template that was named by its own option wins over the one in a master export."""
+    found: dict[str, tuple[str, PresetFile]] = {}
+    notes: list[FileNote] = []
+    for file in files:
+        for part, value in _parts(_read(file, notes)):
+            if part in found:
+                raise UsageError(
+                    f"{found[part][0]} and {display_name(file)} both hold {LABELS[part]}; leave one of them out."
+                )
+            found[part] = display_name(file), value
+    for named, part in ((instruct, "instruct"), (context, "context")):
+        if named is not None:
+            found[part] = display_name(named), _expected(named, part, notes)
+    _refuse_mixture(found)
+    parts = {part: value for part, (_, value) in found.items()}
+    return Setup(
+        preset=_preset(parts),
+        context_file=found["context"][0] if "context" in found else None,
+        templates=_templates(parts),
+        notes=tuple(notes),
+    )
+
+
+def check_post_processing(preset: ChatPreset) -> None:
+    """Raise InvalidPresetError for a preset that wants messages merged in a way that nobody knows."""
+    mode = preset.custom_prompt_post_processing
+    if mode and mode not in MODES:
+        raise InvalidPresetError(
+            f"The field 'custom_prompt_post_processing' is {mode!r}; leave it empty, or write one of"
+            f" {', '.join(MODES)}."
+        )
+
+
+def _read(file: Path, notes: list[FileNote]) -> Preset:
+    data = read_input(file)
+    with about(file):
+        preset, report = read_preset(data)
+        if isinstance(preset, ChatPreset):
+            check_post_processing(preset)
+    notes.extend(file_notes(file, report))
+    return preset
+
+
+def _parts(preset: Preset) -> Iterator[tuple[str, PresetFile]]:
+    if not isinstance(preset, MasterExport):
+        yield _PARTS[type(preset)], preset
+        return
+    parts: dict[str, PresetFile | None] = {
+        "instruct": preset.instruct,
+        "context": preset.context,
+        "sysprompt": preset.sysprompt,
+        "preset": preset.preset,
+        "reasoning": preset.reasoning,
+        "srw": preset.srw,
+    }
+    yield from ((part, value) for part, value in parts.items() if value is not None)
+
+
+def _expected(file: Path, part: str, notes: list[FileNote]) -> PresetFile:
+    """The one part that the file was named for, alone or out of a master export."""
+    held = dict(_parts(_read(file, notes)))
+    if part not in held:
+        raise UsageError(
+            f"{display_name(file)} is not {LABELS[part]}: it holds {_and(LABELS[other] for other in held)}."
+            " Any preset or template can be named with --preset."
+        )
+    return held[part]
+
+
+def _refuse_mixture(found: dict[str, tuple[str, PresetFile]]) -> None:
+    for part in FOR_TEXT:
+        if "chat" in found and part in found:
+            raise UsageError(
+                f"{found['chat'][0]} is for chat completion and {found[part][0]}, {LABELS[part]}, for text completion;"
+                " leave one of them out."
+            )
+
+
+def _preset(parts: dict[str, PresetFile]) -> ChatPreset | TextPreset | None:
+    match parts.get("chat") or parts.get("preset"):
+        case ChatPreset() | TextPreset() as preset:
+            return preset
+        case _:
+            return TextPreset() if any(part in parts for part in FOR_TEXT) else None
+
+
+def _templates(parts: dict[str, PresetFile]) -> MasterExport:
+    names = ("instruct", "context", "sysprompt", "reasoning", "srw")
+    return MasterExport().with_(**{name: parts[name] for name in names if name in parts})
+
+
+def _and(words: Iterable[str]) -> str:
+    return " and ".join(words) or "nothing that is known"

@@ -1,0 +1,148 @@
+"""SillyTavern's settings file: what its user has set for all chats."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tavernkit.cli.errors import about
+from tavernkit.cli.file_notes import FileNote, file_notes
+from tavernkit.cli.files import read_input
+from tavernkit.cli.preset_files import check_post_processing
+from tavernkit.errors import ParseError
+from tavernkit.reading import LooseObject, ReportBuilder, parse_json
+from tavernkit.sillytavern import (
+    AuthorsNote,
+    BiasEntry,
+    CharacterNote,
+    NotePlacement,
+    PersonaPlace,
+    PersonaPosition,
+    Story,
+    UserSettings,
+)
+from tavernkit.sillytavern.extension_prompts import extension_place, extension_role
+from tavernkit.sillytavern.presets import ChatPreset, TextPreset
+from tavernkit.sillytavern.presets.fields import decode
+from tavernkit.sillytavern.regex_scripts import RegexScripts, embedded_scripts
+from tavernkit.sillytavern.world_info import SHIPPED_SETTINGS, read_settings
+from tavernkit.values import Json, Value
+
+__all__ = ["SettingsFile", "read_settings_file"]
+
+
+class SettingsFile(Value, frozen=True, kw_only=True):
+    """The story that the settings alone make, and the preset in use, None where the file does not say.
+
+    `character_notes` are the notes that the user has written for characters, by the name of the card's file.
+    """
+
+    story: Story = Story()
+    user_name: str = ""
+    persona: str = ""
+    persona_book: str = ""
+    preset: ChatPreset | TextPreset | None = None
+    character_notes: dict[str, CharacterNote] = {}
+    variables: dict[str, Json] = {}
+    notes: tuple[FileNote, ...] = ()
+
+
+def read_settings_file(file: Path) -> SettingsFile:
+    """Read settings.json, or a file that holds its `power_user` object alone."""
+    data = read_input(file)
+    report = ReportBuilder()
+    with about(file):
+        match parse_json(data, what="The settings file"):
+            case {"power_user": dict()} as document:
+                settings = _whole(LooseObject(document, report))
+            case dict() as document if document.keys() & set(UserSettings.__struct_fields__):
+                settings = _power_user(LooseObject(document, report))
+            case _:
+                raise ParseError(
+                    "These are no settings of SillyTavern: name its settings.json, or a file with the power_user object"
+                    " out of it."
+                )
+    return settings.with_(notes=file_notes(file, report.build("settings")))
+
+
+def _power_user(source: LooseObject) -> SettingsFile:
+    place = source.integer("persona_description_position")
+    return SettingsFile(
+        story=Story(
+            settings=decode(UserSettings, source.source, source.report, source.path),
+            persona=PersonaPlace(
+                position=PersonaPosition(place) if place in set(PersonaPosition) else PersonaPosition.IN_PROMPT,
+                depth=source.integer("persona_description_depth", default=PersonaPlace().depth),
+                role=extension_role(source.integer("persona_description_role")),
+            ),
+        ),
+        persona=source.text("persona_description"),
+        persona_book=source.text("persona_description_lorebook"),
+    )
+
+
+def _whole(source: LooseObject) -> SettingsFile:
+    settings = _power_user(source.nested("power_user"))
+    extensions = source.nested("extension_settings")
+    note = extensions.nested("note")
+    lore = source.nested("world_info_settings")
+    scripts = {"regex_scripts": extensions.items("regex")}
+    return settings.with_(
+        story=settings.story.with_(
+            world_info=read_settings(lore) if lore.source else SHIPPED_SETTINGS,
+            note=_note(note),
+            regex_scripts=RegexScripts(global_=embedded_scripts(scripts, source.report)),
+            bias_presets=_bias_presets(source.nested("oai_settings").nested("bias_presets")),
+        ),
+        user_name=source.text("username"),
+        preset=_preset(source),
+        character_notes=_character_notes(note),
+        variables=extensions.nested("variables").object("global"),
+    )
+
+
+def _note(source: LooseObject) -> AuthorsNote:
+    usual = AuthorsNote()
+    return AuthorsNote(
+        text=source.text("default"),
+        position=extension_place(source.integer("defaultPosition", default=1)),
+        depth=source.integer("defaultDepth", default=usual.depth),
+        role=extension_role(source.integer("defaultRole")),
+        interval=source.integer("defaultInterval", default=usual.interval),
+        scan=source.flag("allowWIScan"),
+    )
+
+
+def _character_notes(source: LooseObject) -> dict[str, CharacterNote]:
+    notes: dict[str, CharacterNote] = {}
+    for item in source.objects("chara"):
+        place = item.integer("position")
+        if item.flag("useChara"):
+            notes[item.text("name")] = CharacterNote(
+                text=item.text("prompt"),
+                placement=NotePlacement(place) if place in set(NotePlacement) else NotePlacement.REPLACE,
+            )
+    return notes
+
+
+def _bias_presets(source: LooseObject) -> dict[str, tuple[BiasEntry, ...]]:
+    return {
+        name: tuple(BiasEntry(text=item.text("text"), value=item.number("value")) for item in source.objects(name))
+        for name in source.source
+    }
+
+
+def _preset(source: LooseObject) -> ChatPreset | TextPreset | None:
+    """The preset that the application is set to; what goes through neither of the two ways of building has none."""
+    match source.text("main_api", default="openai"):
+        case "openai" if source.has("oai_settings"):
+            chat = decode(ChatPreset, source.object("oai_settings"), source.report, "oai_settings")
+            check_post_processing(chat)
+            return chat
+        case "textgenerationwebui":
+            fields = source.nested("textgenerationwebui_settings")
+            text = decode(TextPreset, fields.source, source.report, fields.path)
+            return text.with_(
+                genamt=source.optional_integer("amount_gen"), max_length=source.optional_integer("max_context")
+            )
+        case _:
+            return None
