@@ -63,6 +63,11 @@ class Scene:
         """Read the preset once the application's hooks have had their say; a kind of completion looks at its own."""
 
     @property
+    def sends_tools(self) -> bool:
+        """Whether calls of tools in the chat are sent as such."""
+        return False
+
+    @property
     def insertions(self) -> Insertions:
         return Insertions() if self.world is None else self.world.insertions
 

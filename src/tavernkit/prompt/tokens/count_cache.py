@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 import sys
 from collections import OrderedDict
+from collections.abc import Sequence
 from threading import Lock
 
 from tavernkit.prompt.tokens.encoding import Encoding
-from tavernkit.prompt.tokens.segments import well_formed
+from tavernkit.prompt.tokens.segments import lines, well_formed
+from tavernkit.prompt.tokens.vocabulary_encoding import VocabularyEncoding
 
 __all__ = ["CountCache"]
 
@@ -38,23 +40,45 @@ class CountCache:
     def count(self, encoding: Encoding, text: str) -> int:
         """The number of tokens of `text`, counted only if it is not remembered."""
         key = (encoding, _content(text))
-        with self._lock:
-            known = self._counts.get(key)
-            if known is not None:
-                self._counts.move_to_end(key)
-                return known
-        count = encoding.count(well_formed(text))
-        with self._lock:
+        count = self._recall(key)
+        if count is None:
+            parts = lines(text) if isinstance(encoding, VocabularyEncoding) and "\n" in text else ()
+            # A prompt is new in every turn, but most of its lines are not; a whole book must not push out the rest.
+            by_line = 1 < len(parts) <= self._max_entries // 4
+            count = self._count_lines(encoding, parts) if by_line else encoding.count(well_formed(text))
             self._remember(key, count)
         return count
 
+    def _count_lines(self, encoding: Encoding, parts: Sequence[str]) -> int:
+        keys = [(encoding, _content(part)) for part in parts]
+        with self._lock:
+            counts = [self._counts.get(key) for key in keys]
+            for key, count in zip(keys, counts, strict=True):
+                if count is not None:
+                    self._counts.move_to_end(key)
+        total = 0
+        for key, part, count in zip(keys, parts, counts, strict=True):
+            if count is None:
+                count = encoding.count(well_formed(part))
+                self._remember(key, count)
+            total += count
+        return total
+
+    def _recall(self, key: tuple[Encoding, str | bytes]) -> int | None:
+        with self._lock:
+            count = self._counts.get(key)
+            if count is not None:
+                self._counts.move_to_end(key)
+            return count
+
     def _remember(self, key: tuple[Encoding, str | bytes], count: int) -> None:
-        if key not in self._counts:
-            self._bytes += _size(key[1])
-        self._counts[key] = count
-        while self._counts and (len(self._counts) > self._max_entries or self._bytes > self._max_bytes):
-            (_, content), _ = self._counts.popitem(last=False)
-            self._bytes -= _size(content)
+        with self._lock:
+            if key not in self._counts:
+                self._bytes += _size(key[1])
+            self._counts[key] = count
+            while self._counts and (len(self._counts) > self._max_entries or self._bytes > self._max_bytes):
+                (_, content), _ = self._counts.popitem(last=False)
+                self._bytes -= _size(content)
 
 
 def _content(text: str) -> str | bytes:

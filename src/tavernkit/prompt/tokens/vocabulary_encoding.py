@@ -10,7 +10,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from tavernkit.prompt.tokens.encoding import EncodingUnavailable, TokenPiece, text_pieces
-from tavernkit.prompt.tokens.segments import segments
+from tavernkit.prompt.tokens.segments import SEGMENT_LENGTH, segments
 
 if TYPE_CHECKING:
     import tiktoken
@@ -56,6 +56,8 @@ class VocabularyEncoding:
         self.encoding = encoding
 
     def count(self, text: str) -> int:
+        if len(text) <= SEGMENT_LENGTH:
+            return len(self.encoding.encode_ordinary(text))
         return sum(len(self.encoding.encode_ordinary(segment)) for segment in segments(text))
 
     def tokenize(self, text: str) -> list[TokenPiece]:

@@ -24,7 +24,7 @@ def plan_assembly(ctx: Context) -> None:
     _remember_continued(ctx, scene)
     group = scene.story.group
     ctx.dialect_options["names"] = SpeakerNames(
-        char=ctx.require_character().display_name,
+        char=ctx.require_character().name,
         user=ctx.require_user().name,
         group=() if group is None else group.macro_group.members,
     )
@@ -44,7 +44,7 @@ def _finish_chat(ctx: Context, scene: ChatScene) -> None:
     continued = _take_continued(ctx, scene)
     end = 1 + max(place for place, block in enumerate(ctx.blocks) if block.slot in _CHAT_SLOTS)
     if ctx.blocks[end - 1].role == "assistant" and scene.preset.send_if_empty:
-        ctx.blocks.insert(end, _control(ctx, "send_if_empty", scene.preset.send_if_empty, role="user"))
+        ctx.blocks.insert(end, _control(ctx, "send_if_empty", scene.preset.send_if_empty, role="user", removable=True))
         end += 1
     if scene.story.group is not None and ctx.generation_type != "impersonate":
         ctx.blocks.insert(end, _control(ctx, "group_nudge", scene.expand(scene.preset.group_nudge_prompt)))
@@ -85,7 +85,7 @@ def _prefilled(scene: ChatScene, message: Block) -> Block:
     )
 
 
-def _control(ctx: Context, source: str, text: str, *, role: str = "system") -> Block:
+def _control(ctx: Context, source: str, text: str, *, role: str = "system", removable: bool = False) -> Block:
     return ctx.new_block(
-        source=source, slot=source, role=role, content=text, removable=False, token_budget_group="control"
+        source=source, slot=source, role=role, content=text, removable=removable, token_budget_group="control"
     )

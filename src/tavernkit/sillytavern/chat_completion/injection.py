@@ -27,6 +27,13 @@ def injection(ctx: Context) -> None:
 
 def _inject(ctx: Context, scene: ChatScene) -> None:
     entries = list(_in_chat_entries(scene))
+    for entry in entries:
+        if entry.role not in ROLES:
+            ctx.warn(
+                "unknown_role",
+                f"The prompt {entry.identifier} has the role {entry.role!r}, unknown to chats: it is left out.",
+                prompt=entry.identifier,
+            )
     prompts = [prompt for prompt in in_key_order(scene.extension_prompts.values()) if prompt.position == "chat"]
     depths = sorted({entry.depth for entry in entries} | {prompt.depth for prompt in prompts if prompt.content})
     # From behind: index 0 is the newest message, and what is put in moves everything older further away.

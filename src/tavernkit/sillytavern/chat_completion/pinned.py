@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tavernkit.dialects.speakers import EXAMPLE_ASSISTANT, EXAMPLE_USER
 from tavernkit.prompt.block import Block
@@ -14,10 +15,11 @@ from tavernkit.sillytavern.chat_completion.scene import ChatScene, Entry, MainSi
 from tavernkit.sillytavern.examples import spoken_lines
 from tavernkit.sillytavern.extension_prompts import ExtensionPrompt, PromptPlace
 from tavernkit.sillytavern.persona import PersonaPosition
-from tavernkit.sillytavern.stages.chat import affordable_turns
+from tavernkit.sillytavern.stages.chat import affordable_turns, tool_invocations
 from tavernkit.sillytavern.stages.inputs import DEPTH_PROMPT
 from tavernkit.sillytavern.stages.lore import AUTHORS_NOTE, PERSONA
 from tavernkit.sillytavern.turns import Turn
+from tavernkit.values import JsonObject
 
 __all__ = ["pinned_groups"]
 
@@ -33,6 +35,7 @@ _KNOWN_EXTENSIONS = {
 _SIDES: dict[PromptPlace, MainSide] = {"before": "start", "after": "end"}
 _NOT_A_WORD = re.compile(r"[^A-Za-z0-9_]")
 COMPLETION = 1
+NO_RESULT = "[No content]"
 
 
 def pinned_groups(ctx: Context) -> None:
@@ -45,7 +48,7 @@ def pinned_groups(ctx: Context) -> None:
         _override(scene, "main", scene.card.system_prompt)
     if settings.prefer_character_jailbreak:
         _override(scene, "jailbreak", scene.card.post_history)
-    scene.chat = [_history_block(ctx, scene, turn) for turn in affordable_turns(ctx, scene.turns)]
+    scene.chat = [block for turn in affordable_turns(ctx, scene.turns) for block in _history_blocks(ctx, scene, turn)]
     if not settings.strip_examples:
         _lay_out_examples(ctx, scene)
     if not len(ctx.history):
@@ -108,6 +111,45 @@ def _override(scene: ChatScene, identifier: str, text: str) -> None:
     scene.put_entry(entry.with_(content=scene.expand(text, original=entry.content)))
 
 
+def _history_blocks(ctx: Context, scene: ChatScene, turn: Turn) -> Iterator[Block]:
+    invocations = tool_invocations(turn.metadata) if scene.sends_tools else []
+    if invocations:
+        yield from _tool_blocks(ctx, turn, invocations)
+    else:
+        yield _history_block(ctx, scene, turn)
+
+
+def _tool_blocks(ctx: Context, turn: Turn, invocations: Sequence[JsonObject]) -> Iterator[Block]:
+    """The calls in one message of the assistant, and each result in one of the tool's."""
+    source = f"message:{turn.index}"
+    calls = [
+        {
+            "id": _text(call, "id"),
+            "type": "function",
+            "function": {"name": _text(call, "name"), "arguments": _text(call, "parameters")},
+        }
+        for call in invocations
+    ]
+    results = [
+        ("tool", _text(call, "result") or NO_RESULT, {"tool_call_id": _text(call, "id")}) for call in invocations
+    ]
+    for role, content, metadata in (("assistant", "", {"tool_calls": calls}), *results):
+        yield ctx.new_block(
+            source=source,
+            slot="history",
+            role=role,
+            content=content,
+            bundle=source,
+            message_metadata=metadata,
+            token_budget_group="history",
+        )
+
+
+def _text(call: JsonObject, key: str) -> str:
+    value = call.get(key)
+    return value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False)
+
+
 def _history_block(ctx: Context, scene: ChatScene, turn: Turn) -> Block:
     role = str(turn.metadata.get("role", "")) or (
         "system" if turn.is_narrator else "user" if turn.is_user else "assistant"
@@ -143,7 +185,7 @@ def _tells_name(ctx: Context, scene: ChatScene, turn: Turn) -> bool:
 
 
 def _attachments(scene: ChatScene, turn: Turn) -> tuple[Attachment, ...]:
-    if not scene.preset.media_inlining:
+    if not turn.attachments or not scene.preset.media_inlining:
         return ()
     quality = scene.preset.inline_image_quality
     return tuple(
@@ -179,7 +221,7 @@ def _example_lines(ctx: Context, scene: ChatScene, dialogue: str) -> Iterator[tu
     for line in spoken_lines(
         dialogue,
         user_name=ctx.require_user().name,
-        character_name=ctx.require_character().display_name,
+        character_name=ctx.require_character().name,
         group=() if group is None else group.macro_group.members,
     ):
         text = line.text if group is None else f"{line.name}: {line.text}"

@@ -35,6 +35,10 @@ _WHEN_CHANGED = (
 PLACEHOLDER = "[Start a new chat]"
 """What SillyTavern has the user say where a provider demands words and there are none."""
 
+USUAL_STOPS = 4
+_MOST_STOPS = {"claude": None, "makersuite": 5, "vertexai": 5, "cohere": 5}
+"""How many stopping strings a source takes, where it is not the usual number."""
+
 _MODEL_FIELDS = {"makersuite": "google_model", "azure_openai": "azure_openai_model"}
 
 
@@ -62,13 +66,16 @@ def request_options(ctx: Context, scene: ChatScene) -> dict[str, Json]:
     stop = stopping_strings(
         scene.story.settings,
         user_name=ctx.require_user().name,
-        character_name=ctx.require_character().display_name,
+        character_name=ctx.require_character().name,
         api="chat",
         expand=scene.expand,
         warn=lambda problem: ctx.warn("stopping_strings", problem),
     )
+    most = _MOST_STOPS.get(preset.chat_completion_source, USUAL_STOPS)
+    if most is not None and len(stop) > most:
+        ctx.warn("stopping_strings", f"Only the first {most} of {len(stop)} stopping strings are sent.")
     if stop:
-        options["stop"] = list(stop)
+        options["stop"] = list(stop[:most])
     bias = dict(_logit_bias(ctx, scene))
     if bias:
         options["logit_bias"] = bias

@@ -55,6 +55,10 @@ class ChatScene(Scene):
             raise InvalidPresetError(f"A chat completion needs a ChatPreset, not a {type(preset).__name__}.")
         self.preset = preset
 
+    @property
+    def sends_tools(self) -> bool:
+        return self.preset.function_calling
+
     def entry(self, identifier: str) -> Entry | None:
         return next((entry for entry in self.entries if entry.identifier == identifier), None)
 

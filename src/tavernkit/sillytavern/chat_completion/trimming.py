@@ -20,6 +20,15 @@ __all__ = ["REPLY_PRIMER", "trimming"]
 REPLY_PRIMER = 3
 """What the beginning of the reply costs."""
 
+_IN_CHAT = ("history", "injection")
+_EXAMPLES = ("new_example", "example")
+_LATER = frozenset(
+    {*_IN_CHAT, *_EXAMPLES, "new_chat", "send_if_empty", "group_nudge", "continued", "continue_nudge"}
+    | {"impersonation", "quiet", "continue_prefill"}
+)
+"""Blocks that are paid for in their own order; what an application adds under other names is paid for like prompts if
+it must be sent, and else behind them, as far as there is room."""
+
 TOKENS_AROUND_MESSAGE = 3
 TOKENS_AROUND_NAME = 1
 
@@ -119,7 +128,7 @@ class _Share:
         """Go through everything; the block that could not be paid for, where that ended the giving."""
         self._blocks = blocks
         places = [place for place, block in enumerate(blocks) if block.enabled]
-        prompts = [place for place in places if not _has_its_turn_later(blocks[place])]
+        prompts = [place for place in places if not (blocks[place].removable or _has_its_turn_later(blocks[place]))]
         prompts.sort(key=lambda place: -blocks[place].priority)
         descriptions = [place for place in prompts if blocks[place].priority >= DESCRIPTIONS]
         asked = [place for place in places if blocks[place].slot in ("impersonation", "quiet")]
@@ -129,6 +138,9 @@ class _Share:
             self._reserve(asked)
             self._admit_all(prompts[len(descriptions) :])
             self._reserve(prefilled)
+            for place in places:
+                if blocks[place].removable and not _has_its_turn_later(blocks[place]) and self._can_afford([place]):
+                    self._admit(place)
             steps = (self._give_examples, self._give_chat) if examples_first else (self._give_chat, self._give_examples)
             for step in steps:
                 step(places)
@@ -162,28 +174,33 @@ class _Share:
         for place in places:
             if slots[place] == "send_if_empty" and self._can_afford([place]):
                 self._admit(place)
-        for place in reversed([place for place in places if slots[place] in ("history", "injection")]):
-            if not self._can_afford([place]):
+        for unit in reversed(self._units(place for place in places if slots[place] in _IN_CHAT)):
+            if not self._can_afford(unit):
                 break
-            self._admit(place)
+            self._admit_all(unit)
         for reserved in (opening, nudge, continued):
             self._free(reserved)
             self._admit_all(reserved)
 
     def _give_examples(self, places: Sequence[int]) -> None:
-        bundles: dict[str | None, list[int]] = {}
-        for place in places:
-            if self._blocks[place].token_budget_group == "examples":
-                bundles.setdefault(self._blocks[place].bundle, []).append(place)
-        for bundle in bundles.values():
-            if not self._can_afford(bundle):
+        for dialogue in self._units(place for place in places if self._blocks[place].slot in _EXAMPLES):
+            if not self._can_afford(dialogue):
                 break
-            self._admit_all(bundle)
+            self._admit_all(dialogue)
+
+    def _units(self, places: Iterable[int]) -> list[list[int]]:
+        """What stands or falls together: the blocks of a bundle, or one alone."""
+        units: dict[str | int, list[int]] = {}
+        for place in places:
+            bundle = self._blocks[place].bundle
+            units.setdefault(place if bundle is None else bundle, []).append(place)
+        return list(units.values())
 
     def _cost(self, place: int) -> int:
-        if place not in self._costs:
-            self._costs[place] = self._tokens(self._blocks[place])
-        return self._costs[place]
+        cost = self._costs.get(place)
+        if cost is None:
+            cost = self._costs[place] = self._tokens(self._blocks[place])
+        return cost
 
     def _can_afford(self, places: Iterable[int]) -> bool:
         return sum(map(self._cost, places)) <= self._left
@@ -199,14 +216,15 @@ class _Share:
             self._admit(place)
 
     def _admit(self, place: int) -> None:
-        if self._cost(place) > self._left:
+        cost = self._cost(place)
+        if cost > self._left:
             raise _OverflowError(self._blocks[place])
-        self._left -= self._cost(place)
+        self._left -= cost
         self.given.add(place)
 
 
 def _has_its_turn_later(block: Block) -> bool:
-    return block.slot == "new_chat" or block.token_budget_group in ("history", "examples", "control")
+    return block.slot in _LATER
 
 
 def _record(block: Block, tokens: int) -> EvictionRecord:

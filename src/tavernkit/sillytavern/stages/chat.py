@@ -14,8 +14,17 @@ from tavernkit.sillytavern.reasoning import ChatThought, PromptReasoning, return
 from tavernkit.sillytavern.regex_scripts import Placement, RegexBudget, apply_scripts
 from tavernkit.sillytavern.scene import Scene
 from tavernkit.sillytavern.turns import Turn
+from tavernkit.values import JsonObject
 
-__all__ = ["ChatView", "affordable_turns", "read_turns", "user_messages"]
+__all__ = [
+    "SCRIPT_SECONDS",
+    "ChatView",
+    "affordable_turns",
+    "apply_prompt_scripts",
+    "read_turns",
+    "tool_invocations",
+    "user_messages",
+]
 
 FIRST_WINDOW = 128
 SCRIPT_SECONDS = 5.0
@@ -30,7 +39,7 @@ class ChatView(Sequence[ChatLine]):
     def __init__(self, ctx: Context) -> None:
         self._history: ChatHistory = ctx.history
         self._user = ctx.require_user().name
-        self._character = ctx.require_character().display_name
+        self._character = ctx.require_character().name
         self._dropped = int(_drops_last(ctx))
         self._said = (ctx.message,) if ctx.message else ()
 
@@ -89,9 +98,9 @@ def read_turns(ctx: Context, scene: Scene) -> tuple[Turn, ...]:
 
 def affordable_turns(ctx: Context, turns: Sequence[Turn]) -> tuple[Turn, ...]:
     """The newest turns, up to the first that would not fit even if nothing else were sent."""
-    left = ctx.preset.max_prompt_tokens
+    left, estimate, model = ctx.preset.max_prompt_tokens, ctx.estimator.estimate, ctx.model
     for place in range(len(turns) - 1, -1, -1):
-        left -= ctx.estimator.estimate(turns[place].text, ctx.model)
+        left -= estimate(turns[place].text, model)
         if left < 0:
             return tuple(turns[place:])
     return tuple(turns)
@@ -103,12 +112,12 @@ def _turns(ctx: Context, scene: Scene, window: Sequence[Message]) -> tuple[Turn,
     if messages and _drops_last(ctx):
         messages.pop()
     if ctx.message or ctx.attachments:
-        messages.append(Message(role="user", content=ctx.message, attachments=ctx.attachments))
-    user, character = ctx.require_user().name, ctx.require_character().display_name
+        messages.append(Message(role="user", content=_said(ctx, scene), attachments=ctx.attachments))
+    user, character = ctx.require_user().name, ctx.require_character().name
     turns = [
         _turn(message, first + place, user=user, character=character)
         for place, message in enumerate(messages)
-        if not is_hidden(message) or message.metadata.get("tool_calls")
+        if not is_hidden(message) or (scene.sends_tools and tool_invocations(message.metadata))
     ]
     if turns and ctx.generation_type == "swipe":
         turns.pop()
@@ -116,6 +125,28 @@ def _turns(ctx: Context, scene: Scene, window: Sequence[Message]) -> tuple[Turn,
         # The greeting is the card's, and may not have been expanded when the chat began.
         turns[0] = turns[0].with_(text=scene.expand(turns[0].text, quietly=True))
     return _returning_thoughts(ctx, scene, _regexed(ctx, scene, turns))
+
+
+def _said(ctx: Context, scene: Scene) -> str:
+    """The new message as SillyTavern keeps it: after the scripts for what the user says, macros expanded."""
+    if not ctx.message:
+        return ""
+    text = apply_scripts(
+        ctx.message,
+        scene.story.regex_scripts,
+        Placement.USER_INPUT,
+        expand=scene.expand_in_scripts,
+        on_problem=lambda problem: ctx.warn(problem.code, problem.message, **problem.where),
+        budget=RegexBudget(SCRIPT_SECONDS),
+    )
+    return scene.expand(text, quietly=True)
+
+
+def tool_invocations(metadata: JsonObject) -> list[JsonObject]:
+    """The calls of tools, with what they gave, that SillyTavern keeps in a hidden message."""
+    extra = metadata.get("extra")
+    calls = extra.get("tool_invocations") if isinstance(extra, Mapping) else None
+    return [call for call in calls if isinstance(call, Mapping)] if isinstance(calls, list) else []
 
 
 def _drops_last(ctx: Context) -> bool:
@@ -131,21 +162,24 @@ def is_hidden(message: Message) -> bool:
 
 
 def _turn(message: Message, index: int, *, user: str, character: str) -> Turn:
-    extra = message.metadata.get("extra")
-    loose = LooseObject(extra if isinstance(extra, Mapping) else {}, ReportBuilder())
-    narrator = message.role == "system" or loose.text("type") == "narrator"
-    metadata = message.metadata
-    if message.role in TOOL_ROLES:
-        metadata = {**metadata, "role": message.role}
+    role, metadata = message.role, message.metadata
+    is_user, narrator, bias = role == "user", role == "system", ""
+    extra = metadata.get("extra")
+    if isinstance(extra, Mapping):
+        loose = LooseObject(extra, ReportBuilder())
+        narrator = narrator or loose.text("type") == "narrator"
+        bias = loose.text("bias")
+    if role in TOOL_ROLES:
+        metadata = {**metadata, "role": role}
     return Turn(
         index=index,
         text=message.content,
-        name=message.name or (user if message.role == "user" else "" if narrator else character),
-        is_user=message.role == "user",
+        name=message.name or (user if is_user else "" if narrator else character),
+        is_user=is_user,
         is_narrator=narrator,
         force_avatar=bool(metadata.get("force_avatar")),
         original_avatar=metadata.get("original_avatar"),
-        bias=loose.text("bias"),
+        bias=bias,
         attachments=message.attachments,
         metadata=metadata,
     )
@@ -158,7 +192,7 @@ def _regexed(ctx: Context, scene: Scene, turns: Sequence[Turn]) -> Sequence[Turn
     behind = 2 if ctx.generation_type == "continue" else 1
     return [
         turn.with_(
-            text=_apply(
+            text=apply_prompt_scripts(
                 ctx,
                 scene,
                 turn.text,
@@ -173,7 +207,7 @@ def _regexed(ctx: Context, scene: Scene, turns: Sequence[Turn]) -> Sequence[Turn
 
 def _returning_thoughts(ctx: Context, scene: Scene, turns: Sequence[Turn]) -> tuple[Turn, ...]:
     """The thoughts of the newest messages, in front of their text, where the user wants the model to see them again."""
-    thoughts = [_reasoning(turn) for turn in turns]
+    thoughts = [_reasoning(turn) if turn.metadata else "" for turn in turns]
     if not any(thoughts):
         return tuple(turns)
     budget = RegexBudget(SCRIPT_SECONDS)
@@ -184,8 +218,8 @@ def _returning_thoughts(ctx: Context, scene: Scene, turns: Sequence[Turn]) -> tu
         ],
         PromptReasoning(scene.story.settings.reasoning, expand=scene.expand),
         is_continue=ctx.generation_type == "continue",
-        speaker=None if scene.story.group is None else ctx.require_character().display_name,
-        apply_regex=lambda text, depth: _apply(ctx, scene, text, Placement.REASONING, depth, budget),
+        speaker=None if scene.story.group is None else ctx.require_character().name,
+        apply_regex=lambda text, depth: apply_prompt_scripts(ctx, scene, text, Placement.REASONING, depth, budget),
     )
     return tuple(turn.with_(text=content) for turn, content in zip(turns, contents, strict=True))
 
@@ -196,7 +230,10 @@ def _reasoning(turn: Turn) -> str:
     return thought if isinstance(thought, str) else ""
 
 
-def _apply(ctx: Context, scene: Scene, text: str, placement: Placement, depth: int, budget: RegexBudget) -> str:
+def apply_prompt_scripts(
+    ctx: Context, scene: Scene, text: str, placement: Placement, depth: int | None, budget: RegexBudget
+) -> str:
+    """A text on its way into the prompt, after the regex scripts that are for it."""
     return apply_scripts(
         text,
         scene.story.regex_scripts,

@@ -70,7 +70,7 @@ def _environment(ctx: Context, scene: Scene) -> Environment:
     preset = ctx.preset
     return Environment(
         user_name=ctx.require_user().name,
-        character_name=card.display_name,
+        character_name=card.name,
         group=None if story.group is None else story.group.macro_group,
         card=CardFields(
             description=card.description,
@@ -133,7 +133,7 @@ def _card_texts(ctx: Context, scene: Scene) -> CardTexts:
     story, card, speaker = scene.story, ctx.require_character(), _speaker(ctx, scene)
 
     def text(written: str, *, quietly: bool = False) -> str:
-        return scene.expand_card(js_trim(written), card.display_name, quietly=quietly)
+        return scene.expand_card(js_trim(written), card.name, quietly=quietly)
 
     own = CardTexts(
         persona=text(ctx.require_user().persona),

@@ -7,9 +7,11 @@ from tavernkit.sillytavern.authors_note import is_due, note_text
 from tavernkit.sillytavern.examples import split_dialogues
 from tavernkit.sillytavern.extension_prompts import ExtensionPrompt, extension_role
 from tavernkit.sillytavern.persona import PersonaPosition
+from tavernkit.sillytavern.regex_scripts import Placement, RegexBudget
 from tavernkit.sillytavern.scene import Scene, shared_world_info
-from tavernkit.sillytavern.stages.chat import user_messages
-from tavernkit.sillytavern.world_info import ScanTexts, WorldInfoInput, WorldInfoResult
+from tavernkit.sillytavern.stages.chat import SCRIPT_SECONDS, apply_prompt_scripts, user_messages
+from tavernkit.sillytavern.world_info import Position, ScanTexts, WorldInfoInput, WorldInfoResult
+from tavernkit.sillytavern.world_info.result import arrange, in_prompt_order
 
 __all__ = ["AUTHORS_NOTE", "PERSONA", "lore"]
 
@@ -23,7 +25,7 @@ def lore(ctx: Context) -> None:
     scene.note_is_due = is_due(scene.story.note, user_messages(ctx))
     _put_note(scene, note_text(scene.story.note, scene.story.character_note))
     _put_persona(ctx, scene)
-    result = _scan(ctx, scene)
+    result = _after_scripts(ctx, scene, _scan(ctx, scene))
     scene.world = ctx.lore_result = result
     ctx.instrument("lore_scan", stage="lore", activated=len(result.activated_entries), tokens=result.total_tokens)
     for warning in result.warnings:
@@ -104,6 +106,28 @@ def _scan(ctx: Context, scene: Scene) -> WorldInfoResult:
             expand=scene.expand,
         )
     )
+
+
+def _after_scripts(ctx: Context, scene: Scene, result: WorldInfoResult) -> WorldInfoResult:
+    """What woke up, as the regex scripts for World Info leave it; what they leave empty is not inserted."""
+    scripts = [script for script in scene.story.regex_scripts if Placement.WORLD_INFO in script.placement]
+    if not scripts or not result.activations:
+        return result
+    budget = RegexBudget(SCRIPT_SECONDS)
+    activations = tuple(
+        activation.with_(
+            content=apply_prompt_scripts(
+                ctx,
+                scene,
+                activation.content,
+                Placement.WORLD_INFO,
+                activation.entry.depth if activation.entry.position == Position.AT_DEPTH else None,
+                budget,
+            )
+        )
+        for activation in result.activations
+    )
+    return result.with_(activations=activations, insertions=arrange(in_prompt_order(activations)))
 
 
 def _lore_window(ctx: Context, scene: Scene) -> int:

@@ -9,7 +9,7 @@ from tavernkit.presets import Preset
 from tavernkit.prompt.block import Block
 from tavernkit.prompt.context import Context
 from tavernkit.prompt.plan import Plan
-from tavernkit.prompt.trimming import EvictionRecord, TrimReport
+from tavernkit.prompt.trimming import EvictionRecord, Trimmer, TrimReport
 from tavernkit.sillytavern.errors import InvalidContextTemplateError, InvalidPresetError
 from tavernkit.sillytavern.persona import PersonaPosition
 from tavernkit.sillytavern.presets import TextPreset
@@ -58,7 +58,7 @@ def plan_assembly(ctx: Context) -> None:
     stop = stopping_strings(
         scene.story.settings,
         user_name=ctx.require_user().name,
-        character_name=ctx.require_character().display_name,
+        character_name=ctx.require_character().name,
         group_names=() if group is None else group.macro_group.members,
         is_impersonate=ctx.generation_type == "impersonate",
         is_continue=ctx.generation_type == "continue",
@@ -74,6 +74,11 @@ def plan_assembly(ctx: Context) -> None:
 def trimming(ctx: Context) -> None:
     """Write down what fitted and what did not."""
     scene = ctx.platform(TextWorkspace)
+    if (
+        scene.prompt is not None
+        and "".join(block.content for block in ctx.blocks if block.enabled) != scene.prompt.text
+    ):
+        _fit_what_hooks_changed(ctx)
     ctx.trim_report = report = _report(ctx)
     if scene.prompt is not None and scene.prompt.exceeds_budget:
         error = TokenBudgetExceeded(
@@ -110,6 +115,17 @@ def trimming(ctx: Context) -> None:
     )
 
 
+def _fit_what_hooks_changed(ctx: Context) -> None:
+    """The text was fitted before the application's hooks; what they have made of it must fit as well."""
+    budget = ctx.preset.max_prompt_tokens
+    try:
+        result = Trimmer("group_order").trim(ctx.blocks, budget=budget, estimator=ctx.estimator, model_hint=ctx.model)
+    except TokenBudgetExceeded as error:
+        ctx.warn("mandatory_over_budget", str(error), error=error)
+        return
+    ctx.blocks = list(result.blocks)
+
+
 def _text_scene(ctx: Context, scene: TextWorkspace) -> TextScene:
     story, card, where = scene.story, scene.card, scene.insertions
     settings, quiet = story.settings, story.quiet
@@ -118,7 +134,7 @@ def _text_scene(ctx: Context, scene: TextWorkspace) -> TextScene:
     return TextScene(
         settings=settings,
         user_name=ctx.require_user().name,
-        character_name=ctx.require_character().display_name,
+        character_name=ctx.require_character().name,
         group=None if story.group is None else story.group.macro_group.members,
         generation_type=ctx.generation_type,
         system_prompt=system_prompt,
@@ -161,7 +177,7 @@ def _system_texts(scene: TextWorkspace) -> tuple[str, str]:
 
 def _block(ctx: Context, piece: Piece) -> Block:
     kind = piece.source.split(":", 1)[0]
-    groups = {"message": "history", "example": "examples", "injection": "history"}
+    groups = {"message": "history", "example": "examples", "injection": "history", "post_history": "history"}
     return ctx.new_block(
         source=piece.source,
         slot="history" if kind == "message" else kind,

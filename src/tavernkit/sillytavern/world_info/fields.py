@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from enum import IntEnum, IntFlag
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -14,7 +14,17 @@ from tavernkit.sillytavern.world_info.decorators import split_decorators
 from tavernkit.text.js_strings import JS_WHITESPACE
 from tavernkit.values import Json, JsonObject, Value
 
-__all__ = ["CharacterFilter", "Logic", "Position", "Source", "WorldEntry", "decode_entry", "reference"]
+__all__ = [
+    "CharacterFilter",
+    "Logic",
+    "Position",
+    "Sketch",
+    "Source",
+    "WorldEntry",
+    "decode_entry",
+    "reference",
+    "sketch_entry",
+]
 
 DEFAULT_WEIGHT = 100
 DEFAULT_DEPTH = 4
@@ -125,20 +135,10 @@ def reference(world: str, uid: str) -> str:
     return f"{world}.{uid}"
 
 
-class _Extensions(Value, frozen=True, kw_only=True):
-    """What the extensions of an entry say; None where they say nothing, or nothing that can be read."""
+class _Outline(Value, frozen=True, kw_only=True):
+    """What the extensions of an entry say about when to look at it; None where they say nothing, or nothing that can
+    be read."""
 
-    logic: int | None = msgspec.field(name="selectiveLogic", default=None)
-    position: int | None = None
-    depth: int | None = None
-    role: int | None = None
-    outlet: str | None = msgspec.field(name="outlet_name", default=None)
-    probability: Json = None
-    use_probability: bool | None = msgspec.field(name="useProbability", default=None)
-    group: str | None = None
-    group_override: bool | None = None
-    group_weight: Json = None
-    use_group_scoring: bool | None = None
     scan_depth: int | None = None
     case_sensitive: bool | None = None
     match_whole_words: bool | None = None
@@ -148,14 +148,7 @@ class _Extensions(Value, frozen=True, kw_only=True):
     match_character_depth_prompt: bool | None = None
     match_scenario: bool | None = None
     match_creator_notes: bool | None = None
-    exclude_recursion: bool | None = None
-    prevent_recursion: bool | None = None
     delay_until_recursion: Json = None
-    sticky: int | None = None
-    cooldown: int | None = None
-    delay: int | None = None
-    triggers: Json = None
-    ignore_budget: bool | None = None
 
     @property
     def match_sources(self) -> int:
@@ -168,6 +161,37 @@ class _Extensions(Value, frozen=True, kw_only=True):
             | (_CREATOR_NOTES if self.match_creator_notes else 0)
         )
 
+    @property
+    def level(self) -> float:
+        """At which level of recursion an entry may wake up first; older files say `true` for the first."""
+        level = self.delay_until_recursion
+        return 0 if not level else 1 if level is True else _number(level)
+
+
+class _Extensions(_Outline, frozen=True, kw_only=True):
+    """All that the extensions of an entry say."""
+
+    logic: int | None = msgspec.field(name="selectiveLogic", default=None)
+    position: int | None = None
+    depth: int | None = None
+    role: int | None = None
+    outlet: str | None = msgspec.field(name="outlet_name", default=None)
+    probability: Json = None
+    use_probability: bool | None = msgspec.field(name="useProbability", default=None)
+    group: str | None = None
+    group_override: bool | None = None
+    group_weight: Json = None
+    use_group_scoring: bool | None = None
+    exclude_recursion: bool | None = None
+    prevent_recursion: bool | None = None
+    sticky: int | None = None
+    cooldown: int | None = None
+    delay: int | None = None
+    triggers: Json = None
+    ignore_budget: bool | None = None
+
+
+F = TypeVar("F", bound=_Outline)
 
 _READERS: Mapping[Any, Callable[[LooseObject, str], Json]] = {
     int | None: LooseObject.optional_integer,
@@ -177,16 +201,40 @@ _READERS: Mapping[Any, Callable[[LooseObject, str], Json]] = {
 }
 
 
+class Sketch(Value, frozen=True, kw_only=True):
+    """As much of an entry as must be known before a scan; the rest is decoded when the entry is first looked at."""
+
+    world: str
+    source: Entry
+    secondary_keys: tuple[str, ...]
+    scan_depth: int | None
+    case_sensitive: bool | None
+    match_whole_words: bool | None
+    match_sources: int
+    delay_until_recursion: float
+
+
+def sketch_entry(entry: Entry, world: str) -> Sketch:
+    fields = _read_extensions(entry.extensions, _Outline)
+    return Sketch(
+        world=world,
+        source=entry,
+        secondary_keys=entry.secondary_keys if entry.selective else (),
+        scan_depth=fields.scan_depth,
+        case_sensitive=_case_sensitive(entry, fields),
+        match_whole_words=fields.match_whole_words,
+        match_sources=fields.match_sources,
+        delay_until_recursion=fields.level,
+    )
+
+
 def decode_entry(entry: Entry, world: str) -> WorldEntry:
     """Decode an entry, whatever file it came from, with the defaults that SillyTavern gives when it imports it."""
-    fields = _read_extensions(entry.extensions)
+    fields = _read_extensions(entry.extensions, _Extensions)
     decorators, content = split_decorators(entry.content)
     # A world file is taken as it stands, where nothing is not a hundred; from a card it becomes a hundred.
     in_world_file = entry.spelling is not None and entry.spelling.format == "world_info"
     group = fields.group or ""
-    case_sensitive = fields.case_sensitive
-    if case_sensitive is None and entry.spelling is None:
-        case_sensitive = entry.case_sensitive
     position: int | None = fields.position
     if position is None:
         position = Position.BEFORE_CHARACTER if entry.position == "before_char" else Position.AFTER_CHARACTER
@@ -216,13 +264,12 @@ def decode_entry(entry: Entry, world: str) -> WorldEntry:
         if entry.spelling and in_world_file
         else fields.use_group_scoring,
         scan_depth=fields.scan_depth,
-        case_sensitive=case_sensitive,
+        case_sensitive=_case_sensitive(entry, fields),
         match_whole_words=fields.match_whole_words,
         match_sources=fields.match_sources,
         exclude_recursion=fields.exclude_recursion is True,
         prevent_recursion=fields.prevent_recursion is True,
-        # At which level of recursion an entry may wake up first; older files say `true` for the first.
-        delay_until_recursion=1 if fields.delay_until_recursion is True else _number(fields.delay_until_recursion),
+        delay_until_recursion=fields.level,
         sticky=fields.sticky or 0,
         cooldown=fields.cooldown or 0,
         delay=fields.delay or 0,
@@ -232,14 +279,20 @@ def decode_entry(entry: Entry, world: str) -> WorldEntry:
     )
 
 
-def _read_extensions(extensions: JsonObject) -> _Extensions:
+def _read_extensions(extensions: JsonObject, kind: type[F]) -> F:
     """At once where every field has its own type, as in files that SillyTavern wrote; else one by one, tolerantly."""
     try:
-        return msgspec.convert(extensions, _Extensions)
+        return msgspec.convert(extensions, kind)
     except msgspec.ValidationError:
         source = LooseObject(extensions, ReportBuilder())
-        fields = msgspec.structs.fields(_Extensions)
-        return _Extensions(**{field.name: _READERS[field.type](source, field.encode_name) for field in fields})
+        fields = msgspec.structs.fields(kind)
+        return kind(**{field.name: _READERS[field.type](source, field.encode_name) for field in fields})
+
+
+def _case_sensitive(entry: Entry, fields: _Outline) -> bool | None:
+    if fields.case_sensitive is None and entry.spelling is None:
+        return entry.case_sensitive
+    return fields.case_sensitive
 
 
 def _loose(value: Json) -> LooseObject:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from tavernkit.lore.book import Book
-from tavernkit.sillytavern.world_info.fields import WorldEntry
+from tavernkit.sillytavern.world_info.fields import Sketch
 from tavernkit.sillytavern.world_info.scan_input import WorldInfoInput
 from tavernkit.sillytavern.world_info.settings import Strategy
 from tavernkit.values import Value
@@ -55,13 +55,17 @@ def gather(scan_input: WorldInfoInput) -> Gathered:
     )
 
 
-def in_file_order(entries: Iterable[WorldEntry]) -> list[WorldEntry]:
+def in_file_order(entries: Iterable[Sketch]) -> list[Sketch]:
     """SillyTavern keeps entries in an object under their uid, and JavaScript puts whole numbers first."""
-    numbered: list[tuple[int, WorldEntry]] = []
-    others: list[WorldEntry] = []
+    entries = list(entries)
+    if [entry.source.id for entry in entries] == [str(number) for number in range(len(entries))]:
+        return entries
+    numbered: list[tuple[int, Sketch]] = []
+    others: list[Sketch] = []
     for entry in entries:
-        number = int(entry.uid) if entry.uid.isascii() and entry.uid.isdigit() and len(entry.uid) <= 10 else -1
-        if 0 <= number <= LARGEST_INDEX and str(number) == entry.uid:
+        uid = entry.source.id
+        number = int(uid) if uid.isascii() and uid.isdigit() and len(uid) <= 10 else -1
+        if 0 <= number <= LARGEST_INDEX and str(number) == uid:
             numbered.append((number, entry))
         else:
             others.append(entry)
@@ -70,12 +74,12 @@ def in_file_order(entries: Iterable[WorldEntry]) -> list[WorldEntry]:
 
 
 def in_scan_order(
-    chat: Sequence[WorldEntry],
-    persona: Sequence[WorldEntry],
-    character: Sequence[WorldEntry],
-    globals: Sequence[WorldEntry],
+    chat: Sequence[Sketch],
+    persona: Sequence[Sketch],
+    character: Sequence[Sketch],
+    globals: Sequence[Sketch],
     strategy: Strategy,
-) -> tuple[WorldEntry, ...]:
+) -> tuple[Sketch, ...]:
     """Highest order first within what the strategy keeps apart; the chat's books lead, then the persona's."""
     match strategy:
         case Strategy.EVENLY:
@@ -87,5 +91,5 @@ def in_scan_order(
     return (*_by_order(chat), *_by_order(persona), *rest)
 
 
-def _by_order(entries: Sequence[WorldEntry]) -> list[WorldEntry]:
-    return sorted(entries, key=lambda entry: -entry.order)
+def _by_order(entries: Sequence[Sketch]) -> list[Sketch]:
+    return sorted(entries, key=lambda entry: -entry.source.insertion_order)

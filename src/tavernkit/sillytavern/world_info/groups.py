@@ -21,7 +21,7 @@ class Loss(Value, frozen=True, kw_only=True):
 
 def settle_groups(
     places: Sequence[int],
-    entries: Sequence[WorldEntry],
+    entries: Mapping[int, WorldEntry],
     *,
     activated: Mapping[str, int],
     sticky: set[int],
@@ -72,7 +72,7 @@ def total_score(entry: WorldEntry, primary: int, secondary: int) -> int:
     return primary
 
 
-def _members(places: Sequence[int], entries: Sequence[WorldEntry]) -> dict[str, list[int]]:
+def _members(places: Sequence[int], entries: Mapping[int, WorldEntry]) -> dict[str, list[int]]:
     groups: dict[str, list[int]] = {}
     for place in places:
         for name in entries[place].groups:
@@ -85,7 +85,7 @@ def _members(places: Sequence[int], entries: Sequence[WorldEntry]) -> dict[str, 
 def _best_scored(
     name: str,
     members: list[int],
-    entries: Sequence[WorldEntry],
+    entries: Mapping[int, WorldEntry],
     score: Score,
     uses_scoring: bool,
     lose: Callable[[Iterable[int], str, int | None], None],
@@ -103,7 +103,7 @@ def _best_scored(
     return [place for place in members if not is_beaten(place)]
 
 
-def _winner(members: Sequence[int], entries: Sequence[WorldEntry], random: Callable[[], float]) -> int | None:
+def _winner(members: Sequence[int], entries: Mapping[int, WorldEntry], random: Callable[[], float]) -> int | None:
     overriding = [place for place in members if entries[place].group_override]
     if overriding:
         return max(overriding, key=lambda place: entries[place].order)

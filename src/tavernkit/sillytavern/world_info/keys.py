@@ -6,7 +6,7 @@ import re
 from typing import TypeAlias
 
 from tavernkit.errors import RegexError
-from tavernkit.sillytavern.world_info.fields import WorldEntry
+from tavernkit.sillytavern.world_info.fields import Sketch
 from tavernkit.sillytavern.world_info.settings import WorldInfoSettings
 from tavernkit.text.js_regex import JsRegex, compile_regex
 from tavernkit.text.js_strings import JS_WHITESPACE, js_trim
@@ -42,6 +42,13 @@ class Rules(Value, frozen=True, kw_only=True):
     whole_words: bool
 
 
+_RULES = {
+    (case_sensitive, whole_words): Rules(case_sensitive=case_sensitive, whole_words=whole_words)
+    for case_sensitive in (False, True)
+    for whole_words in (False, True)
+}
+
+
 class LiteralKey(Value, frozen=True, kw_only=True):
     """A text to be found. `text` is lower-cased unless case matters; `whole` asks for the edge of a word on both
     sides, which SillyTavern does for keys of one word only; `indexed` says that an automaton can look for it: no text
@@ -70,12 +77,11 @@ class MacroKey(Value, frozen=True, kw_only=True):
 Key: TypeAlias = LiteralKey | RegexKey | MacroKey
 
 
-def rules_for(entry: WorldEntry, settings: WorldInfoSettings) -> Rules:
+def rules_for(entry: Sketch, settings: WorldInfoSettings) -> Rules:
     case, whole = entry.case_sensitive, entry.match_whole_words
-    return Rules(
-        case_sensitive=settings.case_sensitive if case is None else case,
-        whole_words=settings.match_whole_words if whole is None else whole,
-    )
+    case_sensitive = settings.case_sensitive if case is None else case
+    whole_words = settings.match_whole_words if whole is None else whole
+    return _RULES[case_sensitive, whole_words]
 
 
 def read_key(raw: str, rules: Rules, *, trim: bool = True) -> LiteralKey | RegexKey:

@@ -1,10 +1,10 @@
 """Finding all keys of all books in one pass over what is scanned.
 
-Literal keys live in automata that are built once for a set of books. Each text is read once, when it joins the scan,
-and what was found in it is kept; asking whether an entry's key is among it is a look into a table. Between two texts
-stands a separator that no such key can span, so that looking at texts one by one finds what looking at them joined
-would find. Whatever is not so simple (regular expressions, macros, keys with the separator in them) is matched against
-the joined text itself.
+Literal keys live in tables of words and in automata that are made once for a set of books. Each text is read once,
+when it joins the scan, and what was found in it is kept; asking whether an entry's key is among it is a look into a
+table. Between two texts stands a separator that no such key can span, so that looking at texts one by one finds what
+looking at them joined would find. Whatever is not so simple (regular expressions, macros, keys with the separator in
+them) is matched against the joined text itself.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from __future__ import annotations
 import itertools
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 
 from ahocorasick_rs import AhoCorasick, Implementation
 
-from tavernkit.sillytavern.world_info.fields import Source, WorldEntry
+from tavernkit.sillytavern.world_info.fields import Sketch, Source, WorldEntry
 from tavernkit.sillytavern.world_info.keys import (
     SEPARATOR,
     Key,
@@ -51,6 +52,10 @@ _ALL_ENTRIES_SEE = int(Source.INJECTION | Source.RECURSION)
 # Calls, the old markers such as <USER>, and escaped braces, which expanding unescapes.
 _MACROS = re.compile(r"\{\{|<|\\[{}]")
 _SURROGATES = re.compile("[\ud800-\udfff]")
+_SIMPLE = re.compile(r"[\w'-]+(?: [\w'-]+)*")
+"""Keys that are literal and indexed beyond doubt, as they stand."""
+_WORD = re.compile("[A-Za-z0-9_]+")
+"""What SillyTavern takes for a word: as long as it goes on."""
 
 
 class Place(Value, frozen=True, kw_only=True):
@@ -74,74 +79,127 @@ class _Found:
         self.sources = 0
         self.sources_whole = 0
 
+    def add(self, slot: int, *, whole: bool) -> None:
+        """A slot is a message's number, or a source's with a minus."""
+        if slot >= 0:
+            if slot < self.message:
+                self.message = slot
+            if whole and slot < self.message_whole:
+                self.message_whole = slot
+        else:
+            self.sources |= -slot
+            if whole:
+                self.sources_whole |= -slot
+
 
 class _Literals:
-    """One automaton, and the entries whose primary keys are in it."""
+    """The literal keys of one kind, each with the entries that have it as a primary key.
+
+    `words` are to be found as whole words only, so the words of a text can be looked up among them; `pieces` may stand
+    anywhere, and are looked for by an automaton.
+    """
 
     def __init__(self) -> None:
-        self._owners: dict[str, list[int]] = {}
-        self.patterns: tuple[tuple[str, list[int]], ...] = ()
+        self.words: dict[str, list[int]] = {}
+        self.pieces: dict[str, list[int]] = {}
         self.wants_whole = False
-        self.automaton: AhoCorasick | None = None
 
-    def add(self, key: LiteralKey, owner: int | None) -> None:
-        owners = self._owners.setdefault(key.text, [])
-        self.wants_whole = self.wants_whole or key.whole
-        if owner is not None:
-            owners.append(owner)
+    @cached_property
+    def automaton(self) -> _Automaton | None:
+        return _Automaton(self.pieces) if self.pieces else None
 
-    def build(self) -> None:
-        self.patterns = tuple(self._owners.items())
-        if self._owners:
-            self.automaton = AhoCorasick(
-                list(self._owners), store_patterns=False, implementation=Implementation.ContiguousNFA
-            )
+    @cached_property
+    def words_as_pieces(self) -> _Automaton | None:
+        """Finds the words inside longer ones, too, which is asked only to tell near misses."""
+        return _Automaton(self.words) if self.words else None
+
+
+class _Automaton:
+    def __init__(self, owners: Mapping[str, list[int]]) -> None:
+        self.patterns = tuple(owners.items())
+        self.find = AhoCorasick(
+            list(owners), store_patterns=False, implementation=Implementation.ContiguousNFA
+        ).find_matches_as_indexes
 
 
 class KeyTable:
     """The keys of the entries of a scan, understood once. `watched` are the entries with a primary key that no
     automaton can look for; they are asked in every pass."""
 
-    def __init__(self, entries: Sequence[WorldEntry], settings: WorldInfoSettings) -> None:
-        self.rules: list[Rules] = []
-        self.primary: list[tuple[Key, ...]] = []
-        self.secondary: list[tuple[Key, ...]] = []
+    def __init__(self, entries: Sequence[Sketch], settings: WorldInfoSettings) -> None:
+        self.rules = [rules_for(entry, settings) for entry in entries]
         self.folded = _Literals()
         self.exact = _Literals()
         self.watched: list[int] = []
         self.regexes: dict[tuple[int | None, int], list[JsRegex]] = {}
         self.deepest = 0
         self.sources = 0
+        self._entries = entries
+        self._primary: dict[int, tuple[Key, ...]] = {}
+        self._secondary: dict[int, tuple[Key, ...]] = {}
         for place, entry in enumerate(entries):
-            rules = rules_for(entry, settings)
-            primary = self._read(entry.keys, rules)
-            secondary = self._read(entry.secondary_keys, rules)
-            self.rules.append(rules)
-            self.primary.append(primary)
-            self.secondary.append(secondary)
-            if entry.enabled:
-                self._enlist(place, entry, primary, secondary)
-        self.folded.build()
-        self.exact.build()
+            if entry.source.enabled:
+                self._enlist(place, entry)
 
-    def _read(self, keys: Iterable[str], rules: Rules) -> tuple[Key, ...]:
+    def primary(self, place: int) -> tuple[Key, ...]:
+        """The keys of an entry; most entries are never asked for theirs."""
+        keys = self._primary.get(place)
+        if keys is None:
+            keys = self._primary[place] = self._read(self._entries[place].source.keys, place)
+        return keys
+
+    def secondary(self, place: int) -> tuple[Key, ...]:
+        keys = self._secondary.get(place)
+        if keys is None:
+            keys = self._secondary[place] = self._read(self._entries[place].secondary_keys, place)
+        return keys
+
+    def _read(self, keys: Iterable[str], place: int) -> tuple[Key, ...]:
         # An empty key is never found, so it need not be looked for.
-        return tuple(MacroKey(raw=key) if _MACROS.search(key) else read_key(key, rules) for key in keys if key)
+        return tuple(_understood(key, self.rules[place]) for key in keys if key)
 
-    def _enlist(self, place: int, entry: WorldEntry, primary: Iterable[Key], secondary: Iterable[Key]) -> None:
-        self.deepest = max(self.deepest, entry.scan_depth or 0)
+    def _enlist(self, place: int, entry: Sketch) -> None:
+        if entry.scan_depth is not None and entry.scan_depth > self.deepest:
+            self.deepest = entry.scan_depth
         self.sources |= entry.match_sources
+        rules = self.rules[place]
+        literals = self.exact if rules.case_sensitive else self.folded
+        literals.wants_whole = literals.wants_whole or rules.whole_words
+        # What waits for recursion is told apart from what was never mentioned even by a word that only contains a key.
+        as_words = rules.whole_words and not entry.delay_until_recursion
+        words = literals.words if as_words else literals.pieces
         is_watched = False
-        for owner, keys in ((place, primary), (None, secondary)):
-            for key in keys:
-                if isinstance(key, LiteralKey) and key.indexed:
-                    (self.exact if key.case_sensitive else self.folded).add(key, owner)
-                    continue
-                is_watched = is_watched or owner is not None
-                if isinstance(key, RegexKey):
-                    self.regexes.setdefault((entry.scan_depth, entry.match_sources), []).append(key.regex)
+        for raw in entry.source.keys:
+            if raw.isascii() and raw.isalnum():
+                words.setdefault(raw if rules.case_sensitive else raw.lower(), []).append(place)
+            elif (text := self._indexed(raw, rules, entry)) is not None:
+                literals.pieces.setdefault(text, []).append(place)
+            elif raw:
+                is_watched = True
+        for raw in entry.secondary_keys:
+            if raw.isascii() and raw.isalnum():
+                words.setdefault(raw if rules.case_sensitive else raw.lower(), [])
+            elif (text := self._indexed(raw, rules, entry)) is not None:
+                literals.pieces.setdefault(text, [])
         if is_watched:
             self.watched.append(place)
+
+    def _indexed(self, raw: str, rules: Rules, entry: Sketch) -> str | None:
+        """What an automaton has to look for; a regular expression is noted among its like."""
+        if _SIMPLE.fullmatch(raw):
+            return raw if rules.case_sensitive else raw.lower()
+        key = _understood(raw, rules)
+        if isinstance(key, RegexKey):
+            self.regexes.setdefault((entry.scan_depth, entry.match_sources), []).append(key.regex)
+        return key.text if isinstance(key, LiteralKey) and key.indexed else None
+
+
+def _understood(raw: str, rules: Rules) -> Key:
+    return MacroKey(raw=raw) if _MACROS.search(raw) else read_key(raw, rules)
+
+
+def _as_compared(texts: Sequence[str], case_sensitive: bool) -> Sequence[str]:
+    return texts if case_sensitive else [text.lower() for text in texts]
 
 
 class Haystack:
@@ -158,7 +216,9 @@ class Haystack:
         self._expand: Callable[[str], str] = scan_input.expand
         self._recursion: list[str] = []
         self._read_messages = 0
+        self._kinds = ((False, table.folded), (True, table.exact))
         self._found: dict[bool, dict[str, _Found]] = {False: {}, True: {}}
+        self._known_pieces: dict[bool, dict[str, _Found]] = {False: {}, True: {}}
         self._joined: dict[tuple[int, int], str] = {}
         self._lowered: dict[tuple[int, int], str] = {}
         self._regex_starts: dict[tuple[int, int], dict[JsRegex, int | None]] = {}
@@ -238,6 +298,10 @@ class Haystack:
         more = self._messages[self._read_messages :]
         self._read(more, range(self._read_messages, len(self._messages)))
         self._read_messages = len(self._messages)
+        for case_sensitive, literals in self._kinds:
+            if literals.words_as_pieces is not None and self._messages:
+                parts = _as_compared(self._messages, case_sensitive)
+                self._search_pieces(literals, literals.words_as_pieces, parts, range(len(parts)), case_sensitive)
 
     def visible_depth(self, entry: WorldEntry) -> int:
         """How many messages an entry looks at."""
@@ -248,23 +312,33 @@ class Haystack:
         return min(depth, MAX_DEPTH), entry.match_sources | (_ALL_ENTRIES_SEE if with_recursion else _INJECTION)
 
     def _read(self, texts: Sequence[str], slots: Sequence[int]) -> None:
-        """Run both automata over the texts. A slot is a message's number, or a source's with a minus."""
+        """Look for all literal keys in the texts, each of which has its slot."""
         if not texts:
             return
-        for case_sensitive, literals in ((False, self._table.folded), (True, self._table.exact)):
-            if literals.automaton is None:
-                continue
-            parts = texts if case_sensitive else [text.lower() for text in texts]
-            self._collect(literals, literals.automaton, parts, slots, self._found[case_sensitive])
+        for case_sensitive, literals in self._kinds:
+            parts = _as_compared(texts, case_sensitive)
+            if literals.words:
+                self._look_up_words(literals.words, parts, slots, self._found[case_sensitive])
+            if literals.automaton is not None:
+                self._search_pieces(literals, literals.automaton, parts, slots, case_sensitive)
 
-    def _collect(
+    def _look_up_words(
+        self, words: Mapping[str, list[int]], parts: Sequence[str], slots: Sequence[int], found: dict[str, _Found]
+    ) -> None:
+        for part, slot in zip(parts, slots, strict=True):
+            for word in words.keys() & set(_WORD.findall(part)):
+                self.touched.update(words[word])
+                found.setdefault(word, _Found()).add(slot, whole=True)
+
+    def _search_pieces(
         self,
         literals: _Literals,
-        automaton: AhoCorasick,
+        automaton: _Automaton,
         parts: Sequence[str],
         slots: Sequence[int],
-        found: dict[str, _Found],
+        case_sensitive: bool,
     ) -> None:
+        found, known = self._found[case_sensitive], self._known_pieces[case_sensitive]
         joined = JOINER.join(parts)
         if not joined.isascii():
             joined = _SURROGATES.sub("\ufffd", joined)
@@ -273,23 +347,14 @@ class Haystack:
         for part in parts:
             starts.append(offset)
             offset += len(part) + len(JOINER)
-        for number, start, end in automaton.find_matches_as_indexes(joined, overlapping=True):
-            text, owners = literals.patterns[number]
-            record = found.get(text)
+        for number, start, end in automaton.find(joined, overlapping=True):
+            text, owners = automaton.patterns[number]
+            record = known.get(text)
             if record is None:
-                record = found[text] = _Found()
+                record = known[text] = found.setdefault(text, _Found())
                 self.touched.update(owners)
             slot = slots[bisect_right(starts, start) - 1]
-            whole = literals.wants_whole and is_whole(joined, start, end)
-            if slot >= 0:
-                if slot < record.message:
-                    record.message = slot
-                if whole and slot < record.message_whole:
-                    record.message_whole = slot
-            else:
-                record.sources |= -slot
-                if whole:
-                    record.sources_whole |= -slot
+            record.add(slot, whole=literals.wants_whole and is_whole(joined, start, end))
 
     def _record(self, key: LiteralKey) -> _Found | None:
         return self._found[key.case_sensitive].get(key.text)

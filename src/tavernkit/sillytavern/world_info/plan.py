@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
+from functools import cached_property
 from typing import Any
 
 from tavernkit.lore.book import Book
-from tavernkit.sillytavern.world_info.decorators import ACTIVATE
-from tavernkit.sillytavern.world_info.fields import WorldEntry, decode_entry
+from tavernkit.sillytavern.world_info.decorators import ACTIVATE, split_decorators
+from tavernkit.sillytavern.world_info.fields import Sketch, WorldEntry, decode_entry, reference, sketch_entry
 from tavernkit.sillytavern.world_info.gathering import Gathered, in_file_order, in_scan_order
 from tavernkit.sillytavern.world_info.matching import KeyTable
 from tavernkit.sillytavern.world_info.settings import WorldInfoSettings
@@ -16,32 +17,67 @@ from tavernkit.sillytavern.world_info.settings import WorldInfoSettings
 __all__ = ["Plan", "PlanCache"]
 
 
+class _Entries(dict[int, WorldEntry]):
+    """The entries by their places, each decoded when it is first asked for: in most scans few of them are."""
+
+    def __init__(self, sketches: Sequence[Sketch]) -> None:
+        super().__init__()
+        self._sketches = sketches
+
+    def __missing__(self, place: int) -> WorldEntry:
+        sketch = self._sketches[place]
+        entry = self[place] = decode_entry(sketch.source, sketch.world)
+        return entry
+
+
 class Plan:
     """All entries in scan order, their keys, and which of them to ask even if no word was found.
 
-    An entry's place is its number in `entries`; `listing` has the places in the order of the books and their files;
-    `plain` are the places of entries that depend on nothing but their keys.
+    An entry's place is its number in this order, under which it is found in `entries`.
     """
 
-    def __init__(self, gathered: Gathered, decoded: list[tuple[WorldEntry, ...]], settings: WorldInfoSettings) -> None:
+    def __init__(self, gathered: Gathered, sketches: list[tuple[Sketch, ...]], settings: WorldInfoSettings) -> None:
         self.gathered = gathered
-        by_book = iter([in_file_order(entries) for entries in decoded])
+        self._by_book = sketches
+        by_book = iter([in_file_order(entries) for entries in sketches])
         chat, persona, character, globals = (
             [entry for _ in scope for entry in next(by_book)]
             for scope in (gathered.chat, gathered.persona, gathered.character, gathered.globals)
         )
-        self.entries = in_scan_order(chat, persona, character, globals, settings.strategy)
-        self.table = KeyTable(self.entries, settings)
-        self.places = {entry.reference: place for place, entry in enumerate(self.entries)}
-        place_of = {id(entry): place for place, entry in enumerate(self.entries)}
-        self.listing = tuple(place_of[id(entry)] for entries in decoded for entry in entries)
+        self._sketches = in_scan_order(chat, persona, character, globals, settings.strategy)
+        self._plain: dict[int, bool] = {}
+        self.entries = _Entries(self._sketches)
+        self.table = KeyTable(self._sketches, settings)
+        enabled = [(place, entry) for place, entry in enumerate(self._sketches) if entry.source.enabled]
         self.always = frozenset(self.table.watched).union(
-            place
-            for place, entry in enumerate(self.entries)
-            if entry.enabled and (entry.constant or ACTIVATE in entry.decorators)
+            [place for place, entry in enabled if entry.source.constant or _asks_to_wake(entry.source.content)]
         )
-        self.plain = frozenset(place for place, entry in enumerate(self.entries) if _is_plain(entry))
-        self.levels = tuple(sorted({entry.delay_until_recursion for entry in self.entries if entry.enabled} - {0}))
+        self.levels = tuple(sorted({entry.delay_until_recursion for _, entry in enabled} - {0}))
+
+    @cached_property
+    def listing(self) -> tuple[int, ...]:
+        """The places in the order of the books and their files."""
+        place_of = {id(entry): place for place, entry in enumerate(self._sketches)}
+        return tuple(place_of[id(entry)] for entries in self._by_book for entry in entries)
+
+    def place_of(self, name: str) -> int | None:
+        """The place of the entry with this reference."""
+        return self._places.get(name)
+
+    def is_plain(self, place: int) -> bool:
+        """Whether an entry depends on nothing but its keys."""
+        plain = self._plain.get(place)
+        if plain is None:
+            plain = self._plain[place] = _is_plain(self.entries[place])
+        return plain
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {reference(entry.world, entry.source.id): place for place, entry in enumerate(self._sketches)}
+
+
+def _asks_to_wake(content: str) -> bool:
+    return content.startswith("@@") and ACTIVATE in split_decorators(content)[0]
 
 
 def _is_plain(entry: WorldEntry) -> bool:
@@ -57,7 +93,7 @@ class PlanCache:
     REMEMBERED = 32
 
     def __init__(self) -> None:
-        self._decoded: OrderedDict[Hashable, tuple[Book, tuple[WorldEntry, ...]]] = OrderedDict()
+        self._sketched: OrderedDict[Hashable, tuple[Book, tuple[Sketch, ...]]] = OrderedDict()
         self._plans: OrderedDict[Hashable, Plan] = OrderedDict()
 
     def plan_for(self, gathered: Gathered, settings: WorldInfoSettings) -> Plan:
@@ -70,21 +106,21 @@ class PlanCache:
         )
         plan = self._plans.get(key)
         if plan is None:
-            decoded = [self._decode(name, book) for name, book in gathered.books]
-            plan = self._plans[key] = Plan(gathered, decoded, settings)
+            sketches = [self._sketch(name, book) for name, book in gathered.books]
+            plan = self._plans[key] = Plan(gathered, sketches, settings)
             _forget_oldest(self._plans, self.REMEMBERED)
         else:
             self._plans.move_to_end(key)
         return plan
 
-    def _decode(self, name: str, book: Book) -> tuple[WorldEntry, ...]:
-        known = self._decoded.get((name, id(book)))
+    def _sketch(self, name: str, book: Book) -> tuple[Sketch, ...]:
+        known = self._sketched.get((name, id(book)))
         if known is None:
-            known = (book, tuple(decode_entry(entry, name) for entry in book.entries))
-            self._decoded[name, id(book)] = known
-            _forget_oldest(self._decoded, self.REMEMBERED)
+            known = (book, tuple([sketch_entry(entry, name) for entry in book.entries]))
+            self._sketched[name, id(book)] = known
+            _forget_oldest(self._sketched, self.REMEMBERED)
         else:
-            self._decoded.move_to_end((name, id(book)))
+            self._sketched.move_to_end((name, id(book)))
         return known[1]
 
 

@@ -69,11 +69,11 @@ class _Scan:
         self.timers = Timers(
             scan_input.timed,
             plan.entries,
-            plan.places,
+            plan.place_of,
             chat_length=scan_input.length,
             dry_run=scan_input.dry_run,
         )
-        self.forced = {plan.places[name] for name in scan_input.forced if name in plan.places}
+        self.forced = {place for name in scan_input.forced if (place := plan.place_of(name)) is not None}
         self.budget = scan_input.token_budget
         self.levels = list(plan.levels)
         self.level = self.levels.pop(0) if self.levels else 0
@@ -133,7 +133,7 @@ class _Scan:
 
     def _wakes_up(self, place: int) -> bool:
         entry = self.entries[place]
-        if place in self.plan.plain and place not in self.forced:
+        if self.plan.is_plain(place) and place not in self.forced:
             return self._is_keyed(place, entry)
         gate = self._gate(place, entry)
         if gate is not None:
@@ -193,13 +193,13 @@ class _Scan:
         return "sticky" if place in self.timers.sticky else None
 
     def _is_keyed(self, place: int, entry: WorldEntry) -> bool:
-        found = self._first_hit(place, entry, self.plan.table.primary[place])
+        found = self._first_hit(place, entry, self.plan.table.primary(place))
         if found is None:
             slow = self._timed_out_key(place)
             self._note(place, "no_key" if slow is None else "regex_timeout", key=slow)
             return False
         key, where = found
-        secondary = self.plan.table.secondary[place]
+        secondary = self.plan.table.secondary(place)
         if entry.secondary_keys and not self._meets_logic(place, entry, secondary):
             self._note(place, "secondary_logic", cause="key", key=key.raw, place=where, logic=entry.logic)
             return False
@@ -230,12 +230,12 @@ class _Scan:
         return sum([self._first_hit(place, entry, (key,)) is not None for key in keys])
 
     def _is_called(self, place: int, entry: WorldEntry) -> bool:
-        literal = [key for key in self.plan.table.primary[place] if isinstance(key, LiteralKey)]
+        literal = [key for key in self.plan.table.primary(place) if isinstance(key, LiteralKey)]
         return self._first_hit(place, entry, literal) is not None
 
     def _timed_out_key(self, place: int) -> str | None:
         slow = self.haystack.timed_out
-        keys = self.plan.table.primary[place] if slow else ()
+        keys = self.plan.table.primary(place) if slow else ()
         return next((key.raw for key in keys if isinstance(key, RegexKey) and key.regex in slow), None)
 
     def _score(self, place: int) -> int:
@@ -418,7 +418,7 @@ class _Scan:
     def _near_miss(self, place: int, entry: WorldEntry) -> NearMiss | None:
         visible = self.haystack.visible_depth(entry)
         nearest: NearMiss | None = None
-        for key in self.plan.table.primary[place]:
+        for key in self.plan.table.primary(place):
             if not isinstance(key, LiteralKey):
                 continue
             if self.haystack.is_inside_a_word(key, visible):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -47,14 +47,14 @@ class Timers:
     def __init__(
         self,
         state: TimedState,
-        entries: Sequence[WorldEntry],
-        places: Mapping[str, int],
+        entries: Mapping[int, WorldEntry],
+        place_of: Callable[[str], int | None],
         *,
         chat_length: int,
         dry_run: bool,
     ) -> None:
         self._entries = entries
-        self._places = places
+        self._place_of = place_of
         self._length = chat_length
         self._dry_run = dry_run
         self._effects: dict[Kind, dict[str, TimedEffect]] = {
@@ -87,7 +87,7 @@ class Timers:
         effects = self._effects[kind]
         for reference, effect in list(effects.items()):
             is_over = self._length >= effect.end
-            place = self._places.get(reference)
+            place = self._place_of(reference)
             if self._length <= effect.start and not effect.protected:
                 # Nothing was said since, or the message that started it is gone: the turn is being made again.
                 del effects[reference]
