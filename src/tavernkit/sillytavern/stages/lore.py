@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tavernkit.prompt.context import Context
 from tavernkit.sillytavern.authors_note import is_due, note_text
+from tavernkit.sillytavern.errors import LoreParseError
 from tavernkit.sillytavern.examples import split_dialogues
 from tavernkit.sillytavern.extension_prompts import ExtensionPrompt, extension_role
 from tavernkit.sillytavern.persona import PersonaPosition
@@ -29,7 +30,7 @@ def lore(ctx: Context) -> None:
     scene.world = ctx.lore_result = result
     ctx.instrument("lore_scan", stage="lore", activated=len(result.activated_entries), tokens=result.total_tokens)
     for warning in result.warnings:
-        ctx.warn(warning.code, warning.message, **warning.where)
+        ctx.warn(warning.code, warning.message, error=LoreParseError(warning.message), **warning.where)
     if result.overflowed:
         ctx.warn(
             "lore_over_budget",
