@@ -50,7 +50,7 @@ def expand_strictly(text: str, limits: Limits = Limits()) -> None:  # noqa: B008
 
 
 def wake_a_hostile_key() -> None:
-    entry = Entry(id="1", keys=("/^(a+)+$/",), content="Never.")
+    entry = Entry(id="1", keys=("/(a+)+$/",), content="Never.")
     build_as_sillytavern(
         character=MIRA, user=ROBIN, message="a" * 40 + "b", books=[Book(name="B", entries=(entry,))], strict=True
     )

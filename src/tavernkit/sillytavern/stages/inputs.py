@@ -121,7 +121,10 @@ def _speaker(ctx: Context, scene: Scene) -> GroupMember:
     if group is None:
         return GroupMember.of(ctx.require_character(), scene.story.character_file or "")
     if scene.story.speaker is not None:
-        return group.find(scene.story.speaker)
+        try:
+            return group.find(scene.story.speaker)
+        except UnknownMemberError as error:
+            ctx.fail(error)
     name = ctx.require_character().name
     speaking = next((member for member in group.present if member.name == name), None)
     if speaking is None:
