@@ -11,6 +11,7 @@ from uuid import UUID, uuid4
 
 from sqlalchemy import select
 
+from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.config import Settings
 from tavernkit.playground.database.models import Conversation, Message, Provider, Run
 from tavernkit.playground.llm.base import ModelClient
@@ -47,9 +48,13 @@ class Play:
         self.conversation_id = conversation_id
         self.skipped = timedelta()
 
+    @property
+    def viewer(self) -> Viewer:
+        return Viewer(user_id=self.user_id)
+
     async def say(self, content: str = "Hello?", message_id: UUID | None = None) -> object:
         return await send_message(
-            self.runtime, self.conversation_id, self.user_id, message_id=message_id or uuid4(), content=content
+            self.runtime, self.viewer, self.conversation_id, message_id=message_id or uuid4(), content=content
         )
 
     async def messages(self) -> list[tuple[str, str]]:

@@ -78,7 +78,7 @@ async def test_somebody_elses_conversation_is_not_there(database_url: str, tmp_p
         play.user_id = uuid4()
         refused = await play.say()
         assert isinstance(refused, Refused)
-        assert refused.code == "no_conversation"
+        assert refused.code == "not_found"
 
 
 async def test_seeding_again_changes_nothing(database_url: str, tmp_path: Path) -> None:

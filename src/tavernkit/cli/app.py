@@ -33,6 +33,7 @@ app = typer.Typer(
 app.command("serve")(playground.serve)
 app.command("worker")(playground.worker)
 app.add_typer(playground.database)
+app.add_typer(playground.accounts)
 app.add_typer(card.app)
 app.add_typer(lore.app)
 app.add_typer(chat.app)

@@ -1,24 +1,38 @@
-"""`tavernkit serve`, `worker` and `db`: the application. It is imported only when one of them is called."""
+"""`tavernkit serve`, `worker`, `db` and `account`: the application. It is imported only when one of them is called."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any
+import shutil
+import sys
+import tempfile
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from tavernkit.cli.errors import CHECK_FAILED, UsageError
+from tavernkit.cli.errors import CHECK_FAILED, UsageError, about
+from tavernkit.cli.files import ForceOption, InputFile, check_free, is_standard, refuse_two_documents
 from tavernkit.cli.groups import command_group
-from tavernkit.cli.output import JsonOption, emit
+from tavernkit.cli.output import JsonOption, Printer, emit, progress, write_bytes
 
 if TYPE_CHECKING:
     from tavernkit.playground.config import Settings
+    from tavernkit.playground.database.models import User
+    from tavernkit.playground.outcome import Refused
+    from tavernkit.playground.runtime import Runtime
 
-__all__ = ["database", "serve", "worker"]
+__all__ = ["accounts", "database", "serve", "worker"]
+
+T = TypeVar("T")
 
 database = command_group("db", "Look after the application's database.")
+accounts = command_group("account", "Make accounts, and help those who forgot their password.")
+
+KEY_NOTE = "It does not hold secret.key from the data folder, without which providers' API keys cannot be opened."
 
 
 def serve(
@@ -66,6 +80,171 @@ def check(as_json: JsonOption = False) -> None:
         _show(state, as_json=as_json)
         if not state.is_current:
             raise typer.Exit(CHECK_FAILED)
+
+
+@database.command("backup")
+def backup(
+    target: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write; - writes standard output.")],
+    force: ForceOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Write everything the database holds into one file, also while the application is running.
+
+    The file can be restored into SQLite and into PostgreSQL.
+    """
+    refuse_two_documents(target, as_json=as_json)
+    check_free([target], force=force)
+    with _application(), _written_beside(target) as place, about(target):
+        from tavernkit.playground.database.backup import back_up
+
+        url = _settings().resolved_database_url
+        manifest = asyncio.run(back_up(url, place, datetime.now(UTC), progress=_rows("Backing up")))
+    if as_json:
+        emit({"file": str(target), "revision": manifest.revision, "rows": manifest.rows})
+    elif not is_standard(target):
+        typer.echo(f"Wrote {manifest.rows:,} rows to {target}. {KEY_NOTE}")
+
+
+@database.command("restore")
+def restore(
+    source: InputFile,
+    force: Annotated[bool, typer.Option("--force", help="Put the backup in place of what the database holds.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Fill an empty database from a backup and bring it up to date. Stop the application first."""
+    with _application(), about(source), _seekable(source) as file:
+        from tavernkit.playground.database import backup, migrate
+
+        url = _settings().resolved_database_url
+        manifest = asyncio.run(backup.restore(url, file, force=force, progress=_rows("Restoring")))
+        state = asyncio.run(migrate.check(url))
+    if as_json:
+        emit({"rows": manifest.rows, "from_revision": manifest.revision, "revision": state.current})
+    else:
+        typer.echo(f"Restored {manifest.rows:,} rows of {manifest.created_at}. {KEY_NOTE}")
+
+
+@accounts.command("create-admin")
+def create_admin(
+    name: Annotated[str, typer.Option("--name", prompt="Name", help="What the administrator is called.")],
+    email: Annotated[str, typer.Option("--email", help="An e-mail address to sign in with.")] = "",
+    as_json: JsonOption = False,
+) -> None:
+    """Make an administrator. The first one is the owner of what is here already.
+
+    The password is asked for, or read from the first line of standard input where that is no terminal.
+    """
+    with _application():
+        from tavernkit.playground.accounts.signing_up import create_administrator
+
+        password = _read_password()
+        user = _with_runtime(lambda runtime: create_administrator(runtime, name=name, email=email, password=password))
+    _tell(f"{user.name} is an administrator and can sign in.", user, as_json=as_json)
+
+
+@accounts.command("set-password")
+def set_password(
+    login: Annotated[str, typer.Argument(metavar="NAME", help="The name or the e-mail address of the account.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Give somebody another password; they are signed out everywhere."""
+    with _application():
+        from tavernkit.playground.accounts.queries import find_user
+        from tavernkit.playground.accounts.signing_up import reset_password
+        from tavernkit.playground.outcome import not_found
+
+        async def reset(runtime: Runtime) -> User | Refused:
+            async with runtime.database.read() as session:
+                user = await find_user(session, login)
+            return not_found("account") if user is None else await reset_password(runtime, user.id, _read_password())
+
+        user = _with_runtime(reset)
+    _tell(f"{user.name} has a new password.", user, as_json=as_json)
+
+
+@accounts.command("list")
+def list_accounts(as_json: JsonOption = False) -> None:
+    """List the accounts."""
+    with _application():
+        from tavernkit.playground.accounts.queries import all_users
+
+        async def read(runtime: Runtime) -> list[User]:
+            async with runtime.database.read() as session:
+                return await all_users(session)
+
+        users = _with_runtime(read)
+    if as_json:
+        emit([_document(user) for user in users])
+    else:
+        rows = [(user.name, user.email or "", user.role, user.status, _sign_in(user)) for user in users]
+        Printer().table(("name", "e-mail", "role", "status", "password"), rows)
+
+
+def _with_runtime(action: Callable[[Runtime], Awaitable[T | Refused]]) -> T:
+    from tavernkit.playground.outcome import Refused
+    from tavernkit.playground.runtime import open_runtime
+
+    async def act() -> T | Refused:
+        async with open_runtime(_settings()) as runtime:
+            return await action(runtime)
+
+    outcome = asyncio.run(act())
+    if isinstance(outcome, Refused):
+        raise UsageError(outcome.sentence)
+    return outcome
+
+
+def _read_password() -> str:
+    """A password that is on no command line, where others could read it."""
+    if sys.stdin.isatty():
+        password: str = typer.prompt("Password", hide_input=True, confirmation_prompt=True)
+        return password
+    return sys.stdin.readline().rstrip("\r\n")
+
+
+def _tell(sentence: str, user: User, *, as_json: bool) -> None:
+    if as_json:
+        emit(_document(user))
+    else:
+        Printer().line(sentence)
+
+
+def _document(user: User) -> dict[str, Any]:
+    return {"id": str(user.id), "name": user.name, "email": user.email, "role": user.role, "status": user.status}
+
+
+def _sign_in(user: User) -> str:
+    return "yes" if user.password_hash else "none"
+
+
+def _rows(title: str) -> Callable[[int], AbstractContextManager[Callable[[], None]]]:
+    return lambda total: progress(title, total)
+
+
+@contextmanager
+def _written_beside(target: Path) -> Iterator[Path]:
+    """The place to write to: the target itself, or for standard output a file that is copied there."""
+    if not is_standard(target):
+        yield target
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder) / "backup.zip"
+        yield place
+        with place.open("rb") as file:
+            while piece := file.read(1 << 20):
+                write_bytes(piece)
+
+
+@contextmanager
+def _seekable(source: Path) -> Iterator[IO[bytes]]:
+    """The file; standard input is kept in one first, for it can be read only once."""
+    if not is_standard(source):
+        with source.open("rb") as file:
+            yield file
+        return
+    with tempfile.TemporaryFile() as kept:
+        shutil.copyfileobj(sys.stdin.buffer, kept)
+        yield kept
 
 
 @contextmanager

@@ -10,31 +10,38 @@ from fastapi.responses import HTMLResponse, JSONResponse
 from starlette.exceptions import HTTPException
 
 from tavernkit import __version__
+from tavernkit.playground.accounts.routes import router as accounts
 from tavernkit.playground.api.errors import RefusedError
 from tavernkit.playground.api.router import PREFIX, api_router
 from tavernkit.playground.conversations.routes import router as conversations
+from tavernkit.playground.database.errors import StorageFullError
 from tavernkit.playground.runs.routes import router as runs
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.web.assets import STATIC_URL, HashedFiles
 from tavernkit.playground.web.rendering import render
+from tavernkit.playground.web.requests import SignedOutError, to_sign_in
 from tavernkit.playground.web.security import SecurityMiddleware
 
 __all__ = ["create_app"]
 
-TITLES = {404: "Not here", 403: "Not allowed", 405: "Not like this", 422: "That cannot be read"}
+TITLES = {507: "No room left", 404: "Not here", 403: "Not allowed", 405: "Not like this", 422: "That cannot be read"}
 
 
 def create_app(runtime: Runtime, owner_id: UUID) -> FastAPI:
     """The pages of a running application, for the person whose machine this is."""
     app = FastAPI(title="TavernKit Playground", version=__version__, docs_url=None, redoc_url=None)
     app.state.runtime, app.state.owner_id = runtime, owner_id
-    app.add_middleware(SecurityMiddleware, hosts=(runtime.settings.host,))
+    settings = runtime.settings
+    app.add_middleware(SecurityMiddleware, hosts=settings.names, any_address=not settings.is_local)
     app.mount(STATIC_URL, HashedFiles())
+    app.include_router(accounts)
     app.include_router(conversations)
     app.include_router(runs)
     app.include_router(api_router())
     app.add_api_route("/health", health)
     app.add_exception_handler(HTTPException, error_page)
+    app.add_exception_handler(SignedOutError, to_sign_in)
+    app.add_exception_handler(StorageFullError, full_page)
     app.add_exception_handler(RequestValidationError, unreadable_page)
     return app
 
@@ -45,12 +52,16 @@ async def health() -> dict[str, str]:
 
 async def error_page(request: Request, error: Exception) -> Response:
     if isinstance(error, RefusedError):
-        return JSONResponse(error.body, error.status_code)
+        return JSONResponse(error.body, error.status_code, headers=error.headers)
     status = error.status_code if isinstance(error, HTTPException) else 500
     sentence = error.detail if isinstance(error, HTTPException) else "Something went wrong."
     if _is_for_programs(request):
         return _json(status, "not_found" if status == 404 else "refused", sentence)
     return _page(status, sentence)
+
+
+async def full_page(request: Request, error: Exception) -> Response:
+    return _json(507, "storage_full", str(error)) if _is_for_programs(request) else _page(507, str(error))
 
 
 async def unreadable_page(request: Request, error: Exception) -> Response:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Literal
 
@@ -20,6 +21,7 @@ class Settings(BaseSettings):
     data_dir: Path = Field(default_factory=lambda: Path(platformdirs.user_data_dir("tavernkit")))
     database_url: str = ""
     host: str = "127.0.0.1"
+    hostnames: str = ""
     port: int = Field(default=8420, ge=0, le=65535)
     worker: Literal["embedded", "none"] = "embedded"
     log_level: Literal["debug", "info", "warning", "error"] = "info"
@@ -32,6 +34,21 @@ class Settings(BaseSettings):
 
     lease_seconds: float = Field(default=8.0, gt=0)
     heartbeat_seconds: float = Field(default=2.0, gt=0)
+
+    @property
+    def is_local(self) -> bool:
+        """Whether only this machine can reach what is served."""
+        if self.host == "localhost":
+            return True
+        try:
+            return ip_address(self.host).is_loopback
+        except ValueError:
+            return False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the server may be called, besides the names of this machine itself."""
+        return (self.host, *(name.strip() for name in self.hostnames.split(",") if name.strip()))
 
     @property
     def resolved_database_url(self) -> str:

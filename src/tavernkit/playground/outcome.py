@@ -9,10 +9,13 @@ __all__ = ["STATUS_OF", "Refused", "not_found", "stale"]
 STATUS_OF = {
     "blank": 422,
     "too_long": 422,
+    "too_large": 413,
     "invalid": 422,
     "not_found": 404,
     "forbidden": 403,
+    "copilot_blocked": 403,
     "signed_out": 401,
+    "wrong_password": 401,
     "too_many_tries": 429,
     "taken": 409,
     "stale": 409,

@@ -9,6 +9,8 @@ from datetime import UTC, datetime
 from typing import Protocol
 from uuid import UUID, uuid4
 
+from tavernkit.playground.accounts.passwords import Passwords
+from tavernkit.playground.accounts.tries import SignInTries
 from tavernkit.playground.config import Settings
 from tavernkit.playground.database import Database
 from tavernkit.playground.database.migrate import upgrade
@@ -54,6 +56,8 @@ class Runtime:
         self.keys = keys
         self.clock = clock
         self.ids = ids
+        self.passwords = Passwords()
+        self.tries = SignInTries()
         self.stopping = asyncio.Event()
         self.live_text: dict[UUID, str] = {}
 

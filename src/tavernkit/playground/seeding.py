@@ -9,7 +9,7 @@ from sqlalchemy import select
 
 from tavernkit import example
 from tavernkit.playground.accounts.service import ensure_owner
-from tavernkit.playground.characters.service import import_character
+from tavernkit.playground.characters.importing import import_character
 from tavernkit.playground.database.models import Character, User
 from tavernkit.playground.providers.service import ensure_providers
 from tavernkit.playground.runtime import Runtime

@@ -7,14 +7,15 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from ipaddress import ip_address
 from socket import AF_INET, AF_INET6, create_server, gethostname, socket
 
 import uvicorn
 
 from tavernkit.errors import TavernKitError
+from tavernkit.playground.accounts.queries import can_sign_in_as_administrator
 from tavernkit.playground.app import create_app
 from tavernkit.playground.config import Settings
+from tavernkit.playground.jobs.worker import JobWorker
 from tavernkit.playground.runs.worker import Worker
 from tavernkit.playground.runtime import Runtime, open_runtime
 from tavernkit.playground.seeding import seed
@@ -66,11 +67,6 @@ class Server(uvicorn.Server):
 
 def serve(settings: Settings, on_ready: Callable[[str], None]) -> None:
     """Serve until a signal comes; `on_ready` gets the address."""
-    if not _is_loopback(settings.host):
-        raise UnsafeAddressError(
-            f"Serving on {settings.host} would let everybody in the network read and write here, and there are no "
-            "accounts yet. Use 127.0.0.1, and a tunnel or proxy that asks for a password to reach it from elsewhere."
-        )
     # The port is taken before anything else, so that a second server touches nothing of the first one's.
     with _listen(settings.host, settings.port) as listening:
         asyncio.run(_serve(settings, listening, on_ready))
@@ -78,6 +74,7 @@ def serve(settings: Settings, on_ready: Callable[[str], None]) -> None:
 
 async def _serve(settings: Settings, listening: socket, on_ready: Callable[[str], None]) -> None:
     async with open_runtime(settings) as runtime:
+        await _refuse_strangers(runtime)
         owner = await seed(runtime)
         config = uvicorn.Config(
             create_app(runtime, owner.id),
@@ -87,25 +84,48 @@ async def _serve(settings: Settings, listening: socket, on_ready: Callable[[str]
             timeout_graceful_shutdown=SHUTDOWN_SECONDS,
             server_header=False,
         )
-        worker = Worker(runtime, _worker_name())
-        working = [asyncio.create_task(worker.run())] if settings.worker == "embedded" else []
+        workers = _workers(runtime, _worker_name()) if settings.worker == "embedded" else ()
+        working = [asyncio.create_task(worker.run()) for worker in workers]
         try:
             await Server(config, runtime, on_ready).serve([listening])
         finally:
-            worker.stop()
+            for worker in workers:
+                worker.stop()
             await asyncio.gather(*working)
 
 
+async def _refuse_strangers(runtime: Runtime) -> None:
+    """Where others can reach us, somebody must be able to sign in, or all of them would be the owner."""
+    if runtime.settings.is_local:
+        return
+    async with runtime.database.read() as session:
+        guarded = await can_sign_in_as_administrator(session)
+    if not guarded:
+        raise UnsafeAddressError(
+            f"Serving on {runtime.settings.host} would let everybody in the network in, and there are no accounts yet "
+            "that could keep them out. Make yourself one with: tavernkit account create-admin"
+        )
+
+
 async def work(settings: Settings, on_ready: Callable[[str], None]) -> None:
-    """Carry out runs until a signal comes; several workers can share a PostgreSQL database."""
+    """Carry out runs and jobs until a signal comes; several workers can share a PostgreSQL database."""
     async with open_runtime(settings) as runtime:
         name = _worker_name()
-        worker = Worker(runtime, name)
+        runs, jobs = _workers(runtime, name)
         loop = asyncio.get_running_loop()
+
+        def leave() -> None:
+            runs.stop()
+            jobs.stop()
+
         for sig in SIGNALS:
-            loop.add_signal_handler(sig, worker.stop)
+            loop.add_signal_handler(sig, leave)
         on_ready(name)
-        await worker.run()
+        await asyncio.gather(runs.run(), jobs.run())
+
+
+def _workers(runtime: Runtime, name: str) -> tuple[Worker, JobWorker]:
+    return Worker(runtime, name), JobWorker(runtime, name)
 
 
 def _listen(host: str, port: int) -> socket:
@@ -121,12 +141,3 @@ def _listen(host: str, port: int) -> socket:
 def _worker_name() -> str:
     """Where a run is being carried out, for whoever looks at it later."""
     return f"{gethostname()}:{os.getpid()}"[:100]
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False

@@ -168,7 +168,7 @@ async def test_twenty_conversations_are_answered_once_each_by_three_workers(data
         async with play.working("w1"), play.working("w2"), play.working("w3"):
             for conversation_id in conversations:
                 await send_message(
-                    play.runtime, conversation_id, owner.id, message_id=play.runtime.ids(), content="Hello?"
+                    play.runtime, play.viewer, conversation_id, message_id=play.runtime.ids(), content="Hello?"
                 )
             async with asyncio.timeout(20):
                 while True:

@@ -74,6 +74,20 @@ def test_nobody_else_may(client: TestClient, headers: dict[str, str]) -> None:
     assert "was not made" in response.text
 
 
+def test_a_program_with_a_key_may_too_and_no_other_credentials_count(client: TestClient) -> None:
+    assert client.post("/", headers={"Authorization": "Bearer tk_x"}).status_code == 200
+    assert client.post("/", headers={"Authorization": "Basic dGs6eA=="}).status_code == 403
+    assert client.post("/", headers={"Cookie": "tavernkit_session=x"}).status_code == 403
+
+
+def test_where_others_may_come_addresses_are_answered_and_names_still_not() -> None:
+    app = Starlette(routes=[Route("/", _done)], middleware=[Middleware(SecurityMiddleware, hosts=[], any_address=True)])
+    client = TestClient(app, base_url="http://127.0.0.1:8420")
+    assert client.get("/", headers={"Host": "192.168.1.7:8420"}).status_code == 200
+    assert client.get("/", headers={"Host": "[2001:db8::7]:8420"}).status_code == 200
+    assert client.get("/", headers={"Host": "192.168.1.7.evil.example"}).status_code == 421
+
+
 def test_every_answer_carries_the_rules_refusals_too(client: TestClient) -> None:
     for response in (client.get("/"), client.get("/nowhere"), client.post("/")):
         assert "default-src 'self'" in response.headers["content-security-policy"]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 from uuid import UUID
 
+from tavernkit.playground.outcome import Refused
 from tavernkit.values import Value
 
-__all__ = ["Role", "Viewer"]
+__all__ = ["Role", "Viewer", "administrator", "person"]
 
 Role: TypeAlias = Literal["member", "moderator", "administrator"]
 
@@ -23,3 +24,18 @@ class Viewer(Value, frozen=True, kw_only=True):
     @property
     def is_administrator(self) -> bool:
         return self.role == "administrator"
+
+
+def person(viewer: Viewer) -> Refused | None:
+    """A refusal for programs: who has got hold of a key must not be able to lock its owner out or to stay for ever."""
+    if viewer.via == "api_key":
+        sentence = "A key cannot be used for this. Sign in, and do it yourself."
+        return Refused(code="forbidden", sentence=sentence)
+    return None
+
+
+def administrator(viewer: Viewer) -> Refused | None:
+    """A refusal for everybody but an administrator in person."""
+    if not viewer.is_administrator:
+        return Refused(code="forbidden", sentence="Only administrators may do this.")
+    return person(viewer)

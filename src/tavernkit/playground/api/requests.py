@@ -6,7 +6,10 @@ from typing import Annotated
 
 from fastapi import Depends, Query, Request
 
+from tavernkit.playground.accounts.authentication import authenticate
+from tavernkit.playground.accounts.proof import proof_of
 from tavernkit.playground.accounts.viewer import Viewer
+from tavernkit.playground.api.errors import unless_refused
 from tavernkit.playground.runtime import Runtime
 
 __all__ = ["Asked", "Limit", "Running"]
@@ -17,15 +20,15 @@ def _runtime(request: Request) -> Runtime:
     return runtime
 
 
-def _viewer(request: Request) -> Viewer:
-    """The person whose machine this is, until accounts say otherwise."""
-    return Viewer(user_id=request.app.state.owner_id, role="administrator")
+async def _viewer(request: Request) -> Viewer:
+    state = request.app.state
+    return unless_refused(await authenticate(state.runtime, proof_of(request), state.owner_id))
 
 
 Running = Annotated[Runtime, Depends(_runtime)]
 """The running application."""
 
 Asked = Annotated[Viewer, Depends(_viewer)]
-"""Who asks."""
+"""Who asks; a request of nobody is refused."""
 
 Limit = Annotated[int, Query(ge=1, le=200, description="How many to give at most.")]

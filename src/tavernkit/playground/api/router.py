@@ -4,11 +4,36 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
+from tavernkit.playground.accounts.api import router as accounts
+from tavernkit.playground.api.errors import documented
+from tavernkit.playground.blobs.api import router as blobs
+from tavernkit.playground.characters.api import router as characters
+from tavernkit.playground.chatfiles.api import router as chatfiles
+from tavernkit.playground.conversations.api import router as conversations
+from tavernkit.playground.conversations.forking_api import router as branches
+from tavernkit.playground.jobs.api import router as jobs
+from tavernkit.playground.lorebooks.api import links_router as lorebook_links
+from tavernkit.playground.lorebooks.api import router as lorebooks
+from tavernkit.playground.members.api import router as members
+from tavernkit.playground.messages.api import router as messages
+from tavernkit.playground.paths.api import router as state
+from tavernkit.playground.personas.api import router as personas
+from tavernkit.playground.presets.api import router as presets
+from tavernkit.playground.settings.api import router as settings
+from tavernkit.playground.spaces.api import router as spaces
+
 __all__ = ["PREFIX", "api_router"]
 
 PREFIX = "/api/v1"
+_NOUNS = (
+    *(accounts, spaces, members, conversations, branches, messages, state, settings, chatfiles),
+    *(characters, blobs, lorebooks, lorebook_links, presets, personas, jobs),
+)
 
 
 def api_router() -> APIRouter:
-    """The routes under one prefix."""
-    return APIRouter(prefix=PREFIX)
+    """The routes under one prefix; any of them may refuse, and says so in the same form."""
+    router = APIRouter(prefix=PREFIX, responses=documented(409))
+    for noun in _NOUNS:
+        router.include_router(noun)
+    return router

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import aliased
 
 from tavernkit.playground.database.models import (
     Character,
@@ -111,15 +112,19 @@ async def recent_conversations(
         .correlate(Conversation)
         .scalar_subquery()
     )
+    member = aliased(SpaceMembership)
+    first_character = (
+        select(member.id)
+        .where(member.space_id == Space.id, member.kind == "character", member.character_id.is_not(None))
+        .order_by(member.status, member.position, member.id)
+        .limit(1)
+        .correlate(Space)
+        .scalar_subquery()
+    )
     query = (
         select(Conversation, Space, SpaceMembership, Character, TextContent.content)
         .join(Space, Space.id == Conversation.space_id)
-        .join(
-            SpaceMembership,
-            (SpaceMembership.space_id == Space.id)
-            & (SpaceMembership.kind == "character")
-            & (SpaceMembership.position == 1),
-        )
+        .join(SpaceMembership, SpaceMembership.id == first_character)
         .join(Character, Character.id == SpaceMembership.character_id)
         .outerjoin(Message, (Message.conversation_id == Conversation.id) & (Message.seq == last_seq))
         .outerjoin(TextContent, TextContent.id == Message.text_id)

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Form, Header, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse, StreamingResponse
 from sqlalchemy import select
 
+from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.conversations.presenting import conversation_view, home_view, older_view
 from tavernkit.playground.conversations.queries import find_conversation
 from tavernkit.playground.database.models import User
@@ -69,7 +70,8 @@ async def send(
     content: Annotated[str, Form()],
     id: Annotated[UUID | None, Form()] = None,
 ) -> Response:
-    sent = await send_message(runtime, conversation_id, owner, message_id=id or runtime.ids(), content=content)
+    viewer = Viewer(user_id=owner)
+    sent = await send_message(runtime, viewer, conversation_id, message_id=id or runtime.ids(), content=content)
     if isinstance(sent, Refused):
         return refusal(request, sent)
     async with runtime.database.read() as session:

@@ -12,16 +12,13 @@ from sqlalchemy.engine import URL, Connection
 from sqlalchemy.exc import ArgumentError
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker, create_async_engine
 
-from tavernkit.errors import TavernKitError
+from tavernkit.playground.database.errors import DatabaseError, tell_when_full
+from tavernkit.playground.database.functions import add_functions
 
 __all__ = ["Announcements", "Database", "DatabaseError", "announce", "create_engine"]
 
 
 ADVICE = "Use sqlite:///path/to/file.db or postgresql://user:password@host/name."
-
-
-class DatabaseError(TavernKitError):
-    """A database that cannot be used as it was named."""
 
 
 class Announcements(Protocol):
@@ -75,16 +72,18 @@ def create_engine(url: str) -> AsyncEngine:
     except ArgumentError:
         raise DatabaseError(f"The database address cannot be read. {ADVICE}") from None
     if parsed.drivername == "sqlite+aiosqlite":
-        return _create_sqlite_engine(parsed)
+        return tell_when_full(_create_sqlite_engine(parsed))
     if parsed.drivername != "postgresql+psycopg":
         raise DatabaseError(f"Databases of the kind {parsed.drivername!r} are not supported. {ADVICE}")
-    return create_async_engine(parsed, pool_size=10, max_overflow=20, pool_pre_ping=True)
+    # What is stored does not belong into logs, where the parameters of a failed statement would end up.
+    engine = create_async_engine(parsed, pool_size=10, max_overflow=20, pool_pre_ping=True, hide_parameters=True)
+    return tell_when_full(engine)
 
 
 def _create_sqlite_engine(url: URL) -> AsyncEngine:
     if url.database:
         Path(url.database).parent.mkdir(parents=True, exist_ok=True)
-    engine = create_async_engine(url, connect_args={"timeout": 30})
+    engine = create_async_engine(url, connect_args={"timeout": 30}, hide_parameters=True)
 
     @event.listens_for(engine.sync_engine, "connect")
     def prepare(connection: Any, _: object) -> None:
@@ -94,6 +93,7 @@ def _create_sqlite_engine(url: URL) -> AsyncEngine:
         for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON", "busy_timeout=30000"):
             cursor.execute(f"PRAGMA {pragma}")
         cursor.close()
+        add_functions(connection)
 
     @event.listens_for(engine.sync_engine, "begin")
     def begin(connection: Connection) -> None:

@@ -11,8 +11,9 @@ from sqlalchemy import update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.database.models import Conversation, Message, MessageSwipe, TextContent
+from tavernkit.playground.paths.snapshots import message_added
 
-__all__ = ["add_message"]
+__all__ = ["add_message", "add_text"]
 
 
 async def add_message(
@@ -38,9 +39,7 @@ async def add_message(
     )
     if seq is None:
         raise LookupError(f"no conversation {conversation_id}")
-    text = TextContent(id=ids(), content=content)
-    session.add(text)
-    await session.flush()
+    text = await add_text(session, ids, content)
     message = Message(
         id=id,
         conversation_id=conversation_id,
@@ -68,4 +67,13 @@ async def add_message(
         )
     )
     await session.flush()
+    await message_added(session, conversation_id, seq)
     return message
+
+
+async def add_text(session: AsyncSession, ids: Callable[[], UUID], content: str) -> TextContent:
+    """A text of its own: one that is there may be shared by other swipes and branches, and is never changed."""
+    text = TextContent(id=ids(), content=content)
+    session.add(text)
+    await session.flush()
+    return text

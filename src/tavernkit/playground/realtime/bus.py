@@ -12,16 +12,24 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, Protocol
 from uuid import UUID
 
-__all__ = ["RUNS", "Bus", "LocalBus", "Subscription", "conversation_topic"]
+__all__ = ["JOBS", "RUNS", "Bus", "LocalBus", "Subscription", "conversation_topic", "user_topic"]
 
 RUNS = "runs"
 """The topic that workers listen to: a run was queued, or is to be stopped."""
+
+JOBS = "jobs"
+"""The topic that workers listen to: a job was queued, or is to be stopped."""
 
 BACKLOG = 1000
 
 
 def conversation_topic(conversation_id: UUID) -> str:
     return f"conversation:{conversation_id}"
+
+
+def user_topic(user_id: UUID) -> str:
+    """What concerns one person and no conversation: how far their jobs have come."""
+    return f"user:{user_id}"
 
 
 class Subscription:

@@ -8,23 +8,24 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any
 from uuid import UUID
 
 from markupsafe import Markup
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import aliased
 
 from tavernkit.playground.conversations.presenting import message_view, run_view
-from tavernkit.playground.database.models import Conversation, OutboxEvent
+from tavernkit.playground.database.models import Conversation, Message, OutboxEvent
 from tavernkit.playground.realtime.bus import conversation_topic
 from tavernkit.playground.realtime.outbox import PAGE, events_after
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.web.rendering import render
 from tavernkit.playground.web.streams import stream
 
-__all__ = ["conversation_stream", "message_stream", "run_stream"]
+__all__ = ["changed_message_stream", "conversation_stream", "message_stream", "restored_message_stream", "run_stream"]
 
 KEEP_ALIVE_SECONDS = 15.0
 REFRESH = '<turbo-stream action="refresh"></turbo-stream>'
@@ -55,6 +56,27 @@ async def message_stream(session: AsyncSession, message_id: UUID) -> Markup:
     return Markup() if view is None else stream("append", "messages", render("_message.html", message=view))
 
 
+async def changed_message_stream(session: AsyncSession, message_id: UUID) -> Markup:
+    """The message where it stands, as it is now, or no more; nothing happens on a page that does not show it."""
+    view = await message_view(session, message_id)
+    target = f"message_{message_id}"
+    return (
+        stream("remove", target) if view is None else stream("replace", target, render("_message.html", message=view))
+    )
+
+
+async def restored_message_stream(session: AsyncSession, message_id: UUID) -> Markup:
+    """The message back in its place; nothing happens on a page that does not show what comes behind it."""
+    view = await message_view(session, message_id)
+    gone = stream("remove", f"message_{message_id}")
+    if view is None:
+        return gone
+    html = render("_message.html", message=view)
+    following = await _following(session, message_id)
+    back = stream("append", "messages", html) if following is None else stream("before", f"message_{following}", html)
+    return gone + back
+
+
 async def run_stream(runtime: Runtime, session: AsyncSession, conversation_id: UUID) -> Markup:
     """The place below the messages, as it is now; by its version, a page knows one that comes late."""
     # Read before the run, so that it is never newer than what is drawn.
@@ -76,8 +98,30 @@ async def _streams_after(runtime: Runtime, conversation_id: UUID, seen: int) -> 
 async def _streams_of(runtime: Runtime, session: AsyncSession, event: OutboxEvent) -> str:
     html = await run_stream(runtime, session, event.conversation_id)
     if "message_id" in event.payload:
-        html = await message_stream(session, UUID(event.payload["message_id"])) + html
+        show = SHOWN_BY.get(event.kind, message_stream)
+        html = await show(session, UUID(event.payload["message_id"])) + html
     return str(html)
+
+
+async def _following(session: AsyncSession, message_id: UUID) -> UUID | None:
+    """The next message that is shown."""
+    other = aliased(Message)
+    found: UUID | None = await session.scalar(
+        select(other.id)
+        .join(Message, (Message.conversation_id == other.conversation_id) & (Message.seq < other.seq))
+        .where(Message.id == message_id, other.visibility != "hidden")
+        .order_by(other.seq)
+        .limit(1)
+    )
+    return found
+
+
+SHOWN_BY: Mapping[str, Callable[[AsyncSession, UUID], Awaitable[Markup]]] = {
+    "message_changed": changed_message_stream,
+    "message_hidden": changed_message_stream,
+    "message_restored": restored_message_stream,
+}
+"""How pages follow an event about a message; any other is about a new one."""
 
 
 def _sse(event: str, data: str, *, id: int | None = None, retry: int | None = None) -> str:

@@ -16,6 +16,7 @@ from tavernkit.playground.realtime.bus import RUNS
 from tavernkit.playground.runs.executor import Execution
 from tavernkit.playground.runs.service import Claim, claim_run, extend_lease, reap_runs
 from tavernkit.playground.runtime import Runtime
+from tavernkit.playground.waiting import happens
 
 __all__ = ["Worker"]
 
@@ -82,7 +83,7 @@ class Worker:
             await beating
 
     async def _beat(self, claim: Claim, execution: Execution) -> None:
-        while not await _happens(execution.finished, within=self._runtime.settings.heartbeat_seconds):
+        while not await happens(execution.finished, within=self._runtime.settings.heartbeat_seconds):
             try:
                 to_be_stopped = await extend_lease(self._runtime, claim)
             except DBAPIError:
@@ -103,14 +104,5 @@ class Worker:
             else:
                 if reaped:
                     log.warning("%d runs had been left behind by a worker that is gone.", reaped)
-            if await _happens(self._stopping, within=self._runtime.settings.heartbeat_seconds):
+            if await happens(self._stopping, within=self._runtime.settings.heartbeat_seconds):
                 return
-
-
-async def _happens(event: asyncio.Event, *, within: float) -> bool:
-    """True as soon as the event happens, False when the time has passed without it."""
-    try:
-        async with asyncio.timeout(within):
-            return await event.wait()
-    except TimeoutError:
-        return False

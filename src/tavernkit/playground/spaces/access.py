@@ -2,7 +2,8 @@
 
 To read, one must be a member, or the conversation must be public. To take part, one must be an active member who is not
 only watching, and the space must be in use. Moderators also change what others said. Only the owner of the space, or an
-administrator of the site, changes the space itself. A private conversation is the owner's alone.
+administrator of the site, changes the space itself. A private conversation is the owner's alone. A member's own
+membership is theirs to change as well. An archived space can be read, brought back, renamed and deleted.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from tavernkit.playground.database.models import Conversation, Message, Space, S
 from tavernkit.playground.outcome import Refused, not_found
 from tavernkit.values import Value
 
-__all__ = ["Access", "Entry", "conversation_for", "message_for", "space_for"]
+__all__ = ["Access", "Entry", "conversation_for", "member_for", "message_for", "space_for"]
+
+_ARCHIVED = Refused(code="forbidden", sentence="This space is archived. Its owner can bring it back into use.")
 
 
 class Access(IntEnum):
@@ -39,17 +42,45 @@ class Entry(Value, frozen=True, kw_only=True):
 
 
 async def space_for(
-    session: AsyncSession, space_id: UUID, viewer: Viewer, needs: Access, *, lock: bool = False
+    session: AsyncSession,
+    space_id: UUID,
+    viewer: Viewer,
+    needs: Access,
+    *,
+    lock: bool = False,
+    even_archived: bool = False,
+    even_deleting: bool = False,
 ) -> Entry | Refused:
     """The space, if this person may do there what they want to."""
-    query = select(Space).where(Space.id == space_id, Space.status != "deleting")
-    space: Space | None = await session.scalar(query.with_for_update() if lock else query)
-    if space is None:
+    query = select(Space).where(Space.id == space_id)
+    # The id stays: who adds a conversation to the space, holding a lock on another, need not wait for this one.
+    space: Space | None = await session.scalar(query.with_for_update(key_share=True) if lock else query)
+    if space is None or (space.status == "deleting" and not even_deleting):
         return not_found("space")
     entry = await _entry(session, space, viewer)
     if entry is None:
         return not_found("space")
-    return _allowed(entry, needs)
+    return _allowed(entry, needs, even_archived=even_archived)
+
+
+async def member_for(
+    session: AsyncSession, member_id: UUID, viewer: Viewer, needs: Access, *, lock: bool = False
+) -> tuple[SpaceMembership, Entry] | Refused:
+    """The membership, if this person may do with it what they want to; people may do with their own what the owner may.
+
+    The space is locked, not the membership: who is in a space is decided by one at a time.
+    """
+    space_id = await session.scalar(select(SpaceMembership.space_id).where(SpaceMembership.id == member_id))
+    if space_id is None:
+        return not_found("member")
+    entry = await space_for(session, space_id, viewer, Access.READ, lock=lock)
+    if isinstance(entry, Refused):
+        return not_found("member")
+    member = await session.get_one(SpaceMembership, member_id)
+    if entry.member is not None and entry.member.id == member_id:
+        return _ARCHIVED if _is_closed(entry, needs) else (member, entry)
+    allowed = _allowed(entry, needs)
+    return allowed if isinstance(allowed, Refused) else (member, entry)
 
 
 async def conversation_for(
@@ -89,11 +120,10 @@ async def message_for(
         return not_found("message") if found.code == "not_found" else found
     conversation, entry = found
     own = entry.member is not None and entry.member.id == message.membership_id
-    if needs is Access.MODERATE and own:
-        return message, conversation, entry
-    allowed = _allowed(entry, needs)
-    if isinstance(allowed, Refused):
-        return allowed
+    if not (needs is Access.MODERATE and own):
+        allowed = _allowed(entry, needs)
+        if isinstance(allowed, Refused):
+            return allowed
     if lock:
         await session.refresh(message)
     return message, conversation, entry
@@ -114,9 +144,11 @@ async def _entry(session: AsyncSession, space: Space, viewer: Viewer) -> Entry |
     return Entry(space=space, member=member, access=Access.TAKE_PART if takes_part else Access.READ)
 
 
-def _allowed(entry: Entry, needs: Access) -> Entry | Refused:
+def _allowed(entry: Entry, needs: Access, *, even_archived: bool = False) -> Entry | Refused:
     if entry.access < needs:
         return Refused(code="forbidden", sentence="You may look at this, but not change it.")
-    if entry.space.status == "archived" and Access.READ < needs < Access.ADMINISTER:
-        return Refused(code="forbidden", sentence="This space is archived. Its owner can bring it back into use.")
-    return entry
+    return _ARCHIVED if _is_closed(entry, needs) and not even_archived else entry
+
+
+def _is_closed(entry: Entry, needs: Access) -> bool:
+    return entry.space.status == "archived" and needs > Access.READ

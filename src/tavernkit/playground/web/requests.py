@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 from typing import Annotated
+from urllib.parse import urlencode
 from uuid import UUID
 
 from fastapi import Depends, HTTPException, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from markupsafe import Markup
 
+from tavernkit.playground.accounts.authentication import authenticate
+from tavernkit.playground.accounts.proof import proof_of
+from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.outcome import Refused
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.web.rendering import render
 from tavernkit.playground.web.streams import CONTENT_TYPE, stream
 
-__all__ = ["Owner", "Played", "answer", "missing", "refusal", "wants_streams"]
+__all__ = [
+    "Looking",
+    "Owner",
+    "Played",
+    "SignedOutError",
+    "answer",
+    "missing",
+    "refusal",
+    "to_sign_in",
+    "wants_streams",
+]
 
 
 def _runtime(request: Request) -> Runtime:
@@ -22,9 +36,24 @@ def _runtime(request: Request) -> Runtime:
     return runtime
 
 
-def _owner(request: Request) -> UUID:
-    owner: UUID = request.app.state.owner_id
-    return owner
+class SignedOutError(HTTPException):
+    """A page that only somebody who is signed in can see."""
+
+
+async def _viewer(request: Request) -> Viewer:
+    state = request.app.state
+    viewer = await authenticate(state.runtime, proof_of(request), state.owner_id)
+    if isinstance(viewer, Refused):
+        raise SignedOutError(viewer.status, viewer.sentence)
+    return viewer
+
+
+Looking = Annotated[Viewer, Depends(_viewer)]
+"""Who asks for a page; nobody is sent to sign in."""
+
+
+def _owner(viewer: Looking) -> UUID:
+    return viewer.user_id
 
 
 Played = Annotated[Runtime, Depends(_runtime)]
@@ -53,6 +82,14 @@ def refusal(request: Request, refused: Refused) -> Response:
         return HTMLResponse(str(html), status_code=status, media_type=CONTENT_TYPE)
     page = render("error.html", status=status, title="That did not work", sentence=refused.sentence)
     return HTMLResponse(str(page), status_code=status)
+
+
+async def to_sign_in(request: Request, _: Exception) -> Response:
+    """Where somebody who is not signed in is sent; from there they come back."""
+    seen = request.url.path if request.method == "GET" else "/"
+    if request.url.query and request.method == "GET":
+        seen += f"?{request.url.query}"
+    return RedirectResponse(f"/sign-in?{urlencode({'next': seen})}", status_code=303)
 
 
 def missing() -> HTTPException:

@@ -2,8 +2,8 @@
 
 A page from elsewhere may send requests to this machine too. Three things keep it out. The name in the `Host` header
 must be one of ours, or a foreign name that was pointed at this machine would count as the same origin. A request that
-changes something must come from one of our own pages. And no page of ours can be put into a frame or run a foreign
-script.
+changes something must come from one of our own pages, unless it carries an API key, which no browser adds by itself and
+beside which nothing else counts. And no page of ours can be put into a frame or run a foreign script.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from tavernkit.playground.accounts.proof import api_key_in
 
 __all__ = ["CONTENT_SECURITY_POLICY", "SecurityMiddleware"]
 
@@ -45,11 +47,15 @@ _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 class SecurityMiddleware:
-    """Guards an application; `hosts` are the names it may be called by, besides those of this machine itself."""
+    """Guards an application; `hosts` are the names it may be called by, besides those of this machine itself.
 
-    def __init__(self, app: ASGIApp, *, hosts: Iterable[str] = ()) -> None:
+    With `any_address` it also answers to every address in numbers: nobody can point one of those at another machine.
+    """
+
+    def __init__(self, app: ASGIApp, *, hosts: Iterable[str] = (), any_address: bool = False) -> None:
         self.app = app
         self.hosts = frozenset(host.lower() for host in hosts)
+        self.any_address = any_address
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -69,14 +75,14 @@ class SecurityMiddleware:
     def _refusal(self, method: str, headers: Headers) -> PlainTextResponse | None:
         host = headers.get("host", "")
         name = _host_name(host)
-        if name not in self.hosts and not _is_this_machine(name):
+        if name not in self.hosts and not _is_this_machine(name) and not (self.any_address and _is_address(name)):
             return PlainTextResponse(
-                f"TavernKit does not answer to the name {name!r}. If it should, set TAVERNKIT_HOST to it.\n", 421
+                f"TavernKit does not answer to the name {name!r}. If it should, add it to TAVERNKIT_HOSTNAMES.\n", 421
             )
-        if method not in _SAFE_METHODS and not _is_from_our_pages(headers, host):
+        if method not in _SAFE_METHODS and api_key_in(headers) is None and not _is_from_our_pages(headers, host):
             return PlainTextResponse(
                 "This change was asked for by a page that is not TavernKit's, so it was not made. "
-                "Programs say that they mean it with an Origin header that names this server.\n",
+                "Programs use an API key, or an Origin header that names this server.\n",
                 403,
             )
         return None
@@ -92,10 +98,15 @@ def _is_from_our_pages(headers: Headers, host: str) -> bool:
 def _is_this_machine(name: str) -> bool:
     if name == "localhost" or name.endswith(".localhost"):
         return True
+    return _is_address(name) and ip_address(name).is_loopback
+
+
+def _is_address(name: str) -> bool:
     try:
-        return ip_address(name).is_loopback
+        ip_address(name)
     except ValueError:
         return False
+    return True
 
 
 def _host_name(host: str) -> str:

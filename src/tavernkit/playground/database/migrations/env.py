@@ -45,4 +45,8 @@ async def migrate_online() -> None:
         await engine.dispose()
 
 
-asyncio.run(migrate_online())
+given = context.config.attributes.get("connection")
+if given is None:
+    asyncio.run(migrate_online())
+else:
+    migrate(given)

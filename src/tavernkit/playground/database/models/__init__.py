@@ -3,7 +3,7 @@
 from tavernkit.playground.database.models.characters import Blob, Character, CharacterAsset, CharacterVersion
 from tavernkit.playground.database.models.conversations import Conversation
 from tavernkit.playground.database.models.events import OutboxEvent
-from tavernkit.playground.database.models.jobs import Job
+from tavernkit.playground.database.models.jobs import Job, JobFile
 from tavernkit.playground.database.models.lorebooks import Lorebook, LorebookEntry, LorebookLink
 from tavernkit.playground.database.models.members import SpaceMembership
 from tavernkit.playground.database.models.messages import Message, MessageSwipe, PathSnapshot, TextContent
@@ -26,6 +26,7 @@ __all__ = [
     "Conversation",
     "Invitation",
     "Job",
+    "JobFile",
     "Lorebook",
     "LorebookEntry",
     "LorebookLink",

@@ -17,19 +17,24 @@ __all__ = ["Blob", "Character", "CharacterAsset", "CharacterVersion"]
 class Character(Base):
     """A card: `data` is the whole V3 card as JSON, the other columns are for lists.
 
+    `name_key` is the name as lists are sorted by it, `search_text` what is searched; neither knows upper case.
     A deleted character stays as a row without its card, so that what it said can still be told.
     """
 
     __tablename__ = "characters"
     __table_args__ = (
         CheckConstraint("status IN ('pending', 'ready', 'failed', 'deleting', 'deleted')", name="status"),
-        Index("ix_characters_list", "owner_id", "status", "name", "id"),
+        Index("ix_characters_list", "owner_id", "status", "name_key", "id"),
+        Index("ix_characters_recent", "owner_id", "status", "updated_at", "id"),
+        Index("ix_characters_created", "owner_id", "status", "created_at", "id"),
     )
 
     id: Mapped[UUID] = mapped_column(primary_key=True)
     owner_id: Mapped[UUID | None] = mapped_column(ForeignKey("users.id"), index=True)
     name: Mapped[str] = mapped_column(String(200))
     nickname: Mapped[str | None] = mapped_column(String(200))
+    name_key: Mapped[str] = mapped_column(String(200), default="")
+    search_text: Mapped[str] = mapped_column(Text, default="")
     personality: Mapped[str] = mapped_column(Text, default="")
     data: Mapped[dict[str, Any]]
     spec_version: Mapped[int] = mapped_column(default=3)

@@ -6,12 +6,12 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, String
+from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, LargeBinary, String
 from sqlalchemy.orm import Mapped, mapped_column
 
 from tavernkit.playground.database.base import Base
 
-__all__ = ["Job"]
+__all__ = ["Job", "JobFile"]
 
 
 class Job(Base):
@@ -42,3 +42,15 @@ class Job(Base):
     cancel_requested_at: Mapped[datetime | None]
     created_at: Mapped[datetime]
     finished_at: Mapped[datetime | None]
+
+
+class JobFile(Base):
+    """A file that came with a job: its bytes until it has been dealt with, then what became of it."""
+
+    __tablename__ = "job_files"
+
+    job_id: Mapped[UUID] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True)
+    position: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    name: Mapped[str] = mapped_column(String(300))
+    outcome: Mapped[dict[str, Any] | None]
+    data: Mapped[bytes | None] = mapped_column(LargeBinary)

@@ -3,6 +3,10 @@
 Texts of messages move into a table of their own, so that branches can share them.
 """
 
+import json
+import unicodedata
+from typing import Any
+
 import sqlalchemy as sa
 from alembic import op
 
@@ -102,6 +106,17 @@ def upgrade() -> None:
     )
     op.create_index("ix_jobs_due", "jobs", ["status", "run_after"], unique=False)
     op.create_index(op.f("ix_jobs_owner_id"), "jobs", ["owner_id"], unique=False)
+
+    op.create_table(
+        "job_files",
+        sa.Column("job_id", sa.Uuid(), nullable=False),
+        sa.Column("position", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("name", sa.String(length=300), nullable=False),
+        sa.Column("outcome", sa.Text(), nullable=True),
+        sa.Column("data", sa.LargeBinary(), nullable=True),
+        sa.ForeignKeyConstraint(["job_id"], ["jobs.id"], name=op.f("fk_job_files_job_id"), ondelete="CASCADE"),
+        sa.PrimaryKeyConstraint("job_id", "position", name=op.f("pk_job_files")),
+    )
 
     op.create_table(
         "lorebooks",
@@ -385,7 +400,15 @@ def upgrade() -> None:
         batch_op.add_column(sa.Column("avatar_sha256", sa.String(length=64), nullable=True))
         batch_op.add_column(sa.Column("thumbnail_sha256", sa.String(length=64), nullable=True))
         batch_op.add_column(sa.Column("deleted_at", sa.DateTime(timezone=True), nullable=True))
-        batch_op.create_index("ix_characters_list", ["owner_id", "status", "name", "id"], unique=False)
+        # Before the card, so that SQLite need not read through it to come to them.
+        place: dict[str, Any] = {"insert_after": "nickname"} if op.get_bind().dialect.name == "sqlite" else {}
+        batch_op.add_column(sa.Column("search_text", sa.Text(), nullable=False, server_default=sa.text("''")), **place)
+        batch_op.add_column(
+            sa.Column("name_key", sa.String(length=200), nullable=False, server_default=sa.text("''")), **place
+        )
+        batch_op.create_index("ix_characters_list", ["owner_id", "status", "name_key", "id"], unique=False)
+        batch_op.create_index("ix_characters_recent", ["owner_id", "status", "updated_at", "id"], unique=False)
+        batch_op.create_index("ix_characters_created", ["owner_id", "status", "created_at", "id"], unique=False)
         batch_op.create_foreign_key(batch_op.f("fk_characters_avatar_sha256"), "blobs", ["avatar_sha256"], ["sha256"])
         batch_op.create_foreign_key(
             batch_op.f("fk_characters_thumbnail_sha256"), "blobs", ["thumbnail_sha256"], ["sha256"]
@@ -582,6 +605,7 @@ def upgrade() -> None:
             batch_op.f("fk_users_invitation_id"), "invitations", ["invitation_id"], ["id"], ondelete="SET NULL"
         )
     _count_messages()
+    _make_characters_searchable()
 
 
 def _move_texts() -> None:
@@ -598,6 +622,28 @@ def _count_messages() -> None:
         "UPDATE conversations SET messages_count = (SELECT COUNT(*) FROM messages"
         " WHERE messages.conversation_id = conversations.id AND messages.visibility <> 'hidden')"
     )
+
+
+def _make_characters_searchable() -> None:
+    characters = sa.table(
+        "characters",
+        *(sa.column(name) for name in ("id", "name", "nickname", "tags", "data", "name_key", "search_text")),
+    )
+    for row in op.get_bind().execute(sa.select(characters)).all():
+        card = json.loads(row.data)
+        creator = card["data"].get("creator", "") if isinstance(card.get("data"), dict) else ""
+        lines = [_fold(text) for text in (row.name, row.nickname or "", str(creator))]
+        lines += [f"#{_fold(str(tag))}" for tag in json.loads(row.tags)]
+        op.execute(
+            sa.update(characters)
+            .where(characters.c.id == row.id)
+            .values(name_key=lines[0][:200], search_text="".join(f"{line}\n" for line in lines)[:4000])
+        )
+
+
+def _fold(text: str) -> str:
+    plain = text.replace("\x00", "").encode(errors="replace").decode()
+    return " ".join(unicodedata.normalize("NFKC", plain).casefold().split())
 
 
 def downgrade() -> None:

@@ -1,0 +1,71 @@
+"""One's own account: what one is called, and the password."""
+
+from __future__ import annotations
+
+from tavernkit.playground.accounts.names import free_naming, lock_accounts, read_naming
+from tavernkit.playground.accounts.passwords import LONGEST_PASSWORD, password_problem
+from tavernkit.playground.accounts.proof import Visit
+from tavernkit.playground.accounts.sessions import SignedIn, end_sessions, open_session
+from tavernkit.playground.accounts.viewer import Viewer, person
+from tavernkit.playground.database.models import User
+from tavernkit.playground.outcome import Refused, not_found
+from tavernkit.playground.runtime import Runtime
+
+__all__ = ["change_password", "update_profile"]
+
+_WRONG = Refused(code="wrong_password", sentence="That is not your present password, so it was not changed.")
+
+
+async def update_profile(
+    runtime: Runtime, viewer: Viewer, *, name: str | None = None, email: str | None = None
+) -> User | Refused:
+    """Change one's name or address; None leaves it, an empty address takes it away."""
+    refused = person(viewer)
+    if refused is not None:
+        return refused
+    async with runtime.database.write() as session:
+        await lock_accounts(session)
+        user = await session.get(User, viewer.user_id)
+        if user is None:
+            return not_found("account")
+        naming = read_naming(user.name if name is None else name, user.email if email is None else email)
+        if isinstance(naming, Refused):
+            return naming
+        taken = await free_naming(session, naming, besides=user)
+        if taken is not None:
+            return taken
+        user.name, user.email = naming.name, naming.email
+        return user
+
+
+async def change_password(
+    runtime: Runtime, viewer: Viewer, *, current: str, new: str, visit: Visit
+) -> SignedIn | Refused:
+    """Set a password, the first one without knowing another; all sessions end, and a new one begins for who asks."""
+    refused = person(viewer)
+    if refused is not None:
+        return refused
+    async with runtime.database.read() as session:
+        user = await session.get(User, viewer.user_id)
+    if user is None:
+        return not_found("account")
+    stored = user.password_hash
+    if stored is not None:
+        # Somebody at another's open browser may not try out passwords either.
+        refused = runtime.tries.take(visit.address, str(user.id))
+        if refused is not None:
+            return refused
+        fits, _ = await runtime.passwords.check(current[: LONGEST_PASSWORD + 1], stored)
+        if not fits:
+            return _WRONG
+    problem = password_problem(new, user.name, user.email)
+    if problem is not None:
+        return problem
+    password_hash = await runtime.passwords.hash(new)
+    async with runtime.database.write() as session:
+        user = await session.get(User, viewer.user_id, with_for_update=True, populate_existing=True)
+        if user is None or user.password_hash != stored:
+            return _WRONG
+        user.password_hash = password_hash
+        await end_sessions(session, runtime.clock(), user.id)
+        return open_session(runtime, session, user.id, visit)

@@ -1,0 +1,110 @@
+"""Reading accounts and what belongs to them, newest first."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Generic, TypeVar
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, exists, func, or_, select, tuple_
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from tavernkit.playground.accounts.names import tidy
+from tavernkit.playground.accounts.viewer import Viewer
+from tavernkit.playground.api.paging import FOREIGN, cursor, place_behind
+from tavernkit.playground.database.models import ApiKey, Invitation, User, UserSession
+from tavernkit.playground.outcome import Refused
+from tavernkit.values import Value
+
+__all__ = [
+    "Listed",
+    "all_users",
+    "can_sign_in_as_administrator",
+    "find_user",
+    "list_api_keys",
+    "list_invitations",
+    "list_sessions",
+    "list_users",
+]
+
+T = TypeVar("T", ApiKey, Invitation, User, UserSession)
+
+
+class Listed(Value, Generic[T], frozen=True, kw_only=True):
+    """A part of a list, and where the next one begins."""
+
+    items: list[T]
+    next: str | None
+
+
+async def list_sessions(
+    session: AsyncSession, viewer: Viewer, now: datetime, *, limit: int = 50, after: str | None = None
+) -> Listed[UserSession] | Refused:
+    """One's own sessions that are still open."""
+    mine = (UserSession.user_id == viewer.user_id, UserSession.revoked_at.is_(None), UserSession.expires_at > now)
+    return await _page(session, UserSession, *mine, limit=limit, after=after)
+
+
+async def list_api_keys(
+    session: AsyncSession, viewer: Viewer, *, limit: int = 50, after: str | None = None
+) -> Listed[ApiKey] | Refused:
+    """One's own keys that work."""
+    mine = (ApiKey.user_id == viewer.user_id, ApiKey.revoked_at.is_(None))
+    return await _page(session, ApiKey, *mine, limit=limit, after=after)
+
+
+async def list_invitations(
+    session: AsyncSession, *, limit: int = 50, after: str | None = None
+) -> Listed[Invitation] | Refused:
+    """All invitations, also those that are used up or revoked."""
+    return await _page(session, Invitation, limit=limit, after=after)
+
+
+async def list_users(session: AsyncSession, *, limit: int = 50, after: str | None = None) -> Listed[User] | Refused:
+    """All accounts."""
+    return await _page(session, User, limit=limit, after=after)
+
+
+async def all_users(session: AsyncSession) -> list[User]:
+    """All accounts at once, in the order they were made; for the command line."""
+    return list(await session.scalars(select(User).order_by(User.created_at, User.id)))
+
+
+async def find_user(session: AsyncSession, login: str) -> User | None:
+    """The account with this e-mail address or name; nobody where several are called alike."""
+    login = tidy(login)
+    folded = login.lower()
+    # SQLite folds the case of plain letters only, so a name is also found as it is written.
+    named = or_(User.name == login, func.lower(User.name) == folded)
+    wanted = User.email == folded if "@" in login else named
+    found = (await session.scalars(select(User).where(wanted).limit(2))).all()
+    return found[0] if len(found) == 1 else None
+
+
+async def can_sign_in_as_administrator(session: AsyncSession) -> bool:
+    """Whether somebody is there who could let others in and keep them out."""
+    somebody = exists().where(User.role == "administrator", User.status == "active", User.password_hash.is_not(None))
+    return bool(await session.scalar(select(somebody)))
+
+
+async def _page(
+    session: AsyncSession, model: type[T], *conditions: ColumnElement[bool], limit: int, after: str | None
+) -> Listed[T] | Refused:
+    query = select(model).where(*conditions).order_by(model.created_at.desc(), model.id.desc()).limit(limit + 1)
+    if after is not None:
+        place = place_behind(after, str, str)
+        behind = place if isinstance(place, Refused) else _read(*map(str, place))
+        if isinstance(behind, Refused):
+            return behind
+        query = query.where(tuple_(model.created_at, model.id) < tuple_(*behind))
+    rows = list(await session.scalars(query))
+    last = rows[limit - 1] if len(rows) > limit else None
+    return Listed(items=rows[:limit], next=cursor(last.created_at.isoformat(), last.id.hex) if last else None)
+
+
+def _read(created_at: str, id: str) -> tuple[datetime, UUID] | Refused:
+    try:
+        moment = datetime.fromisoformat(created_at)
+        return (moment, UUID(id)) if moment.tzinfo else FOREIGN
+    except ValueError:
+        return FOREIGN

@@ -1,0 +1,53 @@
+"""Signing in with a name or an e-mail address and a password."""
+
+from __future__ import annotations
+
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from tavernkit.playground.accounts.passwords import LONGEST_PASSWORD
+from tavernkit.playground.accounts.proof import Visit
+from tavernkit.playground.accounts.queries import find_user
+from tavernkit.playground.accounts.sessions import SignedIn, open_session
+from tavernkit.playground.accounts.tokens import fingerprint
+from tavernkit.playground.database.models import User, UserSession
+from tavernkit.playground.outcome import Refused
+from tavernkit.playground.runtime import Runtime
+
+__all__ = ["sign_in"]
+
+# The same for a wrong name, a wrong password and a closed account: nobody learns who has one.
+_WRONG = Refused(code="wrong_password", sentence="That name and password do not belong together. Try again.")
+
+
+async def sign_in(
+    runtime: Runtime, *, login: str, password: str, visit: Visit, previous: str | None = None
+) -> SignedIn | Refused:
+    """Open a session; `previous` is the token that the browser had until now, whose session ends."""
+    login = login.strip()
+    async with runtime.database.read() as session:
+        user = await find_user(session, login)
+    refused = runtime.tries.take(visit.address, str(user.id) if user else fingerprint(login.lower()))
+    if refused is not None:
+        return refused
+    stored = user.password_hash if user else None
+    fits, renewed = await runtime.passwords.check(password[: LONGEST_PASSWORD + 1], stored)
+    if user is None or not fits:
+        return _WRONG
+    async with runtime.database.write() as session:
+        # While the password was being checked, the account may have been closed or got another one.
+        user = await session.get(User, user.id, with_for_update=True, populate_existing=True)
+        if user is None or user.status != "active" or user.password_hash != stored:
+            return _WRONG
+        user.password_hash = renewed or stored
+        if previous:
+            await _end_previous(session, runtime, previous)
+        signed_in = open_session(runtime, session, user.id, visit)
+    runtime.tries.forgive(str(user.id))
+    return signed_in
+
+
+async def _end_previous(session: AsyncSession, runtime: Runtime, token: str) -> None:
+    row = await session.scalar(select(UserSession).where(UserSession.token_hash == fingerprint(token)))
+    if row is not None:
+        row.revoked_at = row.revoked_at or runtime.clock()

@@ -1,0 +1,126 @@
+"""Making an account: with an invitation, or as administrator at the machine itself."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, and_, exists, or_, select, update
+from sqlalchemy.exc import IntegrityError
+
+from tavernkit.playground.accounts.names import free_naming, lock_accounts, read_naming
+from tavernkit.playground.accounts.passwords import password_problem
+from tavernkit.playground.accounts.proof import Visit
+from tavernkit.playground.accounts.sessions import SignedIn, end_sessions, open_session
+from tavernkit.playground.accounts.tokens import fingerprint
+from tavernkit.playground.database.models import Invitation, User
+from tavernkit.playground.outcome import Refused, not_found
+from tavernkit.playground.runtime import Runtime
+
+__all__ = ["create_administrator", "reset_password", "sign_up"]
+
+_NO_INVITATION = Refused(
+    code="invalid",
+    sentence="That invitation code is not known, used up or out of date. Ask who gave it to you for a new one.",
+)
+_TAKEN = Refused(code="taken", sentence="Somebody else took that name or address just now. Choose another one.")
+
+
+async def sign_up(
+    runtime: Runtime, *, code: str, name: str, email: str | None, password: str, visit: Visit
+) -> SignedIn | Refused:
+    """Make an account with an invitation and sign in; a code is never used more often than it says."""
+    refused = runtime.tries.take(visit.address)
+    if refused is not None:
+        return refused
+    code_hash = fingerprint(code.strip().lower())
+    async with runtime.database.read() as session:
+        # Before anything else is said about the form: only invited people may learn which names are taken.
+        if await session.scalar(select(Invitation.id).where(_is_open(code_hash, runtime.clock()))) is None:
+            return _NO_INVITATION
+    naming = read_naming(name, email)
+    if isinstance(naming, Refused):
+        return naming
+    problem = password_problem(password, naming.name, naming.email)
+    if problem is not None:
+        return problem
+    password_hash = await runtime.passwords.hash(password)
+    try:
+        async with runtime.database.write() as session:
+            await lock_accounts(session)
+            taken = await free_naming(session, naming)
+            if taken is not None:
+                return taken
+            now = runtime.clock()
+            used = (
+                await session.execute(
+                    update(Invitation)
+                    .where(_is_open(code_hash, now))
+                    .values(uses_count=Invitation.uses_count + 1)
+                    .returning(Invitation.id, Invitation.role)
+                )
+            ).one_or_none()
+            if used is None:
+                return _NO_INVITATION
+            user = User(
+                id=runtime.ids(),
+                name=naming.name,
+                email=naming.email,
+                password_hash=password_hash,
+                role=used.role,
+                invitation_id=used.id,
+                created_at=now,
+            )
+            session.add(user)
+            await session.flush()
+            return open_session(runtime, session, user.id, visit)
+    except IntegrityError:
+        return _TAKEN
+
+
+async def create_administrator(runtime: Runtime, *, name: str, email: str | None, password: str) -> User | Refused:
+    """Make an administrator. As long as nobody has a password, that is the owner, who keeps all that is theirs."""
+    naming = read_naming(name, email)
+    if isinstance(naming, Refused):
+        return naming
+    problem = password_problem(password, naming.name, naming.email)
+    if problem is not None:
+        return problem
+    password_hash = await runtime.passwords.hash(password)
+    async with runtime.database.write() as session:
+        await lock_accounts(session)
+        user = None
+        if not await session.scalar(select(exists().where(User.password_hash.is_not(None)))):
+            user = await session.scalar(select(User).order_by(User.created_at, User.id).limit(1))
+        taken = await free_naming(session, naming, besides=user)
+        if taken is not None:
+            return taken
+        if user is None:
+            user = User(id=runtime.ids(), role="administrator", created_at=runtime.clock())
+            session.add(user)
+        user.name, user.email, user.password_hash = naming.name, naming.email, password_hash
+        return user
+
+
+async def reset_password(runtime: Runtime, user_id: UUID, password: str) -> User | Refused:
+    """Give somebody who has forgotten it another password, at the machine itself; they are signed out everywhere."""
+    problem = password_problem(password)
+    if problem is not None:
+        return problem
+    password_hash = await runtime.passwords.hash(password)
+    async with runtime.database.write() as session:
+        user = await session.get(User, user_id, with_for_update=True)
+        if user is None:
+            return not_found("account")
+        user.password_hash = password_hash
+        await end_sessions(session, runtime.clock(), user.id)
+        return user
+
+
+def _is_open(code_hash: str, now: datetime) -> ColumnElement[bool]:
+    return and_(
+        Invitation.code_hash == code_hash,
+        Invitation.revoked_at.is_(None),
+        or_(Invitation.expires_at.is_(None), Invitation.expires_at > now),
+        Invitation.uses_count < Invitation.max_uses,
+    )

@@ -1,0 +1,61 @@
+"""Files in and out: uploads with a limit, and downloads in the spelling that SillyTavern gives its JSON files."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePath
+from urllib.parse import quote
+
+from fastapi import Request, Response
+
+from tavernkit.chats.json_text import to_json
+from tavernkit.playground.blobs.uploads import received_files
+from tavernkit.playground.outcome import Refused
+from tavernkit.values import Json
+
+__all__ = ["attachment", "indented_json", "json_download", "upload"]
+
+_UNSAFE = re.compile(r'[\x00-\x1f\x7f/\\:*?"<>|]+')
+
+
+async def upload(request: Request, *, max_bytes: int) -> tuple[bytes, str] | Refused:
+    """The file in the field `file`, and its name without the ending."""
+    async with received_files(request, field="file", max_files=1, max_bytes=max_bytes) as files:
+        if isinstance(files, Refused):
+            return files
+        return await files[0].read(), PurePath(files[0].filename or "").stem
+
+
+def attachment(name: str, ending: str) -> dict[str, str]:
+    """The headers of an answer that is saved under a name."""
+    safe = _UNSAFE.sub("_", name).strip(" .")[:150] or "file"
+    return {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(f'{safe}.{ending}', safe='')}"}
+
+
+def json_download(name: str, value: Json) -> Response:
+    """A JSON file to be saved."""
+    return Response(
+        indented_json(value).encode("utf-8", "replace"),
+        media_type="application/json",
+        headers=attachment(name, "json"),
+    )
+
+
+def indented_json(value: Json, *, indent: int = 4) -> str:
+    """Character for character what `JSON.stringify(value, null, indent)` gives."""
+    return "".join(_pieces(value, "\n", " " * indent))
+
+
+def _pieces(value: Json, break_: str, step: str) -> list[str]:
+    inner = break_ + step
+    if isinstance(value, dict) and value:
+        pieces = ["{"]
+        for number, (key, item) in enumerate(value.items()):
+            pieces += ["," if number else "", inner, to_json(key), ": ", *_pieces(item, inner, step)]
+        return [*pieces, break_, "}"]
+    if isinstance(value, list | tuple) and value:
+        pieces = ["["]
+        for number, item in enumerate(value):
+            pieces += ["," if number else "", inner, *_pieces(item, inner, step)]
+        return [*pieces, break_, "]"]
+    return [to_json(value)]

@@ -1,0 +1,26 @@
+"""Pictures and files over HTTP, by the SHA-256 of what they are."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Request, Response
+
+from tavernkit.playground.api.errors import documented, unless_refused
+from tavernkit.playground.api.requests import Asked, Running
+from tavernkit.playground.blobs.queries import find_blob
+from tavernkit.playground.blobs.responses import BINARY, bytes_response
+from tavernkit.playground.outcome import not_found
+
+__all__ = ["router"]
+
+router = APIRouter(prefix="/blobs", tags=["blobs"], responses=documented())
+
+
+@router.get("/{sha256}", summary="A picture or file", response_class=Response, responses=BINARY)
+async def get_blob(
+    request: Request, runtime: Running, viewer: Asked, sha256: Annotated[str, Path(pattern="^[0-9a-f]{64}$")]
+) -> Response:
+    async with runtime.database.read() as session:
+        blob = unless_refused(await find_blob(session, sha256, viewer) or not_found("file"))
+    return bytes_response(request, blob)

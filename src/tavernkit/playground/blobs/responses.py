@@ -1,0 +1,32 @@
+"""Bytes over HTTP, such that no browser does anything with a stranger's file but show it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import Request, Response
+
+from tavernkit.playground.blobs.media_types import is_shown_inline
+from tavernkit.playground.database.models import Blob
+
+__all__ = ["BINARY", "bytes_response"]
+
+IMMUTABLE = "private, max-age=31536000, immutable"
+BINARY: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}}
+}
+"""What OpenAPI says about a route that answers bytes."""
+
+
+def bytes_response(request: Request, blob: Blob, *, cache: str = IMMUTABLE) -> Response:
+    """The bytes, or that the browser has them already."""
+    headers = {
+        "Cache-Control": cache,
+        "ETag": f'"{blob.sha256}"',
+        "X-Content-Type-Options": "nosniff",
+        "Content-Security-Policy": "default-src 'none'; sandbox",
+        "Content-Disposition": "inline" if is_shown_inline(blob.media_type) else "attachment",
+    }
+    if f'"{blob.sha256}"' in request.headers.get("if-none-match", ""):
+        return Response(status_code=304, headers=headers)
+    return Response(blob.data, media_type=blob.media_type, headers=headers)

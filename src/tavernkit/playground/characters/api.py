@@ -1,0 +1,231 @@
+"""Characters over HTTP."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+from uuid import UUID
+
+from fastapi import APIRouter, Path, Query, Request, Response
+
+from tavernkit.playground.api.errors import documented, unless_refused
+from tavernkit.playground.api.files import attachment
+from tavernkit.playground.api.paging import After, Page, behind_name, behind_number, behind_time, page
+from tavernkit.playground.api.requests import Asked, Limit, Running
+from tavernkit.playground.blobs.responses import BINARY, bytes_response
+from tavernkit.playground.blobs.uploads import file_body, one_file, received_files
+from tavernkit.playground.characters.cards import changes_between
+from tavernkit.playground.characters.exporting import ExportFormat, export_character
+from tavernkit.playground.characters.files import MAX_FILE_BYTES
+from tavernkit.playground.characters.import_job import MAX_FILES, MAX_TOTAL_BYTES, start_import
+from tavernkit.playground.characters.importing import import_file
+from tavernkit.playground.characters.queries import (
+    CharacterLine,
+    Scope,
+    Sort,
+    VersionLine,
+    assets_of,
+    characters_page,
+    find_avatar,
+    find_character,
+    find_version,
+    versions_of,
+)
+from tavernkit.playground.characters.schemas import (
+    CardEdit,
+    ChangeOut,
+    CharacterLineOut,
+    CharacterOut,
+    ImportOut,
+    RestoreIn,
+    VersionLineOut,
+    VersionOut,
+)
+from tavernkit.playground.characters.service import (
+    delete_character,
+    duplicate_character,
+    edit_character,
+    restore_version,
+    set_avatar,
+)
+from tavernkit.playground.database.models import Character
+from tavernkit.playground.jobs.schemas import JobOut
+from tavernkit.playground.runtime import Runtime
+from tavernkit.playground.storable import presentable
+
+__all__ = ["router"]
+
+CHECKED = "private, no-cache"
+
+router = APIRouter(prefix="/characters", tags=["characters"], responses=documented())
+
+
+@router.get("", summary="A page of characters")
+async def list_characters(
+    runtime: Running,
+    viewer: Asked,
+    scope: Annotated[Scope, Query(description="One's own, or those that are everybody's.")] = "own",
+    sort: Annotated[Sort, Query(description="By name; or what was changed, or made, last first.")] = "name",
+    search: Annotated[str, Query(max_length=200, description="Words of the name, nickname, creator or tags.")] = "",
+    tag: Annotated[str, Query(max_length=200, description="A whole tag.")] = "",
+    limit: Limit = 50,
+    after: After = None,
+) -> Page[CharacterLineOut]:
+    place = behind_name(after) if sort == "name" else behind_time(after)
+    async with runtime.database.read() as session:
+        lines = await characters_page(
+            session, viewer, scope=scope, sort=sort, search=search, tag=tag, after=place, limit=limit + 1
+        )
+    return page(lines, limit, CharacterLineOut.of, lambda line: (_key(line, sort), str(line.id)))
+
+
+@router.post(
+    "",
+    summary="Import a card file of any format",
+    responses=documented(409, 413),
+    openapi_extra=file_body("file"),
+)
+async def upload_character(
+    request: Request,
+    runtime: Running,
+    viewer: Asked,
+    character_id: Annotated[
+        UUID | None, Query(description="The character that the file is a newer card of; found out without it.")
+    ] = None,
+    as_new: Annotated[bool, Query(description="Make a new character, even if the file is here already.")] = False,
+) -> ImportOut:
+    file = unless_refused(await one_file(request, max_bytes=MAX_FILE_BYTES))
+    imported = unless_refused(await import_file(runtime, viewer, file, character_id=character_id, as_new=as_new))
+    return ImportOut(
+        outcome=imported.outcome,
+        sentence=imported.sentence,
+        character=await _shown(runtime, imported.character),
+        changes=[ChangeOut.of(change) for change in imported.changes],
+        notes=list(imported.notes),
+    )
+
+
+@router.post(
+    "/import",
+    status_code=202,
+    summary="Import many card files in the background",
+    responses=documented(413),
+    openapi_extra=file_body("files", many=True),
+)
+async def upload_characters(request: Request, runtime: Running, viewer: Asked) -> JobOut:
+    sent = received_files(request, field="files", max_files=MAX_FILES, max_bytes=MAX_TOTAL_BYTES)
+    async with sent as files:
+        return JobOut.of(await start_import(runtime, viewer, unless_refused(files)))
+
+
+@router.get("/{character_id}", summary="A character with its card")
+async def get_character(runtime: Running, viewer: Asked, character_id: UUID) -> CharacterOut:
+    async with runtime.database.read() as session:
+        row = unless_refused(await find_character(session, character_id, viewer))
+        return CharacterOut.with_card(row, await assets_of(session, row.id))
+
+
+@router.patch("/{character_id}", summary="Change fields of a card", responses=documented(409))
+async def patch_character(runtime: Running, viewer: Asked, character_id: UUID, edit: CardEdit) -> CharacterOut:
+    edited = await edit_character(runtime, viewer, character_id, version=edit.version, fields=edit.fields())
+    return await _shown(runtime, unless_refused(edited))
+
+
+@router.delete("/{character_id}", status_code=204, summary="Delete a character; what it said stays readable")
+async def remove_character(runtime: Running, viewer: Asked, character_id: UUID) -> None:
+    unless_refused(await delete_character(runtime, viewer, character_id))
+
+
+@router.post("/{character_id}/duplicate", status_code=201, summary="Make a copy of one's own")
+async def copy_character(runtime: Running, viewer: Asked, character_id: UUID) -> CharacterOut:
+    return await _shown(runtime, unless_refused(await duplicate_character(runtime, viewer, character_id)))
+
+
+@router.get("/{character_id}/versions", summary="Earlier cards, newest first")
+async def list_versions(
+    runtime: Running, viewer: Asked, character_id: UUID, limit: Limit = 50, after: After = None
+) -> Page[VersionLineOut]:
+    async with runtime.database.read() as session:
+        row = unless_refused(await find_character(session, character_id, viewer))
+        lines = await versions_of(session, row.id, before=behind_number(after), limit=limit + 1)
+    return page(lines, limit, _version_line, lambda line: (line.number,))
+
+
+@router.get("/{character_id}/versions/{number}", summary="An earlier card, and what has changed since")
+async def get_version(
+    runtime: Running, viewer: Asked, character_id: UUID, number: Annotated[int, Path(ge=1, le=2**31 - 1)]
+) -> VersionOut:
+    async with runtime.database.read() as session:
+        row = unless_refused(await find_character(session, character_id, viewer))
+        version = unless_refused(await find_version(session, row.id, number))
+    return VersionOut(
+        number=version.number,
+        replaced_by=version.reason,
+        created_at=version.created_at,
+        card=presentable(version.data),
+        changes=[ChangeOut.of(change) for change in changes_between(version.data, row.data)],
+    )
+
+
+@router.post("/{character_id}/restore", summary="Go back to an earlier card", responses=documented(409))
+async def restore(runtime: Running, viewer: Asked, character_id: UUID, wanted: RestoreIn) -> CharacterOut:
+    restored = await restore_version(runtime, viewer, character_id, version=wanted.version, number=wanted.number)
+    return await _shown(runtime, unless_refused(restored))
+
+
+@router.get("/{character_id}/export", summary="The character as a card file", response_class=Response, responses=BINARY)
+async def export(runtime: Running, viewer: Asked, character_id: UUID, format: ExportFormat = "png") -> Response:
+    file = unless_refused(await export_character(runtime, viewer, character_id, format))
+    return Response(file.data, media_type=file.media_type, headers=attachment(file.name, file.ending))
+
+
+@router.get("/{character_id}/avatar", summary="The character's picture", response_class=Response, responses=BINARY)
+async def get_avatar(
+    request: Request,
+    runtime: Running,
+    viewer: Asked,
+    character_id: UUID,
+    size: Literal["full", "thumbnail"] = "full",
+) -> Response:
+    async with runtime.database.read() as session:
+        blob = unless_refused(await find_avatar(session, character_id, viewer, size))
+    return bytes_response(request, blob, cache=CHECKED)
+
+
+@router.put(
+    "/{character_id}/avatar",
+    summary="Give a character another picture",
+    responses=documented(409, 413),
+    openapi_extra=file_body("file"),
+)
+async def put_avatar(
+    request: Request,
+    runtime: Running,
+    viewer: Asked,
+    character_id: UUID,
+    version: Annotated[
+        int | None, Query(ge=1, le=2**31 - 1, description="The version that the change was made from.")
+    ] = None,
+) -> CharacterOut:
+    picture = unless_refused(await one_file(request, max_bytes=MAX_FILE_BYTES))
+    return await _shown(
+        runtime, unless_refused(await set_avatar(runtime, viewer, character_id, picture, version=version))
+    )
+
+
+async def _shown(runtime: Runtime, row: Character) -> CharacterOut:
+    async with runtime.database.read() as session:
+        return CharacterOut.with_card(row, await assets_of(session, row.id))
+
+
+def _key(line: CharacterLine, sort: Sort) -> str:
+    match sort:
+        case "name":
+            return line.name_key
+        case "recent":
+            return line.updated_at.isoformat()
+        case "created":
+            return line.created_at.isoformat()
+
+
+def _version_line(line: VersionLine) -> VersionLineOut:
+    return VersionLineOut(number=line.number, replaced_by=line.reason, created_at=line.created_at)

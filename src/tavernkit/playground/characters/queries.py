@@ -1,0 +1,173 @@
+"""Reading characters: one's own, and those that are everybody's."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Literal, TypeAlias
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, Uuid, exists, literal, or_, select, tuple_
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from tavernkit.playground.accounts.viewer import Viewer
+from tavernkit.playground.blobs.queries import visible_characters
+from tavernkit.playground.characters.folding import fold
+from tavernkit.playground.database.models import (
+    Blob,
+    Character,
+    CharacterAsset,
+    CharacterVersion,
+    Message,
+    SpaceMembership,
+)
+from tavernkit.playground.outcome import Refused, not_found
+from tavernkit.values import Value
+
+__all__ = [
+    "CharacterLine",
+    "Scope",
+    "Sort",
+    "VersionLine",
+    "assets_of",
+    "characters_page",
+    "find_avatar",
+    "find_character",
+    "find_version",
+    "has_spoken",
+    "versions_of",
+]
+
+Sort: TypeAlias = Literal["name", "recent", "created"]
+Scope: TypeAlias = Literal["own", "shared"]
+SEARCH_WORDS = 8
+
+
+class CharacterLine(Value, frozen=True, kw_only=True):
+    """A character in a list, without its card."""
+
+    id: UUID
+    name: str
+    nickname: str | None
+    name_key: str
+    tags: list[str]
+    spec_version: int
+    version: int
+    avatar_sha256: str | None
+    thumbnail_sha256: str | None
+    created_at: datetime
+    updated_at: datetime
+
+
+class VersionLine(Value, frozen=True, kw_only=True):
+    """An earlier card in a list; `reason` is what replaced it."""
+
+    number: int
+    reason: str
+    created_at: datetime
+
+
+_COLUMNS = tuple(Character.__table__.c[name] for name in CharacterLine.__struct_fields__)
+
+
+async def find_character(
+    session: AsyncSession, character_id: UUID, viewer: Viewer, *, to_change: bool = False
+) -> Character | Refused:
+    """The character, if this person may see it; locked, if they may change it and want to."""
+    query = select(Character).where(
+        Character.id == character_id,
+        Character.status == "ready",
+        or_(Character.owner_id == viewer.user_id, Character.owner_id.is_(None)),
+    )
+    found: Character | None = await session.scalar(query.with_for_update() if to_change else query)
+    if found is None:
+        return not_found("character")
+    if to_change and found.owner_id is None and not viewer.is_administrator:
+        return Refused(code="forbidden", sentence="This character is everybody's. Make a copy, and change that.")
+    return found
+
+
+async def characters_page(
+    session: AsyncSession,
+    viewer: Viewer,
+    *,
+    scope: Scope,
+    sort: Sort,
+    search: str,
+    tag: str,
+    after: tuple[str, UUID] | tuple[datetime, UUID] | None,
+    limit: int,
+) -> list[CharacterLine]:
+    """A page of a list, in one statement that reads no cards."""
+    owner = Character.owner_id == viewer.user_id if scope == "own" else Character.owner_id.is_(None)
+    query = select(*_COLUMNS).where(owner, Character.status == "ready", *_found_by(search, tag))
+    key: Any = {"name": Character.name_key, "recent": Character.updated_at, "created": Character.created_at}[sort]
+    place = tuple_(key, Character.id)
+    if after is not None:
+        behind = tuple_(literal(after[0], key.type), literal(after[1], Uuid()))
+        query = query.where(place > behind if sort == "name" else place < behind)
+    order = (key, Character.id) if sort == "name" else (key.desc(), Character.id.desc())
+    query = query.order_by(*order)
+    rows = await session.execute(query.limit(limit))
+    return [CharacterLine(**row) for row in rows.mappings()]
+
+
+async def assets_of(session: AsyncSession, character_id: UUID) -> list[CharacterAsset]:
+    """The character's files, without their bytes."""
+    found = await session.scalars(
+        select(CharacterAsset)
+        .where(CharacterAsset.character_id == character_id)
+        .order_by(CharacterAsset.kind, CharacterAsset.name)
+    )
+    return list(found)
+
+
+async def versions_of(
+    session: AsyncSession, character_id: UUID, *, before: int | None, limit: int
+) -> list[VersionLine]:
+    """The earlier versions without their cards, newest first."""
+    query = (
+        select(CharacterVersion.number, CharacterVersion.reason, CharacterVersion.created_at)
+        .where(CharacterVersion.character_id == character_id)
+        .order_by(CharacterVersion.number.desc())
+        .limit(limit)
+    )
+    if before is not None:
+        query = query.where(CharacterVersion.number < before)
+    return [VersionLine(**row) for row in (await session.execute(query)).mappings()]
+
+
+async def find_version(session: AsyncSession, character_id: UUID, number: int) -> CharacterVersion | Refused:
+    """An earlier version of a character that the caller has found."""
+    found: CharacterVersion | None = await session.scalar(
+        select(CharacterVersion).where(CharacterVersion.character_id == character_id, CharacterVersion.number == number)
+    )
+    return found or not_found("version")
+
+
+async def find_avatar(
+    session: AsyncSession, character_id: UUID, viewer: Viewer, size: Literal["full", "thumbnail"]
+) -> Blob | Refused:
+    """The character's picture, also for those who share a space with it."""
+    column = Character.avatar_sha256 if size == "full" else Character.thumbnail_sha256
+    found: Blob | None = await session.scalar(
+        select(Blob)
+        .join(Character, column == Blob.sha256)
+        .where(Character.id == character_id, Character.id.in_(visible_characters(viewer)))
+    )
+    return found or not_found("picture")
+
+
+async def has_spoken(session: AsyncSession, character_id: UUID) -> bool:
+    """True when there is a message of this character, hidden ones included."""
+    spoken = exists().where(Message.membership_id == SpaceMembership.id)
+    found = await session.scalar(
+        select(SpaceMembership.id).where(SpaceMembership.character_id == character_id, spoken).limit(1)
+    )
+    return found is not None
+
+
+def _found_by(search: str, tag: str) -> list[ColumnElement[bool]]:
+    conditions = [Character.search_text.contains(word, autoescape=True) for word in fold(search).split()[:SEARCH_WORDS]]
+    if tag.strip():
+        conditions.append(Character.search_text.contains(f"\n#{fold(tag)}\n", autoescape=True))
+    return conditions

@@ -1,0 +1,61 @@
+"""Chats in and out over HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import StreamingResponse
+
+from tavernkit.playground.api.errors import documented, unless_refused
+from tavernkit.playground.api.files import attachment, upload
+from tavernkit.playground.api.requests import Asked, Running
+from tavernkit.playground.blobs.uploads import file_body
+from tavernkit.playground.chatfiles.exporting import Format, export_chat, written_chat
+from tavernkit.playground.chatfiles.importing import MAX_FILE_BYTES, import_chats
+from tavernkit.playground.chatfiles.schemas import ChatsImported, ImportedConversation
+from tavernkit.playground.lorebooks.schemas import notes_of
+
+__all__ = ["router"]
+
+router = APIRouter(tags=["conversations"])
+
+
+@router.get("/conversations/{conversation_id}/export", response_class=StreamingResponse, responses=documented())
+async def export_conversation(
+    running: Running,
+    asked: Asked,
+    conversation_id: UUID,
+    format: Annotated[Format, Query(description="SillyTavern's file, or text for people.")] = "jsonl",
+) -> StreamingResponse:
+    """A conversation as a file, without what was deleted."""
+    export = unless_refused(await export_chat(running, asked, conversation_id))
+
+    async def pieces() -> AsyncIterator[bytes]:
+        async for piece in written_chat(running, export, format):
+            yield piece.encode("utf-8", "replace")
+
+    return StreamingResponse(
+        pieces(),
+        media_type="application/x-ndjson" if format == "jsonl" else "text/plain; charset=utf-8",
+        headers=attachment(export.title, "jsonl" if format == "jsonl" else "txt"),
+    )
+
+
+@router.post(
+    "/spaces/{space_id}/conversations/import",
+    status_code=201,
+    responses=documented(413),
+    openapi_extra=file_body("file"),
+)
+async def import_conversations(running: Running, asked: Asked, space_id: UUID, request: Request) -> ChatsImported:
+    """Make a conversation of each chat in a file of SillyTavern, or of an application whose chats it imports."""
+    data, title = unless_refused(await upload(request, max_bytes=MAX_FILE_BYTES))
+    conversations, report = unless_refused(await import_chats(running, asked, space_id, data, title=title))
+    return ChatsImported(
+        conversations=[ImportedConversation.of(row) for row in conversations],
+        format=report.format,
+        notes=notes_of(report),
+    )

@@ -1,0 +1,115 @@
+"""Going on differently from a message: branches, threads and checkpoints.
+
+A branch or checkpoint belongs to a Playground, where one person tells the story; threads are for everybody.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+from uuid import UUID
+
+from sqlalchemy import select
+from sqlalchemy.exc import IntegrityError
+
+from tavernkit.playground.accounts.viewer import Viewer
+from tavernkit.playground.conversations.copying import copy_path
+from tavernkit.playground.database.models import Conversation, Message
+from tavernkit.playground.outcome import Refused, not_found
+from tavernkit.playground.realtime.outbox import append_event
+from tavernkit.playground.runtime import Runtime
+from tavernkit.playground.spaces.access import Access, Entry, conversation_for
+from tavernkit.playground.storable import titled
+
+__all__ = ["MAX_TITLE_CHARACTERS", "ForkKind", "ForkVisibility", "fork"]
+
+ForkKind: TypeAlias = Literal["branch", "thread", "checkpoint"]
+ForkVisibility: TypeAlias = Literal["shared", "private", "public"]
+
+MAX_TITLE_CHARACTERS = 200
+
+
+async def fork(
+    runtime: Runtime,
+    viewer: Viewer,
+    conversation_id: UUID,
+    message_id: UUID,
+    *,
+    kind: ForkKind = "branch",
+    title: str = "",
+    visibility: ForkVisibility | None = None,
+    fork_id: UUID | None = None,
+) -> Conversation | Refused:
+    """A conversation of its own with everything up to a message, in one transaction.
+
+    It keeps the numbers, times, swipes, state, settings and books of the path. Tokens are not counted again: they were
+    spent where they were spent. The client may make the id, so that asking again never doubles it.
+    """
+    name = titled(title, "", limit=MAX_TITLE_CHARACTERS + 1)
+    if len(name) > MAX_TITLE_CHARACTERS:
+        return Refused(code="too_long", sentence=f"A title has at most {MAX_TITLE_CHARACTERS} characters.")
+    now = runtime.clock()
+    try:
+        async with runtime.database.write() as session:
+            found = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART, lock=True)
+            if isinstance(found, Refused):
+                return found
+            parent, entry = found
+            known = await session.get(Conversation, fork_id) if fork_id is not None else None
+            if known is not None:
+                is_same = (known.parent_conversation_id, known.forked_from_message_id) == (conversation_id, message_id)
+                return known if is_same else _taken()
+            shown = visibility or _visibility_of(parent)
+            refused = _refused(parent, entry, kind, shown)
+            if refused is not None:
+                return refused
+            seq: int | None = await session.scalar(
+                select(Message.seq).where(
+                    Message.id == message_id, Message.conversation_id == parent.id, Message.visibility != "hidden"
+                )
+            )
+            if seq is None:
+                return not_found("message")
+            child = Conversation(
+                id=fork_id or runtime.ids(),
+                space_id=parent.space_id,
+                kind=kind,
+                title=name or f"{kind.capitalize()} of {parent.title}"[:MAX_TITLE_CHARACTERS],
+                visibility=shown,
+                parent_conversation_id=parent.id,
+                root_conversation_id=parent.root_conversation_id or parent.id,
+                forked_from_message_id=message_id,
+                settings=parent.settings,
+                last_seq=seq,
+                created_at=now,
+                updated_at=now,
+            )
+            session.add(child)
+            await session.flush()
+            child.messages_count = await copy_path(session, parent.id, child.id, seq)
+            await append_event(session, parent.id, "forked", now, fork_id=str(child.id))
+            return child
+    except IntegrityError:
+        # The same id was given to another conversation at the same moment.
+        return _taken()
+
+
+def _refused(parent: Conversation, entry: Entry, kind: ForkKind, visibility: str) -> Refused | None:
+    if parent.status in ("pending", "failed"):
+        return Refused(code="conflict", sentence="This conversation is still being copied. Wait until it is complete.")
+    if kind != "thread" and entry.space.kind != "playground":
+        return Refused(
+            code="conflict", sentence="Only a Playground has branches and checkpoints. Begin a thread instead."
+        )
+    if visibility != "shared" and visibility != parent.visibility and entry.access < Access.ADMINISTER:
+        return Refused(
+            code="forbidden", sentence="Only the owner of the space decides that a conversation is private or public."
+        )
+    return None
+
+
+def _visibility_of(parent: Conversation) -> ForkVisibility:
+    return "private" if parent.visibility == "private" else "public" if parent.visibility == "public" else "shared"
+
+
+def _taken() -> Refused:
+    return Refused(code="taken", sentence="Another conversation has this id. Ask again with a new one.")

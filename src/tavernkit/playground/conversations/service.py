@@ -1,0 +1,144 @@
+"""Beginning, changing and deleting conversations, one transaction each."""
+
+from __future__ import annotations
+
+from typing import Literal
+from uuid import UUID
+
+from sqlalchemy import func, select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from tavernkit import User as LibraryUser
+from tavernkit.playground.accounts.viewer import Viewer
+from tavernkit.playground.conversations.in_use import not_in_use
+from tavernkit.playground.conversations.opening import greet, open_root
+from tavernkit.playground.conversations.regrafting import regraft_branches
+from tavernkit.playground.conversations.schemas import ConversationOut
+from tavernkit.playground.database.models import Conversation
+from tavernkit.playground.database.versions import advance
+from tavernkit.playground.members.identity import story_user
+from tavernkit.playground.members.queries import active_members
+from tavernkit.playground.outcome import Refused, not_found
+from tavernkit.playground.realtime.outbox import append_event
+from tavernkit.playground.runtime import Runtime
+from tavernkit.playground.spaces.access import Access, conversation_for, space_for
+from tavernkit.playground.spaces.removing import remove_conversation_rows
+from tavernkit.playground.storable import titled
+
+__all__ = ["MAX_ROOTS", "change_conversation", "create_conversation", "delete_conversation"]
+
+MAX_ROOTS = 1_000
+
+Visibility = Literal["shared", "private", "public"]
+_OWNERS_CHOICE = Refused(
+    code="forbidden", sentence="Only the owner of the space decides that a conversation is private or public."
+)
+
+
+async def create_conversation(
+    runtime: Runtime,
+    viewer: Viewer,
+    space_id: UUID,
+    *,
+    title: str = "",
+    visibility: Visibility = "shared",
+    greeting: bool = True,
+) -> Conversation | Refused:
+    """Begin another story in a space, with the greetings of those who are in it now."""
+    async with runtime.database.write() as session:
+        entry = await space_for(session, space_id, viewer, Access.TAKE_PART, lock=True)
+        if isinstance(entry, Refused):
+            return entry
+        if visibility != "shared" and entry.access < Access.ADMINISTER:
+            return _OWNERS_CHOICE
+        roots = await _count_roots(session, space_id)
+        if roots >= MAX_ROOTS:
+            return Refused(code="conflict", sentence=f"A space holds at most {MAX_ROOTS:,} conversations.")
+        conversation = await open_root(
+            session, runtime, space_id, title=titled(title, f"Conversation {roots + 1}"), visibility=visibility
+        )
+        if greeting:
+            members = await active_members(session, space_id)
+            speakers = [member for member in members if member.kind == "character"]
+            person = entry.member or next((member for member in members if member.kind == "human"), None)
+            user = LibraryUser(name="") if person is None else await story_user(session, person)
+            await greet(session, runtime, conversation, speakers, user)
+            await session.refresh(conversation)
+        return conversation
+
+
+async def change_conversation(
+    runtime: Runtime,
+    viewer: Viewer,
+    conversation_id: UUID,
+    *,
+    settings_version: int,
+    title: str | None = None,
+    visibility: Visibility | None = None,
+    archived: bool | None = None,
+) -> Conversation | Refused:
+    """Rename a conversation, put it aside or bring it back; only the owner decides who else may see it."""
+    now = runtime.clock()
+    async with runtime.database.write() as session:
+        found = await conversation_for(session, conversation_id, viewer, Access.MODERATE, lock=True)
+        if isinstance(found, Refused):
+            return found
+        conversation, entry = found
+        if conversation.status in ("pending", "failed"):
+            return not_in_use(conversation) or conversation
+        if visibility not in (None, conversation.visibility) and entry.access < Access.ADMINISTER:
+            return _OWNERS_CHOICE
+        if title is not None:
+            title = titled(title, "")
+            if not title:
+                return Refused(code="blank", sentence="A conversation needs a title.")
+        current = ConversationOut.model_validate(conversation).model_dump(mode="json")
+        refused = advance(conversation, settings_version, what="conversation", current=current)
+        if refused is not None:
+            return refused
+        if title is not None:
+            conversation.title = title
+        if visibility is not None:
+            conversation.visibility = visibility
+        if archived is not None:
+            conversation.status = "archived" if archived else "ready"
+        await session.flush()
+        await append_event(session, conversation_id, "conversation", now)
+        await session.refresh(conversation)
+        return conversation
+
+
+async def delete_conversation(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> Refused | None:
+    """Remove a conversation with its messages. What branches from it stays, and hangs where this one hung."""
+    async with runtime.database.write() as session:
+        space_id = await session.scalar(select(Conversation.space_id).where(Conversation.id == conversation_id))
+        if space_id is None:
+            return not_found("conversation")
+        # Locked first, so that of two who delete the last two conversations, one is refused.
+        entry = await space_for(session, space_id, viewer, Access.READ, lock=True)
+        if isinstance(entry, Refused):
+            return not_found("conversation")
+        found = await conversation_for(session, conversation_id, viewer, Access.ADMINISTER, lock=True)
+        if isinstance(found, Refused):
+            return found
+        others = await session.scalar(
+            select(func.count())
+            .select_from(Conversation)
+            .where(Conversation.space_id == space_id, Conversation.id != conversation_id)
+        )
+        if not others:
+            return Refused(
+                code="conflict", sentence="A space keeps at least one conversation. Delete the space instead."
+            )
+        await regraft_branches(session, found[0])
+        await remove_conversation_rows(session, conversation_id)
+        return None
+
+
+async def _count_roots(session: AsyncSession, space_id: UUID) -> int:
+    count = await session.scalar(
+        select(func.count())
+        .select_from(Conversation)
+        .where(Conversation.space_id == space_id, Conversation.kind == "root")
+    )
+    return count or 0

@@ -1,0 +1,13 @@
+"""Which code does which kind of job: the one place where handlers are named."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tavernkit.playground.characters.import_job import IMPORT_KIND, import_staged_files
+from tavernkit.playground.jobs.work import Handler
+from tavernkit.playground.spaces.removing import REMOVE_KIND, finish_removing_space
+
+__all__ = ["HANDLERS"]
+
+HANDLERS: Mapping[str, Handler] = {IMPORT_KIND: import_staged_files, REMOVE_KIND: finish_removing_space}

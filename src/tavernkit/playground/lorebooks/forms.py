@@ -1,0 +1,146 @@
+"""Books and entries in the form that is stored, and how files and the library's values become that and come back.
+
+An entry is stored as SillyTavern's World Info has it. One that came from a `character_book` also keeps that entry under
+`originalEntry`, for what World Info has no place for. The book's own row has `format`, the file's `fields` about the
+book, and what else stood beside them in `unknown`.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from tavernkit.lore import Book, Entry
+from tavernkit.lore.files.character_book import write_book_fields, write_character_book, write_entry
+from tavernkit.lore.files.world_fields import ENTRY_TEMPLATE, character_entry, world_entry
+from tavernkit.lore.files.world_info import read_world_info
+from tavernkit.reading import ImportReport, LooseObject, ReportBuilder
+from tavernkit.values import Json, JsonObject
+
+__all__ = [
+    "ORIGINAL",
+    "as_character_book",
+    "as_world_info",
+    "book_form",
+    "decode_book",
+    "decode_entry",
+    "entry_forms",
+    "new_entry",
+]
+
+ORIGINAL = "originalEntry"
+
+_LARGEST_UID = 2**31 - 1
+
+
+def book_form(book: Book) -> dict[str, Json]:
+    """What is stored of a book besides its entries."""
+    if book.spelling is None:
+        return {"format": "world_info", "fields": write_book_fields(book), "unknown": dict(book.unknown)}
+    return {
+        "format": book.spelling.format,
+        "fields": dict(book.spelling.fields),
+        "unknown": dict(book.unknown),
+    }
+
+
+def entry_forms(book: Book) -> Iterator[tuple[int, dict[str, Json], Entry]]:
+    """Each entry with a number that no other entry of the book has, and as it is stored."""
+    numbers = [_number(entry.id) for entry in book.entries]
+    taken: set[int] = set()
+    spare = itertools.count(max((number for number in numbers if number is not None), default=-1) + 1)
+    for place, (entry, number) in enumerate(zip(book.entries, numbers, strict=True)):
+        uid = number if number is not None and number not in taken else next(spare)
+        taken.add(uid)
+        form = _form(entry, place)
+        if str(form.get("uid")) != str(uid):
+            form["uid"] = uid
+        yield uid, form, entry
+
+
+def new_entry(uid: int, place: int, fields: JsonObject) -> dict[str, Json]:
+    """A new entry as SillyTavern makes it, with some fields that are already known."""
+    return {**ENTRY_TEMPLATE, "extensions": {}, "displayIndex": place, **fields, "uid": uid}
+
+
+def decode_entry(form: JsonObject) -> tuple[Entry, ImportReport]:
+    """The entry that is stored in this form, and what of it makes no sense."""
+    report = ReportBuilder()
+    book = read_world_info(LooseObject({"entries": [_world(form)]}, report))
+    return book.entries[0], report.build("world_info")
+
+
+def decode_book(stored: JsonObject, forms: Iterable[JsonObject], *, name: str) -> Book:
+    """The book as a prompt uses it."""
+    document = {**_about(stored), "entries": [_world(form) for form in forms]}
+    return read_world_info(LooseObject(document, ReportBuilder())).with_(name=name)
+
+
+def as_world_info(stored: JsonObject, forms: Sequence[JsonObject]) -> dict[str, Json]:
+    """SillyTavern's world file. A book that came from a card has the `originalData` that SillyTavern keeps."""
+    entries = {str(form["uid"]): _world(form) for form in forms}
+    if not _is_from_card(stored):
+        return {"entries": entries, **_about(stored)}
+    fields = _object(stored.get("fields"))
+    return {"entries": entries, **fields, "originalData": as_character_book(stored, forms)}
+
+
+def as_character_book(stored: JsonObject, forms: Sequence[JsonObject]) -> dict[str, Json]:
+    """The `character_book` of a card."""
+    if not _is_from_card(stored):
+        document = {**_about(stored), "entries": {str(form["uid"]): _world(form) for form in forms}}
+        return write_character_book(read_world_info(LooseObject(document, ReportBuilder())))
+    return {**_about(stored), "entries": [_character_entry(form, place) for place, form in enumerate(forms)]}
+
+
+def _form(entry: Entry, place: int) -> dict[str, Json]:
+    if entry.spelling is None:
+        world = world_entry(write_entry(entry, place=place), place=place)
+        return world | {key: value for key, value in entry.unknown.items() if key not in world}
+    file = dict(entry.spelling.fields)
+    if entry.spelling.format == "world_info":
+        return file
+    return {**world_entry(file, place=place), ORIGINAL: file}
+
+
+def _character_entry(form: JsonObject, place: int) -> dict[str, Json]:
+    """The card's entry with what was changed since it was read."""
+    original = form.get(ORIGINAL)
+    world = _world(form)
+    if not isinstance(original, dict):
+        return write_entry(decode_entry(world)[0], place=place)
+    shown_at = world.get("displayIndex")
+    read = world_entry(original, place=shown_at if isinstance(shown_at, int) else place) | {"uid": world["uid"]}
+    if read == world:
+        return dict(original)
+    before, now = character_entry(read), character_entry(world)
+    extensions = _object(original.get("extensions")) | _changed(before["extensions"], now["extensions"])
+    changed = _changed(before, now)
+    return {**original, **changed, "extensions": extensions} if "extensions" in changed else {**original, **changed}
+
+
+def _changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Json]:
+    return {key: value for key, value in now.items() if key not in before or before[key] != value}
+
+
+def _about(stored: JsonObject) -> dict[str, Json]:
+    return {**_object(stored.get("fields")), **_object(stored.get("unknown"))}
+
+
+def _world(form: JsonObject) -> dict[str, Json]:
+    return {key: value for key, value in form.items() if key != ORIGINAL}
+
+
+def _is_from_card(stored: JsonObject) -> bool:
+    return stored.get("format") == "character_book"
+
+
+def _number(entry_id: str) -> int | None:
+    is_number = entry_id.isascii() and entry_id.isdigit() and len(entry_id) <= 10
+    number = int(entry_id) if is_number else -1
+    return number if str(number) == entry_id and number < _LARGEST_UID else None
+
+
+def _object(value: Json) -> dict[str, Json]:
+    return dict(value) if isinstance(value, Mapping) else {}

@@ -1,0 +1,139 @@
+"""Using lorebooks: in a space, in a conversation, with a character, with a persona."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from tavernkit.playground.accounts.viewer import Viewer
+from tavernkit.playground.database.models import Character, Lorebook, LorebookLink, Persona
+from tavernkit.playground.lorebooks.queries import links_of, lorebook_of
+from tavernkit.playground.lorebooks.schemas import NewLink, PatchLink, Place
+from tavernkit.playground.outcome import Refused, not_found
+from tavernkit.playground.runtime import Runtime
+from tavernkit.playground.spaces.access import Access, conversation_for, space_for
+
+__all__ = ["attach_lorebook", "change_link", "detach_lorebook", "lorebooks_at"]
+
+
+async def lorebooks_at(runtime: Runtime, viewer: Viewer, place: Place) -> list[tuple[LorebookLink, str]] | Refused:
+    """The books in use at a place, in their order, each with its name."""
+    async with runtime.database.read() as session:
+        refused = await _may(session, viewer, place.as_columns(), changing=False)
+        return refused or await links_of(session, **place.as_columns())
+
+
+async def attach_lorebook(runtime: Runtime, viewer: Viewer, new: NewLink) -> tuple[LorebookLink, str] | Refused:
+    """Use a book at a place, behind those that are there; one that is there already stays as it is."""
+    async with runtime.database.write() as session:
+        book = await lorebook_of(session, viewer, new.lorebook_id, lock=True)
+        if isinstance(book, Refused):
+            return book
+        place = new.as_columns()
+        refused = await _may(session, viewer, place, changing=True)
+        if refused is not None:
+            return refused
+        there = await links_of(session, **place)
+        for link, name in there:
+            if link.lorebook_id == book.id:
+                return link, name
+        link = LorebookLink(
+            id=runtime.ids(),
+            lorebook_id=book.id,
+            enabled=new.enabled,
+            position=max((link.position for link, _ in there), default=-1) + 1,
+            created_at=runtime.clock(),
+            **place,
+        )
+        session.add(link)
+        return link, book.name
+
+
+async def change_link(
+    runtime: Runtime, viewer: Viewer, link_id: UUID, patch: PatchLink
+) -> tuple[LorebookLink, str] | Refused:
+    """Switch a book on or off at its place, or move it among the books there."""
+    async with runtime.database.write() as session:
+        found = await _link(session, viewer, link_id)
+        if isinstance(found, Refused):
+            return found
+        link, name = found
+        if patch.enabled is not None:
+            link.enabled = patch.enabled
+        if patch.position is not None:
+            others = [other for other, _ in await links_of(session, **_place_of(link)) if other.id != link.id]
+            others.insert(patch.position, link)
+            for position, other in enumerate(others):
+                other.position = position
+        return link, name
+
+
+async def detach_lorebook(runtime: Runtime, viewer: Viewer, link_id: UUID) -> Refused | None:
+    """Use a book no more at this place."""
+    async with runtime.database.write() as session:
+        found = await _link(session, viewer, link_id)
+        if isinstance(found, Refused):
+            return found
+        await session.delete(found[0])
+        return None
+
+
+async def _link(session: AsyncSession, viewer: Viewer, link_id: UUID) -> tuple[LorebookLink, str] | Refused:
+    row = (
+        await session.execute(
+            select(LorebookLink, Lorebook.name)
+            .join(Lorebook, Lorebook.id == LorebookLink.lorebook_id)
+            .where(LorebookLink.id == link_id)
+            .with_for_update(of=LorebookLink)
+        )
+    ).one_or_none()
+    if row is None:
+        return not_found("link")
+    link, name = row
+    refused = await _may(session, viewer, _place_of(link), changing=True)
+    if refused is not None:
+        return not_found("link") if refused.code == "not_found" else refused
+    return link, name
+
+
+async def _may(
+    session: AsyncSession, viewer: Viewer, place: dict[str, UUID | None], *, changing: bool
+) -> Refused | None:
+    """Spaces and conversations say for themselves who may; characters and personas are their owners' own."""
+    space_id, conversation_id = place["space_id"], place["conversation_id"]
+    if space_id is not None:
+        entry = await space_for(session, space_id, viewer, Access.ADMINISTER if changing else Access.READ)
+        return entry if isinstance(entry, Refused) else None
+    if conversation_id is not None:
+        found = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART if changing else Access.READ)
+        return found if isinstance(found, Refused) else None
+    if place["character_id"] is not None:
+        return await _may_character(session, viewer, place["character_id"], changing=changing)
+    owner: UUID | None = await session.scalar(select(Persona.owner_id).where(Persona.id == place["persona_id"]))
+    return None if owner == viewer.user_id else not_found("persona")
+
+
+async def _may_character(
+    session: AsyncSession, viewer: Viewer, character_id: UUID, *, changing: bool
+) -> Refused | None:
+    row = (
+        await session.execute(
+            select(Character.owner_id).where(Character.id == character_id, Character.status != "deleted")
+        )
+    ).one_or_none()
+    if row is None or row.owner_id not in (None, viewer.user_id):
+        return not_found("character")
+    if row.owner_id is None and changing and not viewer.is_administrator:
+        return Refused(code="forbidden", sentence="This character is everybody's; only administrators change it.")
+    return None
+
+
+def _place_of(link: LorebookLink) -> dict[str, UUID | None]:
+    return {
+        "space_id": link.space_id,
+        "conversation_id": link.conversation_id,
+        "character_id": link.character_id,
+        "persona_id": link.persona_id,
+    }

@@ -1,0 +1,203 @@
+"""What a person does with lorebooks; their entries have a module of their own."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+from uuid import UUID
+
+from anyio import to_thread
+from sqlalchemy import delete
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from tavernkit.errors import TavernKitError
+from tavernkit.lore import Book, Entry, read_book
+from tavernkit.playground.accounts.viewer import Viewer
+from tavernkit.playground.database.bulk import insert_rows
+from tavernkit.playground.database.models import Lorebook, LorebookEntry
+from tavernkit.playground.database.versions import advance
+from tavernkit.playground.lorebooks.forms import as_character_book, as_world_info, book_form, entry_forms
+from tavernkit.playground.lorebooks.queries import all_entries, lorebook_of
+from tavernkit.playground.lorebooks.schemas import LorebookOut, NewLorebook, PatchLorebook
+from tavernkit.playground.outcome import Refused
+from tavernkit.playground.runtime import Runtime
+from tavernkit.playground.storable import presentable, storable, titled
+from tavernkit.reading import ImportReport
+from tavernkit.values import Json
+
+__all__ = [
+    "MAX_FILE_BYTES",
+    "create_lorebook",
+    "delete_lorebook",
+    "duplicate_lorebook",
+    "entry_columns",
+    "export_lorebook",
+    "import_lorebook",
+    "store_book",
+    "update_lorebook",
+]
+
+MAX_FILE_BYTES = 16 * 1024 * 1024
+NAMELESS = "Lorebook"
+
+
+async def create_lorebook(runtime: Runtime, viewer: Viewer, new: NewLorebook) -> Lorebook | Refused:
+    """An empty book."""
+    async with runtime.database.write() as session:
+        name = titled(new.name, NAMELESS)
+        fields: dict[str, Json] = {"name": name}
+        if new.description:
+            fields["description"] = new.description
+        book = _row(runtime, viewer.user_id, name, {"format": "world_info", "fields": fields, "unknown": {}})
+        book.description = storable(new.description)
+        session.add(book)
+        return book
+
+
+async def import_lorebook(
+    runtime: Runtime, viewer: Viewer, file: bytes, *, name: str = ""
+) -> tuple[Lorebook, ImportReport] | Refused:
+    """A book from a file of any format that the library reads; `name` is for one whose file gives none."""
+    try:
+        book, report = await to_thread.run_sync(read_book, file)
+    except TavernKitError as error:
+        return Refused(code="invalid", sentence=str(error))
+    async with runtime.database.write() as session:
+        row = await store_book(
+            runtime, session, viewer.user_id, book, name=name, file_sha256=hashlib.sha256(file).hexdigest()
+        )
+        return row, report
+
+
+async def store_book(
+    runtime: Runtime,
+    session: AsyncSession,
+    owner_id: UUID,
+    book: Book,
+    *,
+    name: str = "",
+    file_sha256: str | None = None,
+) -> Lorebook:
+    """Write a book of the library into this transaction."""
+    row = _row(runtime, owner_id, titled(book.name or name, NAMELESS), book_form(book))
+    row.description = storable(book.description or "")
+    row.file_sha256 = file_sha256
+    row.entries_count = len(book.entries)
+    session.add(row)
+    await session.flush()
+    rows: list[dict[str, Any]] = [
+        {
+            "id": runtime.ids(),
+            "lorebook_id": row.id,
+            "uid": uid,
+            "position": position,
+            "data": form,
+            "revision": 1,
+            "updated_at": row.updated_at,
+            **entry_columns(entry),
+        }
+        for position, (uid, form, entry) in enumerate(entry_forms(book))
+    ]
+    await insert_rows(session, LorebookEntry, rows)
+    return row
+
+
+async def update_lorebook(
+    runtime: Runtime, viewer: Viewer, lorebook_id: UUID, patch: PatchLorebook
+) -> Lorebook | Refused:
+    """Change what a book says about itself."""
+    async with runtime.database.write() as session:
+        row = await lorebook_of(session, viewer, lorebook_id, lock=True)
+        if isinstance(row, Refused):
+            return row
+        current = LorebookOut.of(row).model_dump(mode="json")
+        refused = advance(row, patch.settings_version, what="lorebook", current=current)
+        if refused is not None:
+            return refused
+        changes = presentable(patch.model_dump(exclude_unset=True, exclude={"settings_version"}))
+        if patch.name is not None:
+            row.name = changes["name"] = titled(patch.name, NAMELESS)
+        if patch.description is not None:
+            row.description = changes["description"]
+        row.data = {**row.data, "fields": {**row.data.get("fields", {}), **changes}}
+        row.updated_at = runtime.clock()
+        return row
+
+
+async def duplicate_lorebook(runtime: Runtime, viewer: Viewer, lorebook_id: UUID) -> Lorebook | Refused:
+    """A copy with all entries, used nowhere yet."""
+    async with runtime.database.write() as session:
+        row = await lorebook_of(session, viewer, lorebook_id)
+        if isinstance(row, Refused):
+            return row
+        name = f"{row.name[:190]} (copy)"
+        fields = {**row.data.get("fields", {}), "name": name}
+        copy = _row(runtime, viewer.user_id, name, {**row.data, "fields": fields})
+        copy.description, copy.entries_count = row.description, row.entries_count
+        session.add(copy)
+        await session.flush()
+        rows: list[dict[str, Any]] = [
+            {
+                "id": runtime.ids(),
+                "lorebook_id": copy.id,
+                "uid": entry.uid,
+                "position": entry.position,
+                "comment": entry.comment,
+                "enabled": entry.enabled,
+                "constant": entry.constant,
+                "data": entry.data,
+                "revision": 1,
+                "updated_at": copy.updated_at,
+            }
+            for entry in await all_entries(session, row.id)
+        ]
+        await insert_rows(session, LorebookEntry, rows)
+        return copy
+
+
+async def delete_lorebook(runtime: Runtime, viewer: Viewer, lorebook_id: UUID) -> Refused | None:
+    """Delete a book with its entries; wherever it was in use, it is not any more."""
+    async with runtime.database.write() as session:
+        row = await lorebook_of(session, viewer, lorebook_id, lock=True)
+        if isinstance(row, Refused):
+            return row
+        await session.execute(delete(Lorebook).where(Lorebook.id == row.id))
+        return None
+
+
+async def export_lorebook(
+    runtime: Runtime, viewer: Viewer, lorebook_id: UUID, *, character_book: bool = False
+) -> tuple[str, dict[str, Json]] | Refused:
+    """The name and the file: SillyTavern's world file, or the `character_book` of a card."""
+    async with runtime.database.read() as session:
+        row = await lorebook_of(session, viewer, lorebook_id)
+        if isinstance(row, Refused):
+            return row
+        forms = [entry.data for entry in await all_entries(session, row.id)]
+        write = as_character_book if character_book else as_world_info
+        return row.name, write(row.data, forms)
+
+
+def entry_columns(entry: Entry) -> dict[str, Any]:
+    """The columns that lists of entries show."""
+    return {
+        "comment": storable(entry.comment or entry.name or ""),
+        "enabled": entry.enabled,
+        "constant": entry.constant,
+    }
+
+
+def _row(runtime: Runtime, owner_id: UUID, name: str, data: dict[str, Json]) -> Lorebook:
+    now = runtime.clock()
+    return Lorebook(
+        id=runtime.ids(),
+        owner_id=owner_id,
+        name=name,
+        description="",
+        data=data,
+        entries_count=0,
+        status="ready",
+        settings_version=0,
+        created_at=now,
+        updated_at=now,
+    )

@@ -1,0 +1,57 @@
+"""A message that is about to be changed: locked with its conversation, and checked."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from tavernkit.playground.accounts.viewer import Viewer
+from tavernkit.playground.conversations.in_use import not_in_use
+from tavernkit.playground.database.models import Conversation, Message
+from tavernkit.playground.messages.queries import shown_message
+from tavernkit.playground.messages.schemas import MessageOut
+from tavernkit.playground.outcome import Refused, stale
+from tavernkit.playground.realtime.outbox import append_event
+from tavernkit.playground.runtime import Runtime
+from tavernkit.playground.spaces.access import Access, message_for
+
+__all__ = ["changeable_message", "note_change", "stale_message"]
+
+
+async def changeable_message(
+    session: AsyncSession, message_id: UUID, viewer: Viewer, needs: Access, *, hidden: bool = False
+) -> tuple[Message, Conversation] | Refused:
+    """The message as it is now; one that is hidden only for who asks for these."""
+    found = await message_for(session, message_id, viewer, needs, lock=True)
+    if isinstance(found, Refused):
+        return found
+    message, conversation, _ = found
+    refused = not_in_use(conversation)
+    if refused is not None:
+        return refused
+    if message.visibility == "hidden" and not hidden:
+        return Refused(
+            code="conflict",
+            sentence="This message was deleted in the meantime. Bring it back to change it.",
+            current=await _current(session, message_id),
+        )
+    return message, conversation
+
+
+async def stale_message(session: AsyncSession, message: Message, revision: int | None) -> Refused | None:
+    """The refusal of a change that was made from another revision; None is from whatever there is."""
+    if revision is None or revision == message.revision:
+        return None
+    return stale("message", await _current(session, message.id))
+
+
+async def note_change(session: AsyncSession, runtime: Runtime, message: Message, kind: str) -> None:
+    """Count the change, and tell the pages."""
+    message.revision += 1
+    await session.flush()
+    await append_event(session, message.conversation_id, kind, runtime.clock(), message_id=str(message.id))
+
+
+async def _current(session: AsyncSession, message_id: UUID) -> object:
+    return MessageOut.of(await shown_message(session, message_id)).model_dump(mode="json")

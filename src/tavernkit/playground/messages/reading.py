@@ -1,0 +1,75 @@
+"""Looking at messages, for those who may."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+from uuid import UUID
+
+from tavernkit.playground.accounts.viewer import Viewer
+from tavernkit.playground.database.models import MessageSwipe
+from tavernkit.playground.messages.queries import (
+    ShownMessage,
+    messages_after,
+    messages_before,
+    shown_message,
+    swipes_of,
+)
+from tavernkit.playground.outcome import Refused, not_found
+from tavernkit.playground.runtime import Runtime
+from tavernkit.playground.spaces.access import Access, conversation_for, message_for
+
+__all__ = ["MessageWindow", "SwipeWindow", "read_message", "read_messages", "read_swipes"]
+
+
+class MessageWindow(NamedTuple):
+    """Some messages, oldest first, and the number to go on from in the same direction."""
+
+    messages: list[ShownMessage]
+    next: int | None
+
+
+class SwipeWindow(NamedTuple):
+    """Some swipes, and the position to go on behind."""
+
+    swipes: list[MessageSwipe]
+    next: int | None
+
+
+async def read_messages(
+    runtime: Runtime, viewer: Viewer, conversation_id: UUID, *, before: int | None, after: int | None, limit: int
+) -> MessageWindow | Refused:
+    """The newest visible messages below `before`, or the oldest above `after`."""
+    if before is not None and after is not None:
+        return Refused(code="invalid", sentence="Ask for what is before a message or after one, not for both.")
+    async with runtime.database.read() as session:
+        found = await conversation_for(session, conversation_id, viewer, Access.READ)
+        if isinstance(found, Refused):
+            return found
+        if after is not None:
+            newer = await messages_after(session, conversation_id, after=after, limit=limit + 1)
+            return MessageWindow(newer[:limit], newer[limit - 1].message.seq if len(newer) > limit else None)
+        older = await messages_before(session, conversation_id, before=before, limit=limit + 1)
+        return MessageWindow(older[-limit:], older[-limit].message.seq if len(older) > limit else None)
+
+
+async def read_message(runtime: Runtime, viewer: Viewer, message_id: UUID) -> ShownMessage | Refused:
+    """One message; hidden ones are not there."""
+    async with runtime.database.read() as session:
+        found = await message_for(session, message_id, viewer, Access.READ)
+        if isinstance(found, Refused):
+            return found
+        return not_found("message") if found[0].visibility == "hidden" else await shown_message(session, message_id)
+
+
+async def read_swipes(
+    runtime: Runtime, viewer: Viewer, message_id: UUID, *, after: int, limit: int
+) -> SwipeWindow | Refused:
+    """The swipes of a message that is not hidden, behind a position."""
+    async with runtime.database.read() as session:
+        found = await message_for(session, message_id, viewer, Access.READ)
+        if isinstance(found, Refused):
+            return found
+        if found[0].visibility == "hidden":
+            return not_found("message")
+        swipes = await swipes_of(session, message_id, after=after, limit=limit + 1)
+        return SwipeWindow(swipes[:limit], swipes[limit - 1].position if len(swipes) > limit else None)

@@ -1,0 +1,54 @@
+"""Reading where a path ends, and the state there."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from tavernkit.playground.accounts.viewer import Viewer
+from tavernkit.playground.database.models import Message, MessageSwipe
+from tavernkit.playground.outcome import Refused, not_found
+from tavernkit.playground.paths.snapshots import state_at
+from tavernkit.playground.paths.state import State
+from tavernkit.playground.runtime import Runtime
+from tavernkit.playground.spaces.access import Access, conversation_for
+
+__all__ = ["end_of_path", "read_state"]
+
+
+async def end_of_path(session: AsyncSession, conversation_id: UUID) -> tuple[Message, MessageSwipe] | None:
+    """The last visible message with the swipe that is seen."""
+    row = (
+        await session.execute(
+            select(Message, MessageSwipe)
+            .join(MessageSwipe, MessageSwipe.id == Message.active_swipe_id)
+            .where(Message.conversation_id == conversation_id, Message.visibility != "hidden")
+            .order_by(Message.seq.desc())
+            .limit(1)
+        )
+    ).one_or_none()
+    return None if row is None else (row[0], row[1])
+
+
+async def read_state(
+    runtime: Runtime, viewer: Viewer, conversation_id: UUID, *, message_id: UUID | None = None
+) -> tuple[int, State] | Refused:
+    """The state behind a message, or at the end, with the number of the message it was asked for."""
+    async with runtime.database.read() as session:
+        found = await conversation_for(session, conversation_id, viewer, Access.READ)
+        if isinstance(found, Refused):
+            return found
+        seq: int | None = found[0].last_seq
+        if message_id is not None:
+            seq = await session.scalar(
+                select(Message.seq).where(
+                    Message.id == message_id,
+                    Message.conversation_id == conversation_id,
+                    Message.visibility != "hidden",
+                )
+            )
+        if seq is None:
+            return not_found("message")
+        return seq, await state_at(session, conversation_id, seq)

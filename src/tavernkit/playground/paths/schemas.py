@@ -1,0 +1,30 @@
+"""The state of a story as the API gives and takes it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+__all__ = ["StateOut", "VariableIn", "VariablesOut"]
+
+
+class StateOut(BaseModel):
+    """The state behind a message."""
+
+    seq: int = Field(description="The number of the message.")
+    state: dict[str, Any] = Field(description="Keys such as `variables.gold`.")
+
+
+class VariablesOut(BaseModel):
+    """The chat variables at one place of the path."""
+
+    variables: dict[str, Any]
+
+
+class VariableIn(BaseModel):
+    """What a variable is to hold."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    value: Any = Field(description="Any JSON value.")

@@ -1,0 +1,233 @@
+"""What a person does with personas."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from anyio import to_thread
+from sqlalchemy import delete, select, update
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from tavernkit.errors import TavernKitError
+from tavernkit.playground.accounts.viewer import Viewer
+from tavernkit.playground.database.models import Blob, LorebookLink, Persona, User
+from tavernkit.playground.database.versions import advance
+from tavernkit.playground.outcome import Refused
+from tavernkit.playground.personas.backup import BackedUp, read_backup, write_backup
+from tavernkit.playground.personas.queries import all_personas, lorebook_names, newest_lorebooks, persona_for
+from tavernkit.playground.personas.schemas import NewPersona, PatchPersona, PersonaOut
+from tavernkit.playground.runtime import Runtime
+from tavernkit.playground.storable import storable, titled
+from tavernkit.reading import ImportReport
+from tavernkit.values import Json
+
+__all__ = [
+    "MAX_BACKUP_BYTES",
+    "create_persona",
+    "delete_persona",
+    "duplicate_persona",
+    "export_personas",
+    "import_personas",
+    "update_persona",
+]
+
+MAX_BACKUP_BYTES = 16 * 1024 * 1024
+NAMELESS = "Persona"
+
+
+async def create_persona(runtime: Runtime, viewer: Viewer, new: NewPersona) -> Persona | Refused:
+    """A new persona."""
+    async with runtime.database.write() as session:
+        missing = await _missing_picture(session, new.avatar_sha256)
+        if missing is not None:
+            return missing
+        if new.is_default:
+            await _no_default(session, viewer)
+        row = _row(
+            runtime,
+            viewer,
+            BackedUp(
+                name=titled(new.name, NAMELESS),
+                description=storable(new.description),
+                position=new.position,
+                depth=new.depth,
+                role=new.role,
+                is_default=new.is_default,
+            ),
+        )
+        row.avatar_sha256 = new.avatar_sha256
+        session.add(row)
+        return row
+
+
+async def update_persona(runtime: Runtime, viewer: Viewer, persona_id: UUID, patch: PatchPersona) -> Persona | Refused:
+    """Change a persona; making it the default takes that from the one before."""
+    async with runtime.database.write() as session:
+        row = await persona_for(session, viewer, persona_id, lock=True)
+        if isinstance(row, Refused):
+            return row
+        missing = await _missing_picture(session, patch.avatar_sha256)
+        if missing is not None:
+            return missing
+        current = PersonaOut.of(row).model_dump(mode="json")
+        refused = advance(row, patch.settings_version, what="persona", current=current)
+        if refused is not None:
+            return refused
+        if patch.is_default:
+            await _no_default(session, viewer, besides=row.id)
+        if patch.name is not None:
+            row.name = titled(patch.name, NAMELESS)
+        if patch.description is not None:
+            row.description = storable(patch.description)
+        row.position = patch.position or row.position
+        row.role = patch.role or row.role
+        row.depth = row.depth if patch.depth is None else patch.depth
+        row.is_default = row.is_default if patch.is_default is None else patch.is_default
+        if "avatar_sha256" in patch.model_fields_set:
+            row.avatar_sha256 = patch.avatar_sha256
+        row.updated_at = runtime.clock()
+        return row
+
+
+async def duplicate_persona(runtime: Runtime, viewer: Viewer, persona_id: UUID) -> Persona | Refused:
+    """A copy, with the same picture and the same books."""
+    async with runtime.database.write() as session:
+        row = await persona_for(session, viewer, persona_id)
+        if isinstance(row, Refused):
+            return row
+        copy = _row(
+            runtime,
+            viewer,
+            BackedUp(
+                name=f"{row.name[:190]} (copy)",
+                description=row.description,
+                position=row.position,
+                depth=row.depth,
+                role=row.role,
+            ),
+        )
+        copy.avatar_sha256 = row.avatar_sha256
+        session.add(copy)
+        await session.flush()
+        for link in await session.scalars(select(LorebookLink).where(LorebookLink.persona_id == row.id)):
+            session.add(_link(runtime, link.lorebook_id, copy, enabled=link.enabled, position=link.position))
+        return copy
+
+
+async def delete_persona(runtime: Runtime, viewer: Viewer, persona_id: UUID) -> Refused | None:
+    """Delete a persona; who took part with it keeps their name in what was said."""
+    async with runtime.database.write() as session:
+        row = await persona_for(session, viewer, persona_id, lock=True)
+        if isinstance(row, Refused):
+            return row
+        await session.execute(delete(Persona).where(Persona.id == row.id))
+        return None
+
+
+async def import_personas(
+    runtime: Runtime, viewer: Viewer, file: bytes
+) -> tuple[list[Persona], int, ImportReport] | Refused:
+    """The personas of SillyTavern's backup; those that are there already are passed over, and counted.
+
+    A book is attached where the person has one of its name. The default of the backup becomes the default only where
+    there was none.
+    """
+    try:
+        backed_up, report = await to_thread.run_sync(read_backup, file)
+    except TavernKitError as error:
+        return Refused(code="invalid", sentence=str(error))
+    if not backed_up:
+        return Refused(code="invalid", sentence="There are no personas in this file: it has nothing under 'personas'.")
+    async with runtime.database.write() as session:
+        await _lock_owner(session, viewer)
+        before = await all_personas(session, viewer.user_id)
+        known = {(row.name, row.description) for row in before}
+        has_default = any(row.is_default for row in before)
+        books = await newest_lorebooks(session, viewer.user_id, {one.lorebook for one in backed_up if one.lorebook})
+        rows: list[Persona] = []
+        for one in backed_up:
+            if (one.name, one.description) in known:
+                continue
+            known.add((one.name, one.description))
+            row = _row(runtime, viewer, one.with_(is_default=one.is_default and not has_default))
+            rows.append(row)
+            session.add(row)
+            await session.flush()
+            if one.lorebook in books:
+                session.add(_link(runtime, books[one.lorebook], row))
+        return rows, len(backed_up) - len(rows), report
+
+
+async def export_personas(runtime: Runtime, viewer: Viewer) -> dict[str, Json]:
+    """All personas as SillyTavern's backup."""
+    async with runtime.database.read() as session:
+        rows = await all_personas(session, viewer.user_id)
+        books = await lorebook_names(session, viewer.user_id)
+    return write_backup(
+        [
+            BackedUp(
+                name=row.name,
+                description=row.description,
+                position=row.position,
+                depth=row.depth,
+                role=row.role,
+                lorebook=books.get(row.id, ""),
+                is_default=row.is_default,
+            )
+            for row in rows
+        ]
+    )
+
+
+async def _missing_picture(session: AsyncSession, sha256: str | None) -> Refused | None:
+    if sha256 is None:
+        return None
+    media_type: str | None = await session.scalar(select(Blob.media_type).where(Blob.sha256 == sha256))
+    if media_type is not None and media_type.startswith("image/"):
+        return None
+    return Refused(code="invalid", sentence="There is no such picture here. Store it first, then name it.")
+
+
+async def _lock_owner(session: AsyncSession, viewer: Viewer) -> None:
+    """Two that change which persona is the default, or which there are, wait for each other."""
+    await session.execute(select(User.id).where(User.id == viewer.user_id).with_for_update())
+
+
+async def _no_default(session: AsyncSession, viewer: Viewer, *, besides: UUID | None = None) -> None:
+    await _lock_owner(session, viewer)
+    await session.execute(
+        update(Persona)
+        .where(Persona.owner_id == viewer.user_id, Persona.is_default, Persona.id.is_distinct_from(besides))
+        .values(is_default=False, settings_version=Persona.settings_version + 1)
+        .execution_options(synchronize_session=False)
+    )
+
+
+def _row(runtime: Runtime, viewer: Viewer, persona: BackedUp) -> Persona:
+    now = runtime.clock()
+    return Persona(
+        id=runtime.ids(),
+        owner_id=viewer.user_id,
+        name=persona.name,
+        description=persona.description,
+        position=persona.position,
+        depth=persona.depth,
+        role=persona.role,
+        is_default=persona.is_default,
+        settings_version=0,
+        created_at=now,
+        updated_at=now,
+    )
+
+
+def _link(
+    runtime: Runtime, lorebook_id: UUID, persona: Persona, *, enabled: bool = True, position: int = 0
+) -> LorebookLink:
+    return LorebookLink(
+        id=runtime.ids(),
+        lorebook_id=lorebook_id,
+        persona_id=persona.id,
+        enabled=enabled,
+        position=position,
+        created_at=runtime.clock(),
+    )

@@ -1,0 +1,52 @@
+"""What the API takes and gives about settings."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from tavernkit.playground.settings.leaf import Layer, Source
+from tavernkit.playground.settings.resolving import Effective, Layered, own_values
+
+__all__ = ["EffectiveValue", "SettingsOut", "SettingsPatch", "settings_out"]
+
+
+class SettingsPatch(BaseModel):
+    """A change of settings."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    settings_version: int = Field(ge=0, description="The version that the change was made from.")
+    settings: dict[str, Any] = Field(
+        description="Groups of settings as in the schema; null takes a setting, or a whole group, back.",
+        examples=[{"llm": {"temperature": 0.8}, "authors_note": {"text": "It rains."}}],
+    )
+
+
+class EffectiveValue(BaseModel):
+    """A setting as it counts, and the layer that it comes from."""
+
+    value: Any
+    source: Source
+
+
+class SettingsOut(BaseModel):
+    """The settings of one layer, with the layers below it."""
+
+    layer: Literal["space", "member", "conversation"]
+    settings_version: int = Field(description="The version of this layer.")
+    own: dict[str, dict[str, Any]] = Field(description="What this layer itself sets, by group and name.")
+    effective: dict[str, dict[str, EffectiveValue]] = Field(description="Every setting, by group and name.")
+
+
+def settings_out(row: Layered, layer: Layer, resolved: Effective) -> SettingsOut:
+    """One layer's settings as the API gives them."""
+    return SettingsOut.model_validate(
+        {
+            "layer": layer,
+            "settings_version": row.settings_version,
+            "own": own_values(row, layer),
+            "effective": resolved.to_json(),
+        }
+    )

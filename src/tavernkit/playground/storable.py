@@ -1,0 +1,38 @@
+"""What both databases can keep and every client can read, out of what files and programs contain."""
+
+from __future__ import annotations
+
+import math
+import re
+
+from tavernkit.values import Json
+
+__all__ = ["presentable", "storable", "titled"]
+
+_HALVES = re.compile("[\ud800-\udfff]")
+
+
+def storable(text: str) -> str:
+    """Without NUL, which PostgreSQL refuses; half a surrogate pair becomes U+FFFD, as it has no bytes of its own."""
+    text = text.replace("\x00", "")
+    return text if text.isascii() else _HALVES.sub("\ufffd", text)
+
+
+def titled(text: str, otherwise: str, *, limit: int = 200) -> str:
+    """A name for a list: on one line, not too long, never empty."""
+    return " ".join(storable(text).split())[:limit].strip() or otherwise
+
+
+def presentable(value: Json) -> Json:
+    """JSON as the API sends it: texts that are Unicode, numbers that are numbers."""
+    match value:
+        case str():
+            return storable(value)
+        case float():
+            return value if math.isfinite(value) else None
+        case dict():
+            return {storable(key): presentable(item) for key, item in value.items()}
+        case list() | tuple():
+            return [presentable(item) for item in value]
+        case _:
+            return value

@@ -1,0 +1,86 @@
+"""The pages about accounts, as a browser without scripts uses them."""
+
+import re
+
+import pytest
+
+from tests.playground.accounts.house import PASSWORD, House
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_who_is_not_signed_in_is_led_to_the_form_and_back(house: House) -> None:
+    await house.owner_with_password()
+    browser = house.browser()
+    wanted = f"/conversations/{house.play.conversation_id}"
+    led = await browser.get(wanted)
+    assert led.status_code == 303
+    form = await browser.get(led.headers["location"])
+    assert f'name="next" value="{wanted}"' in form.text
+    back = await browser.post("/sign-in", data={"login": "olga", "password": PASSWORD, "next": wanted})
+    assert (back.status_code, back.headers["location"]) == (303, wanted)
+    assert (await browser.get(wanted)).status_code == 200
+
+
+async def test_a_link_to_the_form_leads_nowhere_else(house: House) -> None:
+    await house.owner_with_password()
+    for next in ("//evil.example", "/\\evil.example", "https://evil.example", "/\t/evil.example", ""):
+        there = await house.browser().post("/sign-in", data={"login": "olga", "password": PASSWORD, "next": next})
+        assert there.headers["location"] == "/"
+
+
+async def test_a_wrong_password_is_said_beside_the_form(house: House) -> None:
+    await house.owner_with_password()
+    wrong = await house.browser().post("/sign-in", data={"login": '"><script>', "password": "wrong"})
+    assert wrong.status_code == 401
+    assert 'role="alert"' in wrong.text
+    assert "<script>" not in wrong.text.replace("<script src", "")
+    assert "no-store" in wrong.headers["cache-control"]
+
+
+async def test_nobody_can_sign_somebody_in_from_elsewhere(house: House) -> None:
+    await house.owner_with_password()
+    browser = house.browser()
+    browser.headers["Origin"] = "http://evil.example"
+    assert (await browser.post("/sign-in", data={"login": "olga", "password": PASSWORD})).status_code == 403
+
+
+async def test_the_account_page_does_everything_with_plain_forms(house: House) -> None:
+    browser = house.browser()
+    page = await browser.post("/account/password", data={"new_password": PASSWORD})
+    assert "The password is set" in page.text
+    page = await browser.post("/account", data={"name": "Olga <b>", "email": "olga@example.org"})
+    assert 'value="Olga &lt;b&gt;"' in page.text
+    page = await browser.post("/account/keys", data={"name": "script"})
+    key = re.search(r"tk_[\w-]{20,}", page.text)
+    assert key is not None
+    assert key[0] not in (await browser.get("/account")).text
+    action = re.search(r'action="(/account/keys/[^"]+/revoke)"', page.text)
+    assert action is not None
+    assert "The key is revoked" in (await browser.post(action[1])).text
+    page = await browser.post("/account/invitations", data={"note": "for Hugo", "max_uses": "1", "days": "7"})
+    code = re.search(r'account-secret">([^<]+)<', page.text)
+    assert code is not None
+    hugo = house.browser()
+    joined = await hugo.post("/sign-up", data={"code": code[1], "name": "Hugo", "email": "", "password": PASSWORD})
+    assert (joined.status_code, joined.headers["location"]) == (303, "/")
+    page = await hugo.get("/account")
+    assert "Invitations" not in page.text
+    refused = await hugo.post("/account/invitations", data={})
+    assert (refused.status_code, "Only administrators" in refused.text) == (403, True)
+    assert "All other browsers" in (await browser.post("/account/sessions/end-others")).text
+    own = re.search(r'action="(/account/sessions/[^"/]+/end)"', (await browser.get("/account")).text)
+    assert own is not None
+    assert (await browser.post(own[1])).headers["location"] == "/sign-in"
+    assert (await browser.get("/account")).status_code == 303
+
+
+async def test_every_field_has_a_label(house: House) -> None:
+    await house.owner_with_password()
+    browser = house.browser(await house.token(await house.owner_with_password()))
+    for path in ("/sign-in", "/sign-up", "/account"):
+        html = (await browser.get(path)).text
+        fields = re.findall(r'<(?:input|select)(?![^>]*type="hidden")[^>]*\bid="([^"]+)"', html)
+        assert fields
+        assert set(fields) == set(re.findall(r'<label[^>]*\bfor="([^"]+)"', html))
+        assert html.count("<h1") == 1

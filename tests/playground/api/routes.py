@@ -1,0 +1,59 @@
+"""The routes of the application, as its OpenAPI schema tells them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from fastapi import FastAPI
+
+from tavernkit.playground.api.router import PREFIX
+
+__all__ = ["Route", "api_routes", "routes_of", "table_of"]
+
+
+class Route(NamedTuple):
+    """One route: `name` is its method and its path without the prefix of the API; of a page, it says so."""
+
+    name: str
+    path: str
+    about: str
+    operation: dict[str, Any]
+
+    @property
+    def method(self) -> str:
+        return self.name.split(" ")[0]
+
+
+def routes_of(app: FastAPI) -> list[Route]:
+    """Every route of the schema, in its order."""
+    return [
+        Route(_name(method.upper(), path), path, _about(operation), operation)
+        for path, operations in app.openapi()["paths"].items()
+        for method, operation in operations.items()
+    ]
+
+
+def api_routes(app: FastAPI) -> list[Route]:
+    """The routes under the prefix of the API."""
+    return [route for route in routes_of(app) if route.path.startswith(f"{PREFIX}/")]
+
+
+def table_of(app: FastAPI) -> str:
+    """The routes of the API as the tables that the documentation shows, one for each noun."""
+    nouns: dict[str, list[str]] = {}
+    for route in api_routes(app):
+        nouns.setdefault(route.operation["tags"][0], []).append(f"| `{route.name}` | {route.about} |")
+    return "\n\n".join(
+        "\n".join([f"### {noun.capitalize()}", "", "| route | what it does |", "|---|---|", *rows])
+        for noun, rows in nouns.items()
+    )
+
+
+def _name(method: str, path: str) -> str:
+    return f"{method} {path.removeprefix(PREFIX)}" if path.startswith(f"{PREFIX}/") else f"{method} {path} (page)"
+
+
+def _about(operation: dict[str, Any]) -> str:
+    """The first words about a route: what it says of itself, else its title."""
+    words = operation.get("description") or operation.get("summary") or ""
+    return " ".join(words.split()).replace("|", "\\|").removesuffix(".")

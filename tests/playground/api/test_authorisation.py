@@ -1,0 +1,290 @@
+"""Who may do what: every route, asked by everybody.
+
+A person is told 404 about what they must not know of, in the very words that are used for what does not exist; 403
+about what they may look at but not change; 401, or on pages the way to the sign-in, if they have not said who they are.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+from uuid import uuid4
+
+import httpx2
+import pytest
+
+from tavernkit.playground.api.router import PREFIX
+from tests.playground.accounts.house import PASSWORD
+from tests.playground.api.routes import Route, routes_of
+from tests.playground.api.world import PEOPLE, Person, Things, World, a_file, open_world
+from tests.playground.characters.builders import json_card, picture
+
+pytestmark = pytest.mark.anyio
+
+# What the people are told; `yes` is any answer that is no refusal, `in` the way to the sign-in page.
+OUTCOMES = {
+    #                             owner key moderator member other administrator anonymous
+    "read a space":              "yes   yes yes       yes    404   yes           401",
+    "read what is shown there":  "yes   yes yes       yes    404   404           401",
+    "take part":                 "yes   yes yes       yes    404   yes           401",
+    "speak":                     "yes   yes yes       yes    404   403           401",
+    "moderate":                  "yes   yes yes       403    404   yes           401",
+    "run a space":               "yes   yes 403       403    404   yes           401",
+    "use one's own":             "yes   yes 404       404    404   404           401",
+    "have things":               "yes   yes yes       yes    yes   yes           401",
+    "manage one's account":      "yes   403 yes       yes    yes   yes           401",
+    "change one's account":      "yes   403 404       404    404   404           401",
+    "run the site":              "403   403 403       403    403   yes           401",
+    "come in":                   "yes   yes yes       yes    yes   yes           yes",
+    "see one's page":            "yes   yes 404       404    404   404           in",
+    "use one's own on a page":   "yes   yes 404       404    404   404           in",
+    "speak on a page":           "yes   yes yes       yes    404   403           in",
+    "see pages":                 "yes   yes yes       yes    yes   yes           in",
+}  # fmt: skip
+
+TABLE = {
+    "come in": ["POST /sessions", "POST /users", "GET /health (page)"],
+    "manage one's account": [
+        "PATCH /me", "GET /sessions", "DELETE /sessions", "GET /api_keys", "POST /api_keys", "POST /me/password",
+    ],
+    "change one's account": ["DELETE /sessions/{session_id}", "DELETE /api_keys/{key_id}"],
+    "run the site": [
+        "GET /invitations", "POST /invitations", "DELETE /invitations/{invitation_id}",
+        "GET /users", "GET /users/{user_id}", "PATCH /users/{user_id}",
+    ],
+    "have things": [
+        "GET /me", "GET /schemas/settings", "GET /spaces", "POST /spaces", "GET /jobs",
+        "GET /characters", "POST /characters", "POST /characters/import",
+        "GET /lorebooks", "POST /lorebooks", "POST /lorebooks/import",
+        "GET /presets", "POST /presets", "POST /presets/import", "GET /presets/default", "PUT /presets/default",
+        "GET /personas", "POST /personas", "POST /personas/import", "GET /personas/export",
+    ],
+    "use one's own": [
+        "GET /characters/{character_id}", "PATCH /characters/{character_id}", "DELETE /characters/{character_id}",
+        "POST /characters/{character_id}/duplicate", "GET /characters/{character_id}/versions",
+        "GET /characters/{character_id}/versions/{number}", "POST /characters/{character_id}/restore",
+        "GET /characters/{character_id}/export", "PUT /characters/{character_id}/avatar",
+        "GET /lorebooks/{lorebook_id}", "PATCH /lorebooks/{lorebook_id}", "DELETE /lorebooks/{lorebook_id}",
+        "POST /lorebooks/{lorebook_id}/duplicate", "GET /lorebooks/{lorebook_id}/export",
+        "GET /lorebooks/{lorebook_id}/entries", "POST /lorebooks/{lorebook_id}/entries",
+        "PUT /lorebooks/{lorebook_id}/entries/order", "POST /lorebooks/{lorebook_id}/entries/toggle",
+        "GET /lorebooks/{lorebook_id}/entries/{entry_id}", "PATCH /lorebooks/{lorebook_id}/entries/{entry_id}",
+        "DELETE /lorebooks/{lorebook_id}/entries/{entry_id}",
+        "POST /lorebooks/{lorebook_id}/entries/{entry_id}/duplicate",
+        "GET /lorebook_links", "POST /lorebook_links", "PATCH /lorebook_links/{link_id}",
+        "DELETE /lorebook_links/{link_id}",
+        "GET /presets/{preset_id}", "PATCH /presets/{preset_id}", "DELETE /presets/{preset_id}",
+        "POST /presets/{preset_id}/duplicate", "GET /presets/{preset_id}/export", "GET /presets/{preset_id}/prompts",
+        "POST /presets/{preset_id}/prompts", "PUT /presets/{preset_id}/prompts/order",
+        "PATCH /presets/{preset_id}/prompts/{identifier}", "DELETE /presets/{preset_id}/prompts/{identifier}",
+        "GET /personas/{persona_id}", "PATCH /personas/{persona_id}", "DELETE /personas/{persona_id}",
+        "POST /personas/{persona_id}/duplicate",
+        "GET /jobs/{job_id}", "GET /jobs/{job_id}/files", "POST /jobs/{job_id}/cancel",
+    ],
+    "read a space": [
+        "GET /spaces/{space_id}", "GET /spaces/{space_id}/members", "GET /members/{member_id}",
+        "GET /spaces/{space_id}/settings", "GET /members/{member_id}/settings",
+        "GET /spaces/{space_id}/conversations", "GET /conversations/{conversation_id}",
+        "GET /conversations/{conversation_id}/tree", "GET /conversations/{conversation_id}/messages",
+        "GET /conversations/{conversation_id}/state", "GET /conversations/{conversation_id}/variables",
+        "GET /conversations/{conversation_id}/settings", "GET /conversations/{conversation_id}/export",
+        "GET /messages/{message_id}", "GET /messages/{message_id}/swipes",
+    ],
+    "read what is shown there": ["GET /characters/{character_id}/avatar", "GET /blobs/{sha256}"],
+    "take part": [
+        "POST /spaces/{space_id}/conversations", "POST /conversations/{conversation_id}/fork",
+        "PUT /conversations/{conversation_id}/variables/{name}",
+        "DELETE /conversations/{conversation_id}/variables/{name}",
+        "POST /messages/{message_id}/exclude", "POST /messages/{message_id}/include",
+        "PUT /messages/{message_id}/active_swipe",
+    ],
+    "speak": ["POST /conversations/{conversation_id}/messages"],
+    "moderate": [
+        "PATCH /messages/{message_id}", "POST /messages/{message_id}/hide", "POST /messages/{message_id}/restore",
+        "POST /messages/{message_id}/swipes", "PATCH /messages/{message_id}/swipes/{swipe_id}",
+        "DELETE /messages/{message_id}/swipes/{swipe_id}",
+        "PATCH /conversations/{conversation_id}", "PATCH /conversations/{conversation_id}/settings",
+    ],
+    "run a space": [
+        "PATCH /spaces/{space_id}", "DELETE /spaces/{space_id}", "PATCH /spaces/{space_id}/settings",
+        "POST /spaces/{space_id}/members", "PUT /spaces/{space_id}/members/order",
+        "PATCH /members/{member_id}", "DELETE /members/{member_id}", "PATCH /members/{member_id}/settings",
+        "DELETE /conversations/{conversation_id}", "POST /spaces/{space_id}/conversations/import",
+    ],
+    "see pages": ["GET / (page)"],
+    "use one's own on a page": ["POST /spaces (page)"],
+    "see one's page": [
+        "GET /conversations/{conversation_id} (page)", "GET /conversations/{conversation_id}/older (page)",
+        "GET /conversations/{conversation_id}/events (page)", "POST /conversations/{conversation_id}/retry (page)",
+        "POST /runs/{run_id}/stop (page)", "POST /runs/{run_id}/keep (page)", "POST /runs/{run_id}/discard (page)",
+        "GET /runs/{run_id}/text (page)",
+    ],
+    "speak on a page": ["POST /conversations/{conversation_id}/messages (page)"],
+}  # fmt: skip
+"""Every route under what one must be allowed to for it."""
+
+EXPECTED = {
+    route: dict(zip(PEOPLE, OUTCOMES[right].split(), strict=True))
+    for right, routes in TABLE.items()
+    for route in routes
+}
+
+
+class Ask(NamedTuple):
+    """What is sent along; `{…}` is the id of a thing of the owner's. `own_space`: the request changes its space."""
+
+    json: Any = None
+    files: Any = None
+    data: Any = None
+    query: str = ""
+    path: str | None = None
+    needs: tuple[str, ...] = ()
+    own_space: bool = False
+
+
+SETTINGS = {"settings_version": 0, "settings": {"llm": {"top_k": 40}}}
+CHAT = json.dumps({"user_name": "Sam", "character_name": "Ada"}) + "\n" + json.dumps({"name": "Ada", "mes": "Hm?"})
+
+REQUESTS = {
+    "PATCH /me": Ask(json={"name": "{fresh}"}),
+    "POST /me/password": Ask(json={"current_password": PASSWORD, "new_password": "four brown owls"}),
+    "POST /sessions": Ask(json={"login": "hugo@example.org", "password": PASSWORD}),
+    "POST /users": Ask(json={"code": "{code}", "name": "{fresh}", "password": PASSWORD}),
+    "POST /api_keys": Ask(json={"name": "script"}),
+    "POST /invitations": Ask(json={}),
+    "PATCH /users/{user_id}": Ask(json={"role": "moderator"}),
+    "POST /spaces": Ask(json={"name": "Room"}),
+    "PATCH /spaces/{space_id}": Ask(json={"settings_version": 0, "name": "Room"}, own_space=True),
+    "DELETE /spaces/{space_id}": Ask(own_space=True),
+    "PATCH /spaces/{space_id}/settings": Ask(json=SETTINGS, own_space=True),
+    "POST /spaces/{space_id}/members": Ask(json={"user_id": "{user_id}"}, own_space=True),
+    "PUT /spaces/{space_id}/members/order": Ask(
+        json={"settings_version": 0, "member_ids": ["{member_0}", "{member_2}", "{member_1}", "{member_3}"]},
+        own_space=True,
+    ),
+    "PATCH /members/{member_id}": Ask(json={"settings_version": 0, "talkativeness": 0.2}, own_space=True),
+    "DELETE /members/{member_id}": Ask(own_space=True),
+    "PATCH /members/{member_id}/settings": Ask(json=SETTINGS, own_space=True),
+    "POST /spaces/{space_id}/conversations": Ask(json={"title": "Talk"}),
+    "POST /spaces/{space_id}/conversations/import": Ask(files=a_file(CHAT.encode(), "evening.jsonl")),
+    "PATCH /conversations/{conversation_id}": Ask(json={"settings_version": 0, "title": "Talks"}),
+    "PATCH /conversations/{conversation_id}/settings": Ask(json=SETTINGS),
+    "POST /conversations/{conversation_id}/fork": Ask(json={"message_id": "{message_id}", "kind": "thread"}),
+    "POST /conversations/{conversation_id}/messages": Ask(json={"id": "{fresh}", "content": "Hm?", "role": "system"}),
+    "PUT /conversations/{conversation_id}/variables/{name}": Ask(json={"value": 7}),
+    "PATCH /messages/{message_id}": Ask(json={"content": "The lamp is out.", "revision": 0}),
+    "POST /messages/{message_id}/swipes": Ask(json={"id": "{fresh}", "content": "There is no lamp."}),
+    "PUT /messages/{message_id}/active_swipe": Ask(json={"position": 1}, needs=("swipe_id",)),
+    "PATCH /messages/{message_id}/swipes/{swipe_id}": Ask(json={"content": "There is no lamp."}),
+    "POST /characters": Ask(files=a_file(json_card(name="Bo"))),
+    "POST /characters/import": Ask(files=a_file(json_card(name="Bo"), field="files")),
+    "PATCH /characters/{character_id}": Ask(json={"version": 1, "description": "Small."}),
+    "POST /characters/{character_id}/restore": Ask(json={"version": 2, "number": 1}, needs=("number",)),
+    "PUT /characters/{character_id}/avatar": Ask(files=a_file(picture("red"), "red.png"), query="?version=1"),
+    "GET /characters/{character_id}/avatar": Ask(path="/characters/{pictured_id}/avatar"),
+    "POST /lorebooks": Ask(json={"name": "{fresh}"}),
+    "POST /lorebooks/import": Ask(files=a_file(b'{"entries": {"0": {"uid": 0, "key": ["a"], "content": "b"}}}')),
+    "PATCH /lorebooks/{lorebook_id}": Ask(json={"settings_version": 0, "name": "{fresh}"}),
+    "POST /lorebooks/{lorebook_id}/entries": Ask(json={"data": {"key": ["tide"], "content": "Twice."}}),
+    "PUT /lorebooks/{lorebook_id}/entries/order": Ask(json={"ids": ["{entry_id}"]}),
+    "POST /lorebooks/{lorebook_id}/entries/toggle": Ask(json={"enabled": False}),
+    "PATCH /lorebooks/{lorebook_id}/entries/{entry_id}": Ask(json={"revision": 0, "data": {"content": "Rarely."}}),
+    "DELETE /lorebooks/{lorebook_id}/entries/{entry_id}": Ask(query="?revision=0"),
+    "GET /lorebook_links": Ask(query="?character_id={character_id}"),
+    "POST /lorebook_links": Ask(json={"lorebook_id": "{lorebook_id}", "space_id": "{space_id}"}),
+    "PATCH /lorebook_links/{link_id}": Ask(json={"enabled": False}),
+    "POST /presets": Ask(json={"kind": "chat", "name": "{fresh}"}),
+    "POST /presets/import": Ask(files=a_file(b'{"openai_max_context": 8192, "prompts": []}', "wild.json")),
+    "PUT /presets/default": Ask(json={"preset_id": None}),
+    "PATCH /presets/{preset_id}": Ask(json={"settings_version": 0, "name": "{fresh}"}),
+    "POST /presets/{preset_id}/prompts": Ask(json={"settings_version": 0, "content": "Be brief."}),
+    "PUT /presets/{preset_id}/prompts/order": Ask(
+        json={"settings_version": 0, "order": [{"identifier": "main", "enabled": True}]}
+    ),
+    "PATCH /presets/{preset_id}/prompts/{identifier}": Ask(json={"settings_version": 0, "content": "Be brief."}),
+    "DELETE /presets/{preset_id}/prompts/{identifier}": Ask(query="?settings_version=0"),
+    "POST /personas": Ask(json={"name": "{fresh}"}),
+    "POST /personas/import": Ask(files=a_file(b'{"personas": {"a.png": "Kit"}, "persona_descriptions": {}}')),
+    "PATCH /personas/{persona_id}": Ask(json={"settings_version": 0, "name": "{fresh}"}),
+    "POST /spaces (page)": Ask(data={"character_id": "{character_id}"}),
+    "GET /conversations/{conversation_id}/older (page)": Ask(query="?before=9"),
+    "POST /conversations/{conversation_id}/messages (page)": Ask(data={"content": "Hm?"}),
+    "POST /conversations/{conversation_id}/retry (page)": Ask(needs=("run_id",)),
+}
+"""What the requests bring, where they bring something."""
+
+
+async def test_the_table_names_every_route_once(sqlite_url: str, tmp_path: Path) -> None:
+    async with open_world(sqlite_url, tmp_path) as world:
+        routes = [route.name for route in routes_of(world.house.app)]
+    named = [route for routes in TABLE.values() for route in routes]
+    assert sorted(named) == sorted(routes)
+    assert set(REQUESTS) <= set(routes)
+
+
+async def test_everybody_is_told_what_the_table_says(database_url: str, tmp_path: Path) -> None:
+    async with open_world(database_url, tmp_path) as world:
+        await world.house.add("Hugo")
+        wrong = [line for route in routes_of(world.house.app) for line in await differences(world, route)]
+    assert not wrong, "\n".join(wrong)
+
+
+async def differences(world: World, route: Route) -> list[str]:
+    """Where the answers differ from the table. Whoever is refused asks first, about the thing that the first who is
+    not refused then finds as it was; all others who are not get one of their own."""
+    ask, expected = REQUESTS.get(route.name, Ask()), EXPECTED[route.name]
+    things = Things(world, own_space=ask.own_space)
+    wrong = []
+    refused: list[Person] = [person for person in PEOPLE if expected[person] != "yes"]
+    for person in refused:
+        answer = await send(world, person, route, ask, things)
+        told = outcome(answer)
+        if told != expected[person]:
+            wrong.append(f"{person}: {route.name} gave {told} and not {expected[person]}: {answer.text[:200]}")
+        elif told == "404":
+            nothing = await send(world, person, route, ask, Nothing(world))
+            if (nothing.status_code, nothing.text) != (answer.status_code, answer.text):
+                wrong.append(f"{person}: {route.name} tells what is there from what is not: {nothing.text[:200]}")
+    for person in PEOPLE:
+        if person not in refused:
+            answer = await send(world, person, route, ask, things)
+            if outcome(answer) != "yes":
+                wrong.append(f"{person}: {route.name} gave {answer.status_code}: {answer.text[:200]}")
+            things = Things(world, own_space=ask.own_space)
+    return wrong
+
+
+class Nothing(Things):
+    """Names of things that were never there."""
+
+    async def get(self, name: str) -> str:
+        return {"sha256": "0" * 64, "number": "1", "name": "mood", "identifier": "main"}.get(name, str(uuid4()))
+
+
+async def send(world: World, person: Person, route: Route, ask: Ask, things: Things) -> httpx2.Response:
+    """What a person is answered."""
+    for name in ask.needs:
+        await things.get(name)
+    prefix = PREFIX if route.path.startswith(PREFIX) else ""
+    path = await things.filled((ask.path or route.path.removeprefix(prefix)) + ask.query)
+    body = {
+        key: await things.filled(value) for key, value in ask._asdict().items() if key in ("json", "data") and value
+    }
+    if ask.files:
+        body["files"] = ask.files
+    if route.path.endswith("/events"):
+        world.house.runtime.stopping.set()
+    try:
+        # What changes an account ends sessions, and begins new ones.
+        is_account = route.operation.get("tags") == ["accounts"]
+        client = await (world.new_client(person) if is_account else world.client(person))
+        return await client.request(route.method, prefix + path, **body)
+    finally:
+        world.house.runtime.stopping.clear()
+
+
+def outcome(answer: httpx2.Response) -> str:
+    if answer.status_code == 303 and answer.headers["location"].startswith("/sign-in"):
+        return "in"
+    return "yes" if answer.status_code < 400 else str(answer.status_code)

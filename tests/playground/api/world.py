@@ -1,0 +1,238 @@
+"""A small world with several people in it, and everything that a route can name: made afresh through the API."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, get_args
+from uuid import UUID, uuid4
+
+import httpx2
+
+from tavernkit.playground.accounts.viewer import Viewer
+from tavernkit.playground.api.router import PREFIX
+from tavernkit.playground.database.models import Run
+from tests.playground.accounts.house import House, open_house
+from tests.playground.characters.builders import json_card, picture
+
+__all__ = ["PEOPLE", "Person", "Things", "World", "a_file", "open_world"]
+
+Person: TypeAlias = Literal["owner", "key", "moderator", "member", "other", "administrator", "anonymous"]
+PEOPLE: tuple[Person, ...] = get_args(Person)
+
+Files: TypeAlias = list[tuple[str, tuple[str, bytes, str]]]
+
+
+def a_file(data: bytes, name: str = "file.json", *, field: str = "file") -> Files:
+    """A form with one file."""
+    return [(field, (name, data, "application/octet-stream"))]
+
+
+class World:
+    """The house, the people in it, and the discussion that the owner has opened."""
+
+    def __init__(self, house: House, viewers: dict[Person, Viewer]) -> None:
+        self.house = house
+        self.viewers = viewers
+        self.key = ""
+        self.space_id = ""
+        self.character_id = ""
+        self._clients: dict[Person, httpx2.AsyncClient] = {}
+
+    async def client(self, person: Person) -> httpx2.AsyncClient:
+        """A browser in which this person is signed in, or the owner's program."""
+        if person not in self._clients:
+            self._clients[person] = await self.new_client(person)
+        return self._clients[person]
+
+    async def new_client(self, person: Person) -> httpx2.AsyncClient:
+        """A browser in which this person has just signed in, for what ends sessions or begins them."""
+        if person == "key":
+            return self.house.program(self.key)
+        return self.house.stranger() if person == "anonymous" else await self.house.signed_in(self.viewers[person])
+
+    async def owner(self, method: str, path: str, **body: Any) -> Any:
+        """What the owner's request gave; it must succeed. Keys are made in person, all else by the program."""
+        asking = await (self.new_client("owner") if path == "/api_keys" else self.client("key"))
+        answer = await asking.request(method, PREFIX + path, **body)
+        assert answer.is_success, f"{method} {path}: {answer.status_code} {answer.text}"
+        return answer.json() if answer.content else None
+
+    async def new_character(self) -> str:
+        card = json_card(name=f"Ada {uuid4()}", first_mes="Hello.")
+        made = await self.owner("POST", "/characters", files=a_file(card))
+        return str(made["character"]["id"])
+
+    async def new_space(self) -> str:
+        """A discussion of the owner's with a character, a member and a moderator."""
+        if not self.character_id:
+            self.character_id = await self.new_character()
+            path = f"/characters/{self.character_id}/avatar?version=1"
+            await self.owner("PUT", path, files=a_file(picture(), "ada.png"))
+        opened = {"kind": "discussion", "name": "Club", "character_ids": [self.character_id]}
+        made = await self.owner("POST", "/spaces", json=opened)
+        space_id = str(made["space"]["id"])
+        await self._join(space_id, "member")
+        moderator = await self._join(space_id, "moderator")
+        await self.owner("PATCH", f"/members/{moderator}", json={"settings_version": 0, "role": "moderator"})
+        return space_id
+
+    async def _join(self, space_id: str, person: Person) -> str:
+        user = {"user_id": str(self.viewers[person].user_id)}
+        return str((await self.owner("POST", f"/spaces/{space_id}/members", json=user))["id"])
+
+
+class Things:
+    """Things of the owner's by the names that paths give them, each made when it is first asked for."""
+
+    def __init__(self, world: World, *, own_space: bool = False) -> None:
+        self.world = world
+        self._own_space = own_space
+        self._made: dict[str, str] = {}
+
+    async def get(self, name: str) -> str:
+        """The id of a thing; `member_2` is the third member of the space."""
+        if name not in self._made:
+            _, _, number = name.rpartition("_")
+            if number.isdecimal():
+                self._made[name] = (await self._members())[int(number)]["id"]
+            else:
+                make: Callable[[], Awaitable[str]] = getattr(self, f"_{name}")
+                self._made[name] = await make()
+        return self._made[name]
+
+    async def filled(self, template: Any) -> Any:
+        """The template with `{name}` replaced by the id of that thing, in texts anywhere in it."""
+        if isinstance(template, str):
+            for name in re.findall(r"\{(\w+)\}", template):
+                template = template.replace(f"{{{name}}}", await self.get(name))
+        elif isinstance(template, dict):
+            return {key: await self.filled(value) for key, value in template.items()}
+        elif isinstance(template, list):
+            return [await self.filled(value) for value in template]
+        return template
+
+    async def _post(self, path: str, **body: Any) -> Any:
+        return await self.world.owner("POST", await self.filled(path), **(await self.filled(body)))
+
+    async def _space_id(self) -> str:
+        return await self.world.new_space() if self._own_space else self.world.space_id
+
+    async def _conversation_id(self) -> str:
+        return str((await self._post("/spaces/{space_id}/conversations", json={"title": "Talk"}))["id"])
+
+    async def _message_id(self) -> str:
+        body = {"content": "The lamp went out.", "role": "system"}
+        return str((await self._post("/conversations/{conversation_id}/messages", json=body))["id"])
+
+    async def _swipe_id(self) -> str:
+        body = {"content": "The lamp is lit.", "activate": False}
+        return str((await self._post("/messages/{message_id}/swipes", json=body))["id"])
+
+    async def _member_id(self) -> str:
+        return str(next(member["id"] for member in await self._members() if member["kind"] == "character"))
+
+    async def _members(self) -> Any:
+        return (await self.world.owner("GET", f"/spaces/{await self.get('space_id')}/members"))["items"]
+
+    async def _name(self) -> str:
+        path = await self.filled("/conversations/{conversation_id}/variables/mood")
+        await self.world.owner("PUT", path, json={"value": "calm"})
+        return "mood"
+
+    async def _character_id(self) -> str:
+        return await self.world.new_character()
+
+    async def _number(self) -> str:
+        path = await self.filled("/characters/{character_id}")
+        await self.world.owner("PATCH", path, json={"version": 1, "description": "Tall."})
+        return "1"
+
+    async def _pictured_id(self) -> str:
+        """The character in the space, which has a picture."""
+        return self.world.character_id
+
+    async def _sha256(self) -> str:
+        return str((await self.world.owner("GET", await self.filled("/characters/{pictured_id}")))["avatar_sha256"])
+
+    async def _lorebook_id(self) -> str:
+        return str((await self._post("/lorebooks", json={"name": f"Harbour {uuid4()}"}))["id"])
+
+    async def _entry_id(self) -> str:
+        entry = {"data": {"key": ["harbour"], "content": "It freezes."}}
+        return str((await self._post("/lorebooks/{lorebook_id}/entries", json=entry))["id"])
+
+    async def _link_id(self) -> str:
+        link = {"lorebook_id": "{lorebook_id}", "character_id": "{character_id}"}
+        return str((await self._post("/lorebook_links", json=link))["id"])
+
+    async def _preset_id(self) -> str:
+        return str((await self._post("/presets", json={"kind": "chat", "name": f"Calm {uuid4()}"}))["id"])
+
+    async def _identifier(self) -> str:
+        return "main"
+
+    async def _persona_id(self) -> str:
+        return str((await self._post("/personas", json={"name": f"Robin {uuid4()}"}))["id"])
+
+    async def _job_id(self) -> str:
+        card = json_card(name=f"Bo {uuid4()}")
+        return str((await self._post("/characters/import", files=a_file(card, field="files")))["id"])
+
+    async def _session_id(self) -> str:
+        token = await self.world.house.token(self.world.viewers["owner"])
+        listed = (await self.world.house.browser(token).get(f"{PREFIX}/sessions")).json()["items"]
+        return str(next(session["id"] for session in listed if session["is_current"]))
+
+    async def _key_id(self) -> str:
+        return str((await self._post("/api_keys", json={"name": "script"}))["id"])
+
+    async def _invitation_id(self) -> str:
+        return str((await self._invitation())["id"])
+
+    async def _code(self) -> str:
+        return str((await self._invitation())["code"])
+
+    async def _invitation(self) -> Any:
+        administrator = await self.world.new_client("administrator")
+        return (await administrator.post(f"{PREFIX}/invitations", json={})).json()
+
+    async def _user_id(self) -> str:
+        return str((await self.world.house.add(f"Hugo {uuid4()}")).user_id)
+
+    async def _fresh(self) -> str:
+        return str(uuid4())
+
+    async def _run_id(self) -> str:
+        """A reply that was cut short."""
+        runtime = self.world.house.runtime
+        run = Run(
+            id=runtime.ids(),
+            conversation_id=UUID(await self.get("conversation_id")),
+            speaker_membership_id=UUID(await self.get("member_id")),
+            kind="user_turn",
+            reason="user_message",
+            status="failed",
+            text="Well, I",
+            run_after=runtime.clock(),
+            created_at=runtime.clock(),
+        )
+        async with runtime.database.write() as session:
+            session.add(run)
+        return str(run.id)
+
+
+@asynccontextmanager
+async def open_world(url: str, folder: Path) -> AsyncIterator[World]:
+    """The people with their sessions and a key, and the owner's discussion. Nobody here is at their own machine."""
+    async with open_house(url, folder) as house:
+        viewers: dict[Person, Viewer] = {"administrator": await house.owner_with_password()}
+        with_account: tuple[Person, ...] = ("owner", "moderator", "member", "other")
+        for person in with_account:
+            viewers[person] = await house.add(person.capitalize())
+        world = World(house, viewers)
+        world.key = (await world.owner("POST", "/api_keys", json={"name": "script"}))["key"]
+        world.space_id = await world.new_space()
+        yield world

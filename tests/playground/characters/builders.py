@@ -1,0 +1,62 @@
+"""Files and people for the tests of characters."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+from uuid import UUID
+
+from PIL import Image
+
+from tavernkit.playground.accounts.viewer import Viewer
+from tavernkit.playground.characters.importing import ImportedCharacter, import_file
+from tavernkit.playground.database.models import Character, User
+from tavernkit.playground.outcome import Refused
+from tests.characters import card_files
+from tests.playground.playing import Play
+
+__all__ = ["brought", "form", "json_card", "me", "picture", "png_card", "row", "somebody_else"]
+
+
+def json_card(**fields: Any) -> bytes:
+    return json.dumps(card_files.v3(**fields)).encode()
+
+
+def picture(colour: str = "teal", *, size: tuple[int, int] = (40, 60), format: str = "PNG", **options: Any) -> bytes:
+    buffer = io.BytesIO()
+    Image.new("RGB", size, colour).save(buffer, format, **options)
+    return buffer.getvalue()
+
+
+def png_card(*chunks: bytes, colour: str = "teal", **fields: Any) -> bytes:
+    """A real picture with a card, and whatever else, before its last chunk."""
+    image = picture(colour)
+    card = card_files.text("ccv3", card_files.packed(card_files.v3(**fields)))
+    return b"".join([image[:-12], *chunks, card, image[-12:]])
+
+
+def form(*files: bytes, field: str = "files") -> list[tuple[str, tuple[str, bytes, str]]]:
+    return [(field, (f"card {number}", file, "application/octet-stream")) for number, file in enumerate(files)]
+
+
+def me(play: Play) -> Viewer:
+    return Viewer(user_id=play.user_id)
+
+
+async def brought(play: Play, file: bytes, **options: Any) -> ImportedCharacter:
+    imported = await import_file(play.runtime, me(play), file, **options)
+    assert not isinstance(imported, Refused), imported.sentence
+    return imported
+
+
+async def somebody_else(play: Play) -> Viewer:
+    user_id = play.runtime.ids()
+    async with play.runtime.database.write() as session:
+        session.add(User(id=user_id, name="Somebody else", created_at=play.runtime.clock()))
+    return Viewer(user_id=user_id)
+
+
+async def row(play: Play, character_id: UUID) -> Character:
+    async with play.runtime.database.read() as session:
+        return await session.get_one(Character, character_id)

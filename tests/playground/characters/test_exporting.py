@@ -1,0 +1,100 @@
+"""Card files out: what the library writes of what was read, with pictures and assets."""
+
+import json
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+
+from tavernkit import characters
+from tavernkit.playground.characters.api import router
+from tavernkit.playground.characters.exporting import ExportedFile, ExportFormat, export_character
+from tavernkit.playground.characters.service import set_avatar
+from tavernkit.playground.database.models import Blob
+from tavernkit.playground.llm.scripted import ScriptedModel
+from tests.characters import card_files
+from tests.playground.characters.builders import brought, json_card, me, picture, png_card
+from tests.playground.playing import Play, playing
+from tests.playground.support.api import asking
+
+pytestmark = pytest.mark.anyio
+
+
+async def exported(play: Play, character_id: UUID, format: ExportFormat) -> ExportedFile:
+    file = await export_character(play.runtime, me(play), character_id, format)
+    assert isinstance(file, ExportedFile)
+    return file
+
+
+async def test_json_is_what_the_library_writes(database_url: str, tmp_path: Path) -> None:
+    card = card_files.v2(name="Ÿsolde \ud800", extensions={"depth_prompt": {"depth": 4}}, strange=[1])
+    file = json.dumps({**card, "name": "Ÿsolde \ud800", "beside": True}).encode()
+    read = characters.load(file).card
+    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+        character = (await brought(play, file)).character
+        assert (await exported(play, character.id, "json")).data == characters.to_json(read, "v3").encode()
+        assert (await exported(play, character.id, "json_v2")).data == characters.to_json(read, "v2").encode()
+
+
+async def test_a_png_carries_the_picture_the_card_and_its_assets(database_url: str, tmp_path: Path) -> None:
+    asset = card_files.text("chara-ext-asset_:0", b"aGVsbG8=")
+    secret = card_files.text("parameters", b"where I live")
+    file = png_card(asset, secret, assets=[{"type": "x", "uri": "__asset:0", "name": "n", "ext": "txt"}])
+    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+        character = (await brought(play, file)).character
+        out = (await exported(play, character.id, "png")).data
+        async with play.runtime.database.read() as session:
+            avatar = (await session.get_one(Blob, character.avatar_sha256)).data
+        assert avatar == picture()
+        bundle = characters.load(out)
+        assert bundle.card.character == characters.load(file).card.character
+        assert [asset.read() for asset in bundle.assets] == [b"hello"]
+        assert b"where I live" not in out
+        again = await brought(play, out)
+        assert again.outcome == "same"
+
+
+async def test_without_a_picture_a_plain_one_carries_the_card(sqlite_url: str, tmp_path: Path) -> None:
+    async with playing(sqlite_url, tmp_path, ScriptedModel()) as play:
+        character = (await brought(play, json_card())).character
+        card = characters.load(json_card()).card
+        assert (await exported(play, character.id, "png")).data == characters.to_png(card)
+        assert (await exported(play, character.id, "charx")).data == characters.to_charx(card)
+
+
+async def test_a_charx_comes_out_with_all_its_files(database_url: str, tmp_path: Path) -> None:
+    icon = {"type": "icon", "uri": "embeded://assets/icon/main.webp", "name": "main", "ext": "webp"}
+    files = {"assets/icon/main.webp": picture(format="WEBP"), "assets/other/song.mp3": b"ID3 la la"}
+    file = card_files.charx(card_files.v3(assets=[icon]), **files)
+    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+        character = (await brought(play, file)).character
+        bundle = characters.load((await exported(play, character.id, "charx")).data)
+        assert {asset.name: asset.read() for asset in bundle.assets} == files
+        assert bundle.card.character == characters.load(file).card.character
+        await set_avatar(play.runtime, me(play), character.id, picture("red"))
+        changed = characters.load((await exported(play, character.id, "charx")).data)
+        assert changed.image == picture("red")
+        assert {asset.name for asset in changed.assets} == {"assets/icon/main.png", "assets/other/song.mp3"}
+
+
+async def test_a_png_card_becomes_a_charx_with_its_picture(sqlite_url: str, tmp_path: Path) -> None:
+    async with playing(sqlite_url, tmp_path, ScriptedModel()) as play:
+        character = (await brought(play, png_card())).character
+        bundle = characters.load((await exported(play, character.id, "charx")).data)
+        assert (bundle.format, bundle.image) == ("charx", picture())
+
+
+async def test_exports_are_saved_under_the_name(sqlite_url: str, tmp_path: Path) -> None:
+    async with (
+        playing(sqlite_url, tmp_path, ScriptedModel()) as play,
+        asking(play.runtime, play.user_id, router) as client,
+    ):
+        character = (await brought(play, json_card(name='Ы / "x"\r\nSet-Cookie: a'))).character
+        answer = await client.get(f"/characters/{character.id}/export", params={"format": "json_v2"})
+        assert answer.headers["content-type"] == "application/json"
+        assert answer.headers["content-disposition"].startswith("attachment; filename*=UTF-8''%D0%AB")
+        assert answer.headers["content-disposition"].endswith(".json")
+        assert "set-cookie" not in answer.headers
+        assert answer.json()["spec"] == "chara_card_v2"
+        wrong = await client.get(f"/characters/{character.id}/export", params={"format": "exe"})
+        assert wrong.status_code == 422

@@ -1,0 +1,166 @@
+"""Many files at once: a job that a bad file does not stop and a crash does not double."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from sqlalchemy import func, select
+
+from tavernkit.playground.characters.api import router as characters
+from tavernkit.playground.characters.import_job import IMPORT_KIND, import_staged_files
+from tavernkit.playground.database.models import Character, JobFile
+from tavernkit.playground.jobs.api import router as jobs
+from tavernkit.playground.jobs.service import claim_job, reap_jobs
+from tavernkit.playground.jobs.work import JobStopped, JobWork
+from tavernkit.playground.jobs.worker import JobWorker
+from tavernkit.playground.llm.scripted import ScriptedModel
+from tests.playground.characters.builders import form, json_card, png_card
+from tests.playground.playing import Play, playing
+from tests.playground.support.api import asking
+
+pytestmark = pytest.mark.anyio
+
+
+@asynccontextmanager
+async def working(play: Play) -> AsyncIterator[None]:
+    worker = JobWorker(play.runtime, "w")
+    task = asyncio.create_task(worker.run())
+    try:
+        yield
+    finally:
+        worker.stop()
+        await task
+
+
+async def finished(client: httpx2.AsyncClient, job_id: str) -> dict[str, Any]:
+    async with asyncio.timeout(60):
+        while True:
+            job: dict[str, Any] = (await client.get(f"/jobs/{job_id}")).json()
+            if job["status"] not in ("queued", "running"):
+                return job
+            await asyncio.sleep(0.05)
+
+
+async def outcomes(client: httpx2.AsyncClient, job_id: str) -> list[dict[str, Any]]:
+    items: list[dict[str, Any]] = []
+    after: str | None = None
+    while True:
+        query = {"limit": "7"} | ({"after": after} if after else {})
+        page = (await client.get(f"/jobs/{job_id}/files", params=query)).json()
+        items += page["items"]
+        after = page["next"]
+        if after is None:
+            return items
+
+
+async def test_each_file_has_its_own_outcome(database_url: str, tmp_path: Path) -> None:
+    files = [
+        json_card(name="Anna"),
+        b"not a card",
+        json_card(name="Berta"),
+        json_card(name="Anna"),
+        json_card(name="Anna", scenario="Elsewhere."),
+        png_card(name="Carla"),
+    ]
+    async with (
+        playing(database_url, tmp_path, ScriptedModel()) as play,
+        asking(play.runtime, play.user_id, characters, jobs) as client,
+        working(play),
+    ):
+        started = await client.post("/characters/import", files=form(*files))
+        assert (started.status_code, started.json()["total"]) == (202, 6)
+        job = await finished(client, started.json()["id"])
+        assert (job["status"], job["done"], job["error"]) == ("succeeded", 6, None)
+        assert job["result"] == {"imported": 3, "updated": 1, "same": 1, "failed": 1, "missing": 0}
+        items = await outcomes(client, job["id"])
+        assert [item["outcome"]["outcome"] for item in items] == [
+            "imported", "failed", "imported", "same", "updated", "imported",
+        ]  # fmt: skip
+        assert [item["name"] for item in items][:2] == ["card 0", "card 1"]
+        assert items[1]["outcome"]["sentence"].endswith(".")
+        assert items[4]["outcome"]["changed"] == ["scenario"]
+        assert items[4]["outcome"]["character_id"] == items[0]["outcome"]["character_id"]
+        async with play.runtime.database.read() as session:
+            kept = await session.scalar(select(func.count()).where(JobFile.data.is_not(None)))
+        assert kept == 0
+
+
+async def test_a_hundred_files_arrive(sqlite_url: str, tmp_path: Path) -> None:
+    async with (
+        playing(sqlite_url, tmp_path, ScriptedModel()) as play,
+        asking(play.runtime, play.user_id, characters, jobs) as client,
+        working(play),
+    ):
+        files = [json_card(name=f"Number {number}") for number in range(100)]
+        started = await client.post("/characters/import", files=form(*files))
+        job = await finished(client, started.json()["id"])
+        assert job["result"]["imported"] == 100
+        assert len(await outcomes(client, job["id"])) == 100
+
+
+async def test_another_worker_goes_on_after_a_crash_and_doubles_nothing(database_url: str, tmp_path: Path) -> None:
+    async with (
+        playing(database_url, tmp_path, ScriptedModel()) as play,
+        asking(play.runtime, play.user_id, characters, jobs) as client,
+    ):
+        files = [json_card(name=f"Number {number}") for number in range(25)]
+        started = (await client.post("/characters/import", files=form(*files))).json()
+        claim = await claim_job(play.runtime, "lost", [IMPORT_KIND])
+        assert claim is not None
+        lost = JobWork(play.runtime, claim)
+        going = asyncio.create_task(import_staged_files(lost))
+        while (await client.get(f"/jobs/{started['id']}")).json()["done"] < 3:
+            await asyncio.sleep(0.005)
+        play.skipped = timedelta(seconds=3)
+        assert await reap_jobs(play.runtime) == 1
+        async with working(play):
+            job = await finished(client, started["id"])
+        assert job["result"]["imported"] + job["result"]["same"] == 25
+        assert job["result"]["failed"] == 0
+        with pytest.raises(JobStopped):
+            await going
+        async with play.runtime.database.read() as session:
+            names = (await session.scalars(select(Character.name).where(Character.name.like("Number %")))).all()
+        assert sorted(names) == sorted(f"Number {number}" for number in range(25))
+
+
+async def test_stopping_keeps_what_is_there_and_drops_what_is_not(database_url: str, tmp_path: Path) -> None:
+    async with (
+        playing(database_url, tmp_path, ScriptedModel()) as play,
+        asking(play.runtime, play.user_id, characters, jobs) as client,
+    ):
+        started = (await client.post("/characters/import", files=form(json_card(), json_card(name="B")))).json()
+        canceled = (await client.post(f"/jobs/{started['id']}/cancel")).json()
+        assert canceled["status"] == "canceled"
+        assert [item["outcome"] for item in await outcomes(client, started["id"])] == [None, None]
+        async with play.runtime.database.read() as session:
+            assert await session.scalar(select(func.count()).where(JobFile.data.is_not(None))) == 0
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        {"files": form(b"x", field="other")},
+        {"content": b"hello", "headers": {"Content-Type": "multipart/form-data"}},
+        {"content": b"hello", "headers": {"Content-Type": "multipart/form-data; boundary=x"}},
+        {"content": b"--x\r\n\r\n", "headers": {"Content-Type": "multipart/form-data; boundary=x"}},
+        {"json": {}},
+        {},
+    ],
+)
+@pytest.mark.parametrize("path", ["/characters/import", "/characters"])
+async def test_what_is_no_form_with_files_is_refused(
+    sqlite_url: str, tmp_path: Path, path: str, request_: dict[str, Any]
+) -> None:
+    async with (
+        playing(sqlite_url, tmp_path, ScriptedModel()) as play,
+        asking(play.runtime, play.user_id, characters, jobs) as client,
+    ):
+        refused = await client.post(path, **request_)
+        assert (refused.status_code, refused.json()["error"]["code"]) == (422, "invalid")
+        assert (await client.get("/jobs")).json()["items"] == []

@@ -1,0 +1,205 @@
+"""Card files in: every format, each file once, newer cards as new versions, and nothing that a bad file can break."""
+
+import asyncio
+import json
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from sqlalchemy import func, select
+
+from tavernkit import characters
+from tavernkit.playground.characters.cards import embedded_book, stored_card
+from tavernkit.playground.characters.importing import import_file
+from tavernkit.playground.characters.queries import assets_of, versions_of
+from tavernkit.playground.database.models import Blob, Character
+from tavernkit.playground.llm.scripted import ScriptedModel
+from tavernkit.playground.outcome import Refused
+from tests.characters import card_files
+from tests.playground.characters.builders import brought, json_card, me, picture, png_card, row, somebody_else
+from tests.playground.playing import Play, playing
+
+pytestmark = pytest.mark.anyio
+
+YAML = b"name: Ysolde\ndescription: Mends clocks.\nfirst_mes: Tick.\n"
+ICON = {"type": "icon", "uri": "embeded://assets/icon/main.png", "name": "main", "ext": "png"}
+
+
+async def count(play: Play) -> int:
+    async with play.runtime.database.read() as session:
+        return await session.scalar(select(func.count()).select_from(Character)) or 0
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        pytest.param(json_card(), id="json v3"),
+        pytest.param(json.dumps(card_files.v2()).encode(), id="json v2"),
+        pytest.param(json.dumps(card_files.v1()).encode(), id="json v1"),
+        pytest.param(YAML, id="yaml"),
+        pytest.param(png_card(), id="png"),
+        pytest.param(card_files.charx(card_files.v3(), **{"assets/icon/main.png": picture()}), id="charx"),
+        pytest.param(card_files.byaf(), id="byaf"),
+    ],
+)
+async def test_every_format_is_read(sqlite_url: str, tmp_path: Path, file: bytes) -> None:
+    async with playing(sqlite_url, tmp_path, ScriptedModel()) as play:
+        imported = await brought(play, file)
+        assert imported.outcome == "imported"
+        assert imported.character.name.startswith("Ysolde")
+        assert stored_card(imported.character).character == characters.load(file).card.character
+
+
+async def test_the_columns_say_what_the_card_says(database_url: str, tmp_path: Path) -> None:
+    file = json_card(
+        name="  Zoë\x00 \ud800 ", nickname="Z", tags=["Cozy", "", "Зима"], creator_notes_multilingual={"de": "Hallo"}
+    )
+    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+        stored = await row(play, (await brought(play, file)).character.id)
+        assert (stored.name, stored.nickname, stored.tags) == ("Zoë �", "Z", ["Cozy", "Зима"])
+        assert (stored.spec_version, stored.version, stored.supported_languages) == (3, 1, ["de"])
+        assert stored.data["data"]["name"] == "  Zoë\x00 \ud800 "
+        book = embedded_book(stored)
+        assert book is not None
+        assert [entry.content for entry in book.entries] == ["Brass."]
+
+
+async def test_a_file_is_there_once_for_each_person(database_url: str, tmp_path: Path) -> None:
+    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+        before = await count(play)
+        first = await brought(play, png_card())
+        again = await brought(play, png_card())
+        assert (again.outcome, again.character.id) == ("same", first.character.id)
+        assert "here already, as Ysolde" in again.sentence
+        theirs = await import_file(play.runtime, await somebody_else(play), png_card())
+        assert not isinstance(theirs, Refused)
+        assert theirs.outcome == "imported"
+        copy = await brought(play, png_card(), as_new=True)
+        assert copy.outcome == "imported"
+        assert await count(play) == before + 3
+
+
+async def test_ten_at_once_import_one_file_once(database_url: str, tmp_path: Path) -> None:
+    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+        before = await count(play)
+        results = await asyncio.gather(*(brought(play, png_card()) for _ in range(10)))
+        assert sorted(result.outcome for result in results) == ["imported"] + ["same"] * 9
+        assert await count(play) == before + 1
+
+
+async def test_a_changed_card_becomes_a_version_and_says_what_changed(database_url: str, tmp_path: Path) -> None:
+    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+        first = await brought(play, png_card(description="Mends clocks."))
+        changed = png_card(colour="red", description="Breaks clocks.", extensions={})
+        second = await brought(play, changed)
+        assert (second.outcome, second.character.id, second.character.version) == ("updated", first.character.id, 2)
+        changes = {change.field: change for change in second.changes}
+        assert set(changes) == {"description", "extensions", "picture"}
+        assert (changes["description"].before, changes["description"].after) == ("Mends clocks.", "Breaks clocks.")
+        async with play.runtime.database.read() as session:
+            versions = await versions_of(session, first.character.id, before=None, limit=10)
+            assert [(version.number, version.reason) for version in versions] == [(1, "imported")]
+            pictures = (await session.scalars(select(Blob.sha256))).all()
+        assert set(pictures) == {second.character.avatar_sha256, second.character.thumbnail_sha256}
+        older = await brought(play, png_card(description="Mends clocks."))
+        assert (older.outcome, older.character.version) == ("same", 2)
+        assert "is version 1 of Ysolde" in older.sentence
+
+
+async def test_plain_json_changes_the_card_and_leaves_the_picture(database_url: str, tmp_path: Path) -> None:
+    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+        first = await brought(play, png_card())
+        avatar = first.character.avatar_sha256
+        same = await brought(play, json_card())
+        assert (same.outcome, same.character.version) == ("same", 1)
+        second = await brought(play, json_card(scenario="A mill."))
+        assert (second.outcome, second.character.avatar_sha256) == ("updated", avatar)
+
+
+async def test_a_shared_name_alone_is_not_the_same_character(database_url: str, tmp_path: Path) -> None:
+    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+        await brought(play, json_card(creator="me"))
+        other = await brought(play, json_card(creator="you"))
+        assert other.outcome == "imported"
+        nobody = await brought(play, json_card(creator=""))
+        assert nobody.outcome == "imported"
+        stranger = await brought(play, json_card(creator="", description="A knight.", first_mes="Halt."))
+        assert stranger.outcome == "imported"
+        newer = await brought(play, json_card(creator="", description="A tailor."))
+        assert (newer.outcome, newer.character.id) == ("updated", nobody.character.id)
+
+
+async def test_a_person_may_say_which_character_a_file_is(database_url: str, tmp_path: Path) -> None:
+    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+        first = await brought(play, json_card())
+        renamed = await brought(play, json_card(name="Isolde", creator="x"), character_id=first.character.id)
+        assert (renamed.outcome, renamed.character.id, renamed.character.name) == (
+            "updated", first.character.id, "Isolde",
+        )  # fmt: skip
+        refused = await import_file(play.runtime, me(play), json_card(), character_id=uuid4())
+        assert isinstance(refused, Refused)
+        assert refused.code == "not_found"
+
+
+async def test_assets_are_kept_under_the_names_of_the_card(database_url: str, tmp_path: Path) -> None:
+    smile = {"type": "emotion", "uri": "embeded://assets/smile.png", "name": "smile", "ext": "png"}
+    file = card_files.charx(
+        card_files.v3(assets=[ICON, smile]),
+        **{"assets/icon/main.png": picture(), "assets/smile.png": picture("red"), "notes.txt": b"hello"},
+    )
+    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+        imported = await brought(play, file)
+        async with play.runtime.database.read() as session:
+            assets = await assets_of(session, imported.character.id)
+            types = {blob.sha256: blob.media_type for blob in await session.scalars(select(Blob))}
+        assert [(asset.kind, asset.name, asset.ext, types[asset.sha256]) for asset in assets] == [
+            ("emotion", "smile", "png", "image/png"),
+            ("icon", "main", "png", "image/png"),
+            ("other", "notes.txt", "txt", "application/octet-stream"),
+        ]
+
+
+@pytest.mark.parametrize(
+    ("file", "words"),
+    [
+        pytest.param(b"", "", id="empty"),
+        pytest.param(b"hello", "", id="text"),
+        pytest.param(b"{" * 100_000, "", id="nested"),
+        pytest.param(b'{"entries": {}}', "lorebook", id="lorebook"),
+        pytest.param(picture(), "no character card", id="plain picture"),
+        pytest.param(b"PK\x03\x04" + b"\0" * 100, "", id="broken archive"),
+        pytest.param(card_files.archive({"card.json": b" " * 10_000_000}), "", id="archive bomb"),
+        pytest.param(card_files.archive({"../card.json": b"{}"}), "", id="archive without a card"),
+        pytest.param(b"\xff\xd8\xff" + b"\0" * 50, "", id="broken JPEG"),
+    ],
+)
+async def test_what_is_no_card_is_refused_in_a_sentence(
+    sqlite_url: str, tmp_path: Path, file: bytes, words: str
+) -> None:
+    async with playing(sqlite_url, tmp_path, ScriptedModel()) as play:
+        before = await count(play)
+        refused = await import_file(play.runtime, me(play), file)
+        assert isinstance(refused, Refused)
+        assert refused.code == "invalid"
+        assert words in refused.sentence
+        assert refused.sentence.endswith((".", ")"))
+        assert await count(play) == before
+
+
+async def test_a_card_in_a_broken_picture_comes_without_it(sqlite_url: str, tmp_path: Path) -> None:
+    pixels = card_files.chunk(b"IDAT", b"no pixels")
+    card = card_files.text("chara", card_files.packed(card_files.v2()))
+    broken = card_files.SIGNATURE + card_files.HEADER + card + pixels + card_files.END
+    async with playing(sqlite_url, tmp_path, ScriptedModel()) as play:
+        imported = await brought(play, broken)
+        assert (imported.outcome, imported.character.avatar_sha256) == ("imported", None)
+        assert any("picture cannot be read" in note for note in imported.notes)
+
+
+async def test_a_damaged_asset_is_left_out_and_noted(sqlite_url: str, tmp_path: Path) -> None:
+    damaged = card_files.text("chara-ext-asset_:0", b"abc")
+    async with playing(sqlite_url, tmp_path, ScriptedModel()) as play:
+        imported = await brought(play, png_card(damaged))
+        assert any("0: left out" in note for note in imported.notes)
+        async with play.runtime.database.read() as session:
+            assert await assets_of(session, imported.character.id) == []

@@ -1,0 +1,27 @@
+"""Characters from before there was a search are found by it."""
+
+import pytest
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from tavernkit.playground.characters.cards import fill, stored_card
+from tavernkit.playground.database.engine import create_engine
+from tavernkit.playground.database.migrate import upgrade
+from tavernkit.playground.database.models import Character
+from tests.playground.database.first_schema import fill_first_schema, migrate_to
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_an_upgrade_writes_what_an_import_would(database_url: str) -> None:
+    await migrate_to(database_url, "0001")
+    await fill_first_schema(database_url)
+    await upgrade(database_url)
+    engine = create_engine(database_url)
+    async with AsyncSession(engine) as session:
+        row = (await session.scalars(select(Character))).one()
+        written = Character()
+        fill(written, stored_card(row).with_(character=stored_card(row).character.with_(tags=tuple(row.tags))))
+        assert row.name_key == "ottoline"
+        assert (row.name_key, row.search_text) == (written.name_key, written.search_text)
+    await engine.dispose()

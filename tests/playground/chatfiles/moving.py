@@ -1,0 +1,73 @@
+"""Chats in and out of an application, for tests."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import select
+
+from tavernkit.playground.accounts.viewer import Viewer
+from tavernkit.playground.chatfiles.exporting import Format, export_chat, written_chat
+from tavernkit.playground.chatfiles.importing import import_chats
+from tavernkit.playground.database.models import Conversation, Message, MessageSwipe, SpaceMembership
+from tavernkit.playground.outcome import Refused
+from tests.playground.playing import Play
+
+__all__ = ["bring_in", "bring_in_all", "lines", "members", "messages", "space_of", "swipes", "take_out"]
+
+
+def lines(*records: Any) -> str:
+    return "\n".join(
+        record if isinstance(record, str) else json.dumps(record, ensure_ascii=False, separators=(",", ":"))
+        for record in records
+    )
+
+
+async def space_of(play: Play) -> UUID:
+    async with play.runtime.database.read() as session:
+        return (await session.get_one(Conversation, play.conversation_id)).space_id
+
+
+async def bring_in_all(play: Play, file: str | bytes, *, title: str = "") -> list[Conversation]:
+    data = file if isinstance(file, bytes) else file.encode("utf-8", "surrogatepass")
+    outcome = await import_chats(play.runtime, viewer(play), await space_of(play), data, title=title)
+    assert not isinstance(outcome, Refused), outcome
+    return outcome[0]
+
+
+async def bring_in(play: Play, file: str | bytes, *, title: str = "") -> Conversation:
+    (conversation,) = await bring_in_all(play, file, title=title)
+    return conversation
+
+
+async def take_out(play: Play, conversation_id: UUID, format: Format = "jsonl") -> str:
+    export = await export_chat(play.runtime, viewer(play), conversation_id)
+    assert not isinstance(export, Refused), export
+    return "".join([piece async for piece in written_chat(play.runtime, export, format)])
+
+
+async def messages(play: Play, conversation_id: UUID) -> list[Message]:
+    async with play.runtime.database.read() as session:
+        found = await session.scalars(
+            select(Message).where(Message.conversation_id == conversation_id).order_by(Message.seq)
+        )
+        return list(found)
+
+
+async def swipes(play: Play, message: Message) -> list[MessageSwipe]:
+    async with play.runtime.database.read() as session:
+        found = await session.scalars(
+            select(MessageSwipe).where(MessageSwipe.message_id == message.id).order_by(MessageSwipe.position)
+        )
+        return list(found)
+
+
+async def members(play: Play) -> dict[UUID, SpaceMembership]:
+    async with play.runtime.database.read() as session:
+        return {row.id: row for row in await session.scalars(select(SpaceMembership))}
+
+
+def viewer(play: Play) -> Viewer:
+    return Viewer(user_id=play.user_id)

@@ -1,0 +1,292 @@
+"""Jobs: carried out once, continued by others after a crash, stopped when asked, and told to whoever waits for them."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+
+from tavernkit.errors import TavernKitError
+from tavernkit.playground.accounts.viewer import Viewer
+from tavernkit.playground.database.models import Job
+from tavernkit.playground.jobs.api import router
+from tavernkit.playground.jobs.queries import find_job
+from tavernkit.playground.jobs.service import (
+    JobClaim,
+    cancel_job,
+    claim_job,
+    enqueue_job,
+    extend_job_lease,
+    fail_job,
+    finish_job,
+    hand_back_job,
+    reap_jobs,
+    request_cancel,
+)
+from tavernkit.playground.jobs.work import Handler, JobWork
+from tavernkit.playground.jobs.worker import JobWorker
+from tavernkit.playground.llm.scripted import ScriptedModel
+from tavernkit.playground.outcome import Refused
+from tavernkit.playground.realtime.bus import user_topic
+from tests.playground.playing import Play, playing
+from tests.playground.support.api import asking
+
+pytestmark = pytest.mark.anyio
+
+KIND = "count"
+
+
+async def queued(play: Play, **payload: Any) -> UUID:
+    async with play.runtime.database.write() as session:
+        return enqueue_job(session, play.runtime, kind=KIND, owner_id=play.user_id, payload=payload, total=10).id
+
+
+async def job(play: Play, job_id: UUID) -> Job:
+    async with play.runtime.database.read() as session:
+        found = await find_job(session, job_id, Viewer(user_id=play.user_id))
+        assert found is not None
+        return found
+
+
+async def until(play: Play, job_id: UUID, *statuses: str) -> Job:
+    async with asyncio.timeout(10):
+        while (found := await job(play, job_id)).status not in statuses:
+            await asyncio.sleep(0.01)
+        return found
+
+
+async def claimed(play: Play, worker: str = "w") -> JobClaim:
+    claim = await claim_job(play.runtime, worker, [KIND])
+    assert claim is not None
+    return claim
+
+
+@asynccontextmanager
+async def working(play: Play, handler: Handler, name: str = "w1") -> AsyncIterator[JobWorker]:
+    worker = JobWorker(play.runtime, name, {KIND: handler})
+    task = asyncio.create_task(worker.run())
+    try:
+        yield worker
+    finally:
+        worker.stop()
+        await task
+
+
+async def count(work: JobWork) -> dict[str, Any]:
+    """Ten steps, each in a transaction of its own."""
+    for number in range(work.claim.done, work.claim.total):
+        work.check()
+        async with work.runtime.database.write() as session:
+            await work.commit_step(session, number + 1)
+    return {"began_at": work.claim.done}
+
+
+async def test_a_job_is_carried_out_and_its_owner_is_told(database_url: str, tmp_path: Path) -> None:
+    async with (
+        playing(database_url, tmp_path, ScriptedModel()) as play,
+        play.runtime.bus.subscribe(user_topic(play.user_id)) as news,
+        working(play, count),
+    ):
+        job_id = await queued(play)
+        done = await until(play, job_id, "succeeded", "failed")
+        assert (done.status, done.done, done.result) == ("succeeded", 10, {"began_at": 0})
+        assert done.finished_at is not None
+        told = await news.next(unless=asyncio.Event(), within=5)
+        assert told == {"job": str(job_id)}
+
+
+async def test_one_of_many_workers_gets_a_job(database_url: str, tmp_path: Path) -> None:
+    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+        await queued(play)
+        claims = await asyncio.gather(*(claim_job(play.runtime, f"w{number}", [KIND]) for number in range(8)))
+        assert len([claim for claim in claims if claim is not None]) == 1
+        assert await claim_job(play.runtime, "w", ["something else"]) is None
+
+
+async def test_another_worker_goes_on_where_a_lost_one_was(database_url: str, tmp_path: Path) -> None:
+    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+        job_id = await queued(play)
+        lost = JobWork(play.runtime, await claimed(play, "lost"))
+        async with play.runtime.database.write() as session:
+            await lost.commit_step(session, 4)
+        assert await reap_jobs(play.runtime) == 0
+        play.skipped = timedelta(seconds=3)
+        async with working(play, count, "second"):
+            done = await until(play, job_id, "succeeded")
+        assert (done.done, done.result) == (10, {"began_at": 4})
+
+
+async def test_a_worker_that_comes_back_too_late_can_write_nothing(database_url: str, tmp_path: Path) -> None:
+    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+        job_id = await queued(play)
+        claim = await claimed(play)
+        play.skipped = timedelta(seconds=3)
+        assert await reap_jobs(play.runtime) == 1
+        await claimed(play, "second")
+        assert await extend_job_lease(play.runtime, claim) is None
+        assert not await finish_job(play.runtime, claim, {"too": "late"})
+        assert not await fail_job(play.runtime, claim, "x", "x")
+        assert not await cancel_job(play.runtime, claim)
+        await hand_back_job(play.runtime, claim)
+        now = await job(play, job_id)
+        assert (now.status, now.worker, now.result) == ("running", "second", {})
+
+
+async def test_a_job_that_ends_its_workers_at_one_place_is_given_up(database_url: str, tmp_path: Path) -> None:
+    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+        job_id = await queued(play)
+        for _ in range(3):
+            await claimed(play)
+            play.skipped += timedelta(seconds=3)
+            assert await reap_jobs(play.runtime) == 1
+        ended = await job(play, job_id)
+        assert ended.status == "failed"
+        assert ended.error is not None
+        assert "3 times at the same place" in ended.error["message"]
+
+
+async def test_crashes_at_different_places_do_not_end_a_job(database_url: str, tmp_path: Path) -> None:
+    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+        job_id = await queued(play)
+        for step in range(1, 6):
+            work = JobWork(play.runtime, await claimed(play))
+            async with play.runtime.database.write() as session:
+                await work.commit_step(session, step)
+            play.skipped += timedelta(seconds=3)
+            await reap_jobs(play.runtime)
+        now = await job(play, job_id)
+        assert (now.status, now.done) == ("queued", 5)
+
+
+async def test_a_long_job_is_kept_alive_by_a_timer(database_url: str, tmp_path: Path) -> None:
+    hold = asyncio.Event()
+
+    async def slow(work: JobWork) -> dict[str, Any]:
+        await hold.wait()
+        return {}
+
+    async with playing(database_url, tmp_path, ScriptedModel(), lease_seconds=0.4) as play, working(play, slow):
+        job_id = await queued(play)
+        await until(play, job_id, "running")
+        await asyncio.sleep(1.0)
+        assert (await job(play, job_id)).fence == 1
+        hold.set()
+        await until(play, job_id, "succeeded")
+
+
+async def test_a_worker_that_stops_hands_its_job_to_the_next(database_url: str, tmp_path: Path) -> None:
+    began = asyncio.Event()
+
+    async def endless(work: JobWork) -> dict[str, Any]:
+        began.set()
+        while True:
+            await work.report(3, cursor={"at": "three"})
+            await asyncio.sleep(0.01)
+
+    async def rest(work: JobWork) -> dict[str, Any]:
+        return {"went_on_from": work.claim.payload["cursor"]}
+
+    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+        async with working(play, endless):
+            job_id = await queued(play)
+            await began.wait()
+            await asyncio.sleep(0.3)
+        assert (await job(play, job_id)).status == "queued"
+        async with working(play, rest):
+            done = await until(play, job_id, "succeeded")
+        assert done.result == {"went_on_from": {"at": "three"}}
+
+
+async def test_progress_is_written_a_few_times_a_second(database_url: str, tmp_path: Path) -> None:
+    async def quick(work: JobWork) -> dict[str, Any]:
+        end = asyncio.get_running_loop().time() + 0.9
+        steps = 0
+        while asyncio.get_running_loop().time() < end:
+            steps += 1
+            await work.report(steps, 10**6)
+            await asyncio.sleep(0.002)
+        return {"steps": steps}
+
+    async with (
+        playing(database_url, tmp_path, ScriptedModel(), heartbeat_seconds=5) as play,
+        play.runtime.bus.subscribe(user_topic(play.user_id)) as news,
+    ):
+        job_id = await queued(play)
+        async with working(play, quick):
+            await until(play, job_id, "succeeded")
+        told = 0
+        while await news.next(unless=asyncio.Event(), within=0.2) is not None:
+            told += 1
+        assert told <= 3 + 5
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "words"),
+    [(TavernKitError("The file is odd."), "failed", "The file is odd."), (KeyError("x"), "unknown_error", "its log")],
+)
+async def test_what_goes_wrong_is_said(
+    database_url: str, tmp_path: Path, error: Exception, code: str, words: str
+) -> None:
+    async def broken(work: JobWork) -> dict[str, Any]:
+        raise error
+
+    async with playing(database_url, tmp_path, ScriptedModel()) as play, working(play, broken):
+        failed = await until(play, await queued(play), "failed")
+        assert failed.error is not None
+        assert failed.error["code"] == code
+        assert words in failed.error["message"]
+
+
+async def test_a_running_job_stops_when_it_is_asked_to(database_url: str, tmp_path: Path) -> None:
+    async def endless(work: JobWork) -> dict[str, Any]:
+        while True:
+            work.check()
+            await asyncio.sleep(0.01)
+
+    async with playing(database_url, tmp_path, ScriptedModel()) as play, working(play, endless):
+        job_id = await queued(play)
+        await until(play, job_id, "running")
+        viewer = Viewer(user_id=play.user_id)
+        assert isinstance(await request_cancel(play.runtime, viewer, job_id), Job)
+        stopped = await until(play, job_id, "canceled")
+        again = await request_cancel(play.runtime, viewer, stopped.id)
+        assert isinstance(again, Job)
+        assert again.status == "canceled"
+
+
+async def test_a_job_that_was_to_stop_when_its_worker_vanished_is_over(database_url: str, tmp_path: Path) -> None:
+    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+        job_id = await queued(play)
+        await claimed(play)
+        await request_cancel(play.runtime, Viewer(user_id=play.user_id), job_id)
+        play.skipped = timedelta(seconds=3)
+        await reap_jobs(play.runtime)
+        assert (await job(play, job_id)).status == "canceled"
+
+
+async def test_jobs_over_http(database_url: str, tmp_path: Path) -> None:
+    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+        ids = [str(await queued(play)) for _ in range(3)]
+        async with asking(play.runtime, play.user_id, router) as client:
+            first = (await client.get("/jobs", params={"limit": 2})).json()
+            rest = (await client.get("/jobs", params={"limit": 2, "after": first["next"]})).json()
+            assert [item["id"] for item in first["items"] + rest["items"]] == ids[::-1]
+            assert rest["next"] is None
+            assert (await client.get("/jobs", params={"after": "nonsense"})).status_code == 422
+            canceled = await client.post(f"/jobs/{ids[0]}/cancel")
+            assert canceled.json()["status"] == "canceled"
+            shown = (await client.get(f"/jobs/{ids[0]}")).json()
+            assert (shown["status"], shown["done"], shown["total"], shown["error"]) == ("canceled", 0, 10, None)
+            assert (await client.get(f"/jobs/{ids[0]}/files")).json() == {"items": [], "next": None}
+            assert (await client.get(f"/jobs/{uuid4()}")).status_code == 404
+
+
+async def test_somebody_elses_job_is_not_there(database_url: str, tmp_path: Path) -> None:
+    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+        refused = await request_cancel(play.runtime, Viewer(user_id=uuid4()), await queued(play))
+        assert isinstance(refused, Refused)
+        assert refused.code == "not_found"

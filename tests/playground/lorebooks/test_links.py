@@ -1,0 +1,167 @@
+"""Books in use, and which of them take part in a prompt."""
+
+from pathlib import Path
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from sqlalchemy import select
+
+from tavernkit.lore import Book
+from tavernkit.playground.accounts.viewer import Viewer
+from tavernkit.playground.database.models import Character, Conversation, SpaceMembership
+from tavernkit.playground.llm.scripted import ScriptedModel
+from tavernkit.playground.lorebooks.api import links_router
+from tavernkit.playground.lorebooks.api import router as books_router
+from tavernkit.playground.lorebooks.books import BookCache, BooksInPlay, books_for
+from tavernkit.playground.lorebooks.entries import add_entry
+from tavernkit.playground.lorebooks.links import attach_lorebook
+from tavernkit.playground.lorebooks.schemas import NewLink, Place
+from tavernkit.playground.outcome import Refused
+from tavernkit.playground.personas.schemas import NewPersona
+from tavernkit.playground.personas.service import create_persona
+from tests.playground.lorebooks.test_files import imported
+from tests.playground.playing import Play, playing
+from tests.playground.support.api import asking
+from tests.playground.support.counting import counted_statements
+
+pytestmark = pytest.mark.anyio
+
+
+def world(name: str) -> dict[str, Any]:
+    return {"name": name, "entries": {"0": {"uid": 0, "key": ["a"], "content": name}}}
+
+
+class Places:
+    """The four places of a story where books are used."""
+
+    def __init__(self, conversation: Conversation, speaker: SpaceMembership, persona_id: UUID) -> None:
+        self.conversation = conversation
+        self.speaker = speaker
+        self.persona_id = persona_id
+
+    @classmethod
+    async def of(cls, play: Play) -> "Places":
+        persona = await create_persona(play.runtime, viewer(play), NewPersona(name="Sam"))
+        assert not isinstance(persona, Refused)
+        async with play.runtime.database.read() as session:
+            conversation = await session.get_one(Conversation, play.conversation_id)
+            speaker = (await session.scalars(select(SpaceMembership).where(SpaceMembership.kind == "character"))).one()
+        return cls(conversation, speaker, persona.id)
+
+    def all(self) -> dict[str, UUID | None]:
+        return {
+            "space_id": self.conversation.space_id,
+            "conversation_id": self.conversation.id,
+            "character_id": self.speaker.character_id,
+            "persona_id": self.persona_id,
+        }
+
+    async def books(self, play: Play, cache: BookCache) -> BooksInPlay:
+        async with play.runtime.database.read() as session:
+            return await books_for(session, self.conversation, self.speaker, persona_id=self.persona_id, cache=cache)
+
+
+def viewer(play: Play) -> Viewer:
+    return Viewer(user_id=play.user_id, role="administrator")
+
+
+def names(books: tuple[Book, ...]) -> list[str | None]:
+    return [book.name for book in books]
+
+
+async def test_books_take_part_by_where_they_are_used(database_url: str, tmp_path: Path) -> None:
+    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+        places, cache = await Places.of(play), BookCache()
+        for column, place in places.all().items():
+            for name in (f"{column} 1", f"{column} 2"):
+                book = await imported(play, world(name))
+                await attach_lorebook(
+                    play.runtime, viewer(play), NewLink.model_validate({"lorebook_id": book.id, column: place})
+                )
+        with counted_statements(play.runtime.database) as sent:
+            found = await places.books(play, cache)
+        assert len(sent) == 3
+        assert names(found.everywhere) == ["space_id 1", "space_id 2"]
+        assert names(found.chat) == ["conversation_id 1", "conversation_id 2"]
+        assert names(found.character) == ["character_id 1", "character_id 2"]
+        assert names(found.persona) == ["persona_id 1", "persona_id 2"]
+        assert found.chat[0].entries[0].content == "conversation_id 1"
+        with counted_statements(play.runtime.database) as sent:
+            again = await places.books(play, cache)
+        assert len(sent) == 2
+        assert again.chat[0] is found.chat[0]
+
+
+async def test_a_changed_book_is_read_anew_and_the_cards_own_one_is_there(database_url: str, tmp_path: Path) -> None:
+    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+        places, cache = await Places.of(play), BookCache()
+        book = await imported(play, world("A"))
+        link = NewLink(lorebook_id=book.id, conversation_id=places.conversation.id)
+        await attach_lorebook(play.runtime, viewer(play), link)
+        assert len((await places.books(play, cache)).chat[0].entries) == 1
+        await add_entry(play.runtime, viewer(play), book.id, {"content": "New."})
+        assert [entry.content for entry in (await places.books(play, cache)).chat[0].entries] == ["A", "New."]
+        async with play.runtime.database.write() as session:
+            card = await session.get_one(Character, places.speaker.character_id)
+            own = {"name": "Own", "entries": [{"keys": ["k"], "content": "Mine.", "enabled": True}]}
+            card.data = {**card.data, "data": {**card.data["data"], "character_book": own}}
+            card.version += 1
+        found = await places.books(play, cache)
+        assert (names(found.of_character), found.own == found.of_character[-1]) == (["Own"], True)
+
+
+async def test_two_books_of_one_name_are_two(database_url: str, tmp_path: Path) -> None:
+    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+        places = await Places.of(play)
+        for _ in range(2):
+            book = await imported(play, world("Same"))
+            link = NewLink(lorebook_id=book.id, conversation_id=places.conversation.id)
+            await attach_lorebook(play.runtime, viewer(play), link)
+        found = names((await places.books(play, BookCache())).chat)
+        assert found[0] == "Same"
+        assert len(set(found)) == 2
+
+
+async def test_links_are_ordered_switched_and_ended(database_url: str, tmp_path: Path) -> None:
+    async with (
+        playing(database_url, tmp_path, ScriptedModel()) as play,
+        asking(play.runtime, play.user_id, books_router, links_router) as api,
+    ):
+        places = await Places.of(play)
+        space = {"space_id": str(places.conversation.space_id)}
+        books = [await imported(play, world(name)) for name in "abc"]
+        made = [
+            (await api.post("/lorebook_links", json={"lorebook_id": str(book.id), **space})).json() for book in books
+        ]
+        twice = await api.post("/lorebook_links", json={"lorebook_id": str(books[0].id), **space})
+        assert twice.json()["id"] == made[0]["id"]
+        await api.patch(f"/lorebook_links/{made[2]['id']}", json={"position": 0})
+        await api.patch(f"/lorebook_links/{made[0]['id']}", json={"enabled": False})
+        listed = (await api.get("/lorebook_links", params=space)).json()
+        assert [(link["lorebook_name"], link["enabled"]) for link in listed] == [
+            ("c", True), ("a", False), ("b", True)
+        ]  # fmt: skip
+        assert names((await places.books(play, BookCache())).everywhere) == ["c", "b"]
+        assert (await api.delete(f"/lorebook_links/{made[2]['id']}")).status_code == 204
+        await api.delete(f"/lorebooks/{books[1].id}")
+        left = (await api.get("/lorebook_links", params=space)).json()
+        assert [link["lorebook_name"] for link in left] == ["a"]
+        for wrong in ({}, {**space, "persona_id": str(places.persona_id)}):
+            assert (await api.get("/lorebook_links", params=wrong)).status_code == 422
+            assert (
+                await api.post("/lorebook_links", json={"lorebook_id": str(books[0].id), **wrong})
+            ).status_code == 422
+
+
+async def test_nobody_uses_books_where_they_may_not(database_url: str, tmp_path: Path) -> None:
+    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+        places = await Places.of(play)
+        book = await imported(play, world("A"))
+        stranger = Viewer(user_id=uuid4())
+        for column, place in places.all().items():
+            new = NewLink.model_validate({"lorebook_id": book.id, column: place})
+            outcome = await attach_lorebook(play.runtime, stranger, new)
+            assert isinstance(outcome, Refused)
+            assert outcome.code == "not_found"
+            assert Place(**{column: place}).as_columns()[column] == place
