@@ -66,14 +66,15 @@ class Execution:
             await self._reply()
         except _StopRequested:
             await self._end_stopped()
+        except DBAPIError:
+            # Also when the disk is full: the end of the run could not be written either.
+            raise
         except ModelError as error:
             log.warning("The model did not answer in run %s: %s", claim.run_id, error)
             await fail_run(runtime, claim, self._text, {"code": error.code, "message": str(error)})
         except TavernKitError as error:
             log.warning("The prompt of run %s could not be built: %s", claim.run_id, error)
             await fail_run(runtime, claim, self._text, {"code": "prompt_error", "message": str(error)})
-        except DBAPIError:
-            raise
         except Exception:
             log.exception("Run %s failed", claim.run_id)
             message = "Something went wrong inside the application; its log says more."

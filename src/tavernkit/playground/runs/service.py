@@ -222,7 +222,9 @@ async def keep_text(runtime: Runtime, run_id: UUID, user_id: UUID) -> Message | 
     now = runtime.clock()
     async with runtime.database.write() as session:
         run = await find_run(session, run_id, user_id, lock=True)
-        if run is None or run.dismissed or run.status not in ("failed", "canceled") or not run.text.strip():
+        if run is None:
+            return _no_run()
+        if run.dismissed or run.status not in ("failed", "canceled") or not run.text.strip():
             return Refused(code="nothing_to_keep", sentence="There is no interrupted text to keep any more.")
         run.dismissed = True
         message = await add_message(
