@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Coroutine
 from contextlib import AsyncExitStack
 from copy import deepcopy
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 from uuid import UUID, uuid4
@@ -26,6 +27,7 @@ from hypothesis.stateful import (
 )
 from sqlalchemy import select
 
+from tavernkit.playground.characters.importing import import_character
 from tavernkit.playground.conversations.forking import ForkKind, fork
 from tavernkit.playground.database.models import (
     Character,
@@ -34,9 +36,11 @@ from tavernkit.playground.database.models import (
     MessageSwipe,
     OutboxEvent,
     PathSnapshot,
+    SpaceMembership,
     User,
 )
 from tavernkit.playground.llm.scripted import ScriptedModel
+from tavernkit.playground.members.service import add_member, remove_member
 from tavernkit.playground.messages.changing import exclude_message, hide_message, include_message, restore_message
 from tavernkit.playground.messages.service import send_message
 from tavernkit.playground.messages.swipes import add_swipe, delete_swipe, edit_message, edit_swipe, select_swipe
@@ -45,6 +49,12 @@ from tavernkit.playground.paths import snapshots
 from tavernkit.playground.paths.snapshots import replay, state_at
 from tavernkit.playground.paths.variables import VARIABLES, delete_variable, set_variable
 from tavernkit.playground.runs.service import cancel_run, claim_run, discard_text, finish_run
+from tavernkit.playground.settings.service import (
+    change_conversation_settings,
+    change_space_settings,
+    read_conversation_settings,
+    read_space_settings,
+)
 from tavernkit.playground.spaces.service import start_story
 from tavernkit.values import Json
 from tests.playground.playing import Play, playing
@@ -55,6 +65,8 @@ EXAMPLES, STEPS = settings.default.max_examples // 8 if settings.default else 12
 SNAPSHOT_EVERY = 3
 MAX_LINES = 5
 UNSET = ...
+
+GUEST = b'{"spec": "chara_card_v2", "spec_version": "2.0", "data": {"name": "Pell", "description": "Sings."}}'
 
 places = st.integers(0, 50)
 texts = st.sampled_from(["One.", "Two words.", "A fox 🦊.", "*She nods.*"])
@@ -123,6 +135,9 @@ class StoryMachine(RuleBasedStateMachine):
         self.viewer = play.viewer
         self._runner = runner
         self.lines: list[Line] = []
+        self.guest: UUID | None = None
+        self.guest_is_here = False
+        self.depths: dict[str, int] = {}
 
     def do(self, action: Coroutine[Any, Any, T | Refused]) -> T:
         """Do something that must work."""
@@ -152,6 +167,7 @@ class StoryMachine(RuleBasedStateMachine):
             for swipe, delta in zip(swipes, line.told[-1].deltas, strict=True):
                 delta.update(_model_delta(swipe.state_delta))
         self.lines = [line]
+        self.space_id = conversation.space_id
         # Something to change from the first step on, with snapshots behind it.
         for gold in range(1, 6):
             self.narrate(place=0, text="One.", gold=gold)
@@ -289,6 +305,8 @@ class StoryMachine(RuleBasedStateMachine):
         child = self.do(fork(self.runtime, self.viewer, line.id, told.id, kind=kind))
         branch = Line(child.id, line, told.id)
         branch.beginning = dict(line.beginning)
+        if str(line.id) in self.depths:
+            self.depths[str(child.id)] = self.depths[str(line.id)]
         branch.last_seq = told.seq
         branch.told = deepcopy([other for other in line.visible if other.seq <= told.seq])
         for (copy, _), expected in zip(self._runner.run(self._rows(branch)), branch.told, strict=True):
@@ -319,6 +337,50 @@ class StoryMachine(RuleBasedStateMachine):
             last.deltas[last.active][VARIABLES + name] = UNSET
         else:
             del line.beginning[VARIABLES + name]
+
+    @rule()
+    def let_the_guest_in_or_out(self) -> None:
+        if self.guest is not None and self.guest_is_here:
+            removed = self.do(remove_member(self.runtime, self.viewer, self.guest, reason="Late."))
+            assert (removed.status, removed.participation, removed.copilot_mode) == ("removed", "muted", "none")
+        else:
+            character_id = self._runner.run(self._guest())
+            member = self.do(add_member(self.runtime, self.viewer, self.space_id, character_id=character_id))
+            assert self.guest in (None, member.id), "who comes back is the same member"
+            self.guest = member.id
+            twice = add_member(self.runtime, self.viewer, self.space_id, character_id=character_id)
+            self._runner.run(twice)
+        self.guest_is_here = not self.guest_is_here
+
+    @rule(place=places, layer=st.sampled_from(["space", "conversation"]), depth=st.integers(0, 9))
+    def change_settings(self, place: int, layer: Literal["space", "conversation"], depth: int) -> None:
+        line = self.line(place)
+        patch: dict[str, Json] = {"authors_note": {"depth": depth}}
+        if layer == "space":
+            before = self.do(read_space_settings(self.runtime, self.viewer, self.space_id))
+            change = partial(change_space_settings, self.runtime, self.viewer, self.space_id, patch=patch)
+        else:
+            before = self.do(read_conversation_settings(self.runtime, self.viewer, line.id))
+            change = partial(change_conversation_settings, self.runtime, self.viewer, line.id, patch=patch)
+        self.do(change(settings_version=before.settings_version))
+        late = self.refuse(change(settings_version=before.settings_version))
+        assert (late.code, late.current["settings_version"]) == ("stale", before.settings_version + 1)
+        self.depths["space" if layer == "space" else str(line.id)] = depth
+
+    @invariant()
+    def settings_say_where_they_come_from(self) -> None:
+        for line in self.lines:
+            now = self.do(read_conversation_settings(self.runtime, self.viewer, line.id))
+            depth = now.effective["authors_note"]["depth"]
+            own, shared = self.depths.get(str(line.id)), self.depths.get("space")
+            if own is not None:
+                assert (depth.value, depth.source) == (own, "conversation")
+            elif shared is not None:
+                assert (depth.value, depth.source) == (shared, "space")
+
+    @invariant()
+    def members_never_vanish(self) -> None:
+        assert self._runner.run(self._members()) == (1 if self.guest is None else 2, self.guest_is_here)
 
     @invariant()
     def messages_are_what_was_said(self) -> None:
@@ -360,6 +422,23 @@ class StoryMachine(RuleBasedStateMachine):
             owner = await session.get_one(User, self.play.user_id)
             character = (await session.scalars(select(Character.id).limit(1))).one()
         return await start_story(self.runtime, owner, character)
+
+    async def _guest(self) -> UUID:
+        async with self.runtime.database.read() as session:
+            owner = await session.get_one(User, self.play.user_id)
+        return (await import_character(self.runtime, owner, GUEST)).id
+
+    async def _members(self) -> tuple[int, bool]:
+        """How many characters the space has ever had, and whether the guest is there now."""
+        async with self.runtime.database.read() as session:
+            members = list(
+                await session.scalars(
+                    select(SpaceMembership).where(
+                        SpaceMembership.space_id == self.space_id, SpaceMembership.kind == "character"
+                    )
+                )
+            )
+            return len(members), any(member.id == self.guest and member.status == "active" for member in members)
 
     async def _rows(self, line: Line) -> list[tuple[Message, list[MessageSwipe]]]:
         async with self.runtime.database.read() as session:

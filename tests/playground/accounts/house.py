@@ -10,7 +10,6 @@ from typing import Any
 from uuid import UUID
 
 import httpx2
-from fastapi import FastAPI
 from pwdlib import PasswordHash
 from pwdlib.hashers.argon2 import Argon2Hasher
 from sqlalchemy import update
@@ -37,10 +36,10 @@ def password_hash() -> str:
 class House:
     """The application, and ways to be somebody in it."""
 
-    def __init__(self, play: Play, app: FastAPI) -> None:
+    def __init__(self, play: Play, app: Any) -> None:
         self.play = play
         self.runtime = play.runtime
-        self.app: Any = app
+        self.app = app
         self._open: list[httpx2.AsyncClient] = []
 
     def browser(
@@ -106,9 +105,22 @@ class House:
 async def open_house(url: str, folder: Path, **settings: object) -> AsyncIterator[House]:
     """An application that nobody has a password for yet."""
     async with playing(url, folder, ScriptedModel(), **settings) as play:
-        app: Any = create_app(play.runtime, play.user_id)
+        app = _app(play, **settings)
         house = House(play, app)
         try:
             yield house
         finally:
             await house.close()
+
+
+_apps: dict[str, Any] = {}
+
+
+def _app(play: Play, **settings: object) -> Any:
+    """The application for this house: its routes take longer to make than most tests, so the next house gets them too."""
+    key = repr(settings)
+    if key not in _apps:
+        _apps[key] = create_app(play.runtime, play.user_id)
+        _apps[key].include_router(router, prefix=PREFIX)
+    _apps[key].state.runtime, _apps[key].state.owner_id = play.runtime, play.user_id
+    return _apps[key]

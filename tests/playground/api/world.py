@@ -39,6 +39,7 @@ class World:
         self.key = ""
         self.space_id = ""
         self.character_id = ""
+        self._addresses = 0
         self._clients: dict[Person, httpx2.AsyncClient] = {}
 
     async def client(self, person: Person) -> httpx2.AsyncClient:
@@ -51,7 +52,9 @@ class World:
         """A browser in which this person has just signed in, for what ends sessions or begins them."""
         if person == "key":
             return self.house.program(self.key)
-        return self.house.stranger() if person == "anonymous" else await self.house.signed_in(self.viewers[person])
+        self._addresses += 1
+        token = None if person == "anonymous" else await self.house.token(self.viewers[person])
+        return self.house.browser(token, address=f"10.8.{self._addresses}.1")
 
     async def owner(self, method: str, path: str, **body: Any) -> Any:
         """What the owner's request gave; it must succeed. Keys are made in person, all else by the program."""
@@ -169,7 +172,10 @@ class Things:
         return str((await self._post("/lorebook_links", json=link))["id"])
 
     async def _preset_id(self) -> str:
-        return str((await self._post("/presets", json={"kind": "chat", "name": f"Calm {uuid4()}"}))["id"])
+        prompt = {"identifier": "main", "name": "Main", "content": "Be kind."}
+        order = {"character_id": 100001, "order": [{"identifier": "main", "enabled": True}]}
+        data = {"prompts": [prompt], "prompt_order": [order]}
+        return str((await self._post("/presets", json={"kind": "chat", "name": f"Calm {uuid4()}", "data": data}))["id"])
 
     async def _identifier(self) -> str:
         return "main"
