@@ -26,6 +26,7 @@ from tavernkit.prompt.tokens import TokenEstimator, default_estimator
 from tavernkit.prompt.trace import Event, Instrumenter
 from tavernkit.prompt.trimming import TrimReport
 from tavernkit.prompt.warning import BuildWarning
+from tavernkit.values import JsonObject
 
 __all__ = ["Clock", "Context", "IdSource"]
 
@@ -161,10 +162,12 @@ class Context:
         self.blocks.append(block)
         return block
 
-    def new_block(self, *, source: str, stage: str | None = None, **fields: Any) -> Block:
+    def new_block(
+        self, *, source: str, stage: str | None = None, metadata: JsonObject | None = None, **fields: Any
+    ) -> Block:
         """A block with an id and provenance, not yet placed."""
-        provenance = {"stage": stage or self.current_stage, "id": source}
-        return Block(id=self.ids(), metadata={**fields.pop("metadata", {}), "source": provenance}, **fields)
+        provenance = {"source": {"stage": stage or self.current_stage, "id": source}}
+        return Block(id=self.ids(), metadata={**metadata, **provenance} if metadata else provenance, **fields)
 
     def warn(self, code: str, message: str, *, error: TavernKitError | None = None, **where: Any) -> None:
         """Record that something is off and go on; a strict build raises `error`, or a StrictModeError, instead."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Literal, TypeAlias
 
@@ -42,8 +42,9 @@ class CardTexts(Value, frozen=True, kw_only=True):
 class Scene:
     """Attached to the build's Context; each stage reads what earlier ones have put here and adds its own.
 
-    `turns` are the messages that may be sent, oldest first; a long chat is not read as a whole. `dialogues` are the
-    examples, without their marks. `note_is_due` says whether the author's note and what stands around it is sent.
+    `turns` are the messages that may be sent, oldest first; a long chat is not read as a whole. `affordable_turns` are
+    the newest of them, up to the first that would not fit even if nothing else were sent. `dialogues` are the examples,
+    without their marks. `note_is_due` says whether the author's note and what stands around it is sent.
     """
 
     def __init__(self, story: Story, api: Api) -> None:
@@ -53,6 +54,7 @@ class Scene:
         self.on_problem: ProblemHandler | None = None
         self.card = CardTexts()
         self.turns: tuple[Turn, ...] = ()
+        self.affordable_turns: tuple[Turn, ...] = ()
         self.bias = ""
         self.dialogues: tuple[str, ...] = ()
         self.note_is_due = False
@@ -61,6 +63,10 @@ class Scene:
 
     def take_preset(self, preset: Preset) -> None:
         """Read the preset once the application's hooks have had their say; a kind of completion looks at its own."""
+
+    def least_wording(self) -> Callable[[Turn], str]:
+        """How to find out what is sent of a turn at least, so that it is counted as it will be counted again."""
+        return lambda turn: turn.text
 
     @property
     def sends_tools(self) -> bool:
@@ -84,12 +90,22 @@ class Scene:
         quietly: bool = False,
     ) -> str:
         """Expand a text's macros. `quietly` is for what people have said: a stray brace there is nobody's mistake."""
-        if "{{" not in text and "<" not in text and "\\" not in text:
+        if not _may_have_macros(text):
             return text
         environment = self.environment
         if original is not None or dynamic:
             environment = environment.with_(original=original, dynamic_macros=dynamic or {})
         return self._expanded(text, environment, quietly=quietly)
+
+    @property
+    def detached_expand(self) -> Callable[[str], str]:
+        """`expand` for what may outlive the build: it does not keep the scene, and with it the whole build, alive."""
+        engine, environment, on_problem = shared_macros(self.story.macros), self.environment, self.on_problem
+
+        def expand(text: str) -> str:
+            return engine.expand(text, environment, on_problem=on_problem) if _may_have_macros(text) else text
+
+        return expand
 
     def expand_card(self, text: str, name: str, *, quietly: bool = False) -> str:
         """Expand a text of the card of the character with this name: the card's own macros are empty in it."""
@@ -107,6 +123,10 @@ class Scene:
     def _expanded(self, text: str, environment: Environment, *, quietly: bool) -> str:
         engine = shared_macros(self.story.macros)
         return engine.expand(text, environment, on_problem=None if quietly else self.on_problem)
+
+
+def _may_have_macros(text: str) -> bool:
+    return "{{" in text or "<" in text or "\\" in text
 
 
 @cache

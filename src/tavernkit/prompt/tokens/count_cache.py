@@ -14,7 +14,7 @@ from tavernkit.prompt.tokens.vocabulary_encoding import VocabularyEncoding
 
 __all__ = ["CountCache"]
 
-_KEPT_AS_TEXT = 512
+_KEPT_AS_TEXT = 1024
 # What an entry takes beside its text: the key, the number and the links between entries.
 _ENTRY_BYTES = 250
 
@@ -39,37 +39,36 @@ class CountCache:
 
     def count(self, encoding: Encoding, text: str) -> int:
         """The number of tokens of `text`, counted only if it is not remembered."""
-        key = (encoding, _content(text))
-        count = self._recall(key)
-        if count is None:
-            parts = lines(text) if isinstance(encoding, VocabularyEncoding) and "\n" in text else ()
-            # A prompt is new in every turn, but most of its lines are not; a whole book must not push out the rest.
-            by_line = 1 < len(parts) <= self._max_entries // 4
-            count = self._count_lines(encoding, parts) if by_line else encoding.count(well_formed(text))
-            self._remember(key, count)
-        return count
-
-    def _count_lines(self, encoding: Encoding, parts: Sequence[str]) -> int:
-        keys = [(encoding, _content(part)) for part in parts]
-        with self._lock:
-            counts = [self._counts.get(key) for key in keys]
-            for key, count in zip(keys, counts, strict=True):
-                if count is not None:
-                    self._counts.move_to_end(key)
-        total = 0
-        for key, part, count in zip(keys, parts, counts, strict=True):
-            if count is None:
-                count = encoding.count(well_formed(part))
-                self._remember(key, count)
-            total += count
-        return total
-
-    def _recall(self, key: tuple[Encoding, str | bytes]) -> int | None:
+        key = (encoding, text if len(text) <= _KEPT_AS_TEXT else _digest(text))
         with self._lock:
             count = self._counts.get(key)
             if count is not None:
                 self._counts.move_to_end(key)
-            return count
+                return count
+        parts = lines(text) if isinstance(encoding, VocabularyEncoding) and "\n" in text else ()
+        # A prompt is new in every turn, but most of its lines are not; a whole book must not push out the rest.
+        by_line = 1 < len(parts) <= self._max_entries // 4
+        count = self._count_lines(encoding, parts) if by_line else encoding.count(well_formed(text))
+        self._remember(key, count)
+        return count
+
+    def _count_lines(self, encoding: Encoding, parts: Sequence[str]) -> int:
+        total = 0
+        unknown: list[tuple[tuple[Encoding, str | bytes], str]] = []
+        with self._lock:
+            for part in parts:
+                key = (encoding, part if len(part) <= _KEPT_AS_TEXT else _digest(part))
+                count = self._counts.get(key)
+                if count is None:
+                    unknown.append((key, part))
+                else:
+                    self._counts.move_to_end(key)
+                    total += count
+        for key, part in unknown:
+            count = encoding.count(well_formed(part))
+            self._remember(key, count)
+            total += count
+        return total
 
     def _remember(self, key: tuple[Encoding, str | bytes], count: int) -> None:
         with self._lock:
@@ -81,10 +80,8 @@ class CountCache:
                 self._bytes -= _size(content)
 
 
-def _content(text: str) -> str | bytes:
-    if len(text) <= _KEPT_AS_TEXT:
-        return text
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=32).digest()
+def _digest(text: str) -> bytes:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
 def _size(content: str | bytes) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Mapping
-from functools import cache, lru_cache, partial
+from functools import cache, partial
 from pathlib import Path
 from threading import Lock
 from typing import NamedTuple
@@ -19,6 +19,8 @@ from tavernkit.prompt.tokens.tokenizer_file import load_tokenizer_file
 from tavernkit.prompt.tokens.vocabulary_encoding import load_vocabulary_encoding
 
 __all__ = ["ModelTokenEstimator", "default_estimator"]
+
+_MAX_CHOICES = 512
 
 
 class _Choice(NamedTuple):
@@ -45,7 +47,7 @@ class ModelTokenEstimator:
         self._cache = CountCache() if cache is None else cache
         self._loaded: dict[str | Path, Encoding | None] = {}
         self._loading = Lock()
-        self._choose = lru_cache(maxsize=512)(self._choose_encoding)
+        self._choices: dict[str | None, _Choice] = {}
 
     def estimate(self, text: str, model_hint: str | None = None) -> int:
         """How many tokens the text is; special tokens' names in it are ordinary text."""
@@ -59,6 +61,14 @@ class ModelTokenEstimator:
         """How `estimate` counts for this model, and whether the model would count the same."""
         encoding, exact = self._choose(model_hint)
         return EncodingInfo(name=encoding.name, source=encoding.source, exact=exact)
+
+    def _choose(self, model_hint: str | None) -> _Choice:
+        choice = self._choices.get(model_hint)
+        if choice is None:
+            if len(self._choices) >= _MAX_CHOICES:
+                self._choices.clear()
+            choice = self._choices[model_hint] = self._choose_encoding(model_hint)
+        return choice
 
     def _choose_encoding(self, model_hint: str | None) -> _Choice:
         hint = model_hint or ""

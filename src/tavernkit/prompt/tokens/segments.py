@@ -33,9 +33,9 @@ def segments(text: str) -> Iterator[str]:
 def lines(text: str) -> list[str]:
     """Cut `text` behind every single line break; the shipped encodings have as many tokens for all of these together
     as for the whole."""
-    if _LINE_END.search(text) is None:
-        return [text]
     ends = [match.end() for match in _LINE_END.finditer(text)]
+    if not ends:
+        return [text]
     return [text[start:end] for start, end in zip([0, *ends], [*ends, len(text)], strict=True)]
 
 

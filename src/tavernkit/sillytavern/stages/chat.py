@@ -19,7 +19,6 @@ from tavernkit.values import JsonObject
 __all__ = [
     "SCRIPT_SECONDS",
     "ChatView",
-    "affordable_turns",
     "apply_prompt_scripts",
     "read_turns",
     "tool_invocations",
@@ -82,8 +81,8 @@ def user_messages(ctx: Context) -> int:
     return ctx.history.count_role("user") - dropped + bool(ctx.message)
 
 
-def read_turns(ctx: Context, scene: Scene) -> tuple[Turn, ...]:
-    """The messages that may be sent, oldest first, as far back as the budget could possibly reach.
+def read_turns(ctx: Context, scene: Scene) -> tuple[tuple[Turn, ...], tuple[Turn, ...]]:
+    """The messages that may be sent, oldest first, further back than the budget could reach; and those it could reach.
 
     Hidden messages are left out; regex scripts for prompts have been applied.
     """
@@ -91,19 +90,21 @@ def read_turns(ctx: Context, scene: Scene) -> tuple[Turn, ...]:
     while True:
         window = ctx.history.last(size)
         turns = _turns(ctx, scene, window)
-        if len(window) == len(ctx.history) or len(affordable_turns(ctx, turns)) < len(turns):
-            return turns
+        affordable = _affordable(ctx, scene, turns)
+        if len(window) == len(ctx.history) or len(affordable) < len(turns):
+            return turns, affordable
         size *= 2
 
 
-def affordable_turns(ctx: Context, turns: Sequence[Turn]) -> tuple[Turn, ...]:
+def _affordable(ctx: Context, scene: Scene, turns: tuple[Turn, ...]) -> tuple[Turn, ...]:
     """The newest turns, up to the first that would not fit even if nothing else were sent."""
     left, estimate, model = ctx.preset.max_prompt_tokens, ctx.estimator.estimate, ctx.model
+    wording = scene.least_wording()
     for place in range(len(turns) - 1, -1, -1):
-        left -= estimate(turns[place].text, model)
+        left -= estimate(wording(turns[place]), model)
         if left < 0:
-            return tuple(turns[place:])
-    return tuple(turns)
+            return turns[place:]
+    return turns
 
 
 def _turns(ctx: Context, scene: Scene, window: Sequence[Message]) -> tuple[Turn, ...]:

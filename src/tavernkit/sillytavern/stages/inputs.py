@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import weakref
+
 from tavernkit.prompt.context import Context
 from tavernkit.sillytavern.bias import reply_bias
 from tavernkit.sillytavern.errors import UnknownMemberError
@@ -15,6 +17,7 @@ from tavernkit.sillytavern.macros.environment import (
     ModelState,
     PromptSettings,
 )
+from tavernkit.sillytavern.macros.problems import MacroProblem, ProblemHandler
 from tavernkit.sillytavern.macros.strictness import warn_in
 from tavernkit.sillytavern.scene import CardTexts, Scene
 from tavernkit.sillytavern.stages.chat import ChatView, read_turns
@@ -32,7 +35,7 @@ def hooks(ctx: Context) -> None:
     ctx.validate()
     scene = ctx.platform(Scene)
     scene.take_preset(ctx.preset)
-    scene.on_problem = warn_in(ctx)
+    scene.on_problem = _warn_while_building(ctx)
     scene.environment = _environment(ctx, scene)
     scene.card = card = _card_texts(ctx, scene)
     if scene.story.group is not None:
@@ -45,7 +48,7 @@ def hooks(ctx: Context) -> None:
             )
         )
     scene.dialogues = split_dialogues(scene.card.examples)
-    scene.turns = read_turns(ctx, scene)
+    scene.turns, scene.affordable_turns = read_turns(ctx, scene)
     bias = reply_bias(scene.turns, scene.story.settings.user_prompt_bias, generation_type=ctx.generation_type)
     scene.bias = scene.expand(bias)
     _put_depth_prompts(ctx, scene)
@@ -62,6 +65,17 @@ def hooks(ctx: Context) -> None:
                 scan=injection.scan,
             )
         )
+
+
+def _warn_while_building(ctx: Context) -> ProblemHandler:
+    """Tell the build of problems, without keeping it alive: a finished one need not wait for the garbage collector."""
+    building = weakref.ref(ctx)
+
+    def warn(problem: MacroProblem) -> None:
+        if (still := building()) is not None:
+            warn_in(still)(problem)
+
+    return warn
 
 
 def _environment(ctx: Context, scene: Scene) -> Environment:

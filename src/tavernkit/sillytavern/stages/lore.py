@@ -74,6 +74,8 @@ def _put_persona(ctx: Context, scene: Scene) -> None:
 
 def _scan(ctx: Context, scene: Scene) -> WorldInfoResult:
     story, card = scene.story, scene.card
+    # What is found is kept with the build and can be asked for more: nothing in it may hold the build in turn.
+    estimate, model = ctx.estimator.estimate, ctx.model
     own = ctx.require_character().character_book
     scanned = [prompt.content for prompt in scene.extension_prompts.values() if prompt.scan and prompt.content]
     if story.quiet is not None:
@@ -88,7 +90,7 @@ def _scan(ctx: Context, scene: Scene) -> WorldInfoResult:
             persona_books=story.persona_books,
             settings=story.world_info,
             max_context=_lore_window(ctx, scene),
-            count_tokens=lambda text: ctx.estimator.estimate(text, ctx.model),
+            count_tokens=lambda text: estimate(text, model),
             random=ctx.rng.random,
             texts=ScanTexts(
                 persona_description=card.persona,
@@ -104,7 +106,7 @@ def _scan(ctx: Context, scene: Scene) -> WorldInfoResult:
             character_tags=story.character_tags,
             forced=story.forced_lore,
             timed=story.timed,
-            expand=scene.expand,
+            expand=scene.detached_expand,
         )
     )
 

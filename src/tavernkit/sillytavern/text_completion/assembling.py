@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from tavernkit.sillytavern.text_completion.chat_lines import Chat, alignment, chat_lines
 from tavernkit.sillytavern.text_completion.ending import bias_behind, ending
 from tavernkit.sillytavern.text_completion.example_texts import example_texts
 from tavernkit.sillytavern.text_completion.prompt import LeftOut, Piece, TextPrompt
 from tavernkit.sillytavern.text_completion.scene import TextScene
+from tavernkit.sillytavern.text_completion.sequences import Sequences
 from tavernkit.sillytavern.text_completion.story import story_in_chat, story_string
 from tavernkit.values import Value
 
 __all__ = ["assemble_text_prompt"]
 
-_CHANGING = re.compile(r"\{\{(?!(?:user|char|name|newline)\}\})", re.IGNORECASE | re.ASCII)
-"""A macro that may give something else each time it is expanded."""
 _NEWLINES = re.compile(r"\n+")
 
 
@@ -27,7 +26,6 @@ def assemble_text_prompt(scene: TextScene) -> TextPrompt:
     examples from the first on; each of these ends with the first that does not fit. Raises
     InvalidContextTemplateError for a story string that cannot be rendered.
     """
-    scene = scene.with_(expand=_remembering(scene.expand))
     parts = _prepare(scene)
     tally = _Tally(scene)
     mandatory = tally.padded(parts.counted())
@@ -130,14 +128,14 @@ def _prepare(scene: TextScene) -> _Parts:
 
 
 def _choose_lines(scene: TextScene, parts: _Parts, tally: _Tally, mandatory: int) -> _Chosen:
-    chat = parts.chat
+    chat, sequences = parts.chat, Sequences(scene)
     by_place: dict[int, Piece] = {}
     places: set[int] = set()
     total = mandatory
     for place in chat.by_precedence():
-        line = chat.write(scene, place)
-        tokens = tally.of(line.text)
-        by_place[place] = line.with_(tokens=tokens)
+        speech, line = chat.speeches[place], chat.write(scene, sequences, place)
+        tokens = tally.of(line)
+        by_place[place] = Piece(text=line, source=speech.source, role=speech.role, tokens=tokens)
         total += tokens
         if total >= scene.budget:
             break
@@ -237,20 +235,6 @@ def _chat_pieces(chat: Chat, chosen: _Chosen) -> Iterator[Piece]:
         else:
             speech = chat.speeches[place]
             yield Piece(text=speech.text, source=speech.source, role=speech.role, kept=False, reason="behind")
-
-
-def _remembering(expand: Callable[[str], str]) -> Callable[[str], str]:
-    """Expand texts that always become the same only once: the sequences that stand around every message."""
-    known: dict[str, str] = {}
-
-    def expand_once(text: str) -> str:
-        if _CHANGING.search(text):
-            return expand(text)
-        if text not in known:
-            known[text] = expand(text)
-        return known[text]
-
-    return expand_once
 
 
 def _joined(pieces: Iterable[Piece]) -> str:

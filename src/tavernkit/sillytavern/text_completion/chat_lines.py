@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from tavernkit.sillytavern.extension_prompts import ExtensionPrompt, ExtensionRole, in_key_order, joined_text
 from tavernkit.sillytavern.text_completion.prompt import Piece
-from tavernkit.sillytavern.text_completion.scene import TextScene
-from tavernkit.sillytavern.text_completion.sequences import Place, instruct_message
+from tavernkit.sillytavern.text_completion.scene import Speakers, TextScene
+from tavernkit.sillytavern.text_completion.sequences import Place, Sequences
 from tavernkit.sillytavern.text_completion.story import STORY_STRING
+from tavernkit.sillytavern.turns import Turn
 from tavernkit.text.js_strings import JS_WHITESPACE
 from tavernkit.values import Value
 
-__all__ = ["Chat", "Speech", "alignment", "chat_lines"]
+__all__ = ["Chat", "Speech", "alignment", "chat_lines", "least_line"]
 
 _ROLES: tuple[ExtensionRole, ...] = ("system", "user", "assistant")
 
@@ -29,9 +30,7 @@ class Speech(Value, frozen=True, kw_only=True):
 
     @property
     def role(self) -> ExtensionRole:
-        if self.is_narrator:
-            return "system"
-        return "user" if self.is_user else "assistant"
+        return _role(self)
 
 
 class Chat(Value, frozen=True, kw_only=True):
@@ -53,22 +52,24 @@ class Chat(Value, frozen=True, kw_only=True):
         known = frozenset(first)
         yield from (place for place in range(len(self.speeches)) if place not in known)
 
-    def write(self, scene: TextScene, place: int) -> Piece:
+    def write(self, scene: TextScene, sequences: Sequences, place: int) -> str:
         """One speech as it stands in the prompt."""
         speech = self.speeches[place]
         if scene.is_continue and self.continued is None and place == 0:
-            return _piece(speech, _write_unfinished(scene, speech))
+            return _write_unfinished(scene, sequences, speech)
         where: Place = "between"
         if place == self.last_user:
             where = "last"
         elif place == len(self.speeches) - 1:
             where = "first"
-        return _piece(speech, _write(scene, speech, where))
+        return _write(scene, sequences, speech, where)
 
 
 def chat_lines(scene: TextScene, prompts: Iterable[ExtensionPrompt]) -> Chat:
     """The chat with everything in it that the prompts, the settings and the card put there."""
-    speeches, reserved = _inject(scene, _turns(scene), prompts)
+    speeches, reserved = _inject(
+        scene, [_speech(turn) for turn in reversed(scene.turns) if not turn.is_system], prompts
+    )
     if scene.post_history:
         last = Speech(source="post_history", text=scene.post_history, is_user=True)
         if scene.is_continue:
@@ -80,7 +81,7 @@ def chat_lines(scene: TextScene, prompts: Iterable[ExtensionPrompt]) -> Chat:
     last_user = next((place for place, speech in enumerate(speeches) if speech.is_user), None)
     if not scene.is_continue or len(speeches) < 2:
         return Chat(speeches=tuple(speeches), reserved=tuple(reserved), last_user=last_user)
-    continued = _piece(speeches[0], _write_unfinished(scene, speeches[0]))
+    continued = _piece(speeches[0], _write_unfinished(scene, Sequences(scene), speeches[0]))
     return Chat(
         speeches=tuple(speeches[1:]),
         reserved=tuple(place - 1 for place in reserved if place > 0),
@@ -95,22 +96,33 @@ def alignment(scene: TextScene) -> Piece | None:
     if not (scene.with_instruct and message):
         return None
     speech = Speech(source="alignment", text=scene.expand(message), name=scene.user_name, is_user=True)
-    return _piece(speech, _write(scene, speech, "first"))
+    return _piece(speech, _write(scene, Sequences(scene), speech, "first"))
 
 
-def _turns(scene: TextScene) -> list[Speech]:
-    return [
-        Speech(
-            source=f"message:{turn.index}",
-            text=turn.text,
-            name=turn.name,
-            is_user=turn.is_user,
-            is_narrator=turn.is_narrator,
-            force_name=turn.force_avatar,
-        )
-        for turn in reversed(scene.turns)
-        if not turn.is_system
-    ]
+def least_line(speakers: Speakers) -> Callable[[Turn], str]:
+    """How to find out what is sent of a turn at least: what its line ends with, wherever in the chat it stands."""
+    sequences = Sequences(speakers)
+    if speakers.is_continue or not sequences.are_fixed:
+        return lambda turn: turn.text
+    if not speakers.with_instruct:
+        return lambda turn: _write(speakers, sequences, _speech(turn), "between")
+
+    def line(turn: Turn) -> str:
+        _, label, suffix = sequences.around(_name(speakers, turn), _role(turn), turn.force_avatar)
+        return f"{label}{turn.text}{suffix}"
+
+    return line
+
+
+def _speech(turn: Turn) -> Speech:
+    return Speech(
+        source=f"message:{turn.index}",
+        text=turn.text,
+        name=turn.name,
+        is_user=turn.is_user,
+        is_narrator=turn.is_narrator,
+        force_name=turn.force_avatar,
+    )
 
 
 def _inject(
@@ -153,21 +165,30 @@ def _piece(speech: Speech, text: str) -> Piece:
     return Piece(text=text, source=speech.source, role=speech.role)
 
 
-def _write(scene: TextScene, speech: Speech, place: Place) -> str:
-    if scene.with_instruct:
-        return "".join(_write_instruct(scene, speech, place))
+def _write(speakers: Speakers, sequences: Sequences, speech: Speech, place: Place) -> str:
+    if speakers.with_instruct:
+        return "".join(_write_instruct(speakers, sequences, speech, place))
     if speech.name and not speech.is_narrator:
         return f"{speech.name}: {speech.text}\n"
     return f"{speech.text}\n"
 
 
-def _write_unfinished(scene: TextScene, speech: Speech) -> str:
+def _write_unfinished(speakers: Speakers, sequences: Sequences, speech: Speech) -> str:
     """A message that ends where its text ends, for the model to go on with it."""
-    if scene.with_instruct:
-        return _write_instruct(scene, speech, "last")[0]
-    return _write(scene, speech, "between").removesuffix("\n" if speech.text else "")
+    if speakers.with_instruct:
+        return _write_instruct(speakers, sequences, speech, "last")[0]
+    return _write(speakers, sequences, speech, "between").removesuffix("\n" if speech.text else "")
 
 
-def _write_instruct(scene: TextScene, speech: Speech, place: Place) -> tuple[str, str]:
-    name = speech.name if speech.is_user else speech.name or scene.character_name
-    return instruct_message(scene, speech.text, name=name, role=speech.role, force_name=speech.force_name, place=place)
+def _write_instruct(speakers: Speakers, sequences: Sequences, speech: Speech, place: Place) -> tuple[str, str]:
+    return sequences.write(speech.text, _name(speakers, speech), speech.role, speech.force_name, place)
+
+
+def _role(said: Speech | Turn) -> ExtensionRole:
+    if said.is_narrator:
+        return "system"
+    return "user" if said.is_user else "assistant"
+
+
+def _name(speakers: Speakers, said: Speech | Turn) -> str:
+    return said.name if said.is_user else said.name or speakers.character_name

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tavernkit.sillytavern.extension_prompts import ExtensionRole
 from tavernkit.sillytavern.text_completion.prompt import Piece
 from tavernkit.sillytavern.text_completion.scene import TextScene
-from tavernkit.sillytavern.text_completion.sequences import instruct_line, instruct_message
+from tavernkit.sillytavern.text_completion.sequences import Sequences, instruct_line
 from tavernkit.text.js_strings import JS_WHITESPACE
 
 __all__ = ["bias_behind", "ending"]
@@ -40,7 +40,7 @@ def bias_behind(scene: TextScene, before: str) -> Piece | None:
 
 def _quiet(scene: TextScene) -> Piece:
     if scene.with_instruct:
-        text = "".join(instruct_message(scene, scene.quiet_prompt, name=scene.user_name, role="system"))
+        text = "".join(Sequences(scene).write(scene.quiet_prompt, scene.user_name, "system"))
     else:
         text = f"\n{scene.quiet_prompt}"
     return Piece(text=text, source="quiet_prompt")

@@ -9,25 +9,44 @@ from tavernkit.sillytavern.settings import UserSettings
 from tavernkit.sillytavern.turns import Turn
 from tavernkit.values import Value
 
-__all__ = ["TextScene"]
+__all__ = ["Speakers", "TextScene"]
 
 
-class TextScene(Value, frozen=True, kw_only=True):
-    """The inputs of one text prompt; macros are expanded in all of them but the templates of `settings`.
+class Speakers(Value, frozen=True, kw_only=True):
+    """Who takes part, and what their words are written with.
 
-    `turns` are the messages that may be sent, oldest first: without the reply that a swipe or a regeneration replaces.
-    `dialogues` are the examples, those of World Info among them. `persona` is empty where the persona stands elsewhere.
-    `group` names the members of a group chat. `expand` expands what the templates hold; `count_tokens` counts a text.
+    `group` names the members of a group chat. `expand` expands what the templates of `settings` hold.
     """
 
     settings: UserSettings
     user_name: str
     character_name: str
-    count_tokens: Callable[[str], int]
     expand: Callable[[str], str]
     group: tuple[str, ...] | None = None
     generation_type: str = "normal"
 
+    @property
+    def with_instruct(self) -> bool:
+        return bool(self.settings.instruct.enabled)
+
+    @property
+    def is_continue(self) -> bool:
+        return self.generation_type == "continue"
+
+    @property
+    def is_impersonation(self) -> bool:
+        return self.generation_type == "impersonate"
+
+
+class TextScene(Speakers, frozen=True, kw_only=True):
+    """The inputs of one text prompt; macros are expanded in all of them but the templates of `settings`.
+
+    `turns` are the messages that may be sent, oldest first: without the reply that a swipe or a regeneration replaces.
+    `dialogues` are the examples, those of World Info among them. `persona` is empty where the persona stands elsewhere.
+    `count_tokens` counts a text.
+    """
+
+    count_tokens: Callable[[str], int]
     system_prompt: str = ""
     post_history: str = ""
     description: str = ""
@@ -47,18 +66,6 @@ class TextScene(Value, frozen=True, kw_only=True):
 
     max_context: int = 8192
     max_response: int = 0
-
-    @property
-    def with_instruct(self) -> bool:
-        return bool(self.settings.instruct.enabled)
-
-    @property
-    def is_continue(self) -> bool:
-        return self.generation_type == "continue"
-
-    @property
-    def is_impersonation(self) -> bool:
-        return self.generation_type == "impersonate"
 
     @property
     def budget(self) -> int:

@@ -2,51 +2,96 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-from typing import Literal, TypeAlias
+from collections.abc import Iterator
+from typing import Literal, NamedTuple, TypeAlias
 
 from tavernkit.sillytavern.extension_prompts import ExtensionRole
-from tavernkit.sillytavern.text_completion.scene import TextScene
+from tavernkit.sillytavern.text_completion.scene import Speakers, TextScene
 from tavernkit.text.js_strings import JS_WHITESPACE
 
-__all__ = ["Place", "fill", "instruct_line", "instruct_message", "separator"]
+__all__ = ["Around", "Place", "Sequences", "fill", "instruct_line", "is_changing", "separator"]
 
 Place: TypeAlias = Literal["first", "last", "between"]
 """Where in the chat a message stands: the first and the last may have sequences of their own."""
 
 _NAME = re.compile(r"\{\{name\}\}", re.IGNORECASE | re.ASCII)
+_CHANGING = re.compile(r"\{\{(?!(?:user|char|name|newline)\}\})", re.IGNORECASE | re.ASCII)
 
 
-def separator(scene: TextScene) -> str:
-    return "\n" if scene.settings.instruct.wrap else ""
+def is_changing(text: str) -> bool:
+    """Whether a macro in it may give something else each time it is expanded."""
+    return _CHANGING.search(text) is not None
 
 
-def fill(scene: TextScene, sequence: str, name: str) -> str:
+def separator(speakers: Speakers) -> str:
+    return "\n" if speakers.settings.instruct.wrap else ""
+
+
+def fill(speakers: Speakers, sequence: str, name: str) -> str:
     """A sequence with its macros expanded and `{{name}}` filled in, if the template wants that."""
-    if not sequence or not scene.settings.instruct.macro:
+    if not sequence or not speakers.settings.instruct.macro:
         return sequence
-    return _NAME.sub(lambda _: name, scene.expand(sequence))
+    return _NAME.sub(lambda _: name, speakers.expand(sequence))
 
 
-def instruct_message(
-    scene: TextScene, text: str, *, name: str, role: ExtensionRole, force_name: bool = False, place: Place = "between"
-) -> tuple[str, str]:
-    """A message in its sequences: everything up to the end of its text, and the suffix."""
-    instruct = scene.settings.instruct
-    prefix, suffix = _sequences(scene, role, place)
+class Around(NamedTuple):
+    """What is put around somebody's words; `label` is the speaker's name where names are told."""
+
+    prefix: str
+    label: str
+    suffix: str
+
+
+class Sequences:
+    """The sequences of one prompt, worked out only once for each speaker where they always come out the same."""
+
+    def __init__(self, speakers: Speakers) -> None:
+        self._speakers = speakers
+        self._between = separator(speakers)
+        self._known: dict[tuple[str, ExtensionRole, bool, Place], Around] = {}
+        self.are_fixed = not is_changing("\n".join(_all_sequences(speakers)))
+
+    def around(self, name: str, role: ExtensionRole, force_name: bool = False, place: Place = "between") -> Around:
+        key = (name, role, force_name, place)
+        around = self._known.get(key)
+        if around is None:
+            around = _around(self._speakers, *key)
+            if self.are_fixed:
+                self._known[key] = around
+        return around
+
+    def write(
+        self, text: str, name: str, role: ExtensionRole, force_name: bool = False, place: Place = "between"
+    ) -> tuple[str, str]:
+        """A message in its sequences: everything up to the end of its text, and the suffix."""
+        prefix, label, suffix = self.around(name, role, force_name, place)
+        between = self._between if prefix and (label or text or suffix) else ""
+        return f"{prefix}{between}{label}{text}", suffix
+
+
+def _around(speakers: Speakers, name: str, role: ExtensionRole, force_name: bool, place: Place) -> Around:
+    instruct = speakers.settings.instruct
+    prefix, suffix = _sequences(speakers, role, place)
     filler = name or "System"
-    prefix = fill(scene, prefix, filler)
-    suffix = fill(scene, suffix, filler) or separator(scene)
+    prefix = fill(speakers, prefix, filler)
+    suffix = fill(speakers, suffix, filler) or separator(speakers)
     told = instruct.names_behavior == "always" or (
-        instruct.names_behavior == "force" and (scene.group is not None or force_name) and name != scene.user_name
+        instruct.names_behavior == "force" and (speakers.group is not None or force_name) and name != speakers.user_name
     )
-    message = f"{name}: {text}" if told and name and role != "system" else text
-    between = separator(scene) if prefix and message + suffix else ""
-    return f"{prefix}{between}{message}", suffix
+    return Around(prefix, f"{name}: " if told and name and role != "system" else "", suffix)
 
 
-def _sequences(scene: TextScene, role: ExtensionRole, place: Place) -> tuple[str, str]:
-    instruct = scene.settings.instruct
+def _all_sequences(speakers: Speakers) -> Iterator[str]:
+    roles: tuple[ExtensionRole, ...] = ("system", "user", "assistant")
+    places: tuple[Place, ...] = ("first", "last", "between")
+    for role, place in itertools.product(roles, places):
+        yield from _sequences(speakers, role, place)
+
+
+def _sequences(speakers: Speakers, role: ExtensionRole, place: Place) -> tuple[str, str]:
+    instruct = speakers.settings.instruct
     if role == "system" and not instruct.system_same_as_user:
         return instruct.system_sequence, instruct.system_suffix
     if role == "system":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from tavernkit.errors import TokenBudgetExceeded
 from tavernkit.presets import Preset
@@ -14,15 +14,20 @@ from tavernkit.sillytavern.errors import InvalidContextTemplateError, InvalidPre
 from tavernkit.sillytavern.persona import PersonaPosition
 from tavernkit.sillytavern.presets import TextPreset
 from tavernkit.sillytavern.scene import Scene
-from tavernkit.sillytavern.stages.chat import affordable_turns
 from tavernkit.sillytavern.stopping_strings import stopping_strings
 from tavernkit.sillytavern.story import Story
 from tavernkit.sillytavern.text_completion.assembling import assemble_text_prompt
+from tavernkit.sillytavern.text_completion.chat_lines import least_line
 from tavernkit.sillytavern.text_completion.prompt import Piece, TextPrompt
 from tavernkit.sillytavern.text_completion.request import request_options
-from tavernkit.sillytavern.text_completion.scene import TextScene
+from tavernkit.sillytavern.text_completion.scene import Speakers, TextScene
+from tavernkit.sillytavern.text_completion.sequences import is_changing
+from tavernkit.sillytavern.turns import Turn
 
 __all__ = ["TextWorkspace", "compilation", "plan_assembly", "trimming"]
+
+_GROUPS = {"message": "history", "example": "examples", "injection": "history", "post_history": "history"}
+"""What may be left out, by the kind of its source."""
 
 
 class TextWorkspace(Scene):
@@ -32,11 +37,33 @@ class TextWorkspace(Scene):
         super().__init__(story, "text")
         self.preset = TextPreset()
         self.prompt: TextPrompt | None = None
+        self._expanded_once: dict[str, str] = {}
 
     def take_preset(self, preset: Preset) -> None:
         if not isinstance(preset, TextPreset):
             raise InvalidPresetError(f"A text completion needs a TextPreset, not a {type(preset).__name__}.")
         self.preset = preset
+
+    def expand_once(self, text: str) -> str:
+        """Expand a text that always becomes the same only once: the sequences that stand around every message."""
+        if is_changing(text):
+            return self.expand(text)
+        if text not in self._expanded_once:
+            self._expanded_once[text] = self.expand(text)
+        return self._expanded_once[text]
+
+    def least_wording(self) -> Callable[[Turn], str]:
+        known = self.environment
+        return least_line(
+            Speakers(
+                settings=self.story.settings,
+                user_name=known.user_name,
+                character_name=known.character_name,
+                group=None if known.group is None else known.group.members,
+                generation_type=known.generation_type,
+                expand=self.expand_once,
+            )
+        )
 
 
 def compilation(ctx: Context) -> None:
@@ -79,7 +106,7 @@ def trimming(ctx: Context) -> None:
         and "".join(block.content for block in ctx.blocks if block.enabled) != scene.prompt.text
     ):
         _fit_what_hooks_changed(ctx)
-    ctx.trim_report = report = _report(ctx)
+    ctx.trim_report = report = _report(ctx, scene)
     if scene.prompt is not None and scene.prompt.exceeds_budget:
         error = TokenBudgetExceeded(
             budget=scene.prompt.budget,
@@ -146,7 +173,7 @@ def _text_scene(ctx: Context, scene: TextWorkspace) -> TextScene:
         world_info_before=where.before_character,
         world_info_after=where.after_character,
         dialogues=scene.dialogues,
-        turns=affordable_turns(ctx, scene.turns),
+        turns=scene.affordable_turns,
         extension_prompts=tuple(
             prompt.with_(content=scene.expand(prompt.content)) for prompt in scene.extension_prompts.values()
         ),
@@ -157,7 +184,7 @@ def _text_scene(ctx: Context, scene: TextWorkspace) -> TextScene:
         max_context=ctx.preset.context_window_tokens,
         max_response=ctx.preset.reserved_response_tokens,
         count_tokens=lambda text: ctx.estimator.estimate(text, ctx.model),
-        expand=scene.expand,
+        expand=scene.expand_once,
     )
 
 
@@ -176,22 +203,21 @@ def _system_texts(scene: TextWorkspace) -> tuple[str, str]:
 
 
 def _block(ctx: Context, piece: Piece) -> Block:
-    kind = piece.source.split(":", 1)[0]
-    groups = {"message": "history", "example": "examples", "injection": "history", "post_history": "history"}
+    kind = piece.source.partition(":")[0]
     return ctx.new_block(
         source=piece.source,
         slot="history" if kind == "message" else kind,
         role=piece.role,
         content=piece.text,
         enabled=piece.kept,
-        removable=kind in groups,
-        token_budget_group=groups.get(kind, "system"),
+        removable=kind in _GROUPS,
+        token_budget_group=_GROUPS.get(kind, "system"),
         metadata={"left_out": piece.reason} if piece.reason else {},
     )
 
 
-def _report(ctx: Context) -> TrimReport:
-    evictions = tuple(_evictions(ctx))
+def _report(ctx: Context, scene: TextWorkspace) -> TrimReport:
+    evictions = tuple(_evictions(ctx, scene))
     final = ctx.estimator.estimate("".join(block.content for block in ctx.blocks if block.enabled), ctx.model)
     return TrimReport(
         strategy="group_order",
@@ -202,13 +228,18 @@ def _report(ctx: Context) -> TrimReport:
     )
 
 
-def _evictions(ctx: Context) -> Iterator[EvictionRecord]:
+def _evictions(ctx: Context, scene: TextWorkspace) -> Iterator[EvictionRecord]:
+    """What was left out; a message that was never written has been counted in its least wording, which is enough."""
+    wording = scene.least_wording()
+    turns = {turn.text: turn for turn in scene.affordable_turns}
     for block in ctx.blocks:
         if not block.enabled and block.metadata.get("left_out") != "stripped":
+            turn = turns.get(block.content) if block.metadata.get("left_out") == "behind" else None
+            text = block.content if turn is None else wording(turn)
             yield EvictionRecord(
                 block_id=block.id,
                 slot=block.slot,
-                token_count=ctx.estimator.estimate(block.content, ctx.model),
+                token_count=ctx.estimator.estimate(text, ctx.model),
                 reason="group_overflow" if block.token_budget_group == "examples" else "budget_exceeded",
                 budget_group=block.token_budget_group,
                 priority=block.priority,
