@@ -1,4 +1,4 @@
-"""`tavernkit db` and what `serve` refuses before it starts; serving itself is tested in a browser."""
+"""`tavernkit db`, `account` and what `serve` refuses before it starts; serving itself is tested in a browser."""
 
 import socket
 from pathlib import Path
@@ -29,6 +29,7 @@ def test_an_address_that_others_could_reach_is_refused() -> None:
     result = run("serve", "--host", "0.0.0.0")  # noqa: S104 - that it is refused is the point
     assert result.code == 2
     assert "no accounts yet" in result.stderr
+    assert "tavernkit account create-admin" in result.stderr
 
 
 def test_a_port_that_is_taken_is_said_in_a_sentence() -> None:
@@ -52,3 +53,46 @@ def test_a_database_that_cannot_be_used_is_said_in_a_sentence(url: str, monkeypa
     result = run("db", "check")
     assert result.code == 2
     assert result.stderr.startswith("tavernkit: ")
+
+
+def test_an_administrator_is_made_with_a_password_that_is_on_no_command_line() -> None:
+    made = run("account", "create-admin", "--name", "Olga", "--email", "olga@example.org", stdin=b"three brown owls\n")
+    assert made.code == 0
+    assert "Olga is an administrator" in made.text
+    listed = run("account", "list", "--json").document
+    assert [(user["name"], user["role"], user["status"]) for user in listed] == [("Olga", "administrator", "active")]
+    assert "Olga" in run("account", "list").text
+    assert "argon2" not in run("account", "list", "--json").text
+    changed = run("account", "set-password", "olga@example.org", "--json", stdin=b"quite another one\n")
+    assert changed.document["name"] == "Olga"
+
+
+def test_a_password_that_is_too_short_and_an_unknown_account_are_refused() -> None:
+    short = run("account", "create-admin", "--name", "Olga", stdin=b"short\n")
+    assert (short.code, "at least 10 characters" in short.stderr) == (2, True)
+    unknown = run("account", "set-password", "nobody", stdin=b"three brown owls\n")
+    assert (unknown.code, "not here" in unknown.stderr) == (2, True)
+
+
+def test_a_backup_is_written_and_restored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run("account", "create-admin", "--name", "Olga", stdin=b"three brown owls\n")
+    file = tmp_path / "backup.zip"
+    written = run("db", "backup", file)
+    assert (written.code, "secret.key" in written.text) == (0, True)
+    assert "exists" in run("db", "backup", file).stderr
+    assert run("db", "backup", file, "--force", "--json").document["rows"] == 1
+    assert "not empty" in run("db", "restore", file).stderr
+    piped = run("db", "backup", "-").stdout
+    monkeypatch.setenv("TAVERNKIT_DATA_DIR", str(tmp_path / "elsewhere"))
+    restored = run("db", "restore", "-", "--json", stdin=piped)
+    assert (restored.code, restored.document["rows"]) == (0, 1)
+    assert [user["name"] for user in run("account", "list", "--json").document] == ["Olga"]
+    again = run("db", "restore", file, "--force")
+    assert (again.code, "Restored 1 rows" in again.text) == (0, True)
+
+
+def test_what_is_no_backup_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "x.zip").write_bytes(b"nothing of the kind")
+    result = run("db", "restore", tmp_path / "x.zip")
+    assert (result.code, "not a backup" in result.stderr) == (2, True)
+    assert run("db", "restore", tmp_path / "missing.zip").code == 2

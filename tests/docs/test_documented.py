@@ -127,6 +127,8 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
     desk.lay_out(tmp_path)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TAVERNKIT_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.delenv("TAVERNKIT_DATABASE_URL", raising=False)
     return tmp_path
 
 

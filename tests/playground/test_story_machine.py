@@ -420,7 +420,7 @@ class StoryMachine(RuleBasedStateMachine):
     async def _begin(self) -> Conversation | Refused:
         async with self.runtime.database.read() as session:
             owner = await session.get_one(User, self.play.user_id)
-            character = (await session.scalars(select(Character.id).limit(1))).one()
+            character = (await session.scalars(select(Character.id).order_by(Character.created_at).limit(1))).one()
         return await start_story(self.runtime, owner, character)
 
     async def _guest(self) -> UUID:

@@ -24,6 +24,10 @@ from tavernkit.playground.web.security import SecurityMiddleware
 
 __all__ = ["create_app"]
 
+NO_ROUTE = {
+    404: "There is nothing at this address. The documentation of the API names those that there are.",
+    405: "This address does not take requests of this method. The documentation of the API names those it takes.",
+}
 TITLES = {507: "No room left", 404: "Not here", 403: "Not allowed", 405: "Not like this", 422: "That cannot be read"}
 
 
@@ -55,9 +59,12 @@ async def error_page(request: Request, error: Exception) -> Response:
         return JSONResponse(error.body, error.status_code, headers=error.headers)
     status = error.status_code if isinstance(error, HTTPException) else 500
     sentence = error.detail if isinstance(error, HTTPException) else "Something went wrong."
-    if _is_for_programs(request):
-        return _json(status, "not_found" if status == 404 else "refused", sentence)
-    return _page(status, sentence)
+    if not _is_for_programs(request):
+        return _page(status, sentence)
+    if status == 400:
+        # The framework's, about a body that is not even text.
+        return _json(422, "invalid", "The request cannot be read: look at its body.")
+    return _json(status, "not_found" if status == 404 else "refused", NO_ROUTE.get(status, sentence))
 
 
 async def full_page(request: Request, error: Exception) -> Response:

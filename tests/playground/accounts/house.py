@@ -117,10 +117,9 @@ _apps: dict[str, Any] = {}
 
 
 def _app(play: Play, **settings: object) -> Any:
-    """The application for this house: its routes take longer to make than most tests, so the next house gets them too."""
+    """The application for this house. Its routes take longer to make than most tests, so houses share them."""
     key = repr(settings)
     if key not in _apps:
         _apps[key] = create_app(play.runtime, play.user_id)
-        _apps[key].include_router(router, prefix=PREFIX)
     _apps[key].state.runtime, _apps[key].state.owner_id = play.runtime, play.user_id
     return _apps[key]

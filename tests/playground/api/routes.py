@@ -1,14 +1,18 @@
-"""The routes of the application, as its OpenAPI schema tells them."""
+"""The routes of the application, as its OpenAPI schema tells them.
+
+`python -m tests.playground.api.routes` prints the tables for `docs/api.md`.
+"""
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, NamedTuple
 
 from fastapi import FastAPI
 
-from tavernkit.playground.api.router import PREFIX
+from tavernkit.playground.api.router import PREFIX, api_router
 
-__all__ = ["Route", "api_routes", "routes_of", "table_of"]
+__all__ = ["Route", "api_alone", "api_routes", "routes_of", "table_of"]
 
 
 class Route(NamedTuple):
@@ -22,6 +26,14 @@ class Route(NamedTuple):
     @property
     def method(self) -> str:
         return self.name.split(" ")[0]
+
+
+@cache
+def api_alone() -> FastAPI:
+    """The routes of the API with nothing behind them, for who only wants to know what there is."""
+    app = FastAPI()
+    app.include_router(api_router())
+    return app
 
 
 def routes_of(app: FastAPI) -> list[Route]:
@@ -57,3 +69,7 @@ def _about(operation: dict[str, Any]) -> str:
     """The first words about a route: what it says of itself, else its title."""
     words = operation.get("description") or operation.get("summary") or ""
     return " ".join(words.split()).replace("|", "\\|").removesuffix(".")
+
+
+if __name__ == "__main__":
+    print(table_of(api_alone()))

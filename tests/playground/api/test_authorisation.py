@@ -13,10 +13,11 @@ from uuid import uuid4
 
 import httpx2
 import pytest
+import schemathesis
 
 from tavernkit.playground.api.router import PREFIX
 from tests.playground.accounts.house import PASSWORD
-from tests.playground.api.routes import Route, routes_of
+from tests.playground.api.routes import Route, api_alone, routes_of
 from tests.playground.api.world import PEOPLE, Person, Things, World, a_file, open_world
 from tests.playground.characters.builders import json_card, picture
 
@@ -124,6 +125,7 @@ TABLE = {
 }  # fmt: skip
 """Every route under what one must be allowed to for it."""
 
+SCHEMA = schemathesis.openapi.from_dict(api_alone().openapi())
 EXPECTED = {
     route: dict(zip(PEOPLE, OUTCOMES[right].split(), strict=True))
     for right, routes in TABLE.items()
@@ -233,8 +235,11 @@ async def test_everybody_is_told_what_the_table_says(database_url: str, tmp_path
 
 
 async def differences(world: World, route: Route) -> list[str]:
-    """Where the answers differ from the table. Whoever is refused asks first, about the thing that the first who is
-    not refused then finds as it was; all others who are not get one of their own."""
+    """Where the answers differ from the table; what is given must be what the schema says.
+
+    Whoever is refused asks first, about the thing that the first who is not refused then finds as it was; all others
+    who are not get one of their own.
+    """
     ask, expected = REQUESTS.get(route.name, Ask()), EXPECTED[route.name]
     things = Things(world, own_space=ask.own_space)
     wrong = []
@@ -253,6 +258,9 @@ async def differences(world: World, route: Route) -> list[str]:
             answer = await send(world, person, route, ask, things)
             if outcome(answer) != "yes":
                 wrong.append(f"{person}: {route.name} gave {answer.status_code}: {words(answer)}")
+            elif route.path.startswith(PREFIX):
+                await answer.request.aread()
+                SCHEMA[route.path][route.method].validate_response(answer)
             things = Things(world, own_space=ask.own_space)
     return wrong
 

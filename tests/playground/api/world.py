@@ -13,9 +13,12 @@ import httpx2
 
 from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.api.router import PREFIX
+from tavernkit.playground.app import create_app
 from tavernkit.playground.database.models import Run
-from tests.playground.accounts.house import House, open_house
+from tavernkit.playground.llm.scripted import ScriptedModel
+from tests.playground.accounts.house import House
 from tests.playground.characters.builders import json_card, picture
+from tests.playground.playing import Play, playing
 
 __all__ = ["PEOPLE", "Person", "Things", "World", "a_file", "open_world"]
 
@@ -105,6 +108,10 @@ class Things:
                 make: Callable[[], Awaitable[str]] = getattr(self, f"_{name}")
                 self._made[name] = await make()
         return self._made[name]
+
+    def replace(self, name: str, thing: str) -> None:
+        """Take another thing under this name from now on."""
+        self._made[name] = thing
 
     async def filled(self, template: Any) -> Any:
         """The template with `{name}` replaced by the id of that thing, in texts anywhere in it."""
@@ -231,9 +238,18 @@ class Things:
 
 
 @asynccontextmanager
+async def house_of(play: Play) -> AsyncIterator[House]:
+    house = House(play, create_app(play.runtime, play.user_id))
+    try:
+        yield house
+    finally:
+        await house.close()
+
+
+@asynccontextmanager
 async def open_world(url: str, folder: Path) -> AsyncIterator[World]:
     """The people with their sessions and a key, and the owner's discussion. Nobody here is at their own machine."""
-    async with open_house(url, folder) as house:
+    async with playing(url, folder, ScriptedModel()) as play, house_of(play) as house:
         viewers: dict[Person, Viewer] = {"administrator": await house.owner_with_password()}
         with_account: tuple[Person, ...] = ("owner", "moderator", "member", "other")
         for person in with_account:

@@ -9,13 +9,16 @@ from fastapi import Request, Response
 from tavernkit.playground.blobs.media_types import is_shown_inline
 from tavernkit.playground.database.models import Blob
 
-__all__ = ["BINARY", "bytes_response"]
+__all__ = ["BINARY", "BINARY_OR_JSON", "bytes_response"]
 
 IMMUTABLE = "private, max-age=31536000, immutable"
-BINARY: dict[int | str, dict[str, Any]] = {
-    200: {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}}
+_ANY: dict[str, Any] = {"*/*": {"schema": {"type": "string", "format": "binary"}}}
+BINARY: dict[int | str, dict[str, Any]] = {200: {"content": _ANY}}
+"""What OpenAPI says about a route that answers bytes of any type."""
+BINARY_OR_JSON: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"application/json": {"schema": {"type": "object"}}, **_ANY}}
 }
-"""What OpenAPI says about a route that answers bytes."""
+"""What OpenAPI says about a route that answers a file, which may be JSON."""
 
 
 def bytes_response(request: Request, blob: Blob, *, cache: str = IMMUTABLE) -> Response:

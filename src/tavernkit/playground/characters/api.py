@@ -11,7 +11,7 @@ from tavernkit.playground.api.errors import documented, unless_refused
 from tavernkit.playground.api.files import attachment
 from tavernkit.playground.api.paging import After, Page, behind_name, behind_number, behind_time, page
 from tavernkit.playground.api.requests import Asked, Limit, Running
-from tavernkit.playground.blobs.responses import BINARY, bytes_response
+from tavernkit.playground.blobs.responses import BINARY, BINARY_OR_JSON, bytes_response
 from tavernkit.playground.blobs.uploads import file_body, one_file, received_files
 from tavernkit.playground.characters.cards import changes_between
 from tavernkit.playground.characters.exporting import ExportFormat, export_character
@@ -172,7 +172,12 @@ async def restore(runtime: Running, viewer: Asked, character_id: UUID, wanted: R
     return await _shown(runtime, unless_refused(restored))
 
 
-@router.get("/{character_id}/export", summary="The character as a card file", response_class=Response, responses=BINARY)
+@router.get(
+    "/{character_id}/export",
+    summary="The character as a card file",
+    response_class=Response,
+    responses=BINARY_OR_JSON,
+)
 async def export(runtime: Running, viewer: Asked, character_id: UUID, format: ExportFormat = "png") -> Response:
     file = unless_refused(await export_character(runtime, viewer, character_id, format))
     return Response(file.data, media_type=file.media_type, headers=attachment(file.name, file.ending))

@@ -9,8 +9,15 @@ from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit import User as LibraryUser
-from tavernkit.playground.database.models import Character, Conversation, MessageSwipe, SpaceMembership, TextContent
-from tavernkit.playground.messages.writing import add_message
+from tavernkit.playground.database.models import (
+    Character,
+    Conversation,
+    Message,
+    MessageSwipe,
+    SpaceMembership,
+    TextContent,
+)
+from tavernkit.playground.paths.snapshots import EVERY, keep_snapshots
 from tavernkit.playground.prompting.greetings import Greeting, greetings_of
 from tavernkit.playground.prompting.inputs import library_character
 from tavernkit.playground.runtime import Runtime
@@ -63,54 +70,61 @@ async def greet(
         )
     }
     names = [speaker.cached_display_name for speaker in speakers]
+    said: list[tuple[UUID, SpaceMembership, Sequence[Greeting]]] = []
     for speaker in speakers:
         card = None if speaker.character_id is None else cards.get(speaker.character_id)
-        if card is None:
-            continue
-        message_id = runtime.ids()
-        greetings = greetings_of(card, to, group=names, clock=runtime.clock, seed=message_id.int)
-        if greetings:
-            await _say(session, runtime, conversation.id, speaker.id, message_id, greetings)
+        if card is not None:
+            message_id = runtime.ids()
+            greetings = greetings_of(card, to, group=names, clock=runtime.clock, seed=message_id.int)
+            if greetings:
+                said.append((message_id, speaker, greetings))
+    if said:
+        await _say(session, runtime, conversation, said)
 
 
 async def _say(
     session: AsyncSession,
     runtime: Runtime,
-    conversation_id: UUID,
-    speaker_id: UUID,
-    message_id: UUID,
-    greetings: Sequence[Greeting],
+    conversation: Conversation,
+    said: Sequence[tuple[UUID, SpaceMembership, Sequence[Greeting]]],
 ) -> None:
+    """Write all greetings at once: however many characters there are, it takes as many statements."""
     now = runtime.clock()
-    first, *others = greetings
-    message = await add_message(
-        session,
-        runtime.ids,
-        id=message_id,
-        conversation_id=conversation_id,
-        membership_id=speaker_id,
-        role="assistant",
-        content=first.text,
-        now=now,
-        metadata={"greeting": 0},
-        state_delta=first.state_delta,
-    )
-    if not others:
-        return
-    texts = [TextContent(id=runtime.ids(), content=greeting.text) for greeting in others]
-    session.add_all(texts)
+    texts = [[TextContent(id=runtime.ids(), content=greeting.text) for greeting in heard] for _, _, heard in said]
+    session.add_all(text for own in texts for text in own)
+    await session.flush()
+    messages = [
+        Message(
+            id=id,
+            conversation_id=conversation.id,
+            membership_id=speaker.id,
+            seq=seq,
+            role="assistant",
+            text=own[0],
+            active_swipe_id=runtime.ids(),
+            swipes_count=len(own),
+            created_at=now,
+        )
+        for seq, ((id, speaker, _), own) in enumerate(zip(said, texts, strict=True), start=conversation.last_seq + 1)
+    ]
+    session.add_all(messages)
+    conversation.last_seq += len(messages)
+    conversation.messages_count += len(messages)
+    conversation.updated_at = now
     await session.flush()
     session.add_all(
         MessageSwipe(
-            id=runtime.ids(),
-            message_id=message_id,
+            id=runtime.ids() if position else message.active_swipe_id,
+            message_id=message.id,
             position=position,
             text=text,
             state_delta=greeting.state_delta,
             metadata_={"greeting": position},
             created_at=now,
         )
-        for position, (greeting, text) in enumerate(zip(others, texts, strict=True), start=1)
+        for message, (_, _, heard), own in zip(messages, said, texts, strict=True)
+        for position, (greeting, text) in enumerate(zip(heard, own, strict=True))
     )
-    message.swipes_count = len(greetings)
     await session.flush()
+    if conversation.last_seq >= EVERY:
+        await keep_snapshots(session, conversation.id, conversation.last_seq)
