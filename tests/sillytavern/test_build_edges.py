@@ -1,14 +1,19 @@
 """Where the application, a script or a tool meets the budget and the chat."""
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 
-from tavernkit import Book, BuildHooks, Character, Context, Entry, Plan, User, sillytavern
+from tavernkit import Book, BuildHooks, Character, Context, Entry, Message, Plan, User, sillytavern
+from tavernkit.history import InMemoryHistory
+from tavernkit.presets import Preset
 from tavernkit.sillytavern import Story, UserSettings
 from tavernkit.sillytavern.presets import ChatPreset, Prompt, PromptOrder, PromptToggle, TextPreset
 from tavernkit.sillytavern.regex_scripts import RegexScript, RegexScripts
+from tavernkit.sillytavern.settings import ReasoningSettings
+from tavernkit.sillytavern.world_info import WorldInfoSettings
 
 MIRA = Character(name="Mira", nickname="Mi", description="{{char}} keeps a lighthouse.")
 ADA = User(name="Ada")
@@ -132,3 +137,111 @@ def test_a_hook_may_bring_another_preset(make: Callable[..., Any]) -> None:
         ctx.preset = other
 
     assert build(preset=make(name="first"), hooks=hooks).messages
+
+
+LONG = 600
+"""More messages than are read at first."""
+
+
+def long_chat(**told: str) -> list[dict[str, Any]]:
+    """A chat whose messages are their numbers, but for those that say something else, `m0` being the oldest."""
+    return [
+        {"role": "user" if number % 2 else "assistant", "content": told.get(f"m{number}", f"Number {number}.")}
+        for number in range(LONG)
+    ]
+
+
+class ShortMemory(InMemoryHistory):
+    """A chat that remembers how far back it was read."""
+
+    furthest = 0
+
+    def last(self, count: int) -> Sequence[Message]:
+        self.furthest = max(self.furthest, count)
+        return super().last(count)
+
+
+def words(plan: Plan) -> str:
+    return "\n".join(contents(plan))
+
+
+ROOMY = [
+    pytest.param(ChatPreset(openai_max_context=100_000), id="chat"),
+    pytest.param(TextPreset(max_length=100_000), id="text"),
+]
+NARROW = [
+    pytest.param(ChatPreset(openai_max_context=1_000), id="chat"),
+    pytest.param(TextPreset(max_length=1_000), id="text"),
+]
+
+
+@pytest.mark.parametrize("preset", ROOMY)
+def test_the_macros_of_the_new_message_run_once_however_long_the_chat_is(preset: Preset) -> None:
+    plan = build(history=long_chat(), message="Try {{incvar::tries}}.", preset=preset)
+    assert "Number 0." in words(plan)
+    assert "Try 1." in words(plan)
+
+
+@pytest.mark.parametrize("preset", ROOMY)
+def test_the_macros_of_the_greeting_run_once_however_long_the_chat_is(preset: Preset) -> None:
+    assert "Try 1." in words(build(history=long_chat(m0="Try {{incvar::tries}}."), preset=preset))
+
+
+@pytest.mark.parametrize("preset", ROOMY)
+def test_a_long_chat_is_sent_in_its_order(preset: Preset) -> None:
+    sent = re.findall(r"Number (\d+)\.", words(build(history=long_chat(), preset=preset)))
+    assert sent == [str(number) for number in range(LONG)]
+
+
+@pytest.mark.parametrize("preset", NARROW)
+def test_a_long_chat_of_which_little_fits_is_not_read_as_a_whole(preset: Preset) -> None:
+    history = ShortMemory(long_chat())
+    assert "Number 599." in words(build(history=history, preset=preset))
+    assert history.furthest < LONG
+
+
+@pytest.mark.parametrize("preset", ROOMY)
+def test_the_depths_of_scripts_are_counted_from_the_end_of_the_whole_chat(preset: Preset) -> None:
+    story = Story(regex_scripts=script("/Number/", "No.", (1, 2), promptOnly=True, minDepth=300))
+    sent = words(build(history=long_chat(), story=story, preset=preset))
+    assert "No. 299." in sent
+    assert "Number 300." in sent
+
+
+@pytest.mark.parametrize(("most", "returned"), [(1, ["new"]), (2, ["old", "new"])])
+@pytest.mark.parametrize("preset", ROOMY)
+def test_thoughts_are_returned_as_often_as_wanted_in_the_whole_chat(
+    preset: Preset, most: int, returned: list[str]
+) -> None:
+    history = long_chat()
+    for place, thought in ((2, "oldest"), (300, "old"), (598, "new")):
+        history[place]["metadata"] = {"extra": {"reasoning": thought}}
+    reasoning = ReasoningSettings(prefix="<", suffix=">", add_to_prompts=True, max_additions=most)
+    plan = build(history=history, story=Story(settings=UserSettings(reasoning=reasoning)), preset=preset)
+    assert re.findall("<(new|oldest|old)>", words(plan)) == returned
+
+
+def lighthouse(depth: int | None) -> Book:
+    said = {} if depth is None else {"scan_depth": depth}
+    entry = Entry(id="1", keys=("lighthouse",), content="It has burnt down.", extensions=said)
+    return Book(name="Coast", entries=(entry,))
+
+
+@pytest.mark.parametrize("preset", NARROW)
+@pytest.mark.parametrize(("depth", "wakes"), [(399, False), (400, True), (1_000, True)])
+def test_an_entry_looks_as_far_back_as_it_wants(preset: Preset, depth: int, wakes: bool) -> None:
+    history = long_chat(m200="To the lighthouse!")
+    assert ("It has burnt down." in words(build(history=history, books=[lighthouse(depth)], preset=preset))) == wakes
+
+
+@pytest.mark.parametrize(("furthest", "wakes"), [(0, True), (500, True), (300, False)])
+def test_a_scan_for_want_of_activations_looks_as_far_back_as_it_may(furthest: int, wakes: bool) -> None:
+    settings = WorldInfoSettings(min_activations=1, min_activations_depth_max=furthest)
+    history = long_chat(m200="To the lighthouse!")
+    plan = build(history=history, books=[lighthouse(None)], story=Story(world_info=settings))
+    assert ("It has burnt down." in words(plan)) == wakes
+
+
+def test_the_reply_that_a_swipe_replaces_is_left_out_even_behind_many_hidden_messages() -> None:
+    hidden = [{"role": "assistant", "content": "Psst.", "metadata": {"is_system": True}}] * 200
+    assert contents(build(history=[*HISTORY, *HISTORY[:1], *hidden], generation_type="swipe"))[-1] == "Where am I?"

@@ -42,9 +42,10 @@ class CardTexts(Value, frozen=True, kw_only=True):
 class Scene:
     """Attached to the build's Context; each stage reads what earlier ones have put here and adds its own.
 
-    `turns` are the messages that may be sent, oldest first; a long chat is not read as a whole. `affordable_turns` are
-    the newest of them, up to the first that would not fit even if nothing else were sent. `dialogues` are the examples,
-    without their marks. `note_is_due` says whether the author's note and what stands around it is sent.
+    `turns` are the messages that may be sent, oldest first; a long chat is not read as a whole, only the newest
+    `messages_read` messages, whose thoughts have gone back to the model `thoughts_returned` times. `affordable_turns`
+    are the newest turns, up to the first that cannot fit. `dialogues` are the examples, without their marks.
+    `note_is_due` says whether the author's note and what stands around it is sent.
     """
 
     def __init__(self, story: Story, api: Api) -> None:
@@ -54,6 +55,8 @@ class Scene:
         self.on_problem: ProblemHandler | None = None
         self.card = CardTexts()
         self.turns: tuple[Turn, ...] = ()
+        self.messages_read = 0
+        self.thoughts_returned = 0
         self.affordable_turns: tuple[Turn, ...] = ()
         self.bias = ""
         self.dialogues: tuple[str, ...] = ()

@@ -33,14 +33,20 @@ def segments(text: str) -> Iterator[str]:
 def lines(text: str) -> list[str]:
     """Cut `text` behind every single line break; the shipped encodings have as many tokens for all of these together
     as for the whole."""
-    ends = [match.end() for match in _LINE_END.finditer(text)]
-    if not ends:
-        return [text]
-    return [text[start:end] for start, end in zip([0, *ends], [*ends, len(text)], strict=True)]
+    parts: list[str] = []
+    start = 0
+    for match in _LINE_END.finditer(text):
+        end = match.end()
+        parts.append(text[start:end])
+        start = end
+    parts.append(text[start:])
+    return parts
 
 
 def well_formed(text: str) -> str:
     """Replace lone surrogates, which no encoder accepts, by U+FFFD."""
+    if text.isascii():
+        return text
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -15,7 +15,7 @@ from tavernkit.sillytavern.chat_completion.scene import ChatScene, Entry, MainSi
 from tavernkit.sillytavern.examples import spoken_lines
 from tavernkit.sillytavern.extension_prompts import ExtensionPrompt, PromptPlace
 from tavernkit.sillytavern.persona import PersonaPosition
-from tavernkit.sillytavern.stages.chat import tool_invocations
+from tavernkit.sillytavern.stages.chat import affordable_turns, tool_invocations
 from tavernkit.sillytavern.stages.inputs import DEPTH_PROMPT
 from tavernkit.sillytavern.stages.lore import AUTHORS_NOTE, PERSONA
 from tavernkit.sillytavern.turns import Turn
@@ -48,6 +48,8 @@ def pinned_groups(ctx: Context) -> None:
         _override(scene, "main", scene.card.system_prompt)
     if settings.prefer_character_jailbreak:
         _override(scene, "jailbreak", scene.card.post_history)
+    # Even what must be sent beside the chat is not counted yet: the application may still take it away.
+    scene.affordable_turns = affordable_turns(ctx, scene, ctx.preset.max_prompt_tokens)
     scene.chat = [block for turn in scene.affordable_turns for block in _history_blocks(ctx, scene, turn)]
     if not settings.strip_examples:
         _lay_out_examples(ctx, scene)

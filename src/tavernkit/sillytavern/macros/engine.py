@@ -35,7 +35,7 @@ _Link: TypeAlias = tuple[str, MacroDefinition | None, bool]
 
 _GRAMMARS: dict[Version, Grammar] = {"1.15": Grammar.V1_15, "1.19": Grammar.V1_19}
 _ESCAPED_BRACE = re.compile(r"\\([{}])")
-_TRIM = re.compile(r"(?:\r?\n)*\{\{trim\}\}(?:\r?\n)*", re.IGNORECASE | re.ASCII)
+_TRIM = re.compile(r"\{\{trim\}\}", re.IGNORECASE | re.ASCII)
 _PLACEHOLDER = re.compile(r"\{\{(?!\{)[\s!?~#/>]*(//|[A-Za-z][A-Za-z0-9_-]*)[^{}]*\}\}")
 _shared: dict[Version, MacroRegistry] = {}
 
@@ -113,7 +113,7 @@ class ParserMacros:
         if "\\" in text:
             text = _ESCAPED_BRACE.sub(r"\1", text)
         if "{{" in text and "{{trim}}" in text.lower():
-            text = _TRIM.sub("", text)
+            text = _trimmed(text)
         return text.replace(ELSE_MARKER, "") if ELSE_MARKER in text else text
 
     def dynamic_macros(self, environment: Environment) -> Mapping[str, DynamicMacro]:
@@ -162,6 +162,21 @@ class ParserMacros:
             return Template(text, source, (source,) if source else (), shifts, Remarks())
         parser = Parser(self._grammar, self, self.limits.nesting)
         return Template(text, source, parser.parse(source), shifts, parser.remarks)
+
+
+def _trimmed(text: str) -> str:
+    """Take out each `{{trim}}` with the line breaks around it, in one walk however many there are."""
+    kept: list[str] = []
+    start = 0
+    for mark in _TRIM.finditer(text):
+        end = mark.start()
+        while end > start and text[end - 1] == "\n":
+            end -= 2 if end - 1 > start and text[end - 2] == "\r" else 1
+        kept.append(text[start:end])
+        start = mark.end()
+        while text.startswith(("\n", "\r\n"), start):
+            start += 1 if text[start] == "\n" else 2
+    return "".join(kept) + text[start:]
 
 
 class _Reporter:

@@ -19,7 +19,9 @@ from tavernkit.values import JsonObject
 __all__ = [
     "SCRIPT_SECONDS",
     "ChatView",
+    "affordable_turns",
     "apply_prompt_scripts",
+    "read_further",
     "read_turns",
     "tool_invocations",
     "user_messages",
@@ -27,7 +29,7 @@ __all__ = [
 
 FIRST_WINDOW = 128
 SCRIPT_SECONDS = 5.0
-"""What regex scripts may take for a whole chat."""
+"""What regex scripts may take for the messages that are read at once."""
 
 TOOL_ROLES = ("tool", "function")
 
@@ -81,50 +83,66 @@ def user_messages(ctx: Context) -> int:
     return ctx.history.count_role("user") - dropped + bool(ctx.message)
 
 
-def read_turns(ctx: Context, scene: Scene) -> tuple[tuple[Turn, ...], tuple[Turn, ...]]:
-    """The messages that may be sent, oldest first, further back than the budget could reach; and those it could reach.
-
-    Hidden messages are left out; regex scripts for prompts have been applied.
-    """
-    size = max(FIRST_WINDOW, scene.story.world_info.depth + 1)
+def read_turns(ctx: Context, scene: Scene) -> None:
+    """Read the newest messages that may be sent: without hidden ones, after the regex scripts for prompts."""
+    said: tuple[Message, ...] = ()
+    if ctx.message or ctx.attachments:
+        said = (Message(role="user", content=_said(ctx, scene), attachments=ctx.attachments),)
+    size = FIRST_WINDOW
     while True:
         window = ctx.history.last(size)
-        turns = _turns(ctx, scene, window)
-        affordable = _affordable(ctx, scene, turns)
-        if len(window) == len(ctx.history) or len(affordable) < len(turns):
-            return turns, affordable
+        kept = window[:-1] if _drops_last(ctx) else window
+        turns = _turns(ctx, scene, [*kept, *said], len(ctx.history) - len(window))
+        if turns or len(window) == len(ctx.history):
+            break
         size *= 2
+    if ctx.generation_type == "swipe":
+        turns = turns[:-1]
+    scene.messages_read = len(window)
+    scene.turns = _as_sent(ctx, scene, turns)
 
 
-def _affordable(ctx: Context, scene: Scene, turns: tuple[Turn, ...]) -> tuple[Turn, ...]:
-    """The newest turns, up to the first that would not fit even if nothing else were sent."""
-    left, estimate, model = ctx.preset.max_prompt_tokens, ctx.estimator.estimate, ctx.model
-    wording = scene.least_wording()
-    for place in range(len(turns) - 1, -1, -1):
-        left -= estimate(wording(turns[place]), model)
-        if left < 0:
-            return turns[place:]
-    return turns
+def read_further(ctx: Context, scene: Scene) -> bool:
+    """Read as many older messages as have been read so far, none of them twice; whether there were any left."""
+    if scene.messages_read >= len(ctx.history):
+        return False
+    window = ctx.history.last(2 * scene.messages_read)
+    older = window[: len(window) - scene.messages_read]
+    turns = _turns(ctx, scene, older, len(ctx.history) - len(window))
+    scene.messages_read = len(window)
+    scene.turns = (*_as_sent(ctx, scene, turns), *scene.turns)
+    return True
 
 
-def _turns(ctx: Context, scene: Scene, window: Sequence[Message]) -> tuple[Turn, ...]:
-    first = len(ctx.history) - len(window)
-    messages = list(window)
-    if messages and _drops_last(ctx):
-        messages.pop()
-    if ctx.message or ctx.attachments:
-        messages.append(Message(role="user", content=_said(ctx, scene), attachments=ctx.attachments))
+def affordable_turns(ctx: Context, scene: Scene, budget: int) -> tuple[Turn, ...]:
+    """The newest turns, up to the first that does not fit into the budget; only as much of the chat is read."""
+    estimate, model, wording = ctx.estimator.estimate, ctx.model, scene.least_wording()
+    counted = 0
+    while True:
+        turns = scene.turns
+        for place in range(len(turns) - counted - 1, -1, -1):
+            budget -= estimate(wording(turns[place]), model)
+            if budget < 0:
+                return turns[place:]
+        counted = len(turns)
+        if not read_further(ctx, scene):
+            return turns
+
+
+def _turns(ctx: Context, scene: Scene, messages: Sequence[Message], first: int) -> list[Turn]:
     user, character = ctx.require_user().name, ctx.require_character().name
-    turns = [
+    return [
         _turn(message, first + place, user=user, character=character)
         for place, message in enumerate(messages)
         if not is_hidden(message) or (scene.sends_tools and tool_invocations(message.metadata))
     ]
-    if turns and ctx.generation_type == "swipe":
-        turns.pop()
+
+
+def _as_sent(ctx: Context, scene: Scene, turns: list[Turn]) -> tuple[Turn, ...]:
+    """Turns that are older than all that have been read."""
     if turns and turns[0].index == 0:
         # The greeting is the card's, and may not have been expanded when the chat began.
-        turns[0] = turns[0].with_(text=scene.expand(turns[0].text, quietly=True))
+        turns = [turns[0].with_(text=scene.expand(turns[0].text, quietly=True)), *turns[1:]]
     return _returning_thoughts(ctx, scene, _regexed(ctx, scene, turns))
 
 
@@ -190,7 +208,7 @@ def _regexed(ctx: Context, scene: Scene, turns: Sequence[Turn]) -> Sequence[Turn
     if not any(True for _ in scene.story.regex_scripts):
         return turns
     budget = RegexBudget(SCRIPT_SECONDS)
-    behind = 2 if ctx.generation_type == "continue" else 1
+    newest = _newest_depth(ctx, scene)
     return [
         turn.with_(
             text=apply_prompt_scripts(
@@ -198,12 +216,17 @@ def _regexed(ctx: Context, scene: Scene, turns: Sequence[Turn]) -> Sequence[Turn
                 scene,
                 turn.text,
                 Placement.USER_INPUT if turn.is_user else Placement.AI_OUTPUT,
-                len(turns) - place - behind,
+                newest + len(turns) - 1 - place,
                 budget,
             )
         )
         for place, turn in enumerate(turns)
     ]
+
+
+def _newest_depth(ctx: Context, scene: Scene) -> int:
+    """The depth of the newest turn that has not been read; a message that is being continued is not counted."""
+    return len(scene.turns) - (ctx.generation_type == "continue")
 
 
 def _returning_thoughts(ctx: Context, scene: Scene, turns: Sequence[Turn]) -> tuple[Turn, ...]:
@@ -212,16 +235,24 @@ def _returning_thoughts(ctx: Context, scene: Scene, turns: Sequence[Turn]) -> tu
     if not any(thoughts):
         return tuple(turns)
     budget = RegexBudget(SCRIPT_SECONDS)
+    returning = PromptReasoning(scene.story.settings.reasoning, expand=scene.expand)
+    returning.count = scene.thoughts_returned
+    has_continued = ctx.generation_type == "continue" and not scene.turns
+    # Depths are counted within these turns, and the one that is continued is left out there already.
+    newer = _newest_depth(ctx, scene) + has_continued
     contents = returned_reasoning(
         [
             ChatThought(content=turn.text, name=turn.name, reasoning=thought)
             for turn, thought in zip(turns, thoughts, strict=True)
         ],
-        PromptReasoning(scene.story.settings.reasoning, expand=scene.expand),
-        is_continue=ctx.generation_type == "continue",
+        returning,
+        is_continue=has_continued,
         speaker=None if scene.story.group is None else ctx.require_character().name,
-        apply_regex=lambda text, depth: apply_prompt_scripts(ctx, scene, text, Placement.REASONING, depth, budget),
+        apply_regex=lambda text, depth: apply_prompt_scripts(
+            ctx, scene, text, Placement.REASONING, newer + depth, budget
+        ),
     )
+    scene.thoughts_returned = returning.count
     return tuple(turn.with_(text=content) for turn, content in zip(turns, contents, strict=True))
 
 

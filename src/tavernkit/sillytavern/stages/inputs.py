@@ -48,7 +48,7 @@ def hooks(ctx: Context) -> None:
             )
         )
     scene.dialogues = split_dialogues(scene.card.examples)
-    scene.turns, scene.affordable_turns = read_turns(ctx, scene)
+    read_turns(ctx, scene)
     bias = reply_bias(scene.turns, scene.story.settings.user_prompt_bias, generation_type=ctx.generation_type)
     scene.bias = scene.expand(bias)
     _put_depth_prompts(ctx, scene)

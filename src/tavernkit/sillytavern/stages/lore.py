@@ -10,7 +10,7 @@ from tavernkit.sillytavern.extension_prompts import ExtensionPrompt, extension_r
 from tavernkit.sillytavern.persona import PersonaPosition
 from tavernkit.sillytavern.regex_scripts import Placement, RegexBudget
 from tavernkit.sillytavern.scene import Scene, shared_world_info
-from tavernkit.sillytavern.stages.chat import SCRIPT_SECONDS, apply_prompt_scripts, user_messages
+from tavernkit.sillytavern.stages.chat import SCRIPT_SECONDS, apply_prompt_scripts, read_further, user_messages
 from tavernkit.sillytavern.world_info import Position, ScanTexts, WorldInfoInput, WorldInfoResult
 from tavernkit.sillytavern.world_info.result import arrange, in_prompt_order
 
@@ -80,35 +80,38 @@ def _scan(ctx: Context, scene: Scene) -> WorldInfoResult:
     scanned = [prompt.content for prompt in scene.extension_prompts.values() if prompt.scan and prompt.content]
     if story.quiet is not None:
         scanned.append(story.quiet.text)
-    return shared_world_info().scan(
-        WorldInfoInput(
-            messages=tuple(story.world_info.message_text(turn.name, turn.text) for turn in reversed(scene.turns)),
-            chat_length=len(scene.environment.chat),
-            books=ctx.books,
-            character_books=(*story.character_books, *([own] if own else [])),
-            chat_books=story.chat_books,
-            persona_books=story.persona_books,
-            settings=story.world_info,
-            max_context=_lore_window(ctx, scene),
-            count_tokens=lambda text: estimate(text, model),
-            random=ctx.rng.random,
-            texts=ScanTexts(
-                persona_description=card.persona,
-                character_description=card.description,
-                character_personality=card.personality,
-                character_depth_prompt=card.depth_prompt,
-                scenario=card.scenario,
-                creator_notes=card.creator_notes,
-            ),
-            injections=tuple(scene.expand(text) for text in scanned),
-            trigger=ctx.generation_type,
-            character_file=story.character_file,
-            character_tags=story.character_tags,
-            forced=story.forced_lore,
-            timed=story.timed,
-            expand=scene.detached_expand,
-        )
+    scan_input = WorldInfoInput(
+        chat_length=len(scene.environment.chat),
+        books=ctx.books,
+        character_books=(*story.character_books, *([own] if own else [])),
+        chat_books=story.chat_books,
+        persona_books=story.persona_books,
+        settings=story.world_info,
+        max_context=_lore_window(ctx, scene),
+        count_tokens=lambda text: estimate(text, model),
+        random=ctx.rng.random,
+        texts=ScanTexts(
+            persona_description=card.persona,
+            character_description=card.description,
+            character_personality=card.personality,
+            character_depth_prompt=card.depth_prompt,
+            scenario=card.scenario,
+            creator_notes=card.creator_notes,
+        ),
+        injections=tuple(scene.expand(text) for text in scanned),
+        trigger=ctx.generation_type,
+        character_file=story.character_file,
+        character_tags=story.character_tags,
+        forced=story.forced_lore,
+        timed=story.timed,
+        expand=scene.detached_expand,
     )
+    engine = shared_world_info()
+    reach = engine.reach(scan_input)
+    while len(scene.turns) < reach and read_further(ctx, scene):
+        pass
+    said = [story.world_info.message_text(turn.name, turn.text) for turn in reversed(scene.turns)]
+    return engine.scan(scan_input.with_(messages=tuple(said)))
 
 
 def _after_scripts(ctx: Context, scene: Scene, result: WorldInfoResult) -> WorldInfoResult:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
+from tavernkit.sillytavern.extension_prompts import ExtensionPrompt
 from tavernkit.sillytavern.text_completion.chat_lines import Chat, alignment, chat_lines
 from tavernkit.sillytavern.text_completion.ending import bias_behind, ending
 from tavernkit.sillytavern.text_completion.example_texts import example_texts
@@ -12,6 +13,7 @@ from tavernkit.sillytavern.text_completion.prompt import LeftOut, Piece, TextPro
 from tavernkit.sillytavern.text_completion.scene import TextScene
 from tavernkit.sillytavern.text_completion.sequences import Sequences
 from tavernkit.sillytavern.text_completion.story import story_in_chat, story_string
+from tavernkit.sillytavern.turns import Turn
 from tavernkit.values import Value
 
 __all__ = ["assemble_text_prompt"]
@@ -19,8 +21,11 @@ __all__ = ["assemble_text_prompt"]
 _NEWLINES = re.compile(r"\n+")
 
 
-def assemble_text_prompt(scene: TextScene) -> TextPrompt:
+def assemble_text_prompt(scene: TextScene, turns_within: Callable[[int], tuple[Turn, ...]] | None = None) -> TextPrompt:
     """The prompt that SillyTavern sends to a text-completion model.
+
+    `turns_within` gives the chat in place of `scene.turns`, once it is known how many tokens are left for it; a
+    continuation needs its chat before that.
 
     First comes what has to be there, then what is injected into the chat, then messages from the newest on, then
     examples from the first on; each of these ends with the first that does not fit. Raises
@@ -29,6 +34,8 @@ def assemble_text_prompt(scene: TextScene) -> TextPrompt:
     parts = _prepare(scene)
     tally = _Tally(scene)
     mandatory = tally.padded(parts.counted())
+    if turns_within is not None:
+        parts = parts.with_(chat=chat_lines(scene.with_(turns=turns_within(scene.budget - mandatory)), parts.injected))
     chosen = _choose_lines(scene, parts, tally, mandatory)
     examples = _choose_examples(scene, parts, tally, chosen)
     if parts.chat.continued is not None:
@@ -76,6 +83,7 @@ class _Parts(Value, frozen=True, kw_only=True):
     examples: tuple[str, ...]
     chat_start: str
     alignment: Piece | None
+    injected: tuple[ExtensionPrompt, ...]
     chat: Chat
     last_line: str
     pinned: str
@@ -121,6 +129,7 @@ def _prepare(scene: TextScene) -> _Parts:
         examples=tuple(examples),
         chat_start=scene.expand(f"{chat_start}\n") if chat_start else "",
         alignment=alignment(scene),
+        injected=prompts,
         chat=chat_lines(scene, prompts),
         last_line=_joined(ending(scene, "")),
         pinned="".join(examples) if pins else "",

@@ -100,7 +100,7 @@ def alignment(scene: TextScene) -> Piece | None:
 
 
 def least_line(speakers: Speakers) -> Callable[[Turn], str]:
-    """How to find out what is sent of a turn at least: what its line ends with, wherever in the chat it stands."""
+    """How to find out what is sent of a turn at least, wherever in the chat it stands: its line, or the end of it."""
     sequences = Sequences(speakers)
     if speakers.is_continue or not sequences.are_fixed:
         return lambda turn: turn.text
@@ -108,7 +108,10 @@ def least_line(speakers: Speakers) -> Callable[[Turn], str]:
         return lambda turn: _write(speakers, sequences, _speech(turn), "between")
 
     def line(turn: Turn) -> str:
-        _, label, suffix = sequences.around(_name(speakers, turn), _role(turn), turn.force_avatar)
+        name, role = _name(speakers, turn), _role(turn)
+        if sequences.are_alike:
+            return "".join(sequences.write(turn.text, name, role, turn.force_avatar))
+        _, label, suffix = sequences.around(name, role, turn.force_avatar)
         return f"{label}{turn.text}{suffix}"
 
     return line

@@ -45,13 +45,23 @@ class Around(NamedTuple):
 
 
 class Sequences:
-    """The sequences of one prompt, worked out only once for each speaker where they always come out the same."""
+    """The sequences of one prompt, worked out only once for each speaker where they always come out the same.
+
+    `are_fixed` says that they do; `are_alike` that they do not depend on where in the chat a message stands.
+    """
 
     def __init__(self, speakers: Speakers) -> None:
         self._speakers = speakers
         self._between = separator(speakers)
         self._known: dict[tuple[str, ExtensionRole, bool, Place], Around] = {}
         self.are_fixed = not is_changing("\n".join(_all_sequences(speakers)))
+        instruct = speakers.settings.instruct
+        self.are_alike = not (
+            instruct.first_input_sequence
+            or instruct.last_input_sequence
+            or instruct.first_output_sequence
+            or instruct.last_output_sequence
+        )
 
     def around(self, name: str, role: ExtensionRole, force_name: bool = False, place: Place = "between") -> Around:
         key = (name, role, force_name, place)

@@ -14,6 +14,7 @@ from tavernkit.sillytavern.errors import InvalidContextTemplateError, InvalidPre
 from tavernkit.sillytavern.persona import PersonaPosition
 from tavernkit.sillytavern.presets import TextPreset
 from tavernkit.sillytavern.scene import Scene
+from tavernkit.sillytavern.stages.chat import affordable_turns
 from tavernkit.sillytavern.stopping_strings import stopping_strings
 from tavernkit.sillytavern.story import Story
 from tavernkit.sillytavern.text_completion.assembling import assemble_text_prompt
@@ -69,8 +70,17 @@ class TextWorkspace(Scene):
 def compilation(ctx: Context) -> None:
     """Put the text together within its budget, and make a block of each of its pieces."""
     scene = ctx.platform(TextWorkspace)
+
+    def turns_within(budget: int) -> tuple[Turn, ...]:
+        scene.affordable_turns = affordable_turns(ctx, scene, budget)
+        return scene.affordable_turns
+
+    is_continue = ctx.generation_type == "continue"
+    turns = turns_within(ctx.preset.max_prompt_tokens) if is_continue else ()
     try:
-        scene.prompt = prompt = assemble_text_prompt(_text_scene(ctx, scene))
+        scene.prompt = prompt = assemble_text_prompt(
+            _text_scene(ctx, scene, turns), None if is_continue else turns_within
+        )
     except InvalidContextTemplateError as error:
         ctx.fail(error)
     ctx.blocks.extend(_block(ctx, piece) for piece in prompt.pieces)
@@ -153,7 +163,7 @@ def _fit_what_hooks_changed(ctx: Context) -> None:
     ctx.blocks = list(result.blocks)
 
 
-def _text_scene(ctx: Context, scene: TextWorkspace) -> TextScene:
+def _text_scene(ctx: Context, scene: TextWorkspace, turns: tuple[Turn, ...]) -> TextScene:
     story, card, where = scene.story, scene.card, scene.insertions
     settings, quiet = story.settings, story.quiet
     system_prompt, post_history = _system_texts(scene)
@@ -173,7 +183,7 @@ def _text_scene(ctx: Context, scene: TextWorkspace) -> TextScene:
         world_info_before=where.before_character,
         world_info_after=where.after_character,
         dialogues=scene.dialogues,
-        turns=scene.affordable_turns,
+        turns=turns,
         extension_prompts=tuple(
             prompt.with_(content=scene.expand(prompt.content)) for prompt in scene.extension_prompts.values()
         ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from enum import IntEnum, IntFlag
+from operator import itemgetter
 from typing import Any, TypeVar
 
 import msgspec
@@ -20,6 +21,7 @@ __all__ = [
     "Position",
     "Sketch",
     "Source",
+    "Wishes",
     "WorldEntry",
     "decode_entry",
     "reference",
@@ -201,25 +203,46 @@ _READERS: Mapping[Any, Callable[[LooseObject, str], Json]] = {
 }
 
 
+class Wishes(Value, frozen=True, kw_only=True):
+    """How an entry wants its keys looked for, where it does not leave that to the settings."""
+
+    scan_depth: int | None = None
+    case_sensitive: bool | None = None
+    match_whole_words: bool | None = None
+    match_sources: int = 0
+    delay_until_recursion: float = 0
+
+
 class Sketch(Value, frozen=True, kw_only=True):
     """As much of an entry as must be known before a scan; the rest is decoded when the entry is first looked at."""
 
     world: str
     source: Entry
-    secondary_keys: tuple[str, ...]
-    scan_depth: int | None
-    case_sensitive: bool | None
-    match_whole_words: bool | None
-    match_sources: int
-    delay_until_recursion: float
+    wishes: Wishes
+
+    @property
+    def secondary_keys(self) -> tuple[str, ...]:
+        return self.source.secondary_keys if self.source.selective else ()
+
+
+_NO_WISHES = Wishes()
+_outline_of = itemgetter(*_Outline.__struct_fields__)
+_LEAVES_ALL = (*[None] * 3, *[False] * 7)
+"""What most entries of a world file say: everything is left to the settings. To see that, nothing has to be decoded."""
 
 
 def sketch_entry(entry: Entry, world: str) -> Sketch:
+    return Sketch(world=world, source=entry, wishes=_wishes(entry))
+
+
+def _wishes(entry: Entry) -> Wishes:
+    try:
+        if _outline_of(entry.extensions) == _LEAVES_ALL and entry.spelling is not None:
+            return _NO_WISHES
+    except KeyError:
+        pass
     fields = _read_extensions(entry.extensions, _Outline)
-    return Sketch(
-        world=world,
-        source=entry,
-        secondary_keys=entry.secondary_keys if entry.selective else (),
+    return Wishes(
         scan_depth=fields.scan_depth,
         case_sensitive=_case_sensitive(entry, fields),
         match_whole_words=fields.match_whole_words,

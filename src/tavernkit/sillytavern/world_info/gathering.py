@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from operator import attrgetter
 
 from tavernkit.lore.book import Book
 from tavernkit.sillytavern.world_info.fields import Sketch
@@ -13,6 +14,7 @@ from tavernkit.values import Value
 __all__ = ["Gathered", "gather", "in_file_order", "in_scan_order"]
 
 LARGEST_INDEX = 2**32 - 2
+_ORDER = attrgetter("source.insertion_order")
 
 
 class Gathered(Value, frozen=True, kw_only=True):
@@ -92,4 +94,4 @@ def in_scan_order(
 
 
 def _by_order(entries: Sequence[Sketch]) -> list[Sketch]:
-    return sorted(entries, key=lambda entry: -entry.source.insertion_order)
+    return sorted(entries, key=_ORDER, reverse=True)

@@ -6,7 +6,7 @@ import re
 from typing import TypeAlias
 
 from tavernkit.errors import RegexError
-from tavernkit.sillytavern.world_info.fields import Sketch
+from tavernkit.sillytavern.world_info.fields import Wishes
 from tavernkit.sillytavern.world_info.settings import WorldInfoSettings
 from tavernkit.text.js_regex import JsRegex, compile_regex
 from tavernkit.text.js_strings import JS_WHITESPACE, js_trim
@@ -77,8 +77,8 @@ class MacroKey(Value, frozen=True, kw_only=True):
 Key: TypeAlias = LiteralKey | RegexKey | MacroKey
 
 
-def rules_for(entry: Sketch, settings: WorldInfoSettings) -> Rules:
-    case, whole = entry.case_sensitive, entry.match_whole_words
+def rules_for(wishes: Wishes, settings: WorldInfoSettings) -> Rules:
+    case, whole = wishes.case_sensitive, wishes.match_whole_words
     case_sensitive = settings.case_sensitive if case is None else case
     whole_words = settings.match_whole_words if whole is None else whole
     return _RULES[case_sensitive, whole_words]
@@ -86,6 +86,11 @@ def rules_for(entry: Sketch, settings: WorldInfoSettings) -> Rules:
 
 def read_key(raw: str, rules: Rules, *, trim: bool = True) -> LiteralKey | RegexKey:
     """What a key means once it holds no macros. One that is all white space is found in any text."""
+    if raw.isascii() and raw.isalnum():
+        text = raw if rules.case_sensitive else raw.lower()
+        return LiteralKey(
+            raw=raw, text=text, case_sensitive=rules.case_sensitive, whole=rules.whole_words, indexed=True
+        )
     text = js_trim(raw) if trim else raw
     regex = _regex(text)
     if regex is not None:

@@ -14,10 +14,11 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
+from typing import NamedTuple
 
 from ahocorasick_rs import AhoCorasick, Implementation
 
-from tavernkit.sillytavern.world_info.fields import Sketch, Source, WorldEntry
+from tavernkit.sillytavern.world_info.fields import Sketch, Source, Wishes, WorldEntry
 from tavernkit.sillytavern.world_info.keys import (
     SEPARATOR,
     Key,
@@ -36,9 +37,11 @@ from tavernkit.text.js_regex import JsRegex, Outcome, search_all
 from tavernkit.text.js_strings import js_trim, python_offsets
 from tavernkit.values import Value
 
-__all__ = ["Haystack", "KeyTable", "Place"]
+__all__ = ["MAX_DEPTH", "Haystack", "KeyTable", "Place"]
 
 MAX_DEPTH = 1000
+"""No entry looks at more messages than this."""
+
 KEY_SECONDS = 0.03
 """What one regular expression may take; a scan with a hostile one among many is still quick."""
 
@@ -122,12 +125,19 @@ class _Automaton:
         ).find_matches_as_indexes
 
 
+class _Shelf(NamedTuple):
+    """Where keys of one kind go: single words, and all others."""
+
+    rules: Rules
+    words: dict[str, list[int]]
+    pieces: dict[str, list[int]]
+
+
 class KeyTable:
     """The keys of the entries of a scan, understood once. `watched` are the entries with a primary key that no
     automaton can look for; they are asked in every pass."""
 
     def __init__(self, entries: Sequence[Sketch], settings: WorldInfoSettings) -> None:
-        self.rules = [rules_for(entry, settings) for entry in entries]
         self.folded = _Literals()
         self.exact = _Literals()
         self.watched: list[int] = []
@@ -135,11 +145,21 @@ class KeyTable:
         self.deepest = 0
         self.sources = 0
         self._entries = entries
+        self._settings = settings
         self._primary: dict[int, tuple[Key, ...]] = {}
         self._secondary: dict[int, tuple[Key, ...]] = {}
+        shelves: dict[int, _Shelf] = {}
         for place, entry in enumerate(entries):
             if entry.source.enabled:
-                self._enlist(place, entry)
+                # Most entries share their wishes, which are held by the entries: the id stays theirs.
+                shelf = shelves.get(id(entry.wishes))
+                if shelf is None:
+                    shelf = shelves[id(entry.wishes)] = self._shelf(entry.wishes)
+                self._enlist(place, entry, shelf)
+
+    def rules(self, place: int) -> Rules:
+        """How the literal keys of an entry are compared."""
+        return rules_for(self._entries[place].wishes, self._settings)
 
     def primary(self, place: int) -> tuple[Key, ...]:
         """The keys of an entry; most entries are never asked for theirs."""
@@ -156,41 +176,47 @@ class KeyTable:
 
     def _read(self, keys: Iterable[str], place: int) -> tuple[Key, ...]:
         # An empty key is never found, so it need not be looked for.
-        return tuple(_understood(key, self.rules[place]) for key in keys if key)
+        rules = self.rules(place)
+        return tuple(_understood(key, rules) for key in keys if key)
 
-    def _enlist(self, place: int, entry: Sketch) -> None:
-        if entry.scan_depth is not None and entry.scan_depth > self.deepest:
-            self.deepest = entry.scan_depth
-        self.sources |= entry.match_sources
-        rules = self.rules[place]
+    def _shelf(self, wishes: Wishes) -> _Shelf:
+        """Where the keys of entries with these wishes go; what they want to be read is noted."""
+        self.deepest = max(self.deepest, wishes.scan_depth or 0)
+        self.sources |= wishes.match_sources
+        rules = rules_for(wishes, self._settings)
         literals = self.exact if rules.case_sensitive else self.folded
         literals.wants_whole = literals.wants_whole or rules.whole_words
         # What waits for recursion is told apart from what was never mentioned even by a word that only contains a key.
-        as_words = rules.whole_words and not entry.delay_until_recursion
-        words = literals.words if as_words else literals.pieces
+        as_words = rules.whole_words and not wishes.delay_until_recursion
+        return _Shelf(rules, literals.words if as_words else literals.pieces, literals.pieces)
+
+    def _enlist(self, place: int, entry: Sketch, shelf: _Shelf) -> None:
+        rules, words, pieces = shelf
+        case_sensitive = rules.case_sensitive
         is_watched = False
         for raw in entry.source.keys:
             if raw.isascii() and raw.isalnum():
-                words.setdefault(raw if rules.case_sensitive else raw.lower(), []).append(place)
-            elif (text := self._indexed(raw, rules, entry)) is not None:
-                literals.pieces.setdefault(text, []).append(place)
+                words.setdefault(raw if case_sensitive else raw.lower(), []).append(place)
+            elif (text := self._indexed(raw, rules, entry.wishes)) is not None:
+                pieces.setdefault(text, []).append(place)
             elif raw:
                 is_watched = True
-        for raw in entry.secondary_keys:
-            if raw.isascii() and raw.isalnum():
-                words.setdefault(raw if rules.case_sensitive else raw.lower(), [])
-            elif (text := self._indexed(raw, rules, entry)) is not None:
-                literals.pieces.setdefault(text, [])
+        if entry.source.secondary_keys:
+            for raw in entry.secondary_keys:
+                if raw.isascii() and raw.isalnum():
+                    words.setdefault(raw if case_sensitive else raw.lower(), [])
+                elif (text := self._indexed(raw, rules, entry.wishes)) is not None:
+                    pieces.setdefault(text, [])
         if is_watched:
             self.watched.append(place)
 
-    def _indexed(self, raw: str, rules: Rules, entry: Sketch) -> str | None:
+    def _indexed(self, raw: str, rules: Rules, wishes: Wishes) -> str | None:
         """What an automaton has to look for; a regular expression is noted among its like."""
         if _SIMPLE.fullmatch(raw):
             return raw if rules.case_sensitive else raw.lower()
         key = _understood(raw, rules)
         if isinstance(key, RegexKey):
-            self.regexes.setdefault((entry.scan_depth, entry.match_sources), []).append(key.regex)
+            self.regexes.setdefault((wishes.scan_depth, wishes.match_sources), []).append(key.regex)
         return key.text if isinstance(key, LiteralKey) and key.indexed else None
 
 
@@ -275,7 +301,7 @@ class Haystack:
     def score(self, place: int, entry: WorldEntry, *, with_recursion: bool) -> tuple[int, int]:
         """How many primary and secondary keys are found, as they stand: with their white space, macros unexpanded."""
         depth, sources = self._view(entry, with_recursion)
-        rules = self._table.rules[place]
+        rules = self._table.rules(place)
         primary, secondary = (
             sum(self._search(entry, read_key(raw, rules, trim=False), depth, sources) is not None for raw in keys)
             for keys in (entry.keys, entry.source.secondary_keys)
@@ -374,7 +400,7 @@ class Haystack:
             expanded = self._expand(key.raw)
             if not expanded:
                 return None
-            key = read_key(expanded, self._table.rules[place])
+            key = read_key(expanded, self._table.rules(place))
         return self._search(entry, key, depth, sources)
 
     def _search(self, entry: WorldEntry, key: LiteralKey | RegexKey, depth: int, sources: int) -> Place | None:

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from tavernkit.lore.book import Book
+from tavernkit.lore.entry import Entry
 from tavernkit.sillytavern.world_info.decorators import ACTIVATE, split_decorators
 from tavernkit.sillytavern.world_info.fields import Sketch, WorldEntry, decode_entry, reference, sketch_entry
 from tavernkit.sillytavern.world_info.gathering import Gathered, in_file_order, in_scan_order
@@ -48,11 +49,16 @@ class Plan:
         self._plain: dict[int, bool] = {}
         self.entries = _Entries(self._sketches)
         self.table = KeyTable(self._sketches, settings)
-        enabled = [(place, entry) for place, entry in enumerate(self._sketches) if entry.source.enabled]
+        sources = [entry.source for entry in self._sketches]
         self.always = frozenset(self.table.watched).union(
-            [place for place, entry in enabled if entry.source.constant or _asks_to_wake(entry.source.content)]
+            [
+                place
+                for place, entry in enumerate(sources)
+                if (entry.constant or entry.content.startswith("@@")) and _wakes_by_itself(entry)
+            ]
         )
-        self.levels = tuple(sorted({entry.delay_until_recursion for _, entry in enabled} - {0}))
+        levels = {entry.wishes.delay_until_recursion for entry in self._sketches if entry.source.enabled}
+        self.levels = tuple(sorted(levels - {0}))
 
     @cached_property
     def listing(self) -> tuple[int, ...]:
@@ -76,8 +82,8 @@ class Plan:
         return {reference(entry.world, entry.source.id): place for place, entry in enumerate(self._sketches)}
 
 
-def _asks_to_wake(content: str) -> bool:
-    return content.startswith("@@") and ACTIVATE in split_decorators(content)[0]
+def _wakes_by_itself(entry: Entry) -> bool:
+    return entry.enabled and (entry.constant or ACTIVATE in split_decorators(entry.content)[0])
 
 
 def _is_plain(entry: WorldEntry) -> bool:

@@ -13,7 +13,7 @@ from tavernkit.sillytavern.world_info.fields import Logic, WorldEntry
 from tavernkit.sillytavern.world_info.gathering import gather
 from tavernkit.sillytavern.world_info.groups import settle_groups, total_score
 from tavernkit.sillytavern.world_info.keys import Key, LiteralKey, RegexKey
-from tavernkit.sillytavern.world_info.matching import Haystack, Place
+from tavernkit.sillytavern.world_info.matching import MAX_DEPTH, Haystack, Place
 from tavernkit.sillytavern.world_info.plan import Plan, PlanCache
 from tavernkit.sillytavern.world_info.result import Activation, WorldInfoResult, arrange, in_prompt_order
 from tavernkit.sillytavern.world_info.scan_input import WorldInfoInput
@@ -30,8 +30,18 @@ class WorldInfo:
         self._plans = PlanCache()
 
     def scan(self, scan_input: WorldInfoInput) -> WorldInfoResult:
-        plan = self._plans.plan_for(gather(scan_input), scan_input.settings)
-        return _Scan(plan, scan_input).run()
+        return _Scan(self._plan(scan_input), scan_input).run()
+
+    def reach(self, scan_input: WorldInfoInput) -> int:
+        """How many messages, from the newest, a scan may look at; `scan_input` need not have that many."""
+        settings = scan_input.settings
+        depth = max(settings.depth, self._plan(scan_input).table.deepest)
+        if settings.min_activations > 0:
+            depth = max(depth, furthest + 1 if (furthest := settings.min_activations_depth_max) > 0 else MAX_DEPTH)
+        return min(depth, MAX_DEPTH)
+
+    def _plan(self, scan_input: WorldInfoInput) -> Plan:
+        return self._plans.plan_for(gather(scan_input), scan_input.settings)
 
 
 class _Pass(IntEnum):

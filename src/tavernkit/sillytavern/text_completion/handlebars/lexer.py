@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from tavernkit.sillytavern.errors import InvalidContextTemplateError
 from tavernkit.sillytavern.text_completion.handlebars.nodes import Strip
@@ -15,8 +14,7 @@ __all__ = ["Tag", "TagKind", "Token", "Word", "problem", "split_tags"]
 TagKind: TypeAlias = Literal["output", "open", "open_inverse", "else", "close", "comment"]
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(NamedTuple):
     """One word of a tag, and where it stands in the template; `kind` is the name of its group in the pattern below."""
 
     kind: str
@@ -24,8 +22,7 @@ class Word:
     position: int
 
 
-@dataclass(frozen=True, slots=True)
-class Tag:
+class Tag(NamedTuple):
     """A tag: what it is, its words, and its `~` marks."""
 
     kind: TagKind
@@ -48,6 +45,7 @@ _MARKS: dict[str, TagKind | None] = {
     "/": "close",
     "^": "open_inverse",
 }
+_MARK = re.compile("|".join(map(re.escape, _MARKS)))
 _COMMENT = re.compile(r"\{\{(~?)!(--)?")
 _COMMENT_END = re.compile(r"--(~?)\}\}")
 _TAG_END = re.compile(r"(~?)\}\}")
@@ -111,7 +109,7 @@ def _tag(template: str, start: int) -> tuple[Tag, int]:
         return _words(template, start, found.end(), bool(found[1]), "else", _TAG_END)
     before = template.startswith("~", start + 2)
     place = start + 3 if before else start + 2
-    mark = next((mark for mark in _MARKS if template.startswith(mark, place)), "")
+    mark = found[0] if (found := _MARK.match(template, place)) else ""
     kind = _MARKS.get(mark, "output")
     if kind is None:
         raise problem(f"tags that begin with `{{{{{mark}` are not supported.", start)

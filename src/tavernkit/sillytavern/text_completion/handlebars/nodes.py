@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 __all__ = ["Block", "Body", "Call", "Comment", "Expression", "Literal", "Node", "Output", "Path", "Strip", "Text"]
 
 
-@dataclass(frozen=True, slots=True)
-class Strip:
+class Strip(NamedTuple):
     """Whether a tag has a `~` at its beginning and at its end."""
 
     before: bool = False
     after: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Path:
+class Path(NamedTuple):
     """A name such as `description`, `../char`, `this` or `@root.user`.
 
     `up` is how many contexts it climbs; `data` marks the names that begin with `@`. `text` is how it was written.
@@ -43,8 +41,7 @@ class Literal:
     value: str | float | bool | None
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(NamedTuple):
     """A name with arguments, or without any; named arguments count, but nothing here reads them."""
 
     target: Path | Literal
@@ -66,8 +63,7 @@ class Text:
     stripped_right: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Output:
+class Output(NamedTuple):
     """A tag that writes a value."""
 
     call: Call
