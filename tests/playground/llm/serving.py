@@ -37,6 +37,7 @@ class Stage:
         self.address = ""
         self.headers: dict[str, str] = {}
         self.body = b""
+        self.path = self.query = ""
         self._answer: tuple[int, dict[str, str], tuple[bytes, ...]] = (200, {}, ())
 
     def answer(self, *pieces: bytes, status: int = 200, **headers: str) -> str:
@@ -47,6 +48,7 @@ class Stage:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         status, headers, pieces = self._answer
+        self.path, self.query = scope["path"], scope["query_string"].decode()
         self.headers = {name.decode(): value.decode() for name, value in scope["headers"]}
         self.body = (await receive())["body"]
         raw = [(name.encode(), value.encode()) for name, value in headers.items()]

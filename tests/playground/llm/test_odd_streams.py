@@ -1,7 +1,7 @@
 """What providers really send: other shapes, other framing, any cut."""
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from typing import Any
 
@@ -10,10 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tavernkit.playground.llm import openai
-from tavernkit.playground.llm.base import Finished, ModelError
-from tavernkit.playground.llm.openai import OpenAIClient
-from tests.playground.llm.asking import ask
+from tavernkit.playground.llm import http_model
+from tavernkit.playground.llm.anthropic import AnthropicClient
+from tavernkit.playground.llm.base import Finished, ModelClient, ModelError
+from tavernkit.playground.llm.google import GoogleClient
+from tavernkit.playground.llm.openai import OpenAIClient, OpenAITextClient
+from tests.playground.llm.asking import ask, ask_aloud, question
 from tests.playground.llm.serving import Stage
 
 pytestmark = pytest.mark.anyio
@@ -39,6 +41,18 @@ async def reply_to(base_url: str) -> tuple[str, Finished]:
         return await ask(client, "Hello")
     finally:
         await client.aclose()
+
+
+WORDS = (
+    *("type", "error", "message", "choices", "delta", "content", "text", "usage", "index", "finish_reason", "code"),
+    *("content_block_delta", "content_block", "message_start", "message_delta", "text_delta", "stop_reason"),
+    *("candidates", "parts", "thought", "usageMetadata", "promptFeedback", "blockReason", "details", "retryDelay"),
+)
+LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.sampled_from(WORDS) | st.text(max_size=4)
+
+
+def grow(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(WORDS), inner, max_size=4)
 
 
 class Pieces(httpx2.AsyncByteStream):
@@ -76,14 +90,22 @@ async def test_any_cutting_of_the_bytes_gives_the_same_text(
     assert end == Finished(reason="stop", prompt_tokens=3, completion_tokens=4)
 
 
-@settings(max_examples=60)
-@given(st.binary(max_size=200) | st.text(max_size=80).map(lambda text: f"data: {text}\n\n".encode()))
-async def test_any_bytes_at_all_end_in_a_reply_or_in_a_sentence(body: bytes) -> None:
+@settings(max_examples=200)
+@given(
+    body=st.binary(max_size=200)
+    | (st.text(max_size=80) | st.recursive(LEAVES, grow, max_leaves=12).map(json.dumps)).map(
+        lambda text: f"data: {text}\n\n".encode("utf-8", "replace")
+    ),
+    client=st.sampled_from([OpenAIClient, OpenAITextClient, AnthropicClient, GoogleClient]),
+)
+async def test_any_bytes_at_all_end_in_a_reply_or_in_a_sentence(
+    body: bytes, client: Callable[..., ModelClient]
+) -> None:
     transport = httpx2.MockTransport(lambda _: httpx2.Response(200, headers={"content-type": EVENTS}, content=body))
     async with httpx2.AsyncClient(transport=transport) as http:
         # Any other exception would fail the test.
         with suppress(ModelError):
-            await ask(OpenAIClient("http://model.test/v1", client=http), "Hello")
+            await ask(client("http://model.test/v1", client=http), question("Hello", attempts=1))
 
 
 @pytest.mark.parametrize(
@@ -132,6 +154,45 @@ async def test_what_is_left_out_or_added_does_no_harm(
     assert (text, end.reason) == expected
 
 
+@pytest.mark.parametrize(
+    "thinking",
+    [
+        {"reasoning_content": "Hm"},
+        {"reasoning": "Hm", "reasoning_details": [{"type": "reasoning.text", "text": "Hm"}]},
+        {"reasoning_content": "Hm", "reasoning": "Hm"},
+        {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "Hm"}]}]},
+        {"content": [{"type": "thinking", "thinking": "Hm"}]},
+    ],
+)
+async def test_thoughts_go_by_several_names(stage: Stage, thinking: dict[str, Any]) -> None:
+    pieces = (event({"choices": [{"delta": thinking}]}), event(delta("Hi", "stop")))
+    client = OpenAIClient(stage.answer(*pieces, content_type=EVENTS))
+    assert (await ask_aloud(client, "Hello"))[:2] == ("Hi", "Hm")
+    await client.aclose()
+
+
+async def test_figures_are_passed_on_where_they_are_given(stage: Stage) -> None:
+    figures = {
+        "prompt_tokens": 9,
+        "completion_tokens": 8,
+        "completion_tokens_details": {"reasoning_tokens": 7},
+        "prompt_tokens_details": {"cached_tokens": 6},
+        "cost": 0.00125,
+    }
+    _, end = await reply_to(stage.answer(event(delta("Hi", "stop")), event({"choices": [], "usage": figures})))
+    assert end == Finished(
+        reason="stop", prompt_tokens=9, completion_tokens=8, thought_tokens=7, cached_tokens=6, cost=0.00125
+    )
+
+
+async def test_thoughts_without_end_are_cut(stage: Stage) -> None:
+    thought = event({"choices": [{"delta": {"reasoning": "x" * 300_000}}]})
+    client = OpenAIClient(stage.answer(*[thought] * 5, content_type=EVENTS))
+    text, thoughts, end = await ask_aloud(client, "Hello")
+    await client.aclose()
+    assert (text, len(thoughts), end.reason) == ("", http_model.MAX_REPLY_CHARACTERS, "length")
+
+
 @pytest.mark.parametrize("content_type", ["", "text/plain", "text/event-stream; charset=latin-1"])
 async def test_a_stream_by_another_name_is_a_stream_and_always_utf8(stage: Stage, content_type: str) -> None:
     body = 'data: {"choices":[{"delta":{"content":"Grüße"},"finish_reason":"stop"}]}\n\n'.encode()
@@ -159,11 +220,11 @@ async def test_counts_that_cannot_be_are_no_counts(stage: Stage, counts: tuple[A
 async def test_a_reply_without_end_is_cut(stage: Stage) -> None:
     word = event(delta("x" * 300_000))
     text, end = await reply_to(stage.answer(word, word, word, word, word, content_type=EVENTS))
-    assert (len(text), end.reason) == (openai.MAX_REPLY_CHARACTERS, "length")
+    assert (len(text), end.reason) == (http_model.MAX_REPLY_CHARACTERS, "length")
 
 
 async def test_a_stream_that_never_gets_to_the_point_is_cut() -> None:
-    pieces = [b":" + b" " * 1024 * 1024 + b"\n"] * (openai.MAX_ANSWER_BYTES // 1024 // 1024 + 1)
+    pieces = [b":" + b" " * 1024 * 1024 + b"\n"] * (http_model.MAX_ANSWER_BYTES // 1024 // 1024 + 1)
     transport = httpx2.MockTransport(lambda _: httpx2.Response(200, stream=Pieces(pieces)))
     async with httpx2.AsyncClient(transport=transport) as http:
         text, end = await ask(OpenAIClient("http://model.test/v1", client=http), "Hello")
@@ -172,5 +233,5 @@ async def test_a_stream_that_never_gets_to_the_point_is_cut() -> None:
 
 async def test_an_event_without_end_is_refused(stage: Stage) -> None:
     with pytest.raises(ModelError, match="too long") as caught:
-        await reply_to(stage.answer(b"data: " + b"x" * (openai.MAX_EVENT_BYTES + 1), content_type=EVENTS))
+        await reply_to(stage.answer(b"data: " + b"x" * (http_model.MAX_EVENT_BYTES + 1), content_type=EVENTS))
     assert caught.value.code == "bad_response"

@@ -9,8 +9,8 @@ from contextlib import aclosing
 import httpx2
 import pytest
 
-from tavernkit.playground.llm.base import ChatRequest, Finished, ModelClient, ModelEvent, TextDelta
-from tavernkit.playground.llm.openai import OpenAIClient
+from tavernkit.playground.llm.base import ChatRequest, Finished, ModelClient, ModelError, ModelEvent, TextDelta
+from tavernkit.playground.llm.openai import OpenAIClient, OpenAITextClient
 from tests.playground.llm.asking import ask, question
 from tests.playground.llm.serving import Stage
 
@@ -83,6 +83,69 @@ async def test_what_was_not_asked_is_not_sent(stage: Stage) -> None:
     await client.aclose()
     assert json.loads(stage.body).keys() == {"model", "messages", "stream"}
     assert "authorization" not in stage.headers
+
+
+async def test_a_text_is_completed(stage: Stage) -> None:
+    client = OpenAITextClient(stage.answer(DONE) + "/completions")
+    prompt = "Sam: Hello?\nAda:"
+    request = ChatRequest(model="m", prompt=prompt, max_tokens=7, stop=("Sam:",), options={"min_p": 0.1})
+    await ask(client, request)
+    await client.aclose()
+    assert json.loads(stage.body) == {
+        "model": "m",
+        "prompt": prompt,
+        "max_tokens": 7,
+        "stop": ["Sam:"],
+        "min_p": 0.1,
+        "stream": True,
+        "stream_options": {"include_usage": True},
+    }
+    assert stage.path == "/v1/completions"
+
+
+async def test_openai_itself_has_another_name_for_the_limit() -> None:
+    bodies: list[dict[str, object]] = []
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        bodies.append(json.loads(request.content))
+        return httpx2.Response(200, content=DONE)
+
+    async with httpx2.AsyncClient(transport=httpx2.MockTransport(answer)) as http:
+        await ask(OpenAIClient("https://api.openai.com/v1", client=http), question("Hello", max_tokens=9))
+    assert ("max_tokens" in bodies[0], bodies[0]["max_completion_tokens"]) == (False, 9)
+
+
+@pytest.mark.parametrize(
+    ("body", "names"),
+    [
+        ({"object": "list", "data": [{"id": "a"}, {"id": "b/c:free"}]}, ("a", "b/c:free")),
+        ([{"id": "a"}, {"id": "a"}, {"id": "x" * 201}, {"id": "line\nbreak"}, 7], ("a",)),
+        ({"object": "list", "data": None}, ()),
+    ],
+)
+async def test_lists_of_models(stage: Stage, body: object, names: tuple[str, ...]) -> None:
+    client = OpenAIClient(stage.answer(json.dumps(body).encode(), content_type="application/json"), "sk-1")
+    assert await client.list_models() == names
+    await client.aclose()
+    assert (stage.path, stage.headers["authorization"]) == ("/v1/models", "Bearer sk-1")
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "code", "words"),
+    [
+        (401, b'{"error": "no"}', "http_error", "Check the key. It said: no"),
+        (404, b"", "http_error", "no list of models"),
+        (200, b"<html>", "bad_response", "not JSON"),
+        (200, b"{}", "bad_response", "no list of models"),
+        (200, b"7", "bad_response", "no list of models"),
+    ],
+)
+async def test_a_list_that_is_none_is_an_error(stage: Stage, status: int, body: bytes, code: str, words: str) -> None:
+    client = OpenAIClient(stage.answer(body, status=status, content_type="application/json"))
+    with pytest.raises(ModelError, match=words) as caught:
+        await client.list_models()
+    await client.aclose()
+    assert caught.value.code == code
 
 
 async def test_a_broken_character_in_the_prompt_does_not_break_the_call(stage: Stage) -> None:

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from tavernkit.playground.llm.base import ModelError
-from tavernkit.playground.llm.openai import OpenAIClient, Timeouts
-from tests.playground.llm.asking import ask
+from tavernkit.playground.llm.http_model import Timeouts
+from tavernkit.playground.llm.openai import OpenAIClient
+from tests.playground.llm.asking import ask, question
 from tests.playground.llm.serving import Stage
 
 pytestmark = pytest.mark.anyio
@@ -22,7 +23,7 @@ async def failure(base_url: str, message: str = "Hello", key: str | None = None,
     client = OpenAIClient(base_url, key, timeouts=Timeouts(**seconds))
     try:
         with pytest.raises(ModelError) as caught:
-            await ask(client, message)
+            await ask(client, question(message, attempts=1))
     finally:
         await client.aclose()
     return caught.value
@@ -40,7 +41,7 @@ def free_port() -> int:
         (401, "Check the key"),
         (402, "credit"),
         (403, "Check the key"),
-        (404, "knows no model 'scripted'"),
+        (404, "does not know the model 'scripted'"),
         (413, "too long"),
         (429, "Wait a little"),
         (500, "problem of its own"),
@@ -87,6 +88,19 @@ async def test_the_key_never_shows(stage: Stage) -> None:
     assert "Incorrect key … given" in str(error)
 
 
+async def test_the_prompt_never_shows(stage: Stage) -> None:
+    secret = "Robin has hidden the letters under the third stair."
+    body = json.dumps({"error": {"message": f"cannot parse: hidden   the letters under the third\nstair, {'x' * 50}"}})
+    error = await failure(stage.answer(body.encode(), status=400, content_type=JSON), secret)
+    assert "letters" not in str(error)
+    assert str(error).endswith("did not accept the request (status 400).")
+
+
+async def test_a_picture_is_not_a_model(stage: Stage) -> None:
+    error = await failure(stage.answer(b"\x89PNG", content_type="image/png"))
+    assert (error.code, "the type 'image/png'" in str(error)) == ("bad_response", True)
+
+
 async def test_a_password_in_the_address_never_shows() -> None:
     error = await failure(f"http://robin:hunter2@127.0.0.1:{free_port()}/v1")
     assert "hunter2" not in str(error)
@@ -125,7 +139,7 @@ async def test_nobody_there() -> None:
 )
 async def test_an_address_that_is_none(address: str) -> None:
     error = await failure(address)
-    assert error.code == "connection_error"
+    assert error.code == "unavailable"
     assert "is not the address of a model" in str(error)
 
 

@@ -1,16 +1,21 @@
 """The scripted server as another program sees it."""
 
+import json
 import signal
+import socket
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import httpx2
 import pytest
 
 from tavernkit.playground.llm.openai import OpenAIClient
 from tavernkit.playground.llm.scripted import canned_reply
-from tavernkit.playground.llm.scripted_server import Act, follow_directives, scripted_app
+from tavernkit.playground.llm.scripted_acts import FAULTS, MODELS, Act, follow_directives
+from tavernkit.playground.llm.scripted_server import scripted_app
+from tests.cli.running import run
 from tests.playground.llm.asking import ask, question
 from tests.playground.llm.serving import serve
 
@@ -31,6 +36,7 @@ def act(message: str) -> Act:
         ("[[hang]]", Act(ending="hang")),
         ("[[say: One moment]] [[hang]]", Act(words=("One", " moment"), ending="hang")),
         ("[[say: a b c d]] [[close]]", Act(words=("a", " b"), ending="close")),
+        ("[[think: Hm]] [[say: Yes]]", Act(words=("Yes",), thoughts=("Hm",))),
         ("[[error: 503]]", Act(error=503)),
         ("[[error]]", Act(error=500)),
         ("[[error: 42]]", Act(error=400)),
@@ -38,6 +44,47 @@ def act(message: str) -> Act:
 )
 def test_directives(message: str, expected: Act) -> None:
     assert act(message) == expected
+
+
+@pytest.mark.parametrize(
+    ("model", "expected"),
+    [
+        ("fault:429", Act(error=429, retry_after=1)),
+        ("fault:429:60", Act(error=429, retry_after=60)),
+        ("fault:503", Act(error=503)),
+        ("fault:503:2", Act(error=503, retry_after=2)),
+        ("fault:7", Act(error=400)),
+        ("fault:empty", Act()),
+        ("fault:html", Act(page=True)),
+        ("fault:", Act(error=404)),
+        ("fault:nonsense", Act(error=404)),
+        ("other", Act(words=("Yes",))),
+    ],
+)
+def test_the_name_of_the_model_steers_before_the_message(model: str, expected: Act) -> None:
+    assert follow_directives({"model": model, "messages": [{"role": "user", "content": "[[say: Yes]]"}]}) == expected
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"messages": [{"role": "user", "content": [{"type": "text", "text": "[[say: Yes]]"}]}]},
+        {"contents": [{"role": "user", "parts": [{"text": "[[say: Yes]]"}]}]},
+        {"prompt": "System: Be brief.\nuser: [[say: Yes]]\nassistant:"},
+        {"prompt": "[[say: Yes]]"},
+    ],
+)
+def test_the_last_message_is_found_in_every_shape(body: dict[str, object]) -> None:
+    assert follow_directives(body) == Act(words=("Yes",))
+
+
+def test_every_fault_is_documented() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "models.md").read_text()
+    assert [name for name in FAULTS if f"| `fault:{name}` |" not in page] == []
+
+
+def test_a_model_that_thinks_thinks() -> None:
+    assert follow_directives({"model": "scripted-thinking"}).thoughts
 
 
 def test_without_directives_the_message_is_quoted() -> None:
@@ -60,15 +107,33 @@ async def test_a_script_of_ones_own() -> None:
     assert (text, end.reason) == ("scripted", "length")
 
 
+def test_it_is_a_command() -> None:
+    command = [sys.executable, "-m", "tavernkit", "scripted-provider", "--port", "0", "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as program:
+        assert program.stdout is not None
+        lines = "".join(iter(program.stdout.readline, "}\n")) + "}"
+        addresses = json.loads(lines)["base_urls"]
+        with httpx2.Client(trust_env=False) as http:
+            assert len(http.get(f"{addresses['google']}/models").json()["models"]) == len(MODELS) + 1
+            assert len(http.get(f"{addresses['anthropic']}/models").json()["data"]) == len(MODELS)
+        program.send_signal(signal.SIGTERM)
+
+
+def test_a_port_that_is_taken_is_said_in_a_sentence() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        result = run("scripted-provider", "--port", str(taken.getsockname()[1]))
+    assert (result.code, "cannot be used" in result.stderr) == (2, True)
+
+
 def test_it_runs_as_a_program_and_tells_what_it_was_asked() -> None:
     command = [sys.executable, "-m", "tavernkit.playground.llm.scripted_server", "--port", "0", "--delay", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as program:
         assert program.stdout is not None
         base_url = program.stdout.readline().strip()
         root = base_url.removesuffix("/v1")
-        body = {"model": "m", "messages": [{"role": "user", "content": "[[hang]]"}]}
+        body = {"model": "m", "stream": True, "messages": [{"role": "user", "content": "[[hang]]"}]}
         with httpx2.Client(trust_env=False) as http:
-            assert [model["id"] for model in http.get(f"{base_url}/models").json()["data"]] == ["scripted"]
+            assert [model["id"] for model in http.get(f"{base_url}/models").json()["data"]] == list(MODELS)
             with http.stream("POST", f"{base_url}/chat/completions", json=body) as response:
                 assert response.headers["content-type"] == "text/event-stream"
                 assert http.get(f"{root}/_closed").json() == 0

@@ -37,7 +37,7 @@ async def test_the_prompt_holds_character_persona_and_history(database_url: str,
         await play.until(lambda run: run.status == "succeeded")
     (request,) = model.requests
     contents = [message["content"] for message in request.messages]
-    assert contents[0].startswith("You are Ottoline")
+    assert contents[0].startswith("Write the next reply of Ottoline")
     assert any("repairs pianos" in content for content in contents)
     assert contents[-1] == "Is it the ledger?"
     assert request.messages[-2]["role"] == "assistant"

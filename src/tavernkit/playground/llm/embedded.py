@@ -16,7 +16,8 @@ from typing import cast
 
 from tavernkit.playground.llm.base import ChatRequest, ModelError, ModelEvent
 from tavernkit.playground.llm.embedded_server import CONTEXT_TOKENS, MODEL_NAME
-from tavernkit.playground.llm.openai import OpenAIClient, Timeouts
+from tavernkit.playground.llm.http_model import Timeouts
+from tavernkit.playground.llm.openai import OpenAIClient
 from tavernkit.values import Value
 
 __all__ = ["CONTEXT_TOKENS", "MODEL_NAME", "EmbeddedModel", "find_weights"]
@@ -50,7 +51,8 @@ class EmbeddedModel:
         return running.client
 
     async def stream(self, request: ChatRequest) -> AsyncGenerator[ModelEvent, None]:
-        request = request.with_(model=MODEL_NAME)
+        # Nobody is in the way on this machine: a server that cannot be reached is gone, and asking again does not help.
+        request = request.with_(model=MODEL_NAME, attempts=1)
         has_begun = False
         running = await self._started()
         try:
@@ -72,6 +74,9 @@ class EmbeddedModel:
         async with aclosing(client.stream(request)) as events:
             async for event in events:
                 yield event
+
+    async def list_models(self) -> tuple[str, ...]:
+        return (MODEL_NAME,)
 
     async def aclose(self) -> None:
         if self._starting is not None:

@@ -3,46 +3,71 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 
 import httpx2
 
-from tavernkit.playground.llm.base import ModelError
+from tavernkit.playground.llm.base import ChatRequest, ModelError
 from tavernkit.playground.llm.completion import Complaint
+from tavernkit.values import Json
 
 __all__ = ["Endpoint"]
 
 _LONGEST_QUOTE = 300
+_TELLTALE = 24
+"""So many characters of the prompt in a server's words are no accident."""
 
 
 class Endpoint:
-    """One server as its errors name it; the key never shows, even when the server repeats it."""
+    """One server as its errors name it; neither the key nor the prompt shows, even when the server repeats them.
 
-    def __init__(self, base_url: str, api_key: str | None) -> None:
+    `api` is what should be at the address, for the sentence about an address that is not right.
+    """
+
+    def __init__(self, base_url: str, api_key: str | None, api: str) -> None:
         self._key = api_key
+        self._api = api
         self.name = re.sub(r"//[^/@]*@", "//", base_url)
 
-    def refused(self, status: int, complaint: Complaint | None, *, model: str, location: str | None) -> ModelError:
-        """The error for an HTTP status that is not a success."""
-        sentence = self._sentence(status, model, location)
-        return ModelError(sentence + self._quoted(complaint), code="http_error", status=status)
+    def refused(
+        self,
+        status: int,
+        complaint: Complaint | None,
+        request: ChatRequest | None,
+        *,
+        location: str | None = None,
+        retry_after: float | None = None,
+    ) -> ModelError:
+        """The error for an HTTP status that is not a success; without a request, the models were asked for."""
+        wait = retry_after if complaint is None or complaint.retry_after is None else complaint.retry_after
+        sentence = self._sentence(status, request, location, wait)
+        return ModelError(
+            sentence + self._quoted(complaint, request), code="http_error", status=status, retry_after=wait
+        )
 
-    def complained(self, complaint: Complaint, *, model: str) -> ModelError:
+    def complained(self, complaint: Complaint, request: ChatRequest) -> ModelError:
         """The error for a complaint that came where a reply was due."""
+        if complaint.blocked:
+            sentence = f"{self.name} does not answer this prompt. Change what was said last, or choose another model."
+            return ModelError(sentence + self._quoted(complaint, request), code="blocked")
         if complaint.status is not None:
-            return self.refused(complaint.status, complaint, model=model, location=None)
-        return ModelError(f"{self.name} broke the reply off. Try again." + self._quoted(complaint), code="http_error")
+            return self.refused(complaint.status, complaint, request)
+        return ModelError(
+            f"{self.name} broke the reply off. Try again." + self._quoted(complaint, request), code="http_error"
+        )
 
     def bad_response(self, what: str) -> ModelError:
         return ModelError(
-            f"{self.name} answered with {what}. Check that the address is that of an OpenAI-style API; "
-            "it usually ends in /v1.",
-            code="bad_response",
+            f"{self.name} answered with {what}. Check that the address is that of {self._api}.", code="bad_response"
         )
+
+    def bad_prompt(self, why: str) -> ModelError:
+        return ModelError(f"The prompt cannot be written for {self.name}. {why}", code="unavailable")
 
     def bad_address(self) -> ModelError:
         return ModelError(
             f"{self.name!r} is not the address of a model. Write one such as http://127.0.0.1:11434/v1.",
-            code="connection_error",
+            code="unavailable",
         )
 
     def bad_key(self) -> ModelError:
@@ -60,6 +85,12 @@ class Endpoint:
         return ModelError(
             f"{self.name} said nothing for {seconds:g} seconds. It may be overloaded or still loading its model; "
             "try again later.",
+            code="timeout",
+        )
+
+    def endless(self, seconds: float) -> ModelError:
+        return ModelError(
+            f"{self.name} did not come to an end within {seconds:g} seconds. Ask for a shorter reply, or try again.",
             code="timeout",
         )
 
@@ -88,18 +119,23 @@ class Endpoint:
             case _:
                 return self.broken_off()
 
-    def _sentence(self, status: int, model: str, location: str | None) -> str:
+    def _sentence(self, status: int, request: ChatRequest | None, location: str | None, wait: float | None) -> str:
         match status:
+            case 401 | 403 if request is not None:
+                return f"{self.name} refused the API key. Check the key, and that it may use {_model(request)}."
             case 401 | 403:
-                return f"{self.name} refused the API key. Check the key, and that it may use the model {model!r}."
+                return f"{self.name} refused the API key. Check the key."
             case 402:
                 return f"{self.name} asks for payment. Check the credit of your account."
+            case 404 if request is not None:
+                return f"{self.name} does not know {_model(request)}, or is not the right address. Check both."
             case 404:
-                return f"{self.name} knows no model {model!r}, or is not the right address. Check both."
+                return f"{self.name} has no list of models, or is not the right address."
             case 413:
                 return f"{self.name} found the prompt too long. Choose a smaller context."
             case 429:
-                return f"{self.name} has had too many requests, or your limit is used up. Wait a little and try again."
+                then = "Wait a little" if wait is None else f"Wait {wait:g} seconds"
+                return f"{self.name} has had too many requests, or your limit is used up. {then} and try again."
             case _ if 300 <= status < 400:
                 elsewhere = f" to {self._cut(location)}" if location else ""
                 return f"{self.name} has moved{elsewhere}. Write the new address in its place."
@@ -108,8 +144,11 @@ class Endpoint:
             case _:
                 return f"{self.name} did not accept the request (status {status})."
 
-    def _quoted(self, complaint: Complaint | None) -> str:
-        return f" It said: {self._cut(complaint.message)}" if complaint else ""
+    def _quoted(self, complaint: Complaint | None, request: ChatRequest | None) -> str:
+        if complaint is None:
+            return ""
+        words = self._cut(complaint.message)
+        return "" if _tells(words, request) else f" It said: {words}"
 
     def _cut(self, words: str) -> str:
         """A stranger's words on one line, short, and without our key."""
@@ -117,3 +156,27 @@ class Endpoint:
             words = words.replace(self._key, "…")
         line = " ".join("".join(c if c.isprintable() else " " for c in words[: 4 * _LONGEST_QUOTE]).split())
         return line if len(line) <= _LONGEST_QUOTE else line[: _LONGEST_QUOTE - 1] + "…"
+
+
+def _model(request: ChatRequest) -> str:
+    return f"the model {request.model!r}"
+
+
+def _tells(words: str, request: ChatRequest | None) -> bool:
+    """Whether a part of the prompt can be read in somebody's words."""
+    if request is None:
+        return False
+    prompt = " ".join(" ".join(_texts([request.prompt, request.messages])).split())
+    return any(words[at : at + _TELLTALE] in prompt for at in range(len(words) - _TELLTALE + 1))
+
+
+def _texts(value: Json) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case Mapping():
+            for item in value.values():
+                yield from _texts(item)
+        case list() | tuple():
+            for item in value:
+                yield from _texts(item)

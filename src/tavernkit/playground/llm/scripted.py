@@ -7,13 +7,14 @@ import re
 from collections.abc import AsyncGenerator, Sequence
 from typing import TypeAlias
 
-from tavernkit.playground.llm.base import ChatRequest, Finished, ModelError, ModelEvent, TextDelta
+from tavernkit.playground.llm.base import ChatRequest, Finished, ModelError, ModelEvent, TextDelta, ThoughtDelta
 from tavernkit.values import Json
 
 __all__ = ["Reply", "ScriptedModel", "Step", "canned_reply", "last_user_message", "split_words"]
 
-Step: TypeAlias = str | asyncio.Event | ModelError | Finished
-"""Text is streamed word by word, an Event is waited for, an error is raised, a Finished ends the reply."""
+Step: TypeAlias = str | ThoughtDelta | asyncio.Event | ModelError | Finished
+"""Text is streamed word by word, a thought is passed on, an Event is waited for, an error is raised, a Finished ends
+the reply."""
 
 Reply: TypeAlias = Step | Sequence[Step]
 
@@ -38,6 +39,8 @@ class ScriptedModel:
                     await step.wait()
                 case ModelError():
                     raise step
+                case ThoughtDelta():
+                    yield step
                 case Finished():
                     yield step
                     return
@@ -47,6 +50,9 @@ class ScriptedModel:
                         yield TextDelta(text=word)
                         words += 1
         yield Finished(reason="stop", completion_tokens=words)
+
+    async def list_models(self) -> tuple[str, ...]:
+        return ("scripted",)
 
     async def aclose(self) -> None:
         """Nothing to give back."""
@@ -64,11 +70,13 @@ def split_words(text: str) -> list[str]:
 
 
 def last_user_message(messages: Sequence[Json]) -> str:
-    """The text of the last message with the role `user`; empty when there is none, or when it is not text."""
+    """The text of the last message with the role `user`, whole or in parts; empty when there is none."""
     for message in reversed(messages):
         if isinstance(message, dict) and message.get("role") == "user":
-            content = message.get("content")
-            return content if isinstance(content, str) else ""
+            content = message.get("content", message.get("parts"))
+            parts = content if isinstance(content, list) else [{"text": content}]
+            texts = [part.get("text") for part in parts if isinstance(part, dict)]
+            return "\n".join(text for text in texts if isinstance(text, str))
     return ""
 
 

@@ -1,16 +1,19 @@
-"""A real HTTP server that speaks OpenAI's chat completions from a script.
+"""A real HTTP server that speaks the protocols of model providers from a script: for tests and demonstrations.
 
-`python -m tavernkit.playground.llm.scripted_server [--port N] [--delay SECONDS]` prints its base URL and serves until
-it is stopped. The last user message steers it:
+`tavernkit scripted-provider` serves it, and so does `python -m tavernkit.playground.llm.scripted_server`. It speaks
+OpenAI's completions of chats and texts and Anthropic's messages under `/v1`, and Gemini's generateContent under
+`/v1beta`. The last user message steers it:
 
     [[say: text]]    the reply
+    [[think: text]]  thoughts before the reply
     [[slow: 200]]    a reply of so many words
     [[empty]]        a reply without text
     [[hang]]         headers (and what [[say: …]] says), then nothing
     [[close]]        the connection drops in the middle
     [[error: 500]]   an error with that status
 
-Anything else is answered with a paragraph that quotes the message. `GET /_requests` gives the bodies received so far,
+A model called `fault:…` goes wrong in the way that its name says, whatever the message; `FAULTS` lists them. Anything
+else is answered with a paragraph that quotes the message. `GET /_requests` gives the bodies received so far,
 `GET /_closed` the number of streams that the client closed before their end.
 """
 
@@ -18,99 +21,117 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
-import re
 import socket
+from collections import Counter
 from collections.abc import Callable
-from typing import Literal, TypeAlias
 
 import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from tavernkit.playground.llm.scripted import canned_reply, last_user_message, split_words
-from tavernkit.values import Json, JsonObject, Value
+from tavernkit.playground.llm.scripted_acts import MODELS, Act, Script, follow_directives
+from tavernkit.playground.llm.scripted_protocols import CHAT, GEMINI, MESSAGES, TEXT, Protocol, as_event
+from tavernkit.values import Json, JsonObject
 
-__all__ = ["Act", "Script", "follow_directives", "scripted_app"]
+__all__ = ["DEFAULT_DELAY", "scripted_app", "serve_scripted"]
 
-MODEL_NAME = "scripted"
-LONGEST_REPLY_WORDS = 100_000
-_DIRECTIVE = re.compile(r"\[\[(\w+)(?::(.*?))?\]\]", re.DOTALL)
-
-
-class Act(Value, frozen=True, kw_only=True):
-    """How one request is answered; `error` is an HTTP status instead of a reply."""
-
-    words: tuple[str, ...] = ()
-    ending: Literal["stop", "length", "hang", "close"] = "stop"
-    error: int | None = None
+DEFAULT_DELAY = 0.02
+WORDS_OF_THE_ENDLESS = (" and", " on", " and", " on", " it", " goes,")
 
 
-Script: TypeAlias = Callable[[JsonObject], Act]
-"""Decides from the body of a request."""
-
-
-def follow_directives(body: JsonObject) -> Act:
-    """The script that the last user message steers, in the words of this module's beginning."""
-    message = last_user_message(body.get("messages") or ())
-    found = {name: argument.strip() for name, argument in _DIRECTIVE.findall(message)}
-    if "error" in found:
-        return Act(error=_number(found["error"], default=500, least=400, most=599))
-    if "hang" in found:
-        return Act(words=_words(found.get("say", "")), ending="hang")
-    if "close" in found:
-        words = _words(found.get("say") or canned_reply(""))
-        return Act(words=words[: max(1, len(words) // 2)], ending="close")
-    if "empty" in found:
-        return Act()
-    if "say" in found:
-        return Act(words=_words(found["say"]))
-    if "slow" in found:
-        count = _number(found["slow"], default=200, least=1, most=LONGEST_REPLY_WORDS)
-        return Act(words=_words(" ".join(f"word{number}" for number in range(1, count + 1))))
-    return Act(words=_words(canned_reply(message)))
-
-
-def scripted_app(script: Script = follow_directives, *, delay: float = 0.02) -> ASGIApp:
-    """An ASGI application with an OpenAI-style server's routes under `/v1`; `delay` is seconds before each word."""
-    bodies: list[Json] = []
-    closed_early: list[bool] = []
-
-    async def chat_completions(request: Request) -> ASGIApp:
-        body = await request.json()
-        bodies.append(body)
-        act = script(body)
-        if act.error is not None:
-            error = {"message": f"The script asked for the status {act.error}.", "type": "scripted", "code": act.error}
-            return JSONResponse({"error": error}, status_code=act.error)
-        return _Stream(act, delay, closed_early)
-
-    async def models(_: Request) -> Response:
-        return JSONResponse({"object": "list", "data": [{"id": MODEL_NAME, "object": "model", "owned_by": "scripted"}]})
-
-    async def requests(_: Request) -> Response:
-        return JSONResponse(bodies)
-
-    async def closed(_: Request) -> Response:
-        return JSONResponse(len(closed_early))
-
+def scripted_app(script: Script = follow_directives, *, delay: float = DEFAULT_DELAY) -> ASGIApp:
+    """An ASGI application with the routes of the providers' servers; `delay` is seconds before each word."""
+    server = _Server(script, delay)
     return Starlette(
         routes=[
-            Route("/v1/chat/completions", chat_completions, methods=["POST"]),
-            Route("/v1/models", models),
-            Route("/_requests", requests),
-            Route("/_closed", closed),
+            Route("/v1/chat/completions", server.speaking(CHAT), methods=["POST"]),
+            Route("/v1/completions", server.speaking(TEXT), methods=["POST"]),
+            Route("/v1/messages", server.speaking(MESSAGES), methods=["POST"]),
+            Route("/v1beta/models/{call:path}", server.gemini, methods=["POST"]),
+            Route("/v1/models", server.models),
+            Route("/v1beta/models", server.gemini_models),
+            Route("/_requests", server.requests),
+            Route("/_closed", server.closed),
         ]
     )
+
+
+def serve_scripted(port: int, delay: float, ready: Callable[[str], None]) -> None:
+    """Serve on loopback until the process is stopped; `ready` is told the address. Port 0 takes a free one."""
+    with socket.create_server(("127.0.0.1", port)) as listener:
+        config = uvicorn.Config(
+            scripted_app(delay=delay), log_level="critical", lifespan="off", timeout_graceful_shutdown=0
+        )
+        ready(f"http://127.0.0.1:{listener.getsockname()[1]}")
+        uvicorn.Server(config).run(sockets=[listener])
+
+
+class _Server:
+    """The script, and what has happened so far."""
+
+    def __init__(self, script: Script, delay: float) -> None:
+        self._script = script
+        self._delay = delay
+        self._bodies: list[Json] = []
+        self._closed_early: list[bool] = []
+        self._asked: Counter[str] = Counter()
+
+    def speaking(self, protocol: Protocol) -> Callable[[Request], object]:
+        """The route of a protocol in which the body says everything."""
+
+        async def answer(request: Request) -> ASGIApp:
+            body = await request.json()
+            self._bodies.append(body)
+            return await self._answer(protocol, body, streams=body.get("stream") is True)
+
+        return answer
+
+    async def gemini(self, request: Request) -> ASGIApp:
+        body = await request.json()
+        self._bodies.append(body)
+        model, _, verb = request.path_params["call"].rpartition(":")
+        return await self._answer(GEMINI, {**body, "model": model}, streams=verb == "streamGenerateContent")
+
+    async def models(self, _: Request) -> Response:
+        models = [{"id": name, "object": "model", "owned_by": "scripted"} for name in MODELS]
+        return JSONResponse({"object": "list", "data": models})
+
+    async def gemini_models(self, _: Request) -> Response:
+        methods = ["generateContent"]
+        models = [{"name": f"models/{name}", "supportedGenerationMethods": methods} for name in MODELS]
+        embedder = {"name": "models/scripted-embedder", "supportedGenerationMethods": ["embedContent"]}
+        return JSONResponse({"models": [*models, embedder]})
+
+    async def requests(self, _: Request) -> Response:
+        return JSONResponse(self._bodies)
+
+    async def closed(self, _: Request) -> Response:
+        return JSONResponse(len(self._closed_early))
+
+    async def _answer(self, protocol: Protocol, body: JsonObject, *, streams: bool) -> ASGIApp:
+        act = self._script(body)
+        model = str(body.get("model"))
+        self._asked[model] += 1
+        if act.error is not None and (not act.every_other or self._asked[model] % 2):
+            error = protocol.error(act.error, f"The script asked for the status {act.error}.")
+            headers = {} if act.retry_after is None else {"retry-after": str(act.retry_after)}
+            return JSONResponse(error, status_code=act.error, headers=headers)
+        if act.page:
+            return HTMLResponse("<!doctype html><title>Welcome</title><p>This is a web page.")
+        if streams:
+            return _Stream(protocol, act, self._delay, self._closed_early)
+        await asyncio.sleep(act.first_delay)
+        return JSONResponse(protocol.whole("".join(act.thoughts), act.words, act.ending))
 
 
 class _Stream:
     """The response that performs an act, and notes a client that leaves before its end."""
 
-    def __init__(self, act: Act, delay: float, closed_early: list[bool]) -> None:
+    def __init__(self, protocol: Protocol, act: Act, delay: float, closed_early: list[bool]) -> None:
+        self._protocol = protocol
         self._act = act
         self._delay = delay
         self._closed_early = closed_early
@@ -129,20 +150,38 @@ class _Stream:
             leaving.cancel()
 
     async def _perform(self, send: Send) -> None:
+        protocol, act = self._protocol, self._act
+        await asyncio.sleep(act.first_delay)
         headers = [(b"content-type", b"text/event-stream"), (b"cache-control", b"no-store")]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
-        await _send_event(send, _chunk({"role": "assistant", "content": ""}))
-        for word in self._act.words:
-            await asyncio.sleep(self._delay)
-            await _send_event(send, _chunk({"content": word}))
-        if self._act.ending == "close":
-            # A response that ends without its last part makes the server drop the connection.
-            return
-        if self._act.ending == "hang":
-            await asyncio.Event().wait()
-        await _send_event(send, _chunk({}, reason=self._act.ending))
-        await _send_event(send, _usage(len(self._act.words)))
-        await send({"type": "http.response.body", "body": b"data: [DONE]\n\n", "more_body": False})
+        for event in protocol.begin:
+            await _send(send, as_event(event))
+        for thought in act.thoughts:
+            await self._say(send, protocol.thought(thought))
+        for word in act.words:
+            await self._say(send, protocol.word(word))
+        match act.ending:
+            case "close":
+                # A response that ends without its last part makes the server drop the connection.
+                return
+            case "hang":
+                await asyncio.Event().wait()
+            case "malformed":
+                await _send(send, b'data: {"choices": [{"delta": oops\n\n')
+            case "complaint":
+                await _send(send, as_event(protocol.error(503, "The script has forgotten its lines.")))
+            case "endless":
+                while True:
+                    for word in WORDS_OF_THE_ENDLESS:
+                        await self._say(send, protocol.word(word))
+            case "stop" | "length":
+                for event in protocol.end(act.ending, len(act.words)):
+                    await _send(send, as_event(event))
+        await send({"type": "http.response.body", "body": protocol.last, "more_body": False})
+
+    async def _say(self, send: Send, event: JsonObject) -> None:
+        await asyncio.sleep(self._delay)
+        await _send(send, as_event(event))
 
 
 async def _until_disconnect(receive: Receive) -> None:
@@ -150,41 +189,16 @@ async def _until_disconnect(receive: Receive) -> None:
         pass
 
 
-async def _send_event(send: Send, data: JsonObject) -> None:
-    await send({"type": "http.response.body", "body": f"data: {json.dumps(data)}\n\n".encode(), "more_body": True})
-
-
-def _chunk(delta: JsonObject, *, reason: str | None = None) -> JsonObject:
-    choice = {"index": 0, "delta": delta, "finish_reason": reason}
-    return {"id": "chatcmpl-scripted", "object": "chat.completion.chunk", "model": MODEL_NAME, "choices": [choice]}
-
-
-def _usage(completion_tokens: int) -> JsonObject:
-    usage = {"prompt_tokens": 1, "completion_tokens": completion_tokens, "total_tokens": 1 + completion_tokens}
-    return {"id": "chatcmpl-scripted", "object": "chat.completion.chunk", "choices": [], "usage": usage}
-
-
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(split_words(text))
-
-
-def _number(text: str, *, default: int, least: int, most: int) -> int:
-    return min(max(int(text), least), most) if re.fullmatch(r"\d{1,9}", text) else default
+async def _send(send: Send, event: bytes) -> None:
+    await send({"type": "http.response.body", "body": event, "more_body": True})
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        prog="scripted_server", description="An OpenAI-style server that follows a script."
-    )
+    parser = argparse.ArgumentParser(prog="scripted_server", description="A server for models that follows a script.")
     parser.add_argument("--port", type=int, default=0, help="0 takes a free one")
-    parser.add_argument("--delay", type=float, default=0.02, help="seconds before each word")
+    parser.add_argument("--delay", type=float, default=DEFAULT_DELAY, help="seconds before each word")
     arguments = parser.parse_args()
-    with socket.create_server(("127.0.0.1", arguments.port)) as listener:
-        config = uvicorn.Config(
-            scripted_app(delay=arguments.delay), log_level="critical", lifespan="off", timeout_graceful_shutdown=0
-        )
-        print(f"http://127.0.0.1:{listener.getsockname()[1]}/v1", flush=True)
-        uvicorn.Server(config).run(sockets=[listener])
+    serve_scripted(arguments.port, arguments.delay, lambda address: print(f"{address}/v1", flush=True))
 
 
 if __name__ == "__main__":

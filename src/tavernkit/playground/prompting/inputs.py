@@ -1,88 +1,149 @@
-"""From rows to the library's inputs: the only bridge between the application and the prompt."""
+"""From rows to the library's inputs: the only bridge between the application and the prompt.
+
+Everything is read here, in a number of statements that does not depend on how long the chat is.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from datetime import datetime
 from uuid import UUID
 
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
-import tavernkit
-from tavernkit import BudgetPreset, Message, Plan, User, characters
+from tavernkit import Message
 from tavernkit.playground.database import models
+from tavernkit.playground.llm.base import ModelError
+from tavernkit.playground.lorebooks.books import BooksInPlay, books_for
+from tavernkit.playground.paths.queries import end_of_path
+from tavernkit.playground.paths.snapshots import state_at
+from tavernkit.playground.paths.state import State
+from tavernkit.playground.prompting.cards import library_character
+from tavernkit.playground.prompting.cast import Cast, load_cast
+from tavernkit.playground.prompting.history import WindowedHistory, load_history
+from tavernkit.playground.prompting.presets import Presets, load_presets
+from tavernkit.playground.providers.service import provider_for
+from tavernkit.playground.settings.models import Settings
+from tavernkit.playground.settings.resolving import effective
 from tavernkit.values import Value
 
-__all__ = ["HISTORY_WINDOW", "PromptInputs", "build_plan", "greeting_of", "library_character", "load_inputs"]
+__all__ = ["GENERATION_TYPES", "PromptInputs", "library_character", "load_inputs"]
 
-HISTORY_WINDOW = 200
+GENERATION_TYPES: Mapping[str, str] = {
+    "user_turn": "normal",
+    "auto_mode": "normal",
+    "force_talk": "normal",
+    "regenerate": "regenerate",
+    "continue": "continue",
+    "impersonate": "impersonate",
+    "copilot": "impersonate",
+}
+"""What SillyTavern calls each kind of run."""
 
 
 class PromptInputs(Value, frozen=True, kw_only=True):
-    """Everything a prompt is built from, already read."""
+    """Everything a prompt is built from, already read. The same inputs always give the same prompt.
 
-    character: tavernkit.Character
-    user: User
-    history: tuple[Message, ...]
-    preset: BudgetPreset
-    model: str
+    `seed` decides what chance decides. `continued` is the text that the reply goes on with.
+    """
+
+    generation_type: str
+    settings: Settings
+    provider: models.Provider
+    presets: Presets
+    cast: Cast
+    books: BooksInPlay
+    history: WindowedHistory
+    state: State
+    chat_id: UUID
+    now: datetime
+    seed: int
+    continued: str = ""
 
 
-def library_character(row: models.Character) -> tavernkit.Character:
-    """The stored card as the library knows it."""
-    return characters.read_card(row.data)[0].character
+async def load_inputs(session: AsyncSession, run_id: UUID, now: datetime) -> PromptInputs:
+    """Read what the run's speaker needs to answer.
 
-
-def greeting_of(character: tavernkit.Character, user_name: str) -> str:
-    """What the character says first, with the names in it."""
-    return tavernkit.build(character=character, user=User(name=user_name)).greeting or ""
-
-
-async def load_inputs(
-    session: AsyncSession, run: models.Run, speaker: models.SpaceMembership, provider: models.Provider
-) -> PromptInputs:
-    """Read what the speaker needs to answer in the run's conversation: its card, the person, the last messages."""
-    card = await session.get_one(models.Character, speaker.character_id)
+    Raises ModelError when there is no model, and UnpromptableError when the character is gone.
+    """
+    run, conversation, space, speaker = await _where(session, run_id)
+    settings = effective(space, member=speaker, conversation=conversation).settings
+    provider = await provider_for(session, speaker)
+    if provider is None:
+        raise ModelError("No model is set up that could answer. Add a provider.", code="unavailable")
+    cast = await load_cast(session, conversation, speaker, settings)
+    persona_id = None if cast.person is None else cast.person.persona_id
+    target = await _target(session, run)
+    generation_type = GENERATION_TYPES[run.kind] if target is not None or not _needs_target(run) else "normal"
+    until = _end_of_history(run, target, conversation)
+    history = await load_history(
+        session,
+        conversation,
+        window=settings.prompt.history_messages,
+        until=until,
+        person_id=None if cast.person is None else cast.person.id,
+        exact_user_count=settings.authors_note.interval > 1,
+    )
+    if generation_type == "regenerate" and target is not None:
+        # The library takes the last reply away itself, and knows by it that this is another attempt.
+        history.append(Message(role="assistant", content=target.content, name=cast.character.name))
     return PromptInputs(
-        character=library_character(card),
-        user=await _person(session, speaker.space_id),
-        history=await _history(session, run.conversation_id),
-        preset=BudgetPreset(
-            context_window_tokens=provider.context_tokens, reserved_response_tokens=provider.response_tokens
-        ),
-        model=provider.model,
+        generation_type=generation_type,
+        settings=settings,
+        provider=provider,
+        presets=await load_presets(session, space.owner_id, settings.model),
+        cast=cast,
+        books=await books_for(session, conversation, cast.voice, persona_id=persona_id),
+        history=history,
+        state=await state_at(session, conversation.id, conversation.last_seq if until is None else until),
+        # A branch goes on with what was picked before it left.
+        chat_id=conversation.root_conversation_id or conversation.id,
+        now=now,
+        seed=run.id.int,
+        continued=target.content if generation_type == "continue" and target is not None else "",
     )
 
 
-def build_plan(inputs: PromptInputs) -> Plan:
-    """Build the prompt with the plain pipeline."""
-    return tavernkit.build(
-        character=inputs.character,
-        user=inputs.user,
-        history=inputs.history,
-        preset=inputs.preset,
-        model=inputs.model,
-    )
+async def _where(
+    session: AsyncSession, run_id: UUID
+) -> tuple[models.Run, models.Conversation, models.Space, models.SpaceMembership]:
+    row = (
+        await session.execute(
+            select(models.Run, models.Conversation, models.Space, models.SpaceMembership)
+            .join(models.Conversation, models.Conversation.id == models.Run.conversation_id)
+            .join(models.Space, models.Space.id == models.Conversation.space_id)
+            .join(models.SpaceMembership, models.SpaceMembership.id == models.Run.speaker_membership_id)
+            .where(models.Run.id == run_id)
+        )
+    ).one()
+    return row[0], row[1], row[2], row[3]
 
 
-async def _person(session: AsyncSession, space_id: UUID) -> User:
-    found = await session.scalars(
-        select(models.SpaceMembership)
-        .where(models.SpaceMembership.space_id == space_id, models.SpaceMembership.kind == "human")
-        .order_by(models.SpaceMembership.position)
-        .limit(1)
-    )
-    member = found.one()
-    return User(name=member.cached_display_name, persona=member.persona)
+def _needs_target(run: models.Run) -> bool:
+    return run.kind in ("regenerate", "continue")
 
 
-async def _history(session: AsyncSession, conversation_id: UUID) -> tuple[Message, ...]:
-    rows = await session.execute(
-        select(models.Message.role, models.TextContent.content, models.SpaceMembership.cached_display_name)
-        .join(models.TextContent, models.TextContent.id == models.Message.text_id)
-        .join(models.SpaceMembership, models.SpaceMembership.id == models.Message.membership_id)
-        .where(models.Message.conversation_id == conversation_id, models.Message.visibility == "normal")
-        .order_by(models.Message.seq.desc())
-        .limit(HISTORY_WINDOW)
-    )
-    newest_first = [Message(role=role, content=content, name=name) for role, content, name in rows]
-    return tuple(reversed(newest_first))
+async def _target(session: AsyncSession, run: models.Run) -> models.Message | None:
+    """The message that is told anew or continued; without one in the run, the last is continued."""
+    if not _needs_target(run):
+        return None
+    if run.target_message_id is not None:
+        found: models.Message | None = await session.scalar(
+            select(models.Message).where(
+                models.Message.id == run.target_message_id,
+                models.Message.conversation_id == run.conversation_id,
+                models.Message.visibility != "hidden",
+            )
+        )
+        return found
+    end = await end_of_path(session, run.conversation_id) if run.kind == "continue" else None
+    return None if end is None else end[0]
+
+
+def _end_of_history(run: models.Run, target: models.Message | None, conversation: models.Conversation) -> int | None:
+    """The number of the last message that the prompt knows; None is all there are."""
+    if target is None:
+        return None
+    last = target.seq if run.kind == "continue" else target.seq - 1
+    return None if last >= conversation.last_seq else last

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from typing import TypeAlias
 from uuid import UUID
 
 from tavernkit.playground.database.models import Provider
-from tavernkit.playground.llm.base import ModelClient
+from tavernkit.playground.llm.base import ModelClient, ModelError
 from tavernkit.playground.llm.embedded import EmbeddedModel
-from tavernkit.playground.llm.openai import OpenAIClient
+from tavernkit.playground.providers.kinds import CLIENTS
 from tavernkit.playground.providers.secrets import KeyBox
 
 __all__ = ["ProviderClients"]
+
+_Way: TypeAlias = tuple[UUID, str, str, bytes | None, bool]
+"""All that a client depends on."""
 
 
 class ProviderClients:
@@ -20,20 +24,33 @@ class ProviderClients:
     def __init__(self, keys: KeyBox) -> None:
         self._keys = keys
         self._embedded = EmbeddedModel()
-        self._clients: dict[tuple[UUID, str, bytes | None], ModelClient] = {}
+        self._clients: dict[_Way, ModelClient] = {}
 
     def client_for(self, provider: Provider) -> ModelClient:
+        """The provider's client. Raises ModelError for a key that cannot be opened."""
         if provider.kind == "embedded":
             return self._embedded
         # A changed address or key makes another client; the old one is closed with the rest.
-        key = (provider.id, provider.base_url, provider.api_key)
-        if key not in self._clients:
-            secret = self._keys.decrypt(provider.api_key, provider.id) if provider.api_key else None
-            self._clients[key] = OpenAIClient(provider.base_url, secret)
-        return self._clients[key]
+        way = (provider.id, provider.kind, provider.base_url, provider.api_key, provider.streamable)
+        if way not in self._clients:
+            client = CLIENTS[provider.kind]
+            self._clients[way] = client(provider.base_url, self._secret(provider), streams=provider.streamable)
+        return self._clients[way]
 
     def is_ready(self, provider: Provider) -> bool:
         return provider.kind != "embedded" or self._embedded.is_loaded
 
     async def aclose(self) -> None:
         await asyncio.gather(self._embedded.aclose(), *(client.aclose() for client in self._clients.values()))
+
+    def _secret(self, provider: Provider) -> str | None:
+        if provider.api_key is None:
+            return None
+        secret = self._keys.decrypt(provider.api_key, provider.id)
+        if secret is None:
+            raise ModelError(
+                f"The API key of {provider.name} cannot be opened: it was stored with another secret.key. "
+                "Enter it again.",
+                code="unavailable",
+            )
+        return secret

@@ -1,62 +1,171 @@
-"""Providers that are there from the start, and which one answers."""
+"""What administrators do with providers."""
 
 from __future__ import annotations
 
-from sqlalchemy import select, update
-from sqlalchemy.ext.asyncio import AsyncSession
+import json
+from uuid import UUID
 
-from tavernkit.playground.database.models import Provider, SpaceMembership
+from sqlalchemy import delete
+from sqlalchemy.exc import IntegrityError
+
+from tavernkit.playground.accounts.viewer import Viewer, administrator
+from tavernkit.playground.database.models import Provider
+from tavernkit.playground.outcome import Refused, stale
+from tavernkit.playground.providers import defaulting
+from tavernkit.playground.providers.addresses import is_same_server, read_address
+from tavernkit.playground.providers.kinds import HOMES
+from tavernkit.playground.providers.queries import is_name_taken, provider_for, provider_to_manage
+from tavernkit.playground.providers.schemas import NewProvider, PatchProvider, ProviderOut
+from tavernkit.playground.providers.starting import ensure_providers
 from tavernkit.playground.runtime import Runtime
+from tavernkit.playground.storable import presentable, storable, titled
+from tavernkit.values import JsonObject
 
-__all__ = ["ensure_providers", "provider_for"]
+__all__ = [
+    "add_provider",
+    "change_provider",
+    "delete_provider",
+    "ensure_providers",
+    "make_default",
+    "provider_for",
+]
 
-EMBEDDED_NAME = "SmolLM2 135M"
-ENVIRONMENT_NAME = "From the environment"
-# The small model reads about two hundred tokens a second: a longer prompt would be a longer silence.
-EMBEDDED_CONTEXT_TOKENS = 2048
-EMBEDDED_RESPONSE_TOKENS = 256
+NAMELESS = "Provider"
+MAX_SETTINGS_CHARACTERS = 32_768
 
 
-async def ensure_providers(runtime: Runtime) -> None:
-    """See that the embedded model is there, and the one that the environment names, which then is the default."""
-    settings, now = runtime.settings, runtime.clock()
+async def add_provider(runtime: Runtime, viewer: Viewer, new: NewProvider) -> Provider | Refused:
+    """Add a provider; it answers for those who choose it."""
+    address = read_address(new.base_url or HOMES[new.kind])
+    refused = administrator(viewer) or _too_long(new.settings)
+    if refused is not None:
+        return refused
+    if isinstance(address, Refused):
+        return address
+    name, provider_id = titled(new.name, NAMELESS), runtime.ids()
+    row = Provider(
+        id=provider_id,
+        name=name,
+        kind=new.kind,
+        base_url=address,
+        api_key=None if new.api_key is None else runtime.keys.encrypt(new.api_key.get_secret_value(), provider_id),
+        model=storable(new.model).strip(),
+        context_tokens=new.context_tokens,
+        response_tokens=new.response_tokens,
+        settings=presentable(new.settings),
+        is_default=False,
+        streamable=new.streamable,
+        settings_version=0,
+        disabled=False,
+        created_at=runtime.clock(),
+    )
+    try:
+        async with runtime.database.write() as session:
+            if await is_name_taken(session, name):
+                return _taken(name)
+            session.add(row)
+            await session.flush()
+            return row
+    except IntegrityError:
+        # Somebody else was quicker.
+        return _taken(name)
+
+
+async def change_provider(
+    runtime: Runtime, viewer: Viewer, provider_id: UUID, patch: PatchProvider
+) -> Provider | Refused:
+    """Change a provider, or disable it; runs that have begun go on as they began."""
+    try:
+        async with runtime.database.write() as session:
+            row = await provider_to_manage(session, viewer, provider_id, lock=True)
+            if isinstance(row, Refused):
+                return row
+            if row.settings_version != patch.settings_version:
+                return stale("provider", ProviderOut.of(row).model_dump(mode="json"))
+            address = row.base_url
+            if patch.base_url is not None:
+                given = read_address(patch.base_url or HOMES.get(row.kind, ""))
+                if isinstance(given, Refused):
+                    return given
+                address = given
+            name = row.name if patch.name is None else titled(patch.name, NAMELESS)
+            refused = _refusal(row, patch, address)
+            if refused is not None:
+                return refused
+            if name != row.name and await is_name_taken(session, name):
+                return _taken(name)
+            _write(runtime, row, patch, name=name, address=address)
+            await session.flush()
+            return row
+    except IntegrityError:
+        return _taken(patch.name or "")
+
+
+async def delete_provider(runtime: Runtime, viewer: Viewer, provider_id: UUID) -> Refused | None:
+    """Delete a provider; members and spaces that had chosen it use the default one."""
     async with runtime.database.write() as session:
-        embedded = await _named(session, EMBEDDED_NAME)
-        if embedded is None:
-            embedded = Provider(
-                id=runtime.ids(),
-                name=EMBEDDED_NAME,
-                kind="embedded",
-                model="smollm2-135m",
-                context_tokens=EMBEDDED_CONTEXT_TOKENS,
-                response_tokens=EMBEDDED_RESPONSE_TOKENS,
-                created_at=now,
-            )
-            session.add(embedded)
-        chosen = embedded
-        if settings.openai_base_url:
-            chosen = await _named(session, ENVIRONMENT_NAME) or Provider(
-                id=runtime.ids(), name=ENVIRONMENT_NAME, kind="openai", created_at=now
-            )
-            session.add(chosen)
-            chosen.base_url = settings.openai_base_url
-            chosen.model = settings.openai_model
-            chosen.context_tokens = settings.context_tokens
-            chosen.response_tokens = settings.response_tokens
-            secret = settings.openai_api_key.get_secret_value()
-            chosen.api_key = runtime.keys.encrypt(secret, chosen.id) if secret else None
-        await session.flush()
-        await session.execute(update(Provider).values(is_default=False))
-        chosen.is_default = True
+        row = await provider_to_manage(session, viewer, provider_id, lock=True)
+        if isinstance(row, Refused):
+            return row
+        if row.kind == "embedded":
+            return Refused(code="conflict", sentence="The embedded model comes along. Disable it instead.")
+        if row.is_default:
+            return _IS_DEFAULT
+        await session.execute(delete(Provider).where(Provider.id == row.id))
+        return None
 
 
-async def provider_for(session: AsyncSession, speaker: SpaceMembership) -> Provider | None:
-    """The member's own provider, or the default one."""
-    wanted = Provider.id == speaker.provider_id if speaker.provider_id else Provider.is_default
-    found: Provider | None = await session.scalar(select(Provider).where(wanted, ~Provider.disabled))
-    return found
+async def make_default(runtime: Runtime, viewer: Viewer, provider_id: UUID) -> Provider | Refused:
+    """Let a provider answer where nobody has chosen one."""
+    async with runtime.database.write() as session:
+        row = await provider_to_manage(session, viewer, provider_id)
+        if isinstance(row, Refused):
+            return row
+        await defaulting.make_default(session, row)
+        return row
 
 
-async def _named(session: AsyncSession, name: str) -> Provider | None:
-    found: Provider | None = await session.scalar(select(Provider).where(Provider.name == name))
-    return found
+_IS_DEFAULT = Refused(code="conflict", sentence="This is the default provider. Choose another default first.")
+
+
+def _refusal(row: Provider, patch: PatchProvider, address: str) -> Refused | None:
+    """What is wrong with a change."""
+    given = patch.model_fields_set
+    if row.kind == "embedded" and given & {"base_url", "api_key", "model", "streamable"}:
+        sentence = "The embedded model has neither an address nor a key, and is one model."
+        return Refused(code="invalid", sentence=sentence)
+    if patch.disabled and row.is_default:
+        return _IS_DEFAULT
+    if row.api_key is not None and "api_key" not in given and not is_same_server(row.base_url, address):
+        # Whoever got hold of an administrator's session could have the key sent to themselves.
+        sentence = "The address is on another server. Give the key for it along, or null for none."
+        return Refused(code="invalid", sentence=sentence)
+    return _too_long(patch.settings or {})
+
+
+def _write(runtime: Runtime, row: Provider, patch: PatchProvider, *, name: str, address: str) -> None:
+    row.name, row.base_url = name, address
+    row.settings_version += 1
+    if "api_key" in patch.model_fields_set:
+        secret = None if patch.api_key is None else patch.api_key.get_secret_value()
+        row.api_key = None if secret is None else runtime.keys.encrypt(secret, row.id)
+    if patch.model is not None:
+        row.model = storable(patch.model).strip()
+    if patch.settings is not None:
+        row.settings = presentable(patch.settings)
+    row.context_tokens = patch.context_tokens or row.context_tokens
+    row.response_tokens = patch.response_tokens or row.response_tokens
+    row.streamable = row.streamable if patch.streamable is None else patch.streamable
+    row.disabled = row.disabled if patch.disabled is None else patch.disabled
+
+
+def _too_long(settings: JsonObject) -> Refused | None:
+    if len(json.dumps(settings)) <= MAX_SETTINGS_CHARACTERS:
+        return None
+    return Refused(
+        code="too_long", sentence=f"The settings are too long; at most {MAX_SETTINGS_CHARACTERS:,} characters fit."
+    )
+
+
+def _taken(name: str) -> Refused:
+    return Refused(code="taken", sentence=f"There is a provider with the name “{name}”. Choose another name.")

@@ -10,10 +10,11 @@ from typing import Any, Literal, TypeAlias, TypeVar
 from sqlalchemy.exc import DBAPIError
 
 from tavernkit.errors import TavernKitError
-from tavernkit.playground.database.models import Provider, Run, SpaceMembership
-from tavernkit.playground.llm.base import ChatRequest, Finished, ModelClient, ModelError
-from tavernkit.playground.prompting.inputs import PromptInputs, build_plan, load_inputs
-from tavernkit.playground.providers.service import provider_for
+from tavernkit.playground.llm.base import Finished, ModelError, ThoughtDelta
+from tavernkit.playground.prompting.building import Prompt, build_prompt
+from tavernkit.playground.prompting.inputs import PromptInputs, load_inputs
+from tavernkit.playground.prompting.records import PromptRecord, record_of
+from tavernkit.playground.prompting.replies import Reply, make_reply
 from tavernkit.playground.realtime.bus import conversation_topic
 from tavernkit.playground.runs.service import (
     Claim,
@@ -23,7 +24,9 @@ from tavernkit.playground.runs.service import (
     finish_run,
     hand_back_run,
 )
+from tavernkit.playground.runs.storing import Usage
 from tavernkit.playground.runtime import Runtime
+from tavernkit.prompt.tokens import default_estimator
 
 __all__ = ["Execution", "StopReason"]
 
@@ -48,6 +51,9 @@ class Execution:
         self._claim = claim
         self._offset = 0
         self._text = ""
+        self._thoughts = ""
+        self._is_shown = True
+        self._unkept: PromptRecord | None = None
         self._stop_requested = asyncio.Event()
         self._stop_reason: StopReason = "shutdown"
         self.finished = asyncio.Event()
@@ -71,72 +77,84 @@ class Execution:
             raise
         except ModelError as error:
             log.warning("The model did not answer in run %s: %s", claim.run_id, error)
-            await fail_run(runtime, claim, self._text, {"code": error.code, "message": str(error)})
+            await self._fail(error.code, str(error))
         except TavernKitError as error:
             log.warning("The prompt of run %s could not be built: %s", claim.run_id, error)
-            await fail_run(runtime, claim, self._text, {"code": "prompt_error", "message": str(error)})
+            await self._fail("prompt_error", str(error))
         except Exception:
             log.exception("Run %s failed", claim.run_id)
-            message = "Something went wrong inside the application; its log says more."
-            await fail_run(runtime, claim, self._text, {"code": "unknown_error", "message": message})
+            await self._fail("unknown_error", "Something went wrong inside the application; its log says more.")
         finally:
             runtime.live_text.pop(claim.run_id, None)
+
+    async def _fail(self, code: str, message: str) -> None:
+        error = {"code": code, "message": message}
+        await fail_run(self._runtime, self._claim, self._text, error, prompt=self._unkept)
 
     async def _end_stopped(self) -> None:
         match self._stop_reason:
             case "asked":
-                await cancel_run(self._runtime, self._claim, self._text)
+                await cancel_run(self._runtime, self._claim, self._text, prompt=self._unkept)
             case "shutdown":
-                await hand_back_run(self._runtime, self._claim, self._text)
+                await hand_back_run(self._runtime, self._claim, self._text, prompt=self._unkept)
             case "lost":
                 log.warning("Run %s was taken from this worker.", self._claim.run_id)
 
     async def _reply(self) -> None:
-        inputs, provider = await self._load()
-        plan = await asyncio.to_thread(build_plan, inputs)
-        request = ChatRequest(
-            model=provider.model,
-            messages=tuple(plan.to_messages("openai")),
-            max_tokens=provider.response_tokens,
-            temperature=None,
-            stop=(f"\n{inputs.user.name}:",),
-            options=provider.settings,
-        )
-        finished = await self._stream(self._runtime.models.client_for(provider), request)
-        text = self._text.strip()
-        if not text:
-            raise ModelError("The model sent an empty reply. Try again, or choose another model.", code="bad_response")
-        usage: dict[str, Any] = {"fingerprint": plan.fingerprint(), "provider": provider.name, "model": provider.model}
+        inputs = await self._load()
+        prompt, self._unkept = await asyncio.to_thread(_prepared, inputs)
+        self._is_shown = inputs.settings.llm.stream
+        finished = await self._stream(prompt)
+        reply = await asyncio.to_thread(make_reply, prompt, self._text, self._thoughts)
+        if not reply.text:
+            raise ModelError(
+                "The model sent an empty reply. Try again, or choose another model.", code="empty_response"
+            )
+        await self._finish(prompt, reply, finished)
+
+    async def _finish(self, prompt: Prompt, reply: Reply, finished: Finished | None) -> None:
+        provider = prompt.inputs.provider
+        debug: dict[str, Any] = {
+            "provider": provider.name,
+            "model": provider.model,
+            "warnings": len(prompt.plan.warnings),
+        }
         if finished is not None:
-            usage |= {
-                "finish_reason": finished.reason,
-                "prompt_tokens": finished.prompt_tokens,
-                "completion_tokens": finished.completion_tokens,
-            }
-        await finish_run(self._runtime, self._claim, text, debug=usage)
+            figures = finished.known()
+            debug |= {"finish_reason": figures.pop("reason"), **figures}
+        await finish_run(
+            self._runtime,
+            self._claim,
+            reply.text,
+            metadata=reply.metadata,
+            state_delta=reply.state_delta,
+            usage=_usage(prompt, self._text, finished),
+            prompt=self._unkept,
+            debug=debug,
+        )
 
-    async def _load(self) -> tuple[PromptInputs, Provider]:
+    async def _load(self) -> PromptInputs:
         async with self._runtime.database.read() as session:
-            run = await session.get_one(Run, self._claim.run_id)
-            speaker = await session.get_one(SpaceMembership, self._claim.speaker_id)
-            provider = await provider_for(session, speaker)
-            if provider is None:
-                raise ModelError("No model is set up that could answer. Add a provider.", code="unavailable")
-            return await load_inputs(session, run, speaker, provider), provider
+            return await load_inputs(session, self._claim.run_id, self._runtime.clock())
 
-    async def _stream(self, client: ModelClient, request: ChatRequest) -> Finished | None:
+    async def _stream(self, prompt: Prompt) -> Finished | None:
         loop = asyncio.get_running_loop()
         written_at = loop.time()
         finished: Finished | None = None
-        events = aiter(client.stream(request))
+        client = self._runtime.models.client_for(prompt.inputs.provider)
+        events = aiter(client.stream(prompt.request))
         while (event := await self._unless_stopped(anext(events, None))) is not None:
             if isinstance(event, Finished):
                 finished = event
                 continue
+            if isinstance(event, ThoughtDelta):
+                self._thoughts += event.thought
+                continue
             await self._take(event.text)
             if loop.time() - written_at >= CHECKPOINT_SECONDS:
                 written_at = loop.time()
-                await checkpoint_run(self._runtime, self._claim, self._text)
+                await checkpoint_run(self._runtime, self._claim, self._text, prompt=self._unkept)
+                self._unkept = None
         return finished
 
     async def _unless_stopped(self, coming: Awaitable[T]) -> T:
@@ -155,6 +173,8 @@ class Execution:
         # PostgreSQL's text cannot hold it.
         delta = delta.replace("\x00", "")
         self._text += delta
+        if not self._is_shown:
+            return
         self._runtime.live_text[self._claim.run_id] = self._text
         for start in range(0, len(delta), PIECE_CHARACTERS):
             piece = delta[start : start + PIECE_CHARACTERS]
@@ -163,3 +183,20 @@ class Execution:
                 {"run": str(self._claim.run_id), "offset": self._offset, "text": piece},
             )
             self._offset += len(piece.encode("utf-16-le")) // 2
+
+
+def _prepared(inputs: PromptInputs) -> tuple[Prompt, PromptRecord]:
+    prompt = build_prompt(inputs)
+    return prompt, record_of(prompt)
+
+
+def _usage(prompt: Prompt, text: str, finished: Finished | None) -> Usage:
+    """The provider's own figures; where it gives none, what our counting says."""
+    report, model = prompt.plan.trim_report, prompt.inputs.provider.model
+    counted = None if finished is None else finished.prompt_tokens
+    written = None if finished is None else finished.completion_tokens
+    return Usage(
+        prompt_tokens=counted if counted is not None else 0 if report is None else report.final_tokens,
+        completion_tokens=default_estimator().estimate(text, model) if written is None else written,
+        cost=None if finished is None else finished.cost,
+    )

@@ -5,6 +5,7 @@ A worker's writes carry the fence of its claim: once the run has been taken from
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -19,13 +20,15 @@ from tavernkit.playground.database import announce
 from tavernkit.playground.database.models import Message, Run
 from tavernkit.playground.messages.writing import add_message
 from tavernkit.playground.outcome import Refused
+from tavernkit.playground.prompting.records import PromptRecord, keep_prompt
 from tavernkit.playground.realtime.bus import RUNS
 from tavernkit.playground.realtime.outbox import append_event
 from tavernkit.playground.runs.planner import plan_run
 from tavernkit.playground.runs.queries import find_run
 from tavernkit.playground.runs.states import TRANSITIONS, RunStatus
+from tavernkit.playground.runs.storing import Usage, count_usage, lock_totals, store_reply
 from tavernkit.playground.runtime import Runtime
-from tavernkit.values import Value
+from tavernkit.values import Json, Value
 
 __all__ = [
     "Claim",
@@ -119,55 +122,74 @@ async def extend_lease(runtime: Runtime, claim: Claim) -> bool | None:
         return None if row is None else row.cancel_requested_at is not None
 
 
-async def checkpoint_run(runtime: Runtime, claim: Claim, text: str) -> None:
-    """Write down what has been generated so far."""
+async def checkpoint_run(runtime: Runtime, claim: Claim, text: str, *, prompt: PromptRecord | None = None) -> None:
+    """Write down what has been generated so far, and the first time the prompt too."""
     async with runtime.database.write() as session:
-        await session.execute(_ours(claim).values(text=text))
+        written = await session.execute(_ours(claim).values(text=text).returning(Run.id))
+        if prompt is not None and written.one_or_none() is not None:
+            await keep_prompt(session, claim.run_id, prompt, runtime.clock())
 
 
 async def finish_run(
-    runtime: Runtime, claim: Claim, text: str, *, debug: dict[str, Any] | None = None
+    runtime: Runtime,
+    claim: Claim,
+    text: str,
+    *,
+    metadata: Mapping[str, Any] | None = None,
+    state_delta: Mapping[str, Json] | None = None,
+    usage: Usage | None = None,
+    prompt: PromptRecord | None = None,
+    debug: dict[str, Any] | None = None,
 ) -> Message | None:
-    """The reply is complete: its message, the end of the run and the event, all or nothing.
+    """The reply is complete: its message with what it does to the story's state, what it used, the prompt it answers,
+    the end of the run and the event, all or nothing.
 
     None when the run is not ours any more, and nothing was written.
     """
     now = runtime.clock()
+    figures = {} if usage is None else {name: getattr(usage, name) for name in usage.__struct_fields__}
     async with runtime.database.write() as session:
-        if not await _end(session, claim, "succeeded", now, text=text, debug=debug or {}, dismissed=True):
+        totals = None if usage is None else await lock_totals(session, claim.conversation_id)
+        ended = await _end(session, claim, "succeeded", now, text=text, debug=debug or {}, dismissed=True, **figures)
+        if ended is None:
             return None
-        message = await add_message(
+        if usage is not None and totals is not None:
+            await count_usage(session, *totals, claim.conversation_id, usage)
+        message = await store_reply(
             session,
-            runtime.ids,
-            conversation_id=claim.conversation_id,
-            id=runtime.ids(),
-            membership_id=claim.speaker_id,
-            role="assistant",
-            content=text,
+            runtime,
             run_id=claim.run_id,
+            kind=ended.kind,
+            conversation_id=claim.conversation_id,
+            speaker_id=claim.speaker_id,
+            target_id=ended.target_message_id,
+            text=text,
+            metadata=metadata or {},
+            state_delta=state_delta,
             now=now,
         )
-        await append_event(
-            session, claim.conversation_id, "reply", now, run_id=str(claim.run_id), message_id=str(message.id)
-        )
+        if prompt is not None:
+            await keep_prompt(session, claim.run_id, prompt, now)
         announce(session, RUNS, finished=str(claim.run_id))
         return message
 
 
-async def fail_run(runtime: Runtime, claim: Claim, text: str, error: dict[str, Any]) -> bool:
+async def fail_run(
+    runtime: Runtime, claim: Claim, text: str, error: dict[str, Any], *, prompt: PromptRecord | None = None
+) -> bool:
     """The run went wrong; what it had written stays on it."""
-    return await _end_without_message(runtime, claim, "failed", text, error)
+    return await _end_without_message(runtime, claim, "failed", text, error, prompt)
 
 
-async def cancel_run(runtime: Runtime, claim: Claim, text: str) -> bool:
+async def cancel_run(runtime: Runtime, claim: Claim, text: str, *, prompt: PromptRecord | None = None) -> bool:
     """The run was stopped; what it had written stays on it for the person to keep or discard."""
-    return await _end_without_message(runtime, claim, "canceled", text, None)
+    return await _end_without_message(runtime, claim, "canceled", text, None, prompt)
 
 
-async def hand_back_run(runtime: Runtime, claim: Claim, text: str) -> None:
+async def hand_back_run(runtime: Runtime, claim: Claim, text: str, *, prompt: PromptRecord | None = None) -> None:
     """The worker stops: a run that has written nothing goes back into the queue, another ends with its text kept."""
     if text:
-        await fail_run(runtime, claim, text, INTERRUPTED)
+        await fail_run(runtime, claim, text, INTERRUPTED, prompt=prompt)
         return
     now = runtime.clock()
     async with runtime.database.write() as session:
@@ -278,23 +300,33 @@ def _ours(claim: Claim) -> Any:
     return update(Run).where(Run.id == claim.run_id, Run.fence == claim.fence, Run.status == "running")
 
 
-async def _end(session: AsyncSession, claim: Claim, status: RunStatus, now: datetime, **values: Any) -> bool:
+async def _end(session: AsyncSession, claim: Claim, status: RunStatus, now: datetime, **values: Any) -> Any:
+    """End the run; what it was for, or None when it is not ours any more."""
     if status not in TRANSITIONS["running"]:
         raise ValueError(f"a running run cannot become {status}")
     ended = await session.execute(
-        _ours(claim).values(status=status, finished_at=now, lease_expires_at=None, **values).returning(Run.id)
+        _ours(claim)
+        .values(status=status, finished_at=now, lease_expires_at=None, **values)
+        .returning(Run.kind, Run.target_message_id)
     )
-    return ended.one_or_none() is not None
+    return ended.one_or_none()
 
 
 async def _end_without_message(
-    runtime: Runtime, claim: Claim, status: RunStatus, text: str, error: dict[str, Any] | None
+    runtime: Runtime,
+    claim: Claim,
+    status: RunStatus,
+    text: str,
+    error: dict[str, Any] | None,
+    prompt: PromptRecord | None,
 ) -> bool:
     now = runtime.clock()
     async with runtime.database.write() as session:
-        if not await _end(session, claim, status, now, text=text, error=error):
+        if await _end(session, claim, status, now, text=text, error=error) is None:
             return False
         await append_event(session, claim.conversation_id, "run", now, run_id=str(claim.run_id))
+        if prompt is not None:
+            await keep_prompt(session, claim.run_id, prompt, now)
         announce(session, RUNS, finished=str(claim.run_id))
         return True
 

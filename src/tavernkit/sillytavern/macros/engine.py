@@ -12,6 +12,7 @@ from tavernkit.macros.engine import MacroEnvironment
 from tavernkit.sillytavern.macros.environment import DynamicMacro, Environment
 from tavernkit.sillytavern.macros.evaluator import Expansion
 from tavernkit.sillytavern.macros.foreign import as_environment
+from tavernkit.sillytavern.macros.legacy.scanning import find_trims
 from tavernkit.sillytavern.macros.lexer import Grammar
 from tavernkit.sillytavern.macros.limits import DEFAULT_LIMITS, LimitReached, Limits
 from tavernkit.sillytavern.macros.markers import rewrite_markers
@@ -35,7 +36,6 @@ _Link: TypeAlias = tuple[str, MacroDefinition | None, bool]
 
 _GRAMMARS: dict[Version, Grammar] = {"1.15": Grammar.V1_15, "1.19": Grammar.V1_19}
 _ESCAPED_BRACE = re.compile(r"\\([{}])")
-_TRIM = re.compile(r"\{\{trim\}\}", re.IGNORECASE | re.ASCII)
 _PLACEHOLDER = re.compile(r"\{\{(?!\{)[\s!?~#/>]*(//|[A-Za-z][A-Za-z0-9_-]*)[^{}]*\}\}")
 _shared: dict[Version, MacroRegistry] = {}
 
@@ -168,14 +168,9 @@ def _trimmed(text: str) -> str:
     """Take out each `{{trim}}` with the line breaks around it, in one walk however many there are."""
     kept: list[str] = []
     start = 0
-    for mark in _TRIM.finditer(text):
-        end = mark.start()
-        while end > start and text[end - 1] == "\n":
-            end -= 2 if end - 1 > start and text[end - 2] == "\r" else 1
-        kept.append(text[start:end])
-        start = mark.end()
-        while text.startswith(("\n", "\r\n"), start):
-            start += 1 if text[start] == "\n" else 2
+    for call in find_trims(text):
+        kept.append(text[start : call.start])
+        start = call.end
     return "".join(kept) + text[start:]
 
 
