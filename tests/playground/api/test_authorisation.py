@@ -53,9 +53,11 @@ TABLE = {
     "run the site": [
         "GET /invitations", "POST /invitations", "DELETE /invitations/{invitation_id}",
         "GET /users", "GET /users/{user_id}", "PATCH /users/{user_id}",
+        "POST /providers", "PUT /providers/default", "GET /providers/{provider_id}", "PATCH /providers/{provider_id}",
+        "DELETE /providers/{provider_id}", "POST /providers/{provider_id}/test", "GET /providers/{provider_id}/models",
     ],
     "have things": [
-        "GET /me", "GET /schemas/settings", "GET /spaces", "POST /spaces", "GET /jobs",
+        "GET /me", "GET /schemas/settings", "GET /spaces", "POST /spaces", "GET /jobs", "GET /providers",
         "GET /characters", "POST /characters", "POST /characters/import",
         "GET /lorebooks", "POST /lorebooks", "POST /lorebooks/import",
         "GET /presets", "POST /presets", "POST /presets/import", "GET /presets/default", "PUT /presets/default",
@@ -209,6 +211,11 @@ REQUESTS = {
     "POST /personas": Ask(json={"name": "{fresh}"}),
     "POST /personas/import": Ask(files=a_file(b'{"personas": {"a.png": "Kit"}, "persona_descriptions": {}}')),
     "PATCH /personas/{persona_id}": Ask(json={"settings_version": 0, "name": "{fresh}"}),
+    "POST /providers": Ask(
+        json={"name": "{fresh}", "kind": "openai", "base_url": "http://127.0.0.1:9/v1", "model": "none"}
+    ),
+    "PUT /providers/default": Ask(json={"provider_id": "{provider_id}"}),
+    "PATCH /providers/{provider_id}": Ask(json={"settings_version": 0, "model": "other"}),
     "POST /spaces (page)": Ask(data={"character_id": "{character_id}"}),
     "GET /conversations/{conversation_id}/older (page)": Ask(query="?before=9"),
     "POST /conversations/{conversation_id}/messages (page)": Ask(data={"content": "Hm?"}),

@@ -212,6 +212,12 @@ class Things:
         administrator = await self.world.new_client("administrator")
         return (await administrator.post(f"{PREFIX}/invitations", json={})).json()
 
+    async def _provider_id(self) -> str:
+        """A provider at an address where nobody answers."""
+        body = {"name": f"{uuid4()}", "kind": "openai", "base_url": "http://127.0.0.1:9/v1", "model": "none"}
+        administrator = await self.world.new_client("administrator")
+        return str((await administrator.post(f"{PREFIX}/providers", json=body)).json()["id"])
+
     async def _user_id(self) -> str:
         return str((await self.world.house.add(f"Hugo {uuid4()}")).user_id)
 

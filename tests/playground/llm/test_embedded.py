@@ -52,8 +52,7 @@ def wait_until_gone(pid: int) -> float:
 
 
 async def test_it_loads_on_first_use_and_answers(model: EmbeddedModel) -> None:
-    assert model.is_available
-    assert not model.is_loaded
+    assert (model.is_available, model.is_loaded) == (True, False)
     text, end = await ask(model, question("What is the capital of France?", max_tokens=40, temperature=0.0))
     assert model.is_loaded
     assert "Paris" in text

@@ -19,6 +19,7 @@ from tavernkit.playground.messages.api import router as messages
 from tavernkit.playground.paths.api import router as state
 from tavernkit.playground.personas.api import router as personas
 from tavernkit.playground.presets.api import router as presets
+from tavernkit.playground.providers.api import router as providers
 from tavernkit.playground.settings.api import router as settings
 from tavernkit.playground.spaces.api import router as spaces
 
@@ -27,7 +28,7 @@ __all__ = ["PREFIX", "api_router"]
 PREFIX = "/api/v1"
 _NOUNS = (
     *(accounts, spaces, members, conversations, branches, messages, state, settings, chatfiles),
-    *(characters, blobs, lorebooks, lorebook_links, presets, personas, jobs),
+    *(characters, blobs, lorebooks, lorebook_links, presets, personas, providers, jobs),
 )
 
 

@@ -18,8 +18,8 @@ from tavernkit.playground.database.models import (
     TextContent,
 )
 from tavernkit.playground.paths.snapshots import EVERY, keep_snapshots
+from tavernkit.playground.prompting.cards import library_character
 from tavernkit.playground.prompting.greetings import Greeting, greetings_of
-from tavernkit.playground.prompting.inputs import library_character
 from tavernkit.playground.runtime import Runtime
 
 __all__ = ["FIRST_TITLE", "greet", "open_root"]

@@ -18,7 +18,7 @@ from tavernkit.playground.conversations.queries import (
     speaking_member,
 )
 from tavernkit.playground.database.models import Character, Message, Provider, Run, Space, SpaceMembership
-from tavernkit.playground.prompting.inputs import library_character
+from tavernkit.playground.prompting.cards import library_character
 from tavernkit.playground.providers.service import provider_for
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.web.markdown import render_markdown

@@ -1,1 +1,1 @@
-"""Model clients: OpenAI-style endpoints, Anthropic, Gemini, the model that comes along, and a scripted one for tests."""
+"""Model clients: OpenAI-style endpoints, Anthropic, Gemini, the model that comes along, and a scripted one."""

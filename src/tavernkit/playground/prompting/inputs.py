@@ -19,7 +19,6 @@ from tavernkit.playground.lorebooks.books import BooksInPlay, books_for
 from tavernkit.playground.paths.queries import end_of_path
 from tavernkit.playground.paths.snapshots import state_at
 from tavernkit.playground.paths.state import State
-from tavernkit.playground.prompting.cards import library_character
 from tavernkit.playground.prompting.cast import Cast, load_cast
 from tavernkit.playground.prompting.history import WindowedHistory, load_history
 from tavernkit.playground.prompting.presets import Presets, load_presets
@@ -28,7 +27,7 @@ from tavernkit.playground.settings.models import Settings
 from tavernkit.playground.settings.resolving import effective
 from tavernkit.values import Value
 
-__all__ = ["GENERATION_TYPES", "PromptInputs", "library_character", "load_inputs"]
+__all__ = ["GENERATION_TYPES", "PromptInputs", "load_inputs"]
 
 GENERATION_TYPES: Mapping[str, str] = {
     "user_turn": "normal",

@@ -108,6 +108,9 @@ def read_further(ctx: Context, scene: Scene) -> bool:
         return False
     window = ctx.history.last(2 * scene.messages_read)
     older = window[: len(window) - scene.messages_read]
+    if not older:
+        # A history may tell of a longer chat than it lets one read.
+        return False
     turns = _turns(ctx, scene, older, len(ctx.history) - len(window))
     scene.messages_read = len(window)
     scene.turns = (*_as_sent(ctx, scene, turns), *scene.turns)

@@ -1,0 +1,153 @@
+"""Prompts that are kept: each text once, by its content, however many prompts it stands in."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import select
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from tavernkit.playground.database.models import PromptBlock, PromptSnapshot
+from tavernkit.playground.llm.base import ChatRequest
+from tavernkit.playground.prompting.building import Prompt
+from tavernkit.playground.prompting.requests import DIALECTS
+from tavernkit.playground.storable import presentable, storable
+from tavernkit.prompt.fingerprint import fingerprint
+from tavernkit.prompt.tokens import default_estimator
+from tavernkit.prompt.trimming import TrimReport
+from tavernkit.values import Json, Value
+
+__all__ = ["TEXT", "PromptRecord", "keep_prompt", "record_of"]
+
+TEXT = "$text"
+"""Stands, with its hash, for a text in a request; the text itself is kept like that of a block."""
+
+SHORT = 64
+"""A text that is not longer than its hash is kept where it stands."""
+
+
+class PromptRecord(Value, frozen=True, kw_only=True):
+    """A prompt, ready to be written down; `texts` are the contents of its blocks and of its messages by hash."""
+
+    texts: Mapping[str, str]
+    blocks: dict[str, Any]
+    request: dict[str, Any]
+    report: dict[str, Any]
+    fingerprint: str
+
+
+def record_of(prompt: Prompt) -> PromptRecord:
+    """Everything that was sent, and what is worth knowing about how it came about; no keys, no addresses."""
+    texts: dict[str, str] = {}
+    plan, request, provider = prompt.plan, prompt.request, prompt.inputs.provider
+    estimate = default_estimator().estimate
+    sent = _sent(request)
+    return PromptRecord(
+        blocks={
+            "blocks": [
+                {
+                    "sha256": _kept(storable(block.content), texts),
+                    "role": block.role,
+                    "name": None if block.name is None else storable(block.name),
+                    "slot": block.slot,
+                    "source": presentable(dict(block.source)),
+                    "tokens": estimate(block.content, provider.model),
+                }
+                for block in plan.enabled_blocks
+            ]
+        },
+        request={
+            "provider": provider.name,
+            "kind": provider.kind,
+            "dialect": DIALECTS[provider.kind],
+            "generation_type": prompt.inputs.generation_type,
+            **{name: _by_hash(value, texts) for name, value in sent.items()},
+        },
+        report={
+            "trimming": None if plan.trim_report is None else _trimming(plan.trim_report),
+            "warnings": [
+                {"code": warning.code, "message": storable(warning.message), "stage": warning.stage}
+                for warning in plan.warnings
+            ],
+        },
+        texts=texts,
+        fingerprint=fingerprint(sent),
+    )
+
+
+async def keep_prompt(session: AsyncSession, run_id: UUID, record: PromptRecord, now: datetime) -> None:
+    """Write the prompt of a run down, behind everything else that this transaction locks.
+
+    Whoever waits here for a text that another transaction is just writing then holds nothing that the other one needs.
+    """
+    known = set(await session.scalars(select(PromptBlock.sha256).where(PromptBlock.sha256.in_(record.texts))))
+    missing = [{"sha256": key, "content": text} for key, text in sorted(record.texts.items()) if key not in known]
+    if missing:
+        insert = postgresql.insert if session.get_bind().dialect.name == "postgresql" else sqlite.insert
+        await session.execute(insert(PromptBlock).on_conflict_do_nothing(), missing)
+    await session.merge(
+        PromptSnapshot(
+            run_id=run_id,
+            blocks=record.blocks,
+            request=record.request,
+            report=record.report,
+            fingerprint=record.fingerprint,
+            created_at=now,
+        )
+    )
+    await session.flush()
+
+
+def _sent(request: ChatRequest) -> dict[str, Json]:
+    return {
+        "model": request.model,
+        "messages": list(request.messages),
+        "prompt": request.prompt,
+        "max_tokens": request.max_tokens,
+        "temperature": request.temperature,
+        "stop": list(request.stop),
+        "options": dict(request.options),
+    }
+
+
+def _kept(text: str, texts: dict[str, str]) -> str:
+    key = hashlib.sha256(text.encode()).hexdigest()
+    texts[key] = text
+    return key
+
+
+def _by_hash(value: Json, texts: dict[str, str]) -> Json:
+    """The value with each longer text in it replaced by its hash."""
+    match value:
+        case str() if len(value) > SHORT:
+            return {TEXT: _kept(value, texts)}
+        case dict():
+            return {key: _by_hash(item, texts) for key, item in value.items()}
+        case list() | tuple():
+            return [_by_hash(item, texts) for item in value]
+        case _:
+            return value
+
+
+def _trimming(report: TrimReport) -> dict[str, Json]:
+    return {
+        "strategy": report.strategy,
+        "budget_tokens": report.budget_tokens,
+        "initial_tokens": report.initial_tokens,
+        "final_tokens": report.final_tokens,
+        "evictions": [
+            {
+                "slot": record.slot,
+                "tokens": record.token_count,
+                "reason": record.reason,
+                "group": record.budget_group,
+                "source": presentable(dict(record.source or {})),
+            }
+            for record in report.evictions
+        ],
+    }

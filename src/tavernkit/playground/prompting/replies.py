@@ -1,0 +1,91 @@
+"""Making a message of what a model has answered."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from tavernkit.playground.prompting.building import Prompt
+from tavernkit.playground.prompting.history import REASONING
+from tavernkit.playground.prompting.state import state_changes
+from tavernkit.playground.storable import storable
+from tavernkit.sillytavern.cleanup import clean_reply
+from tavernkit.sillytavern.presets import ChatPreset
+from tavernkit.sillytavern.reasoning import receive_reply
+from tavernkit.sillytavern.regex_scripts import Placement, RegexBudget, apply_scripts
+from tavernkit.values import Json, Value
+
+__all__ = ["Reply", "make_reply"]
+
+SCRIPT_SECONDS = 5.0
+
+
+class Reply(Value, frozen=True, kw_only=True):
+    """A reply as it is stored; `state_delta` is what the prompt and the reply have changed in the story's state.
+
+    `text` is empty when nothing is left of what the model sent.
+    """
+
+    text: str
+    reasoning: str = ""
+    state_delta: dict[str, Json] | None = None
+
+    @property
+    def metadata(self) -> dict[str, Json]:
+        """What the swipe keeps beside its text."""
+        return {REASONING: self.reasoning} if self.reasoning else {}
+
+
+def make_reply(prompt: Prompt, text: str, thoughts: str = "") -> Reply:
+    """Take the thoughts out, cut off what does not belong to the speaker, and run the scripts for what models say.
+
+    `thoughts` are those that the provider has told apart itself.
+    """
+    inputs, settings = prompt.inputs, prompt.chosen.settings
+    cast = inputs.cast
+    is_impersonate = inputs.generation_type == "impersonate"
+    budget = RegexBudget(SCRIPT_SECONDS)
+
+    def scripted(placement: Placement, written: str) -> str:
+        return apply_scripts(
+            written,
+            prompt.scene.story.regex_scripts,
+            placement,
+            expand=prompt.scene.expand_in_scripts,
+            budget=budget,
+        )
+
+    received = receive_reply(
+        text,
+        settings.reasoning,
+        known=thoughts or None,
+        trim_spaces=settings.trim_spaces,
+        apply_regex=partial(scripted, Placement.REASONING),
+    )
+    content = clean_reply(
+        received.content,
+        settings=settings,
+        user_name=cast.user.name,
+        character_name=cast.character.name,
+        group_names=() if cast.group is None else tuple(member.name for member in cast.group.present),
+        is_impersonate=is_impersonate,
+        is_continue=inputs.generation_type == "continue",
+        stopping_strings=prompt.request.stop,
+        api="chat" if isinstance(prompt.chosen.preset, ChatPreset) else "text",
+        expand=prompt.scene.expand,
+        apply_regex=partial(scripted, Placement.USER_INPUT if is_impersonate else Placement.AI_OUTPUT),
+    )
+    content = storable(content).strip()
+    world = prompt.scene.world
+    return Reply(
+        text=_continued(prompt) + content if content else "",
+        reasoning=storable(received.reasoning or ""),
+        state_delta=state_changes(inputs.state, prompt.variables, None if world is None else world.timed),
+    )
+
+
+def _continued(prompt: Prompt) -> str:
+    """What the reply goes on with, and what stands between the two."""
+    before, preset = prompt.inputs.continued, prompt.chosen.preset
+    if not before or before[-1].isspace() or not isinstance(preset, ChatPreset):
+        return before
+    return before + preset.continue_postfix

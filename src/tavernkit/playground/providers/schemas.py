@@ -1,0 +1,156 @@
+"""Providers as the API takes and gives them. A key goes in and never comes out."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Self
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
+
+from tavernkit.playground.database.models import Provider
+from tavernkit.playground.llm.base import ModelErrorCode
+from tavernkit.playground.providers.addresses import without_credentials
+from tavernkit.playground.providers.kinds import Kind, RemoteKind
+from tavernkit.playground.storable import presentable
+
+__all__ = [
+    "DefaultProvider",
+    "ModelsOut",
+    "NewProvider",
+    "PatchProvider",
+    "Problem",
+    "ProviderOut",
+    "ProviderSummary",
+    "TrialOut",
+]
+
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+BaseUrl = Annotated[
+    str, Field(max_length=2000, description="Where its API begins, such as `http://127.0.0.1:11434/v1`.")
+]
+ApiKey = Annotated[SecretStr, Field(min_length=1, max_length=2000)]
+Model = Annotated[str, Field(max_length=200, description="The model's name, as the provider knows it.")]
+ContextTokens = Annotated[int, Field(ge=256, le=100_000_000, description="How much the model reads at once.")]
+ResponseTokens = Annotated[int, Field(ge=1, le=10_000_000, description="How long a reply may be.")]
+Fields = Annotated[
+    dict[str, Any],
+    Field(description="Further fields of every request to the provider, such as `min_p`; null takes one away."),
+]
+
+
+class In(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class NewProvider(In):
+    name: Name
+    kind: RemoteKind
+    base_url: BaseUrl = Field(default="", description="Where its API begins; empty is the one of who made the API.")
+    api_key: ApiKey | None = Field(default=None, description="It is stored encrypted and is never given again.")
+    model: Model
+    context_tokens: ContextTokens = 8192
+    response_tokens: ResponseTokens = 512
+    settings: Fields = {}
+    streamable: bool = Field(default=True, description="Off for a server that can only answer in one piece.")
+
+
+class PatchProvider(In):
+    settings_version: int = Field(ge=0, le=2**31 - 1, description="The version that was read.")
+    name: Name | None = None
+    base_url: BaseUrl | None = None
+    api_key: ApiKey | None = Field(
+        default=None,
+        description="A new key, or null to forget it. An address on another server needs this field as well.",
+    )
+    model: Model | None = None
+    context_tokens: ContextTokens | None = None
+    response_tokens: ResponseTokens | None = None
+    settings: Fields | None = None
+    streamable: bool | None = None
+    disabled: bool | None = Field(default=None, description="Nobody can use a provider that is disabled.")
+
+
+class DefaultProvider(In):
+    """Who answers where nobody has chosen."""
+
+    provider_id: UUID
+
+
+class ProviderSummary(BaseModel):
+    """A provider in a list."""
+
+    id: UUID
+    name: str
+    kind: Kind
+    model: str
+    is_default: bool = Field(description="Whether it answers where nobody has chosen.")
+    disabled: bool
+
+    @classmethod
+    def of(cls, row: Provider) -> Self:
+        return cls(**_columns(row))
+
+
+class ProviderOut(ProviderSummary):
+    """A provider, for administrators."""
+
+    base_url: str
+    has_key: bool = Field(description="Whether a key is stored.")
+    context_tokens: int
+    response_tokens: int
+    settings: dict[str, Any]
+    streamable: bool
+    last_tested_at: datetime | None = Field(description="When a test succeeded last.")
+    settings_version: int
+    created_at: datetime
+
+    @classmethod
+    def of(cls, row: Provider) -> Self:
+        return cls(
+            **_columns(row),
+            # The one from the environment may hold a password.
+            base_url=without_credentials(row.base_url),
+            has_key=row.api_key is not None,
+            context_tokens=row.context_tokens,
+            response_tokens=row.response_tokens,
+            settings=presentable(row.settings),
+            streamable=row.streamable,
+            last_tested_at=row.last_tested_at,
+            settings_version=row.settings_version,
+            created_at=row.created_at,
+        )
+
+
+class Problem(BaseModel):
+    """Why a provider did not answer."""
+
+    code: ModelErrorCode
+    sentence: str
+    status: int | None = Field(default=None, description="The HTTP status that the provider gave.")
+
+
+class TrialOut(BaseModel):
+    """What became of a test: a tiny question to the model."""
+
+    ok: bool
+    milliseconds: int = Field(description="Until the first word, or until it was clear that none comes.")
+    problem: Problem | None = None
+
+
+class ModelsOut(BaseModel):
+    """The models that a provider says it has; none where it could not be asked."""
+
+    models: list[str]
+    problem: Problem | None = None
+
+
+def _columns(row: Provider) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "name": row.name,
+        "kind": row.kind,
+        "model": row.model,
+        "is_default": row.is_default,
+        "disabled": row.disabled,
+    }

@@ -1,0 +1,154 @@
+"""Putting a reply where it belongs, and counting what it used, inside the transaction that ends its run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import select, update
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from tavernkit.playground.database.models import Conversation, Message, MessageSwipe, Space, User
+from tavernkit.playground.messages.changeable import note_change
+from tavernkit.playground.messages.writing import add_message, add_text
+from tavernkit.playground.paths.snapshots import path_changed
+from tavernkit.playground.paths.state import changed_delta
+from tavernkit.playground.realtime.outbox import append_event
+from tavernkit.playground.runtime import Runtime
+from tavernkit.values import Json, Value
+
+__all__ = ["Usage", "count_usage", "lock_totals", "store_reply"]
+
+
+class Usage(Value, frozen=True, kw_only=True):
+    """What a reply used."""
+
+    prompt_tokens: int
+    completion_tokens: int
+    cost: float | None = None
+
+
+async def lock_totals(session: AsyncSession, conversation_id: UUID) -> tuple[UUID, UUID]:
+    """Lock the owner and the space, in this order and before the conversation, as everybody does; their ids."""
+    space_id, owner_id = (
+        await session.execute(
+            select(Space.id, Space.owner_id)
+            .join(Conversation, Conversation.space_id == Space.id)
+            .where(Conversation.id == conversation_id)
+        )
+    ).one()
+    for row in (select(User.id).where(User.id == owner_id), select(Space.id).where(Space.id == space_id)):
+        await session.execute(row.with_for_update(key_share=True))
+    return owner_id, space_id
+
+
+async def count_usage(
+    session: AsyncSession, owner_id: UUID, space_id: UUID, conversation_id: UUID, usage: Usage
+) -> None:
+    """Add what a reply used to what its owner, its space and its conversation have used."""
+    for model, id in ((User, owner_id), (Space, space_id), (Conversation, conversation_id)):
+        await session.execute(
+            update(model)
+            .where(model.id == id)
+            .values(
+                prompt_tokens_total=model.prompt_tokens_total + usage.prompt_tokens,
+                completion_tokens_total=model.completion_tokens_total + usage.completion_tokens,
+            ),
+            execution_options={"synchronize_session": False},
+        )
+
+
+async def store_reply(
+    session: AsyncSession,
+    runtime: Runtime,
+    *,
+    run_id: UUID,
+    kind: str,
+    conversation_id: UUID,
+    speaker_id: UUID,
+    target_id: UUID | None,
+    text: str,
+    metadata: Mapping[str, Any],
+    state_delta: Mapping[str, Json] | None,
+    now: datetime,
+) -> Message:
+    """A message at the end; or another swipe of the message that was told anew or continued, if it is still there."""
+    await session.execute(select(Conversation.id).where(Conversation.id == conversation_id).with_for_update())
+    target = None if target_id is None else await _target(session, conversation_id, target_id)
+    if target is not None and kind in ("regenerate", "continue"):
+        return await _another_swipe(
+            session,
+            runtime,
+            target,
+            run_id=run_id,
+            text=text,
+            metadata=metadata,
+            state_delta=state_delta,
+            goes_on=kind == "continue",
+            now=now,
+        )
+    message = await add_message(
+        session,
+        runtime.ids,
+        conversation_id=conversation_id,
+        id=runtime.ids(),
+        membership_id=speaker_id,
+        role="user" if kind in ("impersonate", "copilot") else "assistant",
+        content=text,
+        run_id=run_id,
+        metadata=metadata,
+        state_delta=state_delta,
+        now=now,
+    )
+    await append_event(session, conversation_id, "reply", now, run_id=str(run_id), message_id=str(message.id))
+    return message
+
+
+async def _target(session: AsyncSession, conversation_id: UUID, target_id: UUID) -> Message | None:
+    found: Message | None = await session.scalar(
+        select(Message).where(
+            Message.id == target_id, Message.conversation_id == conversation_id, Message.visibility != "hidden"
+        )
+    )
+    return found
+
+
+async def _another_swipe(
+    session: AsyncSession,
+    runtime: Runtime,
+    message: Message,
+    *,
+    run_id: UUID,
+    text: str,
+    metadata: Mapping[str, Any],
+    state_delta: Mapping[str, Json] | None,
+    goes_on: bool,
+    now: datetime,
+) -> Message:
+    """The reply beside the earlier ones, and shown; one that goes on with an earlier one does to the state what both
+    do."""
+    before = await session.get_one(MessageSwipe, message.active_swipe_id)
+    changes = state_delta or {}
+    swipe = MessageSwipe(
+        id=runtime.ids(),
+        message_id=message.id,
+        position=message.swipes_count,
+        text=await add_text(session, runtime.ids, text),
+        state_delta=changed_delta(
+            before.state_delta if goes_on else None, set=changes.get("set", {}), unset=changes.get("unset", ())
+        ),
+        metadata_=dict(metadata),
+        run_id=run_id,
+        created_at=now,
+    )
+    session.add(swipe)
+    message.swipes_count += 1
+    message.active_swipe_id, message.text, message.run_id = swipe.id, swipe.text, run_id
+    await session.flush()
+    if (before.state_delta or None) != (swipe.state_delta or None):
+        await path_changed(session, message.conversation_id, message.seq)
+    await note_change(session, runtime, message, "message_changed")
+    await append_event(session, message.conversation_id, "run", now, run_id=str(run_id))
+    return message

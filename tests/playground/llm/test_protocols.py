@@ -1,0 +1,235 @@
+"""Every client against a server that speaks its protocol, well and badly."""
+
+import asyncio
+import socket
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Any, NamedTuple
+
+import httpx2
+import pytest
+
+from tavernkit.playground.llm.anthropic import AnthropicClient
+from tavernkit.playground.llm.base import ChatRequest, Finished, ModelError, TextDelta
+from tavernkit.playground.llm.google import GoogleClient
+from tavernkit.playground.llm.http_model import MIN_REPLY_CHARACTERS, HttpModel, Timeouts
+from tavernkit.playground.llm.openai import OpenAIClient, OpenAITextClient
+from tavernkit.playground.llm.retrying import Retries
+from tavernkit.playground.llm.scripted import canned_reply
+from tavernkit.playground.llm.scripted_acts import FAULTS, MODELS
+from tavernkit.playground.llm.scripted_server import scripted_app
+from tests.playground.llm.asking import ask, ask_aloud, question
+from tests.playground.llm.serving import serve
+
+pytestmark = pytest.mark.anyio
+
+CLIENTS: dict[str, tuple[Callable[..., HttpModel], str]] = {
+    "openai": (OpenAIClient, "/v1"),
+    "openai_text": (OpenAITextClient, "/v1"),
+    "anthropic": (AnthropicClient, "/v1"),
+    "google": (GoogleClient, "/v1beta"),
+}
+QUICK = Retries(first_wait=0.01)
+
+
+class Server(NamedTuple):
+    """A scripted server, and the client of one protocol for it."""
+
+    address: str
+    client: Callable[..., HttpModel]
+    path: str
+
+    def open(self, **options: Any) -> HttpModel:
+        return self.client(f"{self.address}{self.path}", "sk-secret", **{"retries": QUICK, **options})
+
+    async def failure(self, model: str, **options: Any) -> ModelError:
+        client = self.open(**options)
+        try:
+            with pytest.raises(ModelError) as caught:
+                await ask(client, question("Hello", model=model, max_tokens=20))
+        finally:
+            await client.aclose()
+        return caught.value
+
+    async def told(self, what: str) -> Any:
+        async with httpx2.AsyncClient(trust_env=False) as http:
+            return (await http.get(f"{self.address}/_{what}")).json()
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    with serve(scripted_app(delay=0.001)) as address:
+        yield address
+
+
+@pytest.fixture(params=CLIENTS)
+def server(request: pytest.FixtureRequest, address: str) -> Server:
+    return Server(address, *CLIENTS[request.param])
+
+
+@pytest.fixture
+async def client(server: Server) -> AsyncIterator[HttpModel]:
+    client = server.open()
+    yield client
+    await client.aclose()
+
+
+async def test_a_reply_is_streamed_and_counted(client: HttpModel) -> None:
+    text, end = await ask(client, "[[say: The tide comes twice.]]")
+    assert (text, end) == ("The tide comes twice.", Finished(reason="stop", prompt_tokens=1, completion_tokens=4))
+
+
+@pytest.mark.parametrize("fault", ["scripted", "fault:empty"])
+async def test_a_server_may_answer_in_one_piece(server: Server, fault: str) -> None:
+    client = server.open(streams=False)
+    text, end = await ask(client, question("[[say: All at once.]]", model=fault))
+    await client.aclose()
+    words = "All at once." if fault == "scripted" else ""
+    counted = Finished(reason="stop", prompt_tokens=1, completion_tokens=len(words.split()))
+    assert (text, end) == (words, counted)
+
+
+async def test_thoughts_are_not_part_of_the_reply(client: HttpModel) -> None:
+    request = question("[[think: Hm, the moon.]] [[say: Twice.]]")
+    text, thoughts, _ = await ask_aloud(client, request)
+    # A text that goes on has no place for them.
+    assert (text, thoughts) == ("Twice.", "" if isinstance(client, OpenAITextClient) else "Hm, the moon.")
+
+
+async def test_the_prompt_may_be_written_already(client: HttpModel) -> None:
+    text, _ = await ask(client, ChatRequest(model="scripted", prompt="Narrator: [[say: Yes.]]\nReply:"))
+    assert text == "Yes."
+
+
+async def test_the_models_are_listed(client: HttpModel) -> None:
+    assert await client.list_models() == MODELS
+
+
+async def test_cancelling_closes_the_connection_at_once(server: Server, client: HttpModel) -> None:
+    before = await server.told("closed")
+    reader = asyncio.create_task(ask(client, "[[say: One moment]] [[hang]]"))
+    await asyncio.sleep(0.2)
+    reader.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await reader
+    started = time.monotonic()
+    while await server.told("closed") == before:
+        assert time.monotonic() - started < 1, "the server never saw the close"
+        await asyncio.sleep(0.005)
+
+
+@pytest.mark.parametrize(
+    ("fault", "code", "status", "words"),
+    [
+        ("429:60", "http_error", 429, "Wait 60 seconds and try again"),
+        ("429:0", "http_error", 429, "too many requests"),
+        ("400", "http_error", 400, "did not accept the request"),
+        ("404", "http_error", 404, "does not know the model 'fault:404'"),
+        ("500", "http_error", 500, "a problem of its own"),
+        ("unheard-of", "http_error", 404, "does not know the model"),
+        ("silence", "timeout", None, "said nothing for 0.3 seconds"),
+        ("slow:60", "timeout", None, "said nothing for 0.3 seconds"),
+        ("cut", "connection_error", None, "broke off before the reply was complete"),
+        ("malformed", "bad_response", None, "answered with something that is not JSON"),
+        ("html", "bad_response", None, "answered with a web page"),
+    ],
+)
+async def test_a_fault_is_a_code_and_a_sentence(
+    server: Server, fault: str, code: str, status: int | None, words: str
+) -> None:
+    patience = Timeouts(connect=0.3, first_byte=0.3, between_chunks=0.3)
+    error = await server.failure(f"fault:{fault}", timeouts=patience)
+    assert (error.code, error.status) == (code, status)
+    assert words in str(error)
+    assert server.address in str(error)
+    assert "sk-secret" not in str(error)
+
+
+async def test_a_complaint_in_the_stream_is_an_error(server: Server) -> None:
+    error = await server.failure("fault:complaint")
+    assert (error.code, error.status) == ("http_error", 529 if server.client is AnthropicClient else 503)
+    assert "It said: The script has forgotten its lines." in str(error)
+
+
+async def test_nobody_there_is_a_connection_error() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    for client, path in CLIENTS.values():
+        error = await Server(f"http://127.0.0.1:{port}", client, path).failure("scripted")
+        assert error.code == "connection_error"
+        assert "Check the address and that the server is running" in str(error)
+
+
+async def test_an_endless_reply_is_cut(client: HttpModel) -> None:
+    text, end = await ask(client, question("Hello", model="fault:endless", max_tokens=10))
+    assert (len(text), end.reason) == (MIN_REPLY_CHARACTERS, "length")
+
+
+async def test_a_reply_that_keeps_coming_for_too_long_is_given_up(server: Server) -> None:
+    client = server.open(timeouts=Timeouts(whole=0.3))
+    with pytest.raises(ModelError, match=r"did not come to an end within 0\.3 seconds") as caught:
+        await ask(client, question("Hello", model="fault:endless"))
+    await client.aclose()
+    assert caught.value.code == "timeout"
+
+
+async def test_an_empty_reply_is_a_reply(client: HttpModel) -> None:
+    assert await ask(client, question("Hello", model="fault:empty")) == (
+        "",
+        Finished(reason="stop", prompt_tokens=1, completion_tokens=0),
+    )
+
+
+async def test_a_server_in_passing_trouble_is_asked_again() -> None:
+    with serve(scripted_app(delay=0)) as address:
+        for client, path in CLIENTS.values():
+            model = Server(address, client, path).open()
+            text, _ = await ask(model, question("Hello", model="fault:flaky"))
+            await model.aclose()
+            assert text == canned_reply("Hello")
+            assert len(await Server(address, client, path).told("requests")) % 2 == 0
+
+
+@pytest.mark.parametrize(
+    ("fault", "attempts", "asked"),
+    [
+        ("500", 3, 3),
+        ("429:0", 2, 2),
+        ("500", 1, 1),
+        ("429:60", 3, 1),
+        ("400", 3, 1),
+        ("cut", 3, 1),
+        ("complaint", 3, 1),
+        ("malformed", 3, 1),
+    ],
+)
+async def test_only_what_may_pass_is_asked_again_and_only_before_the_first_word(
+    fault: str, attempts: int, asked: int
+) -> None:
+    with serve(scripted_app(delay=0)) as address:
+        server = Server(address, OpenAIClient, "/v1")
+        client = server.open()
+        seen: list[str] = []
+
+        async def read() -> None:
+            async for event in client.stream(question("Hello", model=f"fault:{fault}", attempts=attempts)):
+                seen.extend([event.text] if isinstance(event, TextDelta) else [])
+
+        with pytest.raises(ModelError):
+            await read()
+        await client.aclose()
+        assert len(await server.told("requests")) == asked
+    assert bool(seen) is (fault in ("cut", "complaint", "malformed"))
+
+
+async def test_the_wait_that_a_server_asks_for_is_honoured() -> None:
+    with serve(scripted_app(delay=0)) as address:
+        server = Server(address, OpenAIClient, "/v1")
+        started = time.monotonic()
+        error = await server.failure("fault:429:1", retries=Retries(first_wait=0, longest_wait=1))
+        assert time.monotonic() - started >= 2
+        assert error.retry_after == 1
+
+
+async def test_every_fault_is_one_of_those_that_are_listed(client: HttpModel) -> None:
+    assert {f"fault:{name}" for name in FAULTS} < set(await client.list_models())

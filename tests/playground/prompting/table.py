@@ -1,0 +1,147 @@
+"""A story for tests of prompts: who is in it, what is set, what was said, and what a model would be sent."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import select, update
+
+from tavernkit.playground.database.models import (
+    Message,
+    MessageSwipe,
+    Provider,
+    Run,
+    Space,
+    SpaceMembership,
+)
+from tavernkit.playground.llm.scripted import ScriptedModel
+from tavernkit.playground.messages.writing import add_message
+from tavernkit.playground.outcome import Refused
+from tavernkit.playground.prompting.building import Prompt, build_prompt
+from tavernkit.playground.prompting.inputs import load_inputs
+from tavernkit.playground.runs.planner import plan_run
+from tavernkit.playground.spaces.service import create_space
+from tavernkit.values import Json
+from tests.playground.playing import Play, playing
+from tests.playground.spaces.cast import character, members
+
+__all__ = ["Table", "lines", "sitting", "texts"]
+
+
+class Table(Play):
+    """A play with a space of its own, on a provider that takes messages as they are."""
+
+    space_id: UUID
+    people: list[SpaceMembership]
+    model: ScriptedModel
+
+    def member(self, name: str) -> SpaceMembership:
+        return next(member for member in self.people if member.cached_display_name == name)
+
+    async def set(self, **groups: dict[str, Any]) -> None:
+        """Settings of the space that have no column."""
+        async with self.runtime.database.write() as session:
+            space = await session.get_one(Space, self.space_id)
+            space.prompt_settings = {**space.prompt_settings, **groups}
+
+    async def columns(self, model: Any, id: UUID, **values: Any) -> None:
+        async with self.runtime.database.write() as session:
+            await session.execute(update(model).where(model.id == id).values(**values))
+
+    async def tell(self, name: str, content: str, *, visibility: str = "normal", **fields: Any) -> Message:
+        """Somebody says something; nobody answers."""
+        member = self.member(name)
+        async with self.runtime.database.write() as session:
+            message = await add_message(
+                session,
+                self.runtime.ids,
+                id=self.runtime.ids(),
+                conversation_id=self.conversation_id,
+                membership_id=member.id,
+                role=fields.pop("role", "user" if member.kind == "human" else "assistant"),
+                content=content,
+                now=self.runtime.clock(),
+                **fields,
+            )
+            message.visibility = visibility
+            return message
+
+    async def plan(self, name: str, *, kind: str = "user_turn", target: UUID | None = None) -> Run:
+        """A run that waits for a worker."""
+        async with self.runtime.database.write() as session:
+            run = await plan_run(
+                session, self.runtime, self.conversation_id, self.member(name).id, kind=kind, reason="test"
+            )
+            run.target_message_id = target
+            return run
+
+    async def prompt(self, name: str, **options: Any) -> Prompt:
+        """The prompt that a run would send; the run is skipped."""
+        run = await self.plan(name, **options)
+        async with self.runtime.database.read() as session:
+            inputs = await load_inputs(session, run.id, self.runtime.clock())
+        await self.columns(Run, run.id, status="skipped")
+        return build_prompt(inputs)
+
+    async def answered(self, name: str, **options: Any) -> Run:
+        """A run that a worker has carried out."""
+        await self.plan(name, **options)
+        async with self.working():
+            return await self.until(lambda run: run.status not in ("queued", "running"))
+
+    async def last_swipe(self) -> MessageSwipe:
+        async with self.runtime.database.read() as session:
+            found = await session.scalars(
+                select(MessageSwipe)
+                .join(Message, Message.active_swipe_id == MessageSwipe.id)
+                .where(Message.conversation_id == self.conversation_id)
+                .order_by(Message.seq.desc())
+                .limit(1)
+            )
+            return found.one()
+
+    async def row(self, model: Any, id: UUID) -> Any:
+        async with self.runtime.database.read() as session:
+            return await session.get_one(model, id)
+
+
+@asynccontextmanager
+async def sitting(
+    url: str, folder: Path, *replies: Any, cards: dict[str, dict[str, Json]] | None = None
+) -> AsyncIterator[Table]:
+    """A table with these characters and the person who owns it, called Robin."""
+    model = ScriptedModel(*replies)
+    async with playing(url, folder, model) as play:
+        ids = [await character(play, name, **fields) for name, fields in (cards or {"Ada": {}}).items()]
+        opened = await create_space(
+            play.runtime,
+            play.viewer,
+            character_ids=ids,
+            greeting=False,
+            name_override="Robin",
+            persona="Robin is tired.",
+        )
+        assert not isinstance(opened, Refused)
+        table = Table(play.runtime, play.user_id, opened.conversation.id)
+        table.space_id = opened.space.id
+        table.people = await members(table, table.space_id)
+        table.model = model
+        async with play.runtime.database.write() as session:
+            await session.execute(update(Provider).values(kind="openai", model="gpt-4o", context_tokens=8192))
+        yield table
+
+
+def texts(prompt: Prompt) -> list[str]:
+    """What every message of a prompt says."""
+    return [message["content"] for message in prompt.request.messages]
+
+
+def lines(prompt: Prompt) -> list[tuple[str, str]]:
+    """Who says what in a prompt, from the beginning of the chat on."""
+    told = [(message["role"], message["content"]) for message in prompt.request.messages]
+    start = next(place for place, (_, text) in enumerate(told) if text.startswith("[Start a new"))
+    return told[start + 1 :]

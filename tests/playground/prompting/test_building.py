@@ -1,0 +1,226 @@
+"""From rows to a prompt: settings, presets, the window of the history, groups and kinds of runs."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import insert
+
+from tavernkit.playground.database.models import Message, Provider, Space, SpaceMembership, TextContent
+from tavernkit.playground.presets.schemas import NewPreset
+from tavernkit.playground.presets.service import create_preset, set_default_preset
+from tavernkit.playground.prompting.building import build_prompt
+from tavernkit.playground.prompting.inputs import load_inputs
+from tavernkit.playground.prompting.records import record_of
+from tests.playground.prompting.table import Table, lines, sitting, texts
+from tests.playground.support.counting import counted_statements
+
+pytestmark = pytest.mark.anyio
+
+
+async def _preset(table: Table, kind: Any, data: dict[str, Any]) -> Any:
+    row = await create_preset(table.runtime, table.viewer, NewPreset(kind=kind, name=f"My {kind}", data=data))
+    return row.id  # type: ignore[union-attr]
+
+
+async def test_without_a_preset_the_provider_decides_how_and_the_library_what(
+    database_url: str, tmp_path: Path
+) -> None:
+    async with sitting(database_url, tmp_path, cards={"Ada": {"description": "{{char}} keeps a ledger."}}) as table:
+        await table.tell("Robin", "Anybody there?")
+        prompt = await table.prompt("Ada")
+    assert texts(prompt) == [
+        "Write the next reply of Ada in this story between Ada and Robin.",
+        "Robin is tired.",
+        "Ada keeps a ledger.",
+        "[Start a new Chat]",
+        "Anybody there?",
+    ]
+    assert (prompt.request.temperature, prompt.request.max_tokens, prompt.request.options) == (None, 256, {})
+    assert prompt.request.stop == ("\nRobin:",)
+
+
+async def test_settings_count_more_than_the_preset_and_the_preset_more_than_the_provider(
+    database_url: str, tmp_path: Path
+) -> None:
+    async with sitting(database_url, tmp_path) as table:
+        own = {
+            "prompts": [{"identifier": "main", "content": "Tell of {{char}}."}],
+            "temperature": 0.7,
+            "top_p": 0.9,
+            "openai_max_context": 100_000,
+            "openai_max_tokens": 700,
+        }
+        preset_id = await _preset(table, "chat", own)
+        await set_default_preset(table.runtime, table.viewer, preset_id)
+        await table.tell("Robin", "Hello?")
+        by_default = await table.prompt("Ada")
+        await table.columns(Space, table.space_id, preset_id=preset_id)
+        await table.set(llm={"temperature": 0.2, "min_p": 0.05, "stop": ["THE END"], "seed": -1})
+        prompt = await table.prompt("Ada")
+    assert texts(by_default)[0] == texts(prompt)[0] == "Tell of Ada."
+    assert by_default.request.temperature == 0.7
+    assert (prompt.request.temperature, prompt.request.max_tokens) == (0.2, 700)
+    assert prompt.chosen.preset.context_window_tokens == 8192
+    assert (prompt.request.options["top_p"], prompt.request.options["min_p"]) == (0.9, 0.05)
+    assert "seed" not in prompt.request.options
+    assert "stream" not in prompt.request.options
+    assert prompt.request.stop == ("THE END", "\nRobin:")
+
+
+async def test_what_the_story_says_stands_in_place_of_the_card(database_url: str, tmp_path: Path) -> None:
+    card = {"scenario": "A shop.", "mes_example": "<START>\n{{user}}: Old.", "system_prompt": "Card."}
+    async with sitting(database_url, tmp_path, cards={"Ada": card}) as table:
+        await table.tell("Robin", "Hello?")
+        await table.set(
+            prompt={
+                "scenario_override": "A ship.",
+                "examples_override": "<START>\n{{user}}: New.",
+                "system_prompt_override": "Ours.",
+            },
+            authors_note={"text": "It rains.", "depth": 0},
+        )
+        told = texts(await table.prompt("Ada"))
+    assert {"A ship.", "New.", "Ours.", "It rains."} <= set(told)
+    assert not {"A shop.", "Old.", "Card."} & set(told)
+    assert told[-1] == "It rains."
+
+
+async def test_a_note_with_an_interval_counts_all_messages_of_people(database_url: str, tmp_path: Path) -> None:
+    async with sitting(database_url, tmp_path) as table:
+        await table.set(authors_note={"text": "It rains.", "interval": 3}, prompt={"history_messages": 1})
+        due = []
+        for number in range(6):
+            await table.tell("Robin", f"Message {number}")
+            due.append("It rains." in texts(await table.prompt("Ada")))
+    assert due == [False, False, True, False, False, True]
+
+
+async def test_the_window_is_taken_of_what_is_for_prompts(database_url: str, tmp_path: Path) -> None:
+    async with sitting(database_url, tmp_path) as table:
+        await table.set(prompt={"history_messages": 3})
+        for number in range(5):
+            await table.tell("Robin", f"Message {number}")
+        await table.tell("Robin", "A fog rolls in.", role="system")
+        for visibility in ("excluded", "hidden", "excluded"):
+            await table.tell("Robin", f"This is {visibility}.", visibility=visibility)
+        told = lines(await table.prompt("Ada"))
+    assert told == [("user", "Message 3"), ("user", "Message 4"), ("system", "A fog rolls in.")]
+
+
+async def test_in_a_group_everybody_is_told_by_name_and_cards_are_joined_as_the_space_says(
+    database_url: str, tmp_path: Path
+) -> None:
+    cards: dict[str, Any] = {name: {"description": f"{name} is here."} for name in ("Ada", "Bo", "Cy")}
+    async with sitting(database_url, tmp_path, cards=cards) as table:
+        await table.tell("Bo", "I was first.")
+        await table.tell("Robin", "Hello?")
+        await table.columns(SpaceMembership, table.member("Cy").id, participation="muted")
+        swapped = await table.prompt("Ada")
+        await table.set(prompt={"join_prefix": "<FIELDNAME> of {{char}}: ", "join_suffix": "."})
+        joined: dict[str, list[str]] = {}
+        for mode in ("append", "append_disabled"):
+            await table.columns(Space, table.space_id, card_handling_mode=mode)
+            joined[mode] = texts(await table.prompt("Ada"))
+    assert lines(swapped)[:2] == [("assistant", "Bo: I was first."), ("user", "Hello?")]
+    assert "Ada is here." in texts(swapped)
+    assert swapped.request.stop == ("\nRobin:", "\nBo:", "\nCy:")
+    both = "Description of Ada: Ada is here..\nDescription of Bo: Bo is here.."
+    assert both in joined["append"]
+    assert f"{both}\nDescription of Cy: Cy is here.." in joined["append_disabled"]
+
+
+async def test_a_message_that_is_told_anew_is_not_in_its_own_prompt(database_url: str, tmp_path: Path) -> None:
+    async with sitting(database_url, tmp_path, cards={"Ada": {}, "Bo": {}}) as table:
+        await table.tell("Robin", "Hello?")
+        await table.tell("Bo", "Yes?")
+        target = await table.tell("Ada", "The first attempt.")
+        await table.tell("Robin", "What came after it.")
+        anew = await table.prompt("Ada", kind="regenerate", target=target.id)
+        goes_on = await table.prompt("Ada", kind="continue", target=target.id)
+    assert [text for _, text in lines(anew)][:2] == ["Hello?", "Bo: Yes?"]
+    assert not any("attempt" in text or "after it" in text for text in texts(anew))
+    assert goes_on.inputs.continued == "The first attempt."
+    assert "Ada: The first attempt." in texts(goes_on)
+    assert "What came after it." not in texts(goes_on)
+
+
+async def test_the_only_message_can_be_told_anew(database_url: str, tmp_path: Path) -> None:
+    async with sitting(database_url, tmp_path) as table:
+        await table.tell("Robin", "Not for prompts.", visibility="excluded")
+        target = await table.tell("Ada", "Hello.")
+        assert lines(await table.prompt("Ada", kind="regenerate", target=target.id)) == []
+
+
+async def test_who_speaks_for_a_person_is_told_so(database_url: str, tmp_path: Path) -> None:
+    async with sitting(database_url, tmp_path, cards={"Ada": {}, "Bo": {}}) as table:
+        await table.tell("Bo", "And you?")
+        prompt = await table.prompt("Robin", kind="impersonate")
+    assert prompt.inputs.cast.character.name == "Bo"
+    assert texts(prompt)[-1] == "[Write the next message as Robin would, in the manner of the chat so far.]"
+    assert "\nBo:" in prompt.request.stop
+
+
+async def test_each_kind_of_provider_gets_its_own_form(database_url: str, tmp_path: Path) -> None:
+    async with sitting(database_url, tmp_path) as table:
+        await table.tell("Robin", "Hello?")
+        instruct = await _preset(table, "instruct", {"input_sequence": "### In:", "output_sequence": "### Out:"})
+        await table.set(model={"instruct_id": str(instruct)})
+        async with table.runtime.database.read() as session:
+            provider_id = (await session.scalars(Provider.__table__.select())).one()
+        forms = {}
+        for kind in ("anthropic", "google", "openai_text", "embedded"):
+            await table.columns(Provider, provider_id, kind=kind)
+            forms[kind] = (await table.prompt("Ada")).request
+    assert isinstance(forms["anthropic"].prompt, dict)
+    assert forms["anthropic"].prompt["messages"][-1]["role"] == "user"
+    assert isinstance(forms["google"].prompt, dict)
+    assert "contents" in forms["google"].prompt
+    assert isinstance(forms["openai_text"].prompt, str)
+    assert forms["openai_text"].prompt.endswith("Hello?\n### Out:\n")
+    assert [message["role"] for message in forms["embedded"].messages] == ["system", "user"]
+
+
+async def test_the_same_rows_give_the_same_prompt(database_url: str, tmp_path: Path) -> None:
+    card = {"description": "{{random::a::b::c::d}} {{roll:d100}} {{time}} {{pick::e::f::g}} {{setvar::x::1}}"}
+    async with sitting(database_url, tmp_path, cards={"Ada": card}) as table:
+        await table.tell("Robin", "Hello?")
+        run = await table.plan("Ada")
+        now = table.runtime.clock()
+        records = []
+        for _ in range(2):
+            async with table.runtime.database.read() as session:
+                records.append(record_of(build_prompt(await load_inputs(session, run.id, now))))
+    assert records[0] == records[1]
+
+
+async def test_the_number_of_statements_does_not_grow_with_the_chat(database_url: str, tmp_path: Path) -> None:
+    async with sitting(database_url, tmp_path, cards={"Ada": {}, "Bo": {}}) as table:
+        author, now = table.member("Robin").id, table.runtime.clock()
+        await table.tell("Robin", "Hello?")
+
+        async def statements() -> list[str]:
+            run = await table.plan("Ada")
+            with counted_statements(table.runtime.database) as sent:
+                async with table.runtime.database.read() as session:
+                    inputs = await load_inputs(session, run.id, now)
+            assert len(list(inputs.history)) <= 200
+            await table.columns(type(run), run.id, status="skipped")
+            return sent
+
+        short = await statements()
+        ids = [table.runtime.ids() for _ in range(5000)]
+        async with table.runtime.database.write() as session:
+            await session.execute(insert(TextContent), [{"id": id, "content": "Word."} for id in ids])
+            await session.execute(
+                insert(Message),
+                [
+                    {"id": id, "conversation_id": table.conversation_id, "membership_id": author, "seq": seq,
+                     "role": "user", "text_id": id, "created_at": now}
+                    for seq, id in enumerate(ids, start=100)
+                ],
+            )  # fmt: skip
+        long = await statements()
+    assert len(long) == len(short) <= 12
+    assert json.dumps(short) == json.dumps(long)

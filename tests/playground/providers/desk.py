@@ -1,0 +1,75 @@
+"""An application with real model clients, as an administrator sees it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import httpx2
+from sqlalchemy import select
+
+from tavernkit.playground.accounts.viewer import Viewer
+from tavernkit.playground.api.router import PREFIX
+from tavernkit.playground.app import create_app
+from tavernkit.playground.config import Settings
+from tavernkit.playground.database.models import Provider, User
+from tavernkit.playground.providers.api import router
+from tavernkit.playground.runtime import Runtime, open_runtime
+from tavernkit.playground.seeding import seed
+from tests.playground.support.api import ORIGIN
+
+__all__ = ["Desk", "open_desk"]
+
+
+class Desk:
+    """The application and its API."""
+
+    def __init__(self, runtime: Runtime, owner: User, api: httpx2.AsyncClient) -> None:
+        self.runtime = runtime
+        self.api = api
+        self.administrator = Viewer(user_id=owner.id, role="administrator")
+        self.member = Viewer(user_id=owner.id, role="member")
+
+    async def ask(self, method: str, path: str = "", status: int = 200, **options: Any) -> Any:
+        answer = await self.api.request(method, f"/providers{path}", **options)
+        assert answer.status_code == status, answer.text
+        return answer.json() if answer.content else None
+
+    async def add(self, **fields: Any) -> Any:
+        new = {"name": "Desk", "kind": "openai", "base_url": "http://127.0.0.1:9/v1", "model": "m", **fields}
+        return await self.ask("POST", json=new, status=201)
+
+    async def rows(self) -> dict[str, Provider]:
+        async with self.runtime.database.read() as session:
+            return {row.name: row for row in await session.scalars(select(Provider))}
+
+    async def row(self, provider_id: str) -> Provider:
+        async with self.runtime.database.read() as session:
+            return await session.get_one(Provider, UUID(provider_id))
+
+
+@asynccontextmanager
+async def open_desk(url: str, folder: Path, **settings: Any) -> AsyncIterator[Desk]:
+    async with open_runtime(Settings(data_dir=folder, database_url=url, **settings)) as runtime:
+        owner = await seed(runtime)
+        app = _app(runtime, owner.id)
+        app.state.runtime, app.state.owner_id = runtime, owner.id
+        async with httpx2.AsyncClient(
+            transport=httpx2.ASGITransport(app), base_url=f"{ORIGIN}{PREFIX}", headers={"Origin": ORIGIN}
+        ) as api:
+            yield Desk(runtime, owner, api)
+
+
+_apps: list[Any] = []
+
+
+def _app(runtime: Runtime, owner_id: UUID) -> Any:
+    """The application for this desk. Its routes take longer to make than most tests, so desks share them."""
+    if not _apps:
+        app = create_app(runtime, owner_id)
+        app.include_router(router, prefix=PREFIX)
+        _apps.append(app)
+    return _apps[0]

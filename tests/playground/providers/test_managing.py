@@ -1,0 +1,225 @@
+"""Providers as administrators manage them."""
+
+import asyncio
+from uuid import UUID, uuid4
+
+import pytest
+from sqlalchemy import select, update
+
+from tavernkit.playground.database.models import Space, SpaceMembership, User
+from tavernkit.playground.outcome import Refused
+from tavernkit.playground.providers.addresses import read_address
+from tavernkit.playground.providers.kinds import HOMES
+from tavernkit.playground.providers.queries import provider_for
+from tavernkit.playground.providers.schemas import NewProvider, PatchProvider
+from tavernkit.playground.providers.service import add_provider, change_provider, delete_provider, make_default
+from tavernkit.playground.providers.starting import EMBEDDED_NAME
+from tavernkit.playground.providers.trying import list_models, try_connection
+from tests.playground.providers.desk import Desk
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_provider_lives(desk: Desk) -> None:
+    made = await desk.add(settings={"min_p": 0.1}, api_key="sk-1")
+    assert made == {
+        "id": made["id"],
+        "name": "Desk",
+        "kind": "openai",
+        "base_url": "http://127.0.0.1:9/v1",
+        "model": "m",
+        "has_key": True,
+        "context_tokens": 8192,
+        "response_tokens": 512,
+        "settings": {"min_p": 0.1},
+        "streamable": True,
+        "is_default": False,
+        "disabled": False,
+        "last_tested_at": None,
+        "settings_version": 0,
+        "created_at": made["created_at"],
+    }
+    assert await desk.ask("GET", f"/{made['id']}") == made
+    patch = {
+        "settings_version": 0,
+        "name": "Table",
+        "model": "n",
+        "response_tokens": 9,
+        "settings": {},
+        "disabled": True,
+    }
+    changed = await desk.ask("PATCH", f"/{made['id']}", json=patch)
+    assert changed == {
+        **made, "name": "Table", "model": "n", "response_tokens": 9, "settings": {}, "disabled": True,
+        "settings_version": 1,
+    }  # fmt: skip
+    late = await desk.ask("PATCH", f"/{made['id']}", json={"settings_version": 0, "model": "o"}, status=409)
+    assert (late["error"]["code"], late["error"]["current"]) == ("stale", changed)
+    await desk.ask("DELETE", f"/{made['id']}", status=204)
+    await desk.ask("GET", f"/{made['id']}", status=404)
+    await desk.ask("DELETE", f"/{made['id']}", status=404)
+
+
+async def test_a_list_has_pages(desk: Desk) -> None:
+    await desk.add(name="A")
+    await desk.add(name="B")
+    first = await desk.ask("GET", params={"limit": 2})
+    rest = await desk.ask("GET", params={"after": first["next"]})
+    assert [item["name"] for item in first["items"] + rest["items"]] == ["A", "B", EMBEDDED_NAME]
+    assert rest["next"] is None
+
+
+async def test_others_may_look_at_names_and_no_more(desk: Desk) -> None:
+    made = await desk.add(name="Off")
+    await desk.ask("PATCH", f"/{made['id']}", json={"settings_version": 0, "disabled": True})
+    await desk.add(name="On")
+    runtime, id = desk.runtime, UUID(made["id"])
+    by_key = desk.administrator.with_(via="api_key")
+    new = NewProvider(name="X", kind="openai", model="m")
+    for viewer in (desk.member, by_key):
+        for refused in (
+            await add_provider(runtime, viewer, new),
+            await change_provider(runtime, viewer, id, PatchProvider(settings_version=1)),
+            await delete_provider(runtime, viewer, id),
+            await make_default(runtime, viewer, id),
+            await try_connection(runtime, viewer, id),
+            await list_models(runtime, viewer, id),
+        ):
+            assert isinstance(refused, Refused)
+            assert refused.code == "forbidden"
+    async with runtime.database.write() as session:
+        await session.execute(update(User).where(User.id == desk.member.user_id).values(role="member"))
+    items = (await desk.ask("GET"))["items"]
+    assert [item["name"] for item in items] == ["On", EMBEDDED_NAME]
+    assert items[0].keys() == {"id", "name", "kind", "model", "is_default", "disabled"}
+    await desk.ask("GET", f"/{items[0]['id']}", status=403)
+
+
+async def test_every_kind_has_a_home(desk: Desk) -> None:
+    for kind, home in HOMES.items():
+        assert (await desk.add(name=kind, kind=kind, base_url=""))["base_url"] == home
+
+
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [
+        ("ftp://models.test/v1", "http://"),
+        ("models.test", "http://"),
+        ("file:///etc/passwd", "http://"),
+        ("http://", "names no server"),
+        ("http://a b/v1", "names no server"),
+        ("http://models.test:0/v1", "names no server"),
+        ("http://models.test:99999/v1", "cannot be read"),
+        ("http://[::1/v1", "cannot be read"),
+        ("http://robin:hunter2@models.test/v1", "password"),
+        ("http://models.test/v1?key=1", "behind its path"),
+        ("http://models.test/v1#key", "behind its path"),
+    ],
+)
+def test_an_address_must_be_one_and_hold_no_secret(address: str, words: str) -> None:
+    refused = read_address(address)
+    assert isinstance(refused, Refused)
+    assert words in refused.sentence
+    assert "hunter2" not in refused.sentence
+
+
+async def test_what_makes_no_sense_is_refused(desk: Desk) -> None:
+    for wrong in (
+        {"kind": "embedded"},
+        {"kind": "other"},
+        {"name": ""},
+        {"base_url": "http://robin:hunter2@models.test/v1"},
+        {"api_key": ""},
+        {"context_tokens": 0},
+        {"response_tokens": 0},
+        {"model": "m" * 201},
+        {"settings": {"x": "y" * 40_000}},
+        {"has_key": True},
+    ):
+        await desk.ask("POST", json={"name": "X", "kind": "openai", "model": "m", **wrong}, status=422)
+    made = await desk.add()
+    for changed in ({"base_url": "ftp://models.test"}, {"settings": {"x": "y" * 40_000}}):
+        await desk.ask("PATCH", f"/{made['id']}", json={"settings_version": 0, **changed}, status=422)
+    assert await desk.ask("GET", f"/{made['id']}") == made
+
+
+async def test_names_are_taken_once(desk: Desk) -> None:
+    made = await desk.add(name="A")
+    await desk.add(name="B")
+    new = {"name": " A ", "kind": "openai", "model": "m"}
+    assert (await desk.ask("POST", json=new, status=409))["error"]["code"] == "taken"
+    await desk.ask("PATCH", f"/{made['id']}", json={"settings_version": 0, "name": "B"}, status=409)
+    assert await desk.ask("GET", f"/{made['id']}") == made
+    twins = [NewProvider(name="C", kind="openai", model="m") for _ in range(4)]
+    outcomes = await asyncio.gather(*(add_provider(desk.runtime, desk.administrator, twin) for twin in twins))
+    assert sorted(isinstance(outcome, Refused) for outcome in outcomes) == [False, True, True, True]
+
+
+async def test_there_is_always_one_default_that_can_be_used(desk: Desk) -> None:
+    first, second = await desk.add(name="A"), await desk.add(name="B")
+    await desk.ask("PATCH", f"/{first['id']}", json={"settings_version": 0, "disabled": True})
+    chosen = await desk.ask("PUT", "/default", json={"provider_id": first["id"]})
+    assert (chosen["is_default"], chosen["disabled"]) == (True, False)
+    disabled = {"settings_version": 1, "disabled": True}
+    refused = await desk.ask("PATCH", f"/{first['id']}", json=disabled, status=409)
+    assert refused["error"]["code"] == "conflict"
+    await desk.ask("DELETE", f"/{first['id']}", status=409)
+    await desk.ask("PUT", "/default", json={"provider_id": str(uuid4())}, status=404)
+    ids = [UUID(first["id"]), UUID(second["id"])] * 3
+    await asyncio.gather(*(make_default(desk.runtime, desk.administrator, id) for id in ids))
+    assert sum(row.is_default for row in (await desk.rows()).values()) == 1
+
+
+async def test_the_embedded_model_stays(desk: Desk) -> None:
+    embedded = (await desk.rows())[EMBEDDED_NAME]
+    other = await desk.add()
+    await desk.ask("PUT", "/default", json={"provider_id": other["id"]})
+    refused = await desk.ask("DELETE", f"/{embedded.id}", status=409)
+    assert "Disable it instead" in refused["error"]["sentence"]
+    address = {"settings_version": 0, "base_url": "http://127.0.0.1:9/v1"}
+    await desk.ask("PATCH", f"/{embedded.id}", json=address, status=422)
+    changed = await desk.ask("PATCH", f"/{embedded.id}", json={"settings_version": 0, "disabled": True})
+    assert changed["disabled"] is True
+
+
+async def test_a_key_goes_to_the_server_that_it_is_for(desk: Desk) -> None:
+    made = await desk.add(api_key="sk-1")
+    path = f"/{made['id']}"
+    elsewhere = {"settings_version": 0, "base_url": "https://elsewhere.test/v1"}
+    refused = await desk.ask("PATCH", path, json=elsewhere, status=422)
+    assert "another server" in refused["error"]["sentence"]
+    assert await desk.ask("GET", path) == made
+    moved = await desk.ask("PATCH", path, json={"settings_version": 0, "base_url": "http://127.0.0.1:9/api/v1"})
+    assert moved["has_key"] is True
+    forgotten = await desk.ask("PATCH", path, json={**elsewhere, "settings_version": 1, "api_key": None})
+    assert (forgotten["has_key"], forgotten["base_url"]) == (False, "https://elsewhere.test/v1")
+    replaced = await desk.ask("PATCH", path, json={"settings_version": 2, "api_key": "sk-2"})
+    assert replaced["has_key"] is True
+    row = await desk.row(made["id"])
+    assert row.api_key is not None
+    assert desk.runtime.keys.decrypt(row.api_key, row.id) == "sk-2"
+
+
+async def test_the_member_chooses_before_the_space_and_the_space_before_the_default(desk: Desk) -> None:
+    for name in ("A", "B"):
+        await desk.add(name=name)
+    rows = await desk.rows()
+
+    async def answering() -> str | None:
+        async with desk.runtime.database.read() as session:
+            speaker = (await session.scalars(select(SpaceMembership).where(SpaceMembership.kind == "character"))).one()
+            found = await provider_for(session, speaker)
+            return None if found is None else found.name
+
+    assert await answering() == EMBEDDED_NAME
+    async with desk.runtime.database.write() as session:
+        await session.execute(update(Space).values(provider_id=rows["A"].id))
+    assert await answering() == "A"
+    async with desk.runtime.database.write() as session:
+        await session.execute(update(SpaceMembership).values(provider_id=rows["B"].id))
+    assert await answering() == "B"
+    # Nobody is answered by another model than the one that was chosen.
+    await desk.ask("PATCH", f"/{rows['B'].id}", json={"settings_version": 0, "disabled": True})
+    assert await answering() is None
+    await desk.ask("DELETE", f"/{rows['B'].id}", status=204)
+    assert await answering() == "A"

@@ -1,0 +1,53 @@
+"""Providers that are there from the start."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tavernkit.playground.providers.starting import EMBEDDED_NAME, ENVIRONMENT_NAME
+from tests.playground.providers.desk import open_desk
+
+pytestmark = pytest.mark.anyio
+
+NAMED = {"openai_base_url": "http://robin:hunter2@127.0.0.1:9/v1", "openai_model": "llama", "openai_api_key": "sk-1"}
+
+
+async def default_after(url: str, folder: Path, choose: str = "", **settings: Any) -> str:
+    """Start, let an administrator choose, and stop; the default at the end."""
+    async with open_desk(url, folder, **settings) as desk:
+        if choose:
+            chosen = (await desk.rows())[choose]
+            await desk.ask("PUT", "/default", json={"provider_id": str(chosen.id)})
+        defaults = [row.name for row in (await desk.rows()).values() if row.is_default]
+    assert len(defaults) == 1
+    return defaults[0]
+
+
+async def test_the_default_is_what_the_environment_names_unless_somebody_chooses(
+    database_url: str, tmp_path: Path
+) -> None:
+    assert await default_after(database_url, tmp_path) == EMBEDDED_NAME
+    assert await default_after(database_url, tmp_path, **NAMED) == ENVIRONMENT_NAME
+    assert await default_after(database_url, tmp_path, **NAMED) == ENVIRONMENT_NAME
+    assert await default_after(database_url, tmp_path, choose=EMBEDDED_NAME, **NAMED) == EMBEDDED_NAME
+    assert await default_after(database_url, tmp_path, **NAMED) == EMBEDDED_NAME
+    assert await default_after(database_url, tmp_path, choose=ENVIRONMENT_NAME, **NAMED) == ENVIRONMENT_NAME
+    assert await default_after(database_url, tmp_path) == EMBEDDED_NAME
+
+
+async def test_what_the_environment_says_is_written_at_every_start(database_url: str, tmp_path: Path) -> None:
+    async with open_desk(database_url, tmp_path, **NAMED):
+        pass
+    async with open_desk(database_url, tmp_path, **{**NAMED, "openai_model": "qwen"}) as desk:
+        row = (await desk.rows())[ENVIRONMENT_NAME]
+        shown = await desk.ask("GET", f"/{row.id}")
+    assert (shown["model"], shown["has_key"], shown["base_url"]) == ("qwen", True, "http://127.0.0.1:9/v1")
+
+
+async def test_an_embedded_model_by_another_name_stays_the_only_one(database_url: str, tmp_path: Path) -> None:
+    async with open_desk(database_url, tmp_path) as desk:
+        row = (await desk.rows())[EMBEDDED_NAME]
+        await desk.ask("PATCH", f"/{row.id}", json={"settings_version": 0, "name": "Small"})
+    async with open_desk(database_url, tmp_path) as desk:
+        assert list(await desk.rows()) == ["Small"]
