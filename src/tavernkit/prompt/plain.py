@@ -16,9 +16,9 @@ from tavernkit.lore.plain import PlainLore
 from tavernkit.macros.engine import NameEnvironment, NameMacros
 from tavernkit.prompt.block import Block
 from tavernkit.prompt.context import Context
+from tavernkit.prompt.finishing import tell_of_trimming, write_plan
 from tavernkit.prompt.message import Message
 from tavernkit.prompt.pipeline import Pipeline
-from tavernkit.prompt.plan import Plan
 from tavernkit.prompt.tokens import message_tokens
 from tavernkit.prompt.trimming import Trimmer
 
@@ -260,34 +260,10 @@ def trimming(ctx: Context) -> None:
     except TokenBudgetExceeded as error:
         ctx.fail(error)
     ctx.blocks = list(result.blocks)
-    ctx.trim_report = report = result.report
-    ctx.instrument(
-        "trim",
-        stage="trimming",
-        budget=budget,
-        initial_tokens=report.initial_tokens,
-        final_tokens=report.final_tokens,
-        evictions=report.eviction_count,
-    )
-    if report.eviction_count:
-        ctx.warn(
-            "trimmed",
-            f"{report.eviction_count} blocks ({report.tokens_saved} tokens) were left out to fit {budget} tokens.",
-            error=TokenBudgetExceeded(budget=budget, actual=report.initial_tokens),
-            evicted=report.eviction_count,
-        )
+    tell_of_trimming(ctx, result.report)
 
 
 def plan(ctx: Context) -> None:
     """Write down the result."""
     ctx.stat("blocks", len(ctx.blocks))
-    ctx.plan = Plan(
-        blocks=tuple(ctx.blocks),
-        llm_options=dict(ctx.llm_options),
-        dialect_options=dict(ctx.dialect_options),
-        outlets=dict(ctx.outlets),
-        warnings=tuple(ctx.warnings),
-        trim_report=ctx.trim_report,
-        greeting=ctx.greeting,
-        metadata=dict(ctx.metadata),
-    )
+    write_plan(ctx)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from tavernkit.errors import TokenBudgetExceeded
 from tavernkit.prompt.block import Block
 from tavernkit.prompt.context import Context
-from tavernkit.prompt.plan import Plan
+from tavernkit.prompt.finishing import tell_of_trimming, write_plan
 from tavernkit.prompt.tokens import attachment_tokens
 from tavernkit.prompt.trimming import EvictionReason, EvictionRecord, TrimReport
 from tavernkit.sillytavern.chat_completion.compilation import DESCRIPTIONS
@@ -39,30 +39,8 @@ def trimming(ctx: Context) -> None:
     budget = max(0, ctx.preset.max_prompt_tokens - REPLY_PRIMER)
     share = _Share(budget, _counter(ctx))
     overflow = share.give(ctx.blocks, examples_first=scene.story.settings.pin_examples)
-    ctx.trim_report = report = share.report(ctx.blocks)
-    if overflow is not None:
-        what = overflow.source.get("id", "?")
-        error = TokenBudgetExceeded(
-            budget=budget,
-            actual=report.initial_tokens,
-            advice=f"There is no room for {what}, which must be sent: shorten the prompts or raise the context size.",
-        )
-        ctx.warn("mandatory_over_budget", str(error), error=error, block=what)
-    elif report.eviction_count:
-        ctx.warn(
-            "trimmed",
-            f"{report.eviction_count} blocks ({report.tokens_saved} tokens) were left out to fit {budget} tokens.",
-            error=TokenBudgetExceeded(budget=budget, actual=report.initial_tokens),
-            evicted=report.eviction_count,
-        )
-    ctx.instrument(
-        "trim",
-        stage="trimming",
-        budget=budget,
-        initial_tokens=report.initial_tokens,
-        final_tokens=report.final_tokens,
-        evictions=report.eviction_count,
-    )
+    report = share.report(ctx.blocks)
+    tell_of_trimming(ctx, report, overflow=None if overflow is None else _overflow_error(overflow, report))
     ctx.blocks = [
         block if place in share.given or not block.enabled else block.disable()
         for place, block in enumerate(ctx.blocks)
@@ -70,15 +48,15 @@ def trimming(ctx: Context) -> None:
     if scene.preset.squash_system_messages:
         ctx.blocks = squashed(ctx, ctx.blocks)
     ctx.blocks = [block for block in ctx.blocks if _says_something(block)]
-    ctx.plan = Plan(
-        blocks=tuple(ctx.blocks),
-        llm_options=dict(ctx.llm_options),
-        dialect_options=dict(ctx.dialect_options),
-        outlets=dict(ctx.outlets),
-        warnings=tuple(ctx.warnings),
-        trim_report=report,
-        greeting=ctx.greeting,
-        metadata=dict(ctx.metadata),
+    write_plan(ctx)
+
+
+def _overflow_error(block: Block, report: TrimReport) -> TokenBudgetExceeded:
+    return TokenBudgetExceeded(
+        budget=report.budget_tokens,
+        actual=report.initial_tokens,
+        advice=f"There is no room for {block.source.get('id', '?')}, which must be sent:"
+        " shorten the prompts or raise the context size.",
     )
 
 

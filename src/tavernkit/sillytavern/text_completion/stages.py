@@ -8,7 +8,7 @@ from tavernkit.errors import TokenBudgetExceeded
 from tavernkit.presets import Preset
 from tavernkit.prompt.block import Block
 from tavernkit.prompt.context import Context
-from tavernkit.prompt.plan import Plan
+from tavernkit.prompt.finishing import tell_of_trimming, write_plan
 from tavernkit.prompt.trimming import EvictionRecord, Trimmer, TrimReport
 from tavernkit.sillytavern.errors import InvalidContextTemplateError, InvalidPresetError
 from tavernkit.sillytavern.persona import PersonaPosition
@@ -116,39 +116,17 @@ def trimming(ctx: Context) -> None:
         and "".join(block.content for block in ctx.blocks if block.enabled) != scene.prompt.text
     ):
         _fit_what_hooks_changed(ctx)
-    ctx.trim_report = report = _report(ctx, scene)
-    if scene.prompt is not None and scene.prompt.exceeds_budget:
-        error = TokenBudgetExceeded(
-            budget=scene.prompt.budget,
-            actual=scene.prompt.mandatory_tokens,
-            advice="No message of the chat has found a place: shorten the card or raise the context size.",
-        )
-        ctx.warn("mandatory_over_budget", str(error), error=error)
-    elif report.eviction_count:
-        ctx.warn(
-            "trimmed",
-            f"{report.eviction_count} parts ({report.tokens_saved} tokens) were left out to fit"
-            f" {report.budget_tokens} tokens.",
-            error=TokenBudgetExceeded(budget=report.budget_tokens, actual=report.initial_tokens),
-            evicted=report.eviction_count,
-        )
-    ctx.instrument(
-        "trim",
-        stage="trimming",
-        budget=report.budget_tokens,
-        initial_tokens=report.initial_tokens,
-        final_tokens=report.final_tokens,
-        evictions=report.eviction_count,
-    )
-    ctx.plan = Plan(
-        blocks=tuple(ctx.blocks),
-        llm_options=dict(ctx.llm_options),
-        dialect_options=dict(ctx.dialect_options),
-        outlets=dict(ctx.outlets),
-        warnings=tuple(ctx.warnings),
-        trim_report=report,
-        greeting=ctx.greeting,
-        metadata=dict(ctx.metadata),
+    tell_of_trimming(ctx, _report(ctx, scene), overflow=_overflow_error(scene.prompt))
+    write_plan(ctx)
+
+
+def _overflow_error(prompt: TextPrompt | None) -> TokenBudgetExceeded | None:
+    if prompt is None or not prompt.exceeds_budget:
+        return None
+    return TokenBudgetExceeded(
+        budget=prompt.budget,
+        actual=prompt.mandatory_tokens,
+        advice="No message of the chat has found a place: shorten the card or raise the context size.",
     )
 
 
