@@ -17,7 +17,7 @@ run: $(STAMP) ## serve the application on this machine
 
 test: $(STAMP) ## run all tests
 	@sh scripts/ensure-chromium
-	$(BIN)/pytest --cov --cov-report=term:skip-covered
+	$(BIN)/pytest
 
 install: $(STAMP) ## create .venv with everything pinned in it
 

@@ -20,16 +20,16 @@ from tests.playground.playing import playing
 pytestmark = pytest.mark.anyio
 
 
-async def test_an_empty_database_is_brought_up_to_date_once(database_url: str) -> None:
-    before = await check(database_url)
+async def test_an_empty_database_is_brought_up_to_date_once(empty_database_url: str) -> None:
+    before = await check(empty_database_url)
     assert (before.current, before.is_current) == (None, False)
-    await upgrade(database_url)
-    await upgrade(database_url)
-    assert (await check(database_url)).is_current
+    await upgrade(empty_database_url)
+    await upgrade(empty_database_url)
+    assert (await check(empty_database_url)).is_current
 
 
-async def test_the_migrations_make_what_the_models_say(database_url: str, tmp_path: Path) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+async def test_the_migrations_make_what_the_models_say(empty_database_url: str, tmp_path: Path) -> None:
+    async with playing(empty_database_url, tmp_path, ScriptedModel()) as play:
         async with play.runtime.database.engine.connect() as connection:
             difference = await connection.run_sync(
                 lambda sync: compare_metadata(MigrationContext.configure(sync), Base.metadata)
@@ -37,25 +37,25 @@ async def test_the_migrations_make_what_the_models_say(database_url: str, tmp_pa
         assert difference == []
 
 
-async def test_whatever_a_card_holds_survives(database_url: str, tmp_path: Path) -> None:
+async def test_whatever_a_card_holds_survives(empty_database_url: str, tmp_path: Path) -> None:
     data = {"text": "a\x00b\ud800 🦊", "deep": [1, None, {"x": 1.5}]}
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with playing(empty_database_url, tmp_path, ScriptedModel()) as play:
         async with play.runtime.database.write() as session:
             (await session.scalars(select(Character))).one().data = data
         async with play.runtime.database.read() as session:
             assert (await session.scalars(select(Character))).one().data == data
 
 
-async def test_the_environments_provider_answers_and_its_key_is_sealed(database_url: str, tmp_path: Path) -> None:
+async def test_the_environments_provider_answers_and_its_key_is_sealed(empty_database_url: str, tmp_path: Path) -> None:
     settings = {"openai_base_url": "http://127.0.0.1:9/v1", "openai_api_key": "sk-secret", "openai_model": "m"}
-    async with playing(database_url, tmp_path, ScriptedModel(), **settings) as play:
+    async with playing(empty_database_url, tmp_path, ScriptedModel(), **settings) as play:
         async with play.runtime.database.read() as session:
             provider = (await session.scalars(select(Provider).where(Provider.is_default))).one()
         assert (provider.kind, provider.model) == ("openai", "m")
         assert provider.api_key is not None
         assert b"sk-secret" not in provider.api_key
         assert play.runtime.keys.decrypt(provider.api_key, provider.id) == "sk-secret"
-    async with playing(database_url, tmp_path, ScriptedModel()) as play, play.runtime.database.read() as session:
+    async with playing(empty_database_url, tmp_path, ScriptedModel()) as play, play.runtime.database.read() as session:
         provider = (await session.scalars(select(Provider).where(Provider.is_default))).one()
         assert provider.kind == "embedded"
 

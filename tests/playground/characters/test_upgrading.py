@@ -13,11 +13,11 @@ from tests.playground.database.first_schema import fill_first_schema, migrate_to
 pytestmark = pytest.mark.anyio
 
 
-async def test_an_upgrade_writes_what_an_import_would(database_url: str) -> None:
-    await migrate_to(database_url, "0001")
-    await fill_first_schema(database_url)
-    await upgrade(database_url)
-    engine = create_engine(database_url)
+async def test_an_upgrade_writes_what_an_import_would(empty_database_url: str) -> None:
+    await migrate_to(empty_database_url, "0001")
+    await fill_first_schema(empty_database_url)
+    await upgrade(empty_database_url)
+    engine = create_engine(empty_database_url)
     async with AsyncSession(engine) as session:
         row = (await session.scalars(select(Character))).one()
         written = Character()

@@ -32,9 +32,9 @@ NOW = datetime(2026, 10, 1, tzinfo=UTC)
 
 
 @pytest.fixture
-def another_url(request: pytest.FixtureRequest, database_url: str, tmp_path: Path) -> str:
+def another_url(request: pytest.FixtureRequest, empty_database_url: str, tmp_path: Path) -> str:
     """An empty database of the other kind."""
-    if database_url.startswith("postgresql"):
+    if empty_database_url.startswith("postgresql"):
         return f"sqlite+aiosqlite:///{tmp_path}/another.db"
     server: PostgresServer = request.getfixturevalue("postgres_server")
     return server.url(server.create_database())
@@ -64,16 +64,16 @@ async def fill(url: str, folder: Path) -> None:
 
 
 async def test_a_backup_restores_to_the_same_rows_in_either_kind(
-    database_url: str, another_url: str, tmp_path: Path
+    empty_database_url: str, another_url: str, tmp_path: Path
 ) -> None:
-    await fill(database_url, tmp_path)
+    await fill(empty_database_url, tmp_path)
     file = tmp_path / "backups" / "one.zip"
-    manifest = await back_up(database_url, file, NOW)
+    manifest = await back_up(empty_database_url, file, NOW)
     assert file.stat().st_mode & 0o077 == 0
     assert [path.name for path in file.parent.iterdir()] == ["one.zip"]
     with file.open("rb") as source:
         assert await restore(another_url, source) == manifest
-    before = await contents(database_url)
+    before = await contents(empty_database_url)
     assert sum(map(len, before.values())) == manifest.rows > 10
     assert await contents(another_url) == before
     assert (await check(another_url)).is_current
@@ -91,9 +91,9 @@ async def add(play: Play, row: Base) -> None:
 
 
 async def test_a_backup_while_messages_are_written_is_consistent(
-    database_url: str, another_url: str, tmp_path: Path
+    empty_database_url: str, another_url: str, tmp_path: Path
 ) -> None:
-    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+    async with playing(empty_database_url, tmp_path, ScriptedModel()) as play:
         stop = asyncio.Event()
 
         async def write() -> int:
@@ -127,7 +127,7 @@ async def test_a_backup_while_messages_are_written_is_consistent(
         for number in range(3):
             await asyncio.sleep(0.1)
             files.append(tmp_path / f"{number}.zip")
-            await back_up(database_url, files[-1], NOW)
+            await back_up(empty_database_url, files[-1], NOW)
         stop.set()
         assert sum(await asyncio.gather(*writers)) > 0
     sizes = []
@@ -154,26 +154,28 @@ async def reading(url: str) -> AsyncIterator[Any]:
         await engine.dispose()
 
 
-async def test_a_database_with_something_in_it_is_replaced_only_by_force(database_url: str, tmp_path: Path) -> None:
-    await fill(database_url, tmp_path)
+async def test_a_database_with_something_in_it_is_replaced_only_by_force(
+    empty_database_url: str, tmp_path: Path
+) -> None:
+    await fill(empty_database_url, tmp_path)
     file = tmp_path / "one.zip"
-    await back_up(database_url, file, NOW)
-    before = await contents(database_url)
-    async with playing(database_url, tmp_path, ScriptedModel()) as play, play.runtime.database.write() as session:
+    await back_up(empty_database_url, file, NOW)
+    before = await contents(empty_database_url)
+    async with playing(empty_database_url, tmp_path, ScriptedModel()) as play, play.runtime.database.write() as session:
         session.add(TextContent(id=uuid4(), content="Later."))
     with file.open("rb") as source, pytest.raises(BackupError, match="--force"):
-        await restore(database_url, source)
-    assert await contents(database_url) != before
+        await restore(empty_database_url, source)
+    assert await contents(empty_database_url) != before
     with file.open("rb") as source:
-        await restore(database_url, source, force=True)
-    assert await contents(database_url) == before
+        await restore(empty_database_url, source, force=True)
+    assert await contents(empty_database_url) == before
 
 
 async def test_an_upgraded_but_empty_database_counts_as_empty(
-    database_url: str, another_url: str, tmp_path: Path
+    empty_database_url: str, another_url: str, tmp_path: Path
 ) -> None:
-    await fill(database_url, tmp_path)
-    await back_up(database_url, tmp_path / "one.zip", NOW)
+    await fill(empty_database_url, tmp_path)
+    await back_up(empty_database_url, tmp_path / "one.zip", NOW)
     await upgrade(another_url)
     with (tmp_path / "one.zip").open("rb") as source:
         await restore(another_url, source)
@@ -191,11 +193,11 @@ def changed(file: Path, **members: bytes | None) -> io.BytesIO:
     return copy
 
 
-async def test_a_damaged_backup_changes_nothing(database_url: str, tmp_path: Path) -> None:
-    await fill(database_url, tmp_path)
+async def test_a_damaged_backup_changes_nothing(empty_database_url: str, tmp_path: Path) -> None:
+    await fill(empty_database_url, tmp_path)
     file = tmp_path / "one.zip"
-    await back_up(database_url, file, NOW)
-    before = await contents(database_url)
+    await back_up(empty_database_url, file, NOW)
+    before = await contents(empty_database_url)
     with zipfile.ZipFile(file) as archive:
         manifest = json.loads(archive.read("manifest.json"))
         users = archive.read("tables/users.jsonl")
@@ -207,41 +209,41 @@ async def test_a_damaged_backup_changes_nothing(database_url: str, tmp_path: Pat
     other = changed(file, manifest=json.dumps(fewer).encode())
     for source in (short, swapped, missing, nonsense, other):
         with pytest.raises(BackupError):
-            await restore(database_url, source, force=True)
-        assert await contents(database_url) == before
+            await restore(empty_database_url, source, force=True)
+        assert await contents(empty_database_url) == before
     cut = io.BytesIO(file.read_bytes()[:-100])
     for source in (io.BytesIO(b""), io.BytesIO(b"PK nonsense"), cut):
         with pytest.raises(BackupError, match="not a backup"):
-            await restore(database_url, source, force=True)
+            await restore(empty_database_url, source, force=True)
     newer = changed(file, manifest=json.dumps({**manifest, "revision": "9999"}).encode())
     with pytest.raises(UnsupportedVersionError, match="newer version"):
-        await restore(database_url, newer, force=True)
-    assert await contents(database_url) == before
+        await restore(empty_database_url, newer, force=True)
+    assert await contents(empty_database_url) == before
 
 
 async def test_a_backup_of_an_older_schema_is_brought_up_to_date(
-    database_url: str, another_url: str, tmp_path: Path
+    empty_database_url: str, another_url: str, tmp_path: Path
 ) -> None:
-    await migrate_to(database_url, "0001")
-    await fill_first_schema(database_url)
-    manifest = await back_up(database_url, tmp_path / "old.zip", NOW)
+    await migrate_to(empty_database_url, "0001")
+    await fill_first_schema(empty_database_url)
+    manifest = await back_up(empty_database_url, tmp_path / "old.zip", NOW)
     assert manifest.revision == "0001"
     with (tmp_path / "old.zip").open("rb") as source:
         await restore(another_url, source)
-    await upgrade(database_url)
+    await upgrade(empty_database_url)
     restored = await contents(another_url)
-    assert restored == await contents(database_url)
+    assert restored == await contents(empty_database_url)
     assert len(restored["messages"]) == 3
 
 
-async def test_nothing_cannot_be_backed_up(database_url: str, tmp_path: Path) -> None:
+async def test_nothing_cannot_be_backed_up(empty_database_url: str, tmp_path: Path) -> None:
     with pytest.raises(BackupError, match="no database to back up"):
-        await back_up(database_url, tmp_path / "one.zip", NOW)
+        await back_up(empty_database_url, tmp_path / "one.zip", NOW)
     assert not (tmp_path / "one.zip").exists()
 
 
-async def test_progress_is_told_for_every_row(database_url: str, tmp_path: Path) -> None:
-    await fill(database_url, tmp_path)
+async def test_progress_is_told_for_every_row(empty_database_url: str, tmp_path: Path) -> None:
+    await fill(empty_database_url, tmp_path)
     told: list[int] = []
 
     @contextmanager
@@ -249,5 +251,5 @@ async def test_progress_is_told_for_every_row(database_url: str, tmp_path: Path)
         told.append(total)
         yield lambda: told.append(1)
 
-    manifest = await back_up(database_url, tmp_path / "one.zip", NOW, progress=progress)
+    manifest = await back_up(empty_database_url, tmp_path / "one.zip", NOW, progress=progress)
     assert told[0] == manifest.rows == len(told) - 1

@@ -15,12 +15,12 @@ from tests.playground.database.first_schema import CONTENTS, fill_first_schema, 
 pytestmark = pytest.mark.anyio
 
 
-async def test_an_upgrade_from_the_first_version_keeps_all_data(database_url: str) -> None:
-    await migrate_to(database_url, "0001")
-    await fill_first_schema(database_url)
-    before = await inside(database_url, rows)
-    await upgrade(database_url)
-    after = await inside(database_url, rows)
+async def test_an_upgrade_from_the_first_version_keeps_all_data(empty_database_url: str) -> None:
+    await migrate_to(empty_database_url, "0001")
+    await fill_first_schema(empty_database_url)
+    before = await inside(empty_database_url, rows)
+    await upgrade(empty_database_url)
+    after = await inside(empty_database_url, rows)
     for table, kept in before.items():
         assert len(kept) == len(CONTENTS[table])
         for id, row in kept.items():
@@ -28,7 +28,7 @@ async def test_an_upgrade_from_the_first_version_keeps_all_data(database_url: st
             assert {name: after[table][id][name] for name in row if name != "content"} == {
                 name: value for name, value in row.items() if name != "content"
             }, table
-    await inside(database_url, the_models_read_what_was_there)
+    await inside(empty_database_url, the_models_read_what_was_there)
 
 
 def the_models_read_what_was_there(connection: Connection) -> None:
@@ -47,10 +47,10 @@ def the_models_read_what_was_there(connection: Connection) -> None:
         assert (character.data["data"]["name"], character.tags, character.version) == ("Ottoline", ["kind"], 1)
 
 
-async def test_the_migrations_make_exactly_what_the_models_say(database_url: str) -> None:
+async def test_the_migrations_make_exactly_what_the_models_say(empty_database_url: str) -> None:
     """Columns, nullability, indexes, uniqueness, checks and foreign keys, on each database in its own words."""
-    await upgrade(database_url)
-    migrated = await inside(database_url, shape)
+    await upgrade(empty_database_url)
+    migrated = await inside(empty_database_url, shape)
 
     def make_from_models(connection: Connection) -> None:
         cascade = " CASCADE" if connection.dialect.name == "postgresql" else ""
@@ -58,8 +58,8 @@ async def test_the_migrations_make_exactly_what_the_models_say(database_url: str
             connection.exec_driver_sql(f'DROP TABLE "{name}"{cascade}')
         Base.metadata.create_all(connection)
 
-    await inside(database_url, make_from_models)
-    modelled = await inside(database_url, shape)
+    await inside(empty_database_url, make_from_models)
+    modelled = await inside(empty_database_url, shape)
     assert set(migrated) == set(modelled) == set(Base.metadata.tables)
     for table in modelled:
         assert migrated[table] == modelled[table], table

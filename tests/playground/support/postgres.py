@@ -46,8 +46,8 @@ class PostgresServer:
         """A connection to the database that is there from the start, outside transactions."""
         return psycopg.connect(host=str(self._folder), user="postgres", dbname="postgres", autocommit=True)
 
-    def create_database(self) -> str:
-        """Create an empty database and give its name."""
+    def create_database(self, template: str = "template0") -> str:
+        """Create a database, empty or as a copy of another, and give its name."""
         self._made += 1
         name = f"test_{self._made}"
         with self.connect() as connection:
@@ -56,7 +56,8 @@ class PostgresServer:
                 for finished in self._finished:
                     connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(finished)))
                 self._finished.clear()
-            connection.execute(sql.SQL("CREATE DATABASE {} TEMPLATE template0").format(sql.Identifier(name)))
+            create = sql.SQL("CREATE DATABASE {} TEMPLATE {}")
+            connection.execute(create.format(sql.Identifier(name), sql.Identifier(template)))
         return name
 
     def forget_database(self, name: str) -> None:
