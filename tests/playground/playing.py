@@ -16,9 +16,12 @@ from tavernkit.playground.config import Settings
 from tavernkit.playground.database.models import Conversation, Message, Provider, Run
 from tavernkit.playground.llm.base import ModelClient
 from tavernkit.playground.messages.service import send_message
+from tavernkit.playground.outcome import Refused
 from tavernkit.playground.runs.worker import Worker
 from tavernkit.playground.runtime import Runtime, open_runtime
 from tavernkit.playground.seeding import seed
+from tavernkit.playground.settings.service import change_space_settings, read_space_settings
+from tavernkit.values import Json
 
 __all__ = ["OneModel", "Play", "playing"]
 
@@ -56,6 +59,21 @@ class Play:
         return await send_message(
             self.runtime, self.viewer, self.conversation_id, message_id=message_id or uuid4(), content=content
         )
+
+    async def change_space(self, **settings: Json) -> None:
+        """Change how the space takes turns."""
+        async with self.runtime.database.read() as session:
+            space_id = (await session.get_one(Conversation, self.conversation_id)).space_id
+        before = await read_space_settings(self.runtime, self.viewer, space_id)
+        assert not isinstance(before, Refused)
+        changed = await change_space_settings(
+            self.runtime,
+            self.viewer,
+            space_id,
+            patch={"space": settings},
+            settings_version=before.settings_version,
+        )
+        assert not isinstance(changed, Refused), changed
 
     async def messages(self) -> list[tuple[str, str]]:
         async with self.runtime.database.read() as session:

@@ -48,7 +48,8 @@ from tavernkit.playground.outcome import Refused
 from tavernkit.playground.paths import snapshots
 from tavernkit.playground.paths.snapshots import replay, state_at
 from tavernkit.playground.paths.variables import VARIABLES, delete_variable, set_variable
-from tavernkit.playground.runs.service import cancel_run, claim_run, discard_text, finish_run
+from tavernkit.playground.runs.deciding import discard_text
+from tavernkit.playground.runs.service import cancel_run, claim_run, finish_run
 from tavernkit.playground.settings.service import (
     change_conversation_settings,
     change_space_settings,
@@ -199,7 +200,7 @@ class StoryMachine(RuleBasedStateMachine):
             line.add(reply.id, f"Re: {text}")
         else:
             assert self._runner.run(cancel_run(self.runtime, claim, ""))
-            self.do(discard_text(self.runtime, claim.run_id, self.play.user_id))
+            self.do(discard_text(self.runtime, self.viewer, claim.run_id))
 
     @precondition(lambda self: any(line.visible for line in self.lines))
     @rule(place=places, text=texts)

@@ -34,6 +34,7 @@ class Settings(BaseSettings):
 
     lease_seconds: float = Field(default=8.0, gt=0)
     heartbeat_seconds: float = Field(default=2.0, gt=0)
+    concurrent_runs: int = Field(default=64, ge=1, le=1000)
 
     @property
     def is_local(self) -> bool:

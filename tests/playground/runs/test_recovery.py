@@ -10,6 +10,7 @@ from sqlalchemy.exc import IntegrityError
 
 from tavernkit.playground.database.models import Message, Run, TextContent
 from tavernkit.playground.llm.scripted import ScriptedModel
+from tavernkit.playground.runs.deciding import retry
 from tavernkit.playground.runs.service import (
     cancel_run,
     checkpoint_run,
@@ -19,7 +20,6 @@ from tavernkit.playground.runs.service import (
     finish_run,
     hand_back_run,
     reap_runs,
-    retry,
 )
 from tests.playground.playing import playing
 
@@ -68,7 +68,7 @@ async def test_a_lost_worker_is_noticed_and_its_text_kept(database_url: str, tmp
         assert run.error is not None
         assert (run.status, run.text, run.error["code"]) == ("failed", "Half a sen", "interrupted")
         async with play.working():
-            await retry(play.runtime, play.conversation_id, play.user_id)
+            await retry(play.runtime, play.viewer, play.conversation_id)
             await play.until(lambda run: run.status == "succeeded")
         assert await play.messages() == [("user", "Hello?"), ("assistant", "Again.")]
 
@@ -128,22 +128,11 @@ async def test_a_worker_that_stops_in_the_middle_keeps_the_text(database_url: st
 
 async def test_handing_back_next_to_a_queued_run_ends_the_older_one(database_url: str, tmp_path: Path) -> None:
     async with playing(database_url, tmp_path, ScriptedModel()) as play:
+        await play.change_space(during_generation_user_input_policy="queue")
         await play.say()
         claim = await claim_run(play.runtime, "w")
         assert claim is not None
-        async with play.runtime.database.write() as session:
-            session.add(
-                Run(
-                    id=play.runtime.ids(),
-                    conversation_id=claim.conversation_id,
-                    kind="user_turn",
-                    status="queued",
-                    reason="test",
-                    speaker_membership_id=claim.speaker_id,
-                    run_after=play.runtime.clock(),
-                    created_at=play.runtime.clock(),
-                )
-            )
+        await play.say("And?")
         await hand_back_run(play.runtime, claim, "")
         async with play.runtime.database.read() as session:
             statuses = dict((await session.execute(select(Run.id, Run.status))).all())

@@ -11,7 +11,7 @@ from tavernkit.playground.llm.base import ModelError
 from tavernkit.playground.llm.scripted import ScriptedModel
 from tavernkit.playground.outcome import Refused
 from tavernkit.playground.realtime.bus import conversation_topic
-from tavernkit.playground.runs.service import discard_text, keep_text, request_stop, retry
+from tavernkit.playground.runs.deciding import discard_text, keep_text, request_stop, retry
 from tests.playground.playing import Play, playing
 
 pytestmark = pytest.mark.anyio
@@ -75,7 +75,7 @@ async def test_the_text_so_far_is_on_the_run_about_every_second(database_url: st
 
 async def stopped(play: Play) -> None:
     run = await play.until(lambda run: play.runtime.live_text.get(run.id) == "Half a sen")
-    await request_stop(play.runtime, run.id, play.user_id)
+    await request_stop(play.runtime, play.viewer, run.id)
     await play.until(lambda run: run.status == "canceled")
 
 
@@ -89,10 +89,10 @@ async def test_stop_works_while_the_model_is_silent_and_keeps_what_was_written(
         run = await play.run()
         assert run.text == "Half a sen"
         assert await play.messages() == [("user", "Hello?")]
-        kept = await keep_text(play.runtime, run.id, play.user_id)
+        kept = await keep_text(play.runtime, play.viewer, run.id)
         assert isinstance(kept, Message)
         assert await play.messages() == [("user", "Hello?"), ("assistant", "Half a sen")]
-        again = await keep_text(play.runtime, run.id, play.user_id)
+        again = await keep_text(play.runtime, play.viewer, run.id)
         assert isinstance(again, Refused)
 
 
@@ -102,17 +102,17 @@ async def test_stopped_text_can_be_discarded_and_the_reply_tried_again(database_
         await play.say()
         await stopped(play)
         run = await play.run()
-        await discard_text(play.runtime, run.id, play.user_id)
-        assert not isinstance(await retry(play.runtime, play.conversation_id, play.user_id), Refused)
+        await discard_text(play.runtime, play.viewer, run.id)
+        assert not isinstance(await retry(play.runtime, play.viewer, play.conversation_id), Refused)
         await play.until(lambda run: run.status == "succeeded")
         assert await play.messages() == [("user", "Hello?"), ("assistant", "A whole sentence.")]
-        assert isinstance(await retry(play.runtime, play.conversation_id, play.user_id), Refused)
+        assert isinstance(await retry(play.runtime, play.viewer, play.conversation_id), Refused)
 
 
 async def test_a_waiting_run_is_stopped_without_a_worker(database_url: str, tmp_path: Path) -> None:
     async with playing(database_url, tmp_path, ScriptedModel()) as play:
         await play.say()
-        await request_stop(play.runtime, (await play.run()).id, play.user_id)
+        await request_stop(play.runtime, play.viewer, (await play.run()).id)
         assert (await play.run()).status == "canceled"
 
 

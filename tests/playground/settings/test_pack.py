@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tavernkit.playground.database.models import Conversation, Space, SpaceMembership
 from tavernkit.playground.settings.leaf import LAYERS
 from tavernkit.playground.settings.pack import GROUPS, SETTINGS, Setting, json_schema, schema_etag
-from tavernkit.playground.settings.readers import LATER, READ_BY
+from tavernkit.playground.settings.readers import READ_BY
 from tavernkit.sillytavern.authors_note import AuthorsNote
 from tavernkit.sillytavern.world_info import SHIPPED_SETTINGS
 
@@ -69,9 +69,8 @@ def test_what_a_setting_depends_on_is_there(path: str) -> None:
         assert (condition["context"], values) == ("is_group", [True])
 
 
-def test_each_setting_has_a_reader_or_a_room_that_will_read_it() -> None:
-    assert READ_BY.keys().isdisjoint(LATER)
-    assert READ_BY.keys() | LATER.keys() == SETTINGS.keys()
+def test_each_setting_has_a_reader() -> None:
+    assert READ_BY.keys() == SETTINGS.keys()
     for reader in READ_BY.values():
         module, _, function = reader.partition(":")
         assert callable(vars(importlib.import_module(module))[function])

@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 import msgspec
-from sqlalchemy import delete, update
+from sqlalchemy import delete, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit import characters
@@ -27,9 +27,11 @@ from tavernkit.playground.database.models import (
     CharacterAsset,
     CharacterVersion,
     LorebookLink,
+    Space,
     SpaceMembership,
 )
 from tavernkit.playground.outcome import Refused, stale
+from tavernkit.playground.runs.unavailable import members_changed
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.spaces.telling import tell_space
 from tavernkit.playground.storable import storable
@@ -147,7 +149,7 @@ async def delete_character(runtime: Runtime, viewer: Viewer, character_id: UUID)
         spoken = await has_spoken(session, row.id)
         unused = [row.avatar_sha256, None if spoken else row.thumbnail_sha256]
         unused += [asset.sha256 for asset in await assets_of(session, row.id)]
-        await _leave_spaces(session, viewer, row, now)
+        await _leave_spaces(session, runtime, viewer, row, now)
         if spoken:
             await _empty(session, row)
             row.status, row.deleted_at, row.updated_at = "deleted", now, now
@@ -160,7 +162,13 @@ async def delete_character(runtime: Runtime, viewer: Viewer, character_id: UUID)
         return row
 
 
-async def _leave_spaces(session: AsyncSession, viewer: Viewer, row: Character, now: datetime) -> None:
+async def _leave_spaces(session: AsyncSession, runtime: Runtime, viewer: Viewer, row: Character, now: datetime) -> None:
+    where = select(SpaceMembership.space_id).where(
+        SpaceMembership.character_id == row.id, SpaceMembership.status == "active"
+    )
+    await session.execute(
+        select(Space.id).where(Space.id.in_(where)).order_by(Space.id).with_for_update(key_share=True)
+    )
     left = await session.scalars(
         update(SpaceMembership)
         .where(SpaceMembership.character_id == row.id, SpaceMembership.status == "active")
@@ -171,6 +179,7 @@ async def _leave_spaces(session: AsyncSession, viewer: Viewer, row: Character, n
     )
     for space_id in sorted(left):
         await tell_space(session, space_id, "members", now)
+        await members_changed(session, runtime, space_id)
 
 
 async def _to_change(

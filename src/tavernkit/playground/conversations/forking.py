@@ -10,6 +10,7 @@ from uuid import UUID
 
 from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.conversations.copying import copy_path
@@ -20,7 +21,7 @@ from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.spaces.access import Access, Entry, conversation_for
 from tavernkit.playground.storable import titled
 
-__all__ = ["MAX_TITLE_CHARACTERS", "ForkKind", "ForkVisibility", "fork"]
+__all__ = ["MAX_TITLE_CHARACTERS", "ForkKind", "ForkVisibility", "add_fork", "fork"]
 
 ForkKind: TypeAlias = Literal["branch", "thread", "checkpoint"]
 ForkVisibility: TypeAlias = Literal["shared", "private", "public"]
@@ -47,7 +48,6 @@ async def fork(
     name = titled(title, "", limit=MAX_TITLE_CHARACTERS + 1)
     if len(name) > MAX_TITLE_CHARACTERS:
         return Refused(code="too_long", sentence=f"A title has at most {MAX_TITLE_CHARACTERS} characters.")
-    now = runtime.clock()
     try:
         async with runtime.database.write() as session:
             found = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART, lock=True)
@@ -69,28 +69,47 @@ async def fork(
             )
             if seq is None:
                 return not_found("message")
-            child = Conversation(
-                id=fork_id or runtime.ids(),
-                space_id=parent.space_id,
-                kind=kind,
-                title=name or f"{kind.capitalize()} of {parent.title}"[:MAX_TITLE_CHARACTERS],
-                visibility=shown,
-                parent_conversation_id=parent.id,
-                root_conversation_id=parent.root_conversation_id or parent.id,
-                forked_from_message_id=message_id,
-                settings=parent.settings,
-                last_seq=seq,
-                created_at=now,
-                updated_at=now,
+            return await add_fork(
+                session, runtime, parent, message_id, seq, kind=kind, title=name, visibility=shown, id=fork_id
             )
-            session.add(child)
-            await session.flush()
-            child.messages_count = await copy_path(session, parent.id, child.id, seq)
-            await append_event(session, parent.id, "forked", now, fork_id=str(child.id))
-            return child
     except IntegrityError:
         # The same id was given to another conversation at the same moment.
         return _taken()
+
+
+async def add_fork(
+    session: AsyncSession,
+    runtime: Runtime,
+    parent: Conversation,
+    message_id: UUID,
+    seq: int,
+    *,
+    kind: ForkKind,
+    title: str = "",
+    visibility: ForkVisibility | None = None,
+    id: UUID | None = None,
+) -> Conversation:
+    """Copy everything up to a message, whose number is `seq`, inside a transaction that holds the parent's lock."""
+    now = runtime.clock()
+    child = Conversation(
+        id=id or runtime.ids(),
+        space_id=parent.space_id,
+        kind=kind,
+        title=title or f"{kind.capitalize()} of {parent.title}"[:MAX_TITLE_CHARACTERS],
+        visibility=visibility or _visibility_of(parent),
+        parent_conversation_id=parent.id,
+        root_conversation_id=parent.root_conversation_id or parent.id,
+        forked_from_message_id=message_id,
+        settings=parent.settings,
+        last_seq=seq,
+        created_at=now,
+        updated_at=now,
+    )
+    session.add(child)
+    await session.flush()
+    child.messages_count = await copy_path(session, parent.id, child.id, seq)
+    await append_event(session, parent.id, "forked", now, fork_id=str(child.id))
+    return child
 
 
 def _refused(parent: Conversation, entry: Entry, kind: ForkKind, visibility: str) -> Refused | None:

@@ -12,6 +12,7 @@ from tavernkit.playground.database.models import (
     Character,
     Conversation,
     Message,
+    Round,
     Run,
     Space,
     SpaceMembership,
@@ -19,11 +20,13 @@ from tavernkit.playground.database.models import (
 )
 
 __all__ = [
+    "active_round",
     "active_run",
     "find_conversation",
     "human_member",
     "last_run",
     "messages_before",
+    "queued_run",
     "recent_conversations",
     "speaking_member",
 ]
@@ -69,10 +72,29 @@ async def speaking_member(session: AsyncSession, space_id: UUID) -> SpaceMembers
     return found
 
 
+async def active_round(session: AsyncSession, conversation_id: UUID) -> Round | None:
+    """The round that goes on."""
+    found: Round | None = await session.scalar(
+        select(Round).where(Round.conversation_id == conversation_id, Round.status == "active")
+    )
+    return found
+
+
 async def active_run(session: AsyncSession, conversation_id: UUID) -> Run | None:
-    """The run that is queued or running."""
+    """The run that is running, else the one that waits."""
     found: Run | None = await session.scalar(
-        select(Run).where(Run.conversation_id == conversation_id, Run.status.in_(("queued", "running"))).limit(1)
+        select(Run)
+        .where(Run.conversation_id == conversation_id, Run.status.in_(("queued", "running")))
+        .order_by(Run.status.desc())
+        .limit(1)
+    )
+    return found
+
+
+async def queued_run(session: AsyncSession, conversation_id: UUID) -> Run | None:
+    """The run that waits."""
+    found: Run | None = await session.scalar(
+        select(Run).where(Run.conversation_id == conversation_id, Run.status == "queued")
     )
     return found
 

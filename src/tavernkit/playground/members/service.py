@@ -17,6 +17,7 @@ from tavernkit.playground.members.identity import display_name, usable_character
 from tavernkit.playground.members.queries import active_members, find_member, next_position
 from tavernkit.playground.members.schemas import MemberOut
 from tavernkit.playground.outcome import Refused, not_found
+from tavernkit.playground.runs.unavailable import members_changed
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.spaces.access import Access, Entry, member_for, space_for
 from tavernkit.playground.spaces.schemas import SpaceOut
@@ -97,6 +98,7 @@ async def change_member(
         await session.flush()
         member.cached_display_name = await display_name(session, member)
         await tell_space(session, member.space_id, "members", now, member_id=str(member.id))
+        await members_changed(session, runtime, member.space_id)
         return member
 
 
@@ -119,7 +121,9 @@ async def remove_member(
         member.removed_at, member.removed_by_id = now, viewer.user_id
         member.removed_reason = None if reason is None else storable(reason)[:500]
         member.settings_version += 1
+        await session.flush()
         await tell_space(session, member.space_id, "members", now, member_id=str(member.id))
+        await members_changed(session, runtime, member.space_id)
         return member
 
 

@@ -15,6 +15,7 @@ from tavernkit.playground.messages.changeable import changeable_message, note_ch
 from tavernkit.playground.messages.queries import active_swipe
 from tavernkit.playground.outcome import Refused
 from tavernkit.playground.paths.snapshots import path_changed
+from tavernkit.playground.runs.unavailable import before_hiding
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.spaces.access import Access
 
@@ -40,6 +41,7 @@ async def hide_message(runtime: Runtime, viewer: Viewer, message_id: UUID) -> Me
         message, conversation = found
         if message.visibility == "hidden":
             return message
+        await before_hiding(session, runtime, conversation, message)
         message.hidden_from, message.visibility = message.visibility, "hidden"
         conversation.messages_count -= 1
         await note_change(session, runtime, message, "message_hidden")

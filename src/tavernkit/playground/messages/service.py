@@ -11,13 +11,14 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.conversations.in_use import not_in_use
-from tavernkit.playground.conversations.queries import active_run, speaking_member
 from tavernkit.playground.database.models import Conversation, Message, SpaceMembership
 from tavernkit.playground.messages.texts import MAX_MESSAGE_CHARACTERS, clean_text
 from tavernkit.playground.messages.writing import add_message
-from tavernkit.playground.outcome import Refused
+from tavernkit.playground.outcome import Refused, not_found
 from tavernkit.playground.realtime.outbox import append_event
+from tavernkit.playground.runs.asking import is_character_here, make_way
 from tavernkit.playground.runs.planner import plan_run
+from tavernkit.playground.runs.rounds import answer_person
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.spaces.access import Access, conversation_for
 
@@ -34,10 +35,14 @@ async def send_message(
     message_id: UUID,
     content: str,
     role: SentRole = "user",
+    speaker_id: UUID | None = None,
 ) -> Message | Refused:
-    """Store what the person said and queue the reply, in one transaction; narration, of the role `system`, gets none.
+    """Store what the person said and begin a round of replies, in one transaction; narration, of the role `system`,
+    gets none.
 
-    The client makes the id, so that sending again what may or may not have arrived never doubles it.
+    While a reply is written, the space's policy decides: refuse, stop that reply, or answer behind it. `speaker_id` is
+    the character who answers, whoever else would. The client makes the id, so that sending again what may or may not
+    have arrived never doubles it.
     """
     text = clean_text(content)
     if isinstance(text, Refused):
@@ -51,18 +56,21 @@ async def send_message(
             known: Message | None = await session.scalar(select(Message).where(Message.id == message_id))
             if known is not None:
                 return known if known.conversation_id == conversation_id else _taken()
-            author = await _may_speak(session, conversation, entry.member)
+            author = _may_speak(conversation, entry.member)
             if isinstance(author, Refused):
                 return author
-            return await _say(session, runtime, conversation, author, message_id, text, role)
+            if speaker_id is not None and not await is_character_here(session, conversation, speaker_id):
+                return not_found("character")
+            refused = await make_way(session, runtime, conversation, even_queued=True) if role == "user" else None
+            if refused is not None:
+                return refused
+            return await _say(session, runtime, conversation, author, message_id, text, role, speaker_id)
     except IntegrityError:
         # The same id was sent into another conversation at the same moment.
         return _taken()
 
 
-async def _may_speak(
-    session: AsyncSession, conversation: Conversation, member: SpaceMembership | None
-) -> SpaceMembership | Refused:
+def _may_speak(conversation: Conversation, member: SpaceMembership | None) -> SpaceMembership | Refused:
     """The membership that speaks."""
     refused = not_in_use(conversation)
     if refused is not None:
@@ -72,10 +80,6 @@ async def _may_speak(
     if member.copilot_mode == "full":
         return Refused(
             code="copilot_blocked", sentence="The copilot is writing for you. Switch it off to write yourself."
-        )
-    if await active_run(session, conversation.id) is not None:
-        return Refused(
-            code="generation_locked", sentence="The reply is still being written. Wait for it, or stop it first."
         )
     return member
 
@@ -88,6 +92,7 @@ async def _say(
     message_id: UUID,
     text: str,
     role: SentRole,
+    speaker_id: UUID | None,
 ) -> Message:
     now = runtime.clock()
     message = await add_message(
@@ -101,9 +106,10 @@ async def _say(
         now=now,
     )
     await append_event(session, conversation.id, "message", now, message_id=str(message_id))
-    speaker = await speaking_member(session, conversation.space_id) if role == "user" else None
-    if speaker is not None:
-        await plan_run(session, runtime, conversation.id, speaker.id, kind="user_turn", reason="user_message")
+    if role == "user" and speaker_id is not None:
+        await plan_run(session, runtime, conversation.id, speaker_id, kind="force_talk", reason="asked")
+    elif role == "user":
+        await answer_person(session, runtime, conversation, message)
     return message
 
 

@@ -16,6 +16,7 @@ from tavernkit.playground.prompting.inputs import PromptInputs, load_inputs
 from tavernkit.playground.prompting.records import PromptRecord, record_of
 from tavernkit.playground.prompting.replies import Reply, make_reply
 from tavernkit.playground.realtime.bus import conversation_topic
+from tavernkit.playground.runs.limits import OverLimitError, check_tokens
 from tavernkit.playground.runs.service import (
     Claim,
     cancel_run,
@@ -78,6 +79,8 @@ class Execution:
         except ModelError as error:
             log.warning("The model did not answer in run %s: %s", claim.run_id, error)
             await self._fail(error.code, str(error))
+        except OverLimitError as error:
+            await self._fail("token_limit_exceeded", str(error))
         except TavernKitError as error:
             log.warning("The prompt of run %s could not be built: %s", claim.run_id, error)
             await self._fail("prompt_error", str(error))
@@ -102,7 +105,8 @@ class Execution:
 
     async def _reply(self) -> None:
         inputs = await self._load()
-        prompt, self._unkept = await asyncio.to_thread(_prepared, inputs)
+        # What is stopped now is not asked of the model any more, although the thread still finishes the prompt.
+        prompt, self._unkept = await self._unless_stopped(asyncio.to_thread(_prepared, inputs))
         self._is_shown = inputs.settings.llm.stream
         finished = await self._stream(prompt)
         reply = await asyncio.to_thread(make_reply, prompt, self._text, self._thoughts)
@@ -135,6 +139,7 @@ class Execution:
 
     async def _load(self) -> PromptInputs:
         async with self._runtime.database.read() as session:
+            await check_tokens(session, self._claim.conversation_id)
             return await load_inputs(session, self._claim.run_id, self._runtime.clock())
 
     async def _stream(self, prompt: Prompt) -> Finished | None:

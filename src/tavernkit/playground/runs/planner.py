@@ -1,26 +1,43 @@
-"""Queueing a run, inside the transaction of whatever asks for it."""
+"""Queueing runs and taking them back, inside the transaction of whoever decides it.
+
+Whoever calls anything here holds the lock of the conversation. One run waits at most: what is planned takes the place
+of what was planned before.
+"""
 
 from __future__ import annotations
 
+from datetime import timedelta
 from uuid import UUID
 
-from sqlalchemy import update
+from sqlalchemy import select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.database import announce
-from tavernkit.playground.database.models import Run
+from tavernkit.playground.database.models import Round, Run
 from tavernkit.playground.realtime.bus import RUNS
 from tavernkit.playground.realtime.outbox import append_event
+from tavernkit.playground.runs.states import RunKind
 from tavernkit.playground.runtime import Runtime
 
-__all__ = ["plan_run"]
+__all__ = ["cancel_queued", "leave_running", "plan_run", "stop_run"]
 
 
 async def plan_run(
-    session: AsyncSession, runtime: Runtime, conversation_id: UUID, speaker_id: UUID, *, kind: str, reason: str
+    session: AsyncSession,
+    runtime: Runtime,
+    conversation_id: UUID,
+    speaker_id: UUID,
+    *,
+    kind: RunKind,
+    reason: str,
+    round: Round | None = None,
+    position: int | None = None,
+    target_id: UUID | None = None,
+    delay_ms: int = 0,
 ) -> Run:
     """Queue a reply; what an earlier run left open for the person to decide is settled by it."""
     now = runtime.clock()
+    await cancel_queued(session, runtime, conversation_id)
     await session.execute(
         update(Run).where(Run.conversation_id == conversation_id, ~Run.dismissed).values(dismissed=True)
     )
@@ -29,9 +46,12 @@ async def plan_run(
         conversation_id=conversation_id,
         kind=kind,
         status="queued",
-        reason=reason,
+        reason=reason[:100],
         speaker_membership_id=speaker_id,
-        run_after=now,
+        round_id=None if round is None else round.id,
+        round_position=position,
+        target_message_id=target_id,
+        run_after=now + timedelta(milliseconds=delay_ms),
         created_at=now,
     )
     session.add(run)
@@ -39,3 +59,32 @@ async def plan_run(
     await append_event(session, conversation_id, "run", now, run_id=str(run.id))
     announce(session, RUNS, queued=str(run.id))
     return run
+
+
+async def cancel_queued(session: AsyncSession, runtime: Runtime, conversation_id: UUID) -> None:
+    """Take back the run that waits, if there is one; nobody has to decide anything about it."""
+    now = runtime.clock()
+    canceled = await session.scalar(
+        update(Run)
+        .where(Run.conversation_id == conversation_id, Run.status == "queued")
+        .values(status="canceled", finished_at=now, dismissed=True)
+        .returning(Run.id)
+    )
+    if canceled is not None:
+        await append_event(session, conversation_id, "run", now, run_id=str(canceled))
+
+
+async def leave_running(session: AsyncSession, runtime: Runtime, conversation_id: UUID) -> None:
+    """Ask the worker of the running reply to end it, because something else has taken its place."""
+    running: Run | None = await session.scalar(
+        select(Run).where(Run.conversation_id == conversation_id, Run.status == "running")
+    )
+    if running is not None:
+        running.dismissed = True
+        stop_run(session, runtime, running)
+
+
+def stop_run(session: AsyncSession, runtime: Runtime, run: Run) -> None:
+    """Tell the worker of a running run to end it."""
+    run.cancel_requested_at = run.cancel_requested_at or runtime.clock()
+    announce(session, RUNS, stop=str(run.id))

@@ -1,24 +1,105 @@
-"""Reading runs."""
+"""Reading runs and rounds."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import select
+from sqlalchemy import and_, or_, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from tavernkit.playground.database.models import Conversation, Run, Space
+from tavernkit.playground.accounts.viewer import Viewer
+from tavernkit.playground.conversations.queries import active_round, active_run
+from tavernkit.playground.database.models import Conversation, Round, RoundSlot, Run, SpaceMembership
+from tavernkit.playground.outcome import Refused, not_found
+from tavernkit.playground.runtime import Runtime
+from tavernkit.playground.spaces.access import Access, conversation_for
+from tavernkit.values import Value
 
-__all__ = ["find_run"]
+__all__ = ["ShownRound", "Turns", "list_runs", "read_run", "read_turns", "run_for", "shown_turns"]
 
 
-async def find_run(session: AsyncSession, run_id: UUID, user_id: UUID, *, lock: bool = False) -> Run | None:
-    """The run, if it is in a space of this person; locked until the end of the transaction if asked for."""
-    query = (
-        select(Run)
-        .join(Conversation, Conversation.id == Run.conversation_id)
-        .join(Space, Space.id == Conversation.space_id)
-        .where(Run.id == run_id, Space.owner_id == user_id)
+class ShownRound(Value, frozen=True, kw_only=True):
+    """A round with its turns, and the name of whose turn each is."""
+
+    round: Round
+    slots: Sequence[tuple[RoundSlot, str]]
+
+
+class Turns(Value, frozen=True, kw_only=True):
+    """What goes on in a conversation: the round, the run, and what goes on by itself."""
+
+    conversation: Conversation
+    run: Run | None
+    round: ShownRound | None
+
+
+async def run_for(
+    session: AsyncSession, run_id: UUID, viewer: Viewer, needs: Access, *, lock: bool = False
+) -> tuple[Run, Conversation] | Refused:
+    """The run with its conversation, which is locked if asked for, if this person may do with it what they want to."""
+    conversation_id = await session.scalar(select(Run.conversation_id).where(Run.id == run_id))
+    if conversation_id is None:
+        return not_found("run")
+    found = await conversation_for(session, conversation_id, viewer, needs, lock=lock)
+    if isinstance(found, Refused):
+        return not_found("run") if found.code == "not_found" else found
+    run: Run | None = await session.scalar(select(Run).where(Run.id == run_id))
+    return not_found("run") if run is None else (run, found[0])
+
+
+async def read_run(runtime: Runtime, viewer: Viewer, run_id: UUID) -> Run | Refused:
+    """One run."""
+    async with runtime.database.read() as session:
+        found = await run_for(session, run_id, viewer, Access.READ)
+        return found if isinstance(found, Refused) else found[0]
+
+
+async def list_runs(
+    runtime: Runtime, viewer: Viewer, conversation_id: UUID, *, after: tuple[datetime, UUID] | None, limit: int
+) -> list[Run] | Refused:
+    """The runs of a conversation, the newest first."""
+    async with runtime.database.read() as session:
+        found = await conversation_for(session, conversation_id, viewer, Access.READ)
+        if isinstance(found, Refused):
+            return found
+        query = (
+            select(Run)
+            .where(Run.conversation_id == conversation_id)
+            .order_by(Run.created_at.desc(), Run.id)
+            .limit(limit)
+        )
+        if after is not None:
+            time, id = after
+            query = query.where(or_(Run.created_at < time, and_(Run.created_at == time, Run.id > id)))
+        return list(await session.scalars(query))
+
+
+async def read_turns(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> Turns | Refused:
+    """What goes on in a conversation."""
+    async with runtime.database.read() as session:
+        found = await conversation_for(session, conversation_id, viewer, Access.READ)
+        if isinstance(found, Refused):
+            return found
+        return await shown_turns(session, found[0])
+
+
+async def shown_turns(session: AsyncSession, conversation: Conversation) -> Turns:
+    """What goes on in a conversation that somebody may see."""
+    round = await active_round(session, conversation.id)
+    return Turns(
+        conversation=conversation,
+        run=await active_run(session, conversation.id),
+        round=None if round is None else ShownRound(round=round, slots=await _slots(session, round)),
     )
-    found: Run | None = await session.scalar(query.with_for_update(of=Run) if lock else query)
-    return found
+
+
+async def _slots(session: AsyncSession, round: Round) -> list[tuple[RoundSlot, str]]:
+    rows = await session.execute(
+        select(RoundSlot, SpaceMembership.cached_display_name)
+        .join(SpaceMembership, SpaceMembership.id == RoundSlot.membership_id)
+        .where(RoundSlot.round_id == round.id)
+        .order_by(RoundSlot.position)
+    )
+    return [(slot, name) for slot, name in rows]

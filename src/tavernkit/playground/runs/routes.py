@@ -8,9 +8,9 @@ from fastapi import APIRouter, Request, Response
 
 from tavernkit.playground.outcome import Refused
 from tavernkit.playground.realtime.streaming import message_stream, run_stream
-from tavernkit.playground.runs.queries import find_run
-from tavernkit.playground.runs.service import discard_text, keep_text, request_stop
-from tavernkit.playground.web.requests import Owner, Played, answer, missing, refusal
+from tavernkit.playground.runs.deciding import discard_text, keep_text, request_stop
+from tavernkit.playground.runs.queries import read_run
+from tavernkit.playground.web.requests import Looking, Played, answer, missing, refusal
 
 __all__ = ["router"]
 
@@ -18,8 +18,8 @@ router = APIRouter(prefix="/runs/{run_id}")
 
 
 @router.post("/stop")
-async def stop(request: Request, runtime: Played, owner: Owner, run_id: UUID) -> Response:
-    run = await request_stop(runtime, run_id, owner)
+async def stop(request: Request, runtime: Played, viewer: Looking, run_id: UUID) -> Response:
+    run = await request_stop(runtime, viewer, run_id)
     if isinstance(run, Refused):
         return refusal(request, run)
     async with runtime.database.read() as session:
@@ -28,8 +28,8 @@ async def stop(request: Request, runtime: Played, owner: Owner, run_id: UUID) ->
 
 
 @router.post("/keep")
-async def keep(request: Request, runtime: Played, owner: Owner, run_id: UUID) -> Response:
-    message = await keep_text(runtime, run_id, owner)
+async def keep(request: Request, runtime: Played, viewer: Looking, run_id: UUID) -> Response:
+    message = await keep_text(runtime, viewer, run_id)
     if isinstance(message, Refused):
         return refusal(request, message)
     async with runtime.database.read() as session:
@@ -39,8 +39,8 @@ async def keep(request: Request, runtime: Played, owner: Owner, run_id: UUID) ->
 
 
 @router.post("/discard")
-async def discard(request: Request, runtime: Played, owner: Owner, run_id: UUID) -> Response:
-    run = await discard_text(runtime, run_id, owner)
+async def discard(request: Request, runtime: Played, viewer: Looking, run_id: UUID) -> Response:
+    run = await discard_text(runtime, viewer, run_id)
     if isinstance(run, Refused):
         return refusal(request, run)
     async with runtime.database.read() as session:
@@ -49,10 +49,9 @@ async def discard(request: Request, runtime: Played, owner: Owner, run_id: UUID)
 
 
 @router.get("/text")
-async def text(runtime: Played, owner: Owner, run_id: UUID) -> dict[str, str]:
+async def text(runtime: Played, viewer: Looking, run_id: UUID) -> dict[str, str]:
     """What has been written so far, for a page that missed a piece."""
-    async with runtime.database.read() as session:
-        run = await find_run(session, run_id, owner)
-    if run is None:
+    run = await read_run(runtime, viewer, run_id)
+    if isinstance(run, Refused):
         raise missing()
     return {"text": runtime.live_text.get(run.id, run.text), "status": run.status}

@@ -1,32 +1,32 @@
-"""Every change of a run, one transaction each.
+"""What workers do to runs, one transaction each.
 
-A worker's writes carry the fence of its claim: once the run has been taken from it, they match nothing.
+A worker's writes carry the fence of its claim: once the run has been taken from it, they match nothing. Everybody locks
+in the same order: the owner and the space where they are needed, the conversation, then its run.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
-from sqlalchemy import exists, select, update
+from sqlalchemy import exists, func, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
-from tavernkit.playground.conversations.queries import active_run, find_conversation, last_run
+from tavernkit.playground.conversations.queries import active_round
 from tavernkit.playground.database import announce
-from tavernkit.playground.database.models import Message, Run
-from tavernkit.playground.messages.writing import add_message
-from tavernkit.playground.outcome import Refused
+from tavernkit.playground.database.models import Conversation, Message, Round, Run, SpaceMembership
 from tavernkit.playground.prompting.records import PromptRecord, keep_prompt
 from tavernkit.playground.realtime.bus import RUNS
 from tavernkit.playground.realtime.outbox import append_event
-from tavernkit.playground.runs.planner import plan_run
-from tavernkit.playground.runs.queries import find_run
+from tavernkit.playground.runs.locks import lock_conversation, lock_story, lock_totals
+from tavernkit.playground.runs.rounds import freeze_round, go_on, skip_slot, slot_at, turn_taken
+from tavernkit.playground.runs.speakers import can_speak
 from tavernkit.playground.runs.states import TRANSITIONS, RunStatus
-from tavernkit.playground.runs.storing import Usage, count_usage, lock_totals, store_reply
+from tavernkit.playground.runs.storing import Usage, count_usage, store_reply
 from tavernkit.playground.runtime import Runtime
 from tavernkit.values import Json, Value
 
@@ -35,21 +35,20 @@ __all__ = [
     "cancel_run",
     "checkpoint_run",
     "claim_run",
-    "discard_text",
     "extend_lease",
     "fail_run",
     "finish_run",
     "hand_back_run",
-    "keep_text",
+    "next_due",
     "reap_runs",
-    "request_stop",
-    "retry",
+    "repair_rounds",
 ]
 
 INTERRUPTED = {
     "code": "interrupted",
     "message": "The reply was interrupted because the application stopped. What had been written is kept.",
 }
+UNAVAILABLE = {"code": "speaker_unavailable", "message": "Whoever was to speak has left or was muted in the meantime."}
 
 
 class Claim(Value, frozen=True, kw_only=True):
@@ -62,50 +61,89 @@ class Claim(Value, frozen=True, kw_only=True):
 
 
 async def claim_run(runtime: Runtime, worker: str) -> Claim | None:
-    """Take the run that has been due longest in a conversation where nothing is running."""
-    now = runtime.clock()
+    """Take the run that has been due longest in a conversation where nothing is running.
+
+    A run whose speaker may not speak any more is passed over, and its round goes on with the next.
+    """
+    while True:
+        try:
+            async with runtime.database.write() as session:
+                run = await _due(session, runtime.clock())
+                if run is None:
+                    return None
+                claim = await _claim(session, runtime, run, worker)
+                if claim is not None:
+                    return claim
+        except IntegrityError:
+            # Another worker was faster: the index allows one running run per conversation.
+            return None
+
+
+async def next_due(runtime: Runtime) -> datetime | None:
+    """When the next of the runs that wait is due."""
     other = aliased(Run)
-    due = (
-        select(Run.id)
-        .where(
-            Run.status == "queued",
-            Run.run_after <= now,
-            ~exists().where(other.conversation_id == Run.conversation_id, other.status == "running"),
+    async with runtime.database.read() as session:
+        due: datetime | None = await session.scalar(
+            select(func.min(Run.run_after)).where(
+                Run.status == "queued",
+                ~exists().where(other.conversation_id == Run.conversation_id, other.status == "running"),
+            )
         )
-        .order_by(Run.run_after, Run.created_at)
-        .limit(1)
-        .with_for_update(skip_locked=True)
-    )
-    try:
-        async with runtime.database.write() as session:
-            claimed = await session.execute(
-                update(Run)
-                .where(Run.id.in_(due.scalar_subquery()), Run.status == "queued")
-                .values(
-                    status="running",
-                    worker=worker,
-                    fence=Run.fence + 1,
-                    started_at=now,
-                    heartbeat_at=now,
-                    lease_expires_at=_lease_end(runtime, now),
-                    cancel_requested_at=None,
-                    text="",
-                )
-                .returning(Run.id, Run.conversation_id, Run.speaker_membership_id, Run.fence)
+        return due
+
+
+async def _due(session: AsyncSession, now: datetime) -> Run | None:
+    """A run that can be begun, with its conversation locked; those whose conversation is locked are left to others."""
+    other = aliased(Run)
+    found = (
+        await session.execute(
+            select(Conversation.id, Run.id)
+            .join(Run, Run.conversation_id == Conversation.id)
+            .where(
+                Run.status == "queued",
+                Run.run_after <= now,
+                ~exists().where(other.conversation_id == Run.conversation_id, other.status == "running"),
             )
-            row = claimed.one_or_none()
-            if row is None:
-                return None
-            await append_event(session, row.conversation_id, "run", now, run_id=str(row.id))
-            return Claim(
-                run_id=row.id,
-                conversation_id=row.conversation_id,
-                speaker_id=row.speaker_membership_id,
-                fence=row.fence,
-            )
-    except IntegrityError:
-        # Another worker was faster: the index allows one running run per conversation.
+            .order_by(Run.run_after, Run.created_at)
+            .limit(1)
+            .with_for_update(of=Conversation, skip_locked=True)
+        )
+    ).one_or_none()
+    if found is None:
         return None
+    # It was read before the lock was there.
+    run: Run | None = await session.scalar(select(Run).where(Run.id == found[1], Run.status == "queued"))
+    return run
+
+
+async def _claim(session: AsyncSession, runtime: Runtime, run: Run, worker: str) -> Claim | None:
+    now = runtime.clock()
+    speaker = await session.get_one(SpaceMembership, run.speaker_membership_id)
+    if speaker.status != "active" or (run.round_id is not None and not can_speak(speaker)):
+        await _pass_over(session, runtime, run)
+        return None
+    run.status, run.worker, run.fence = "running", worker, run.fence + 1
+    run.started_at = run.heartbeat_at = now
+    run.lease_expires_at, run.cancel_requested_at, run.text = _lease_end(runtime, now), None, ""
+    await session.flush()
+    await append_event(session, run.conversation_id, "run", now, run_id=str(run.id))
+    return Claim(
+        run_id=run.id,
+        conversation_id=run.conversation_id,
+        speaker_id=run.speaker_membership_id,
+        fence=run.fence,
+    )
+
+
+async def _pass_over(session: AsyncSession, runtime: Runtime, run: Run) -> None:
+    now = runtime.clock()
+    run.status, run.finished_at, run.dismissed, run.error = "skipped", now, True, UNAVAILABLE
+    await session.flush()
+    await append_event(session, run.conversation_id, "run", now, run_id=str(run.id))
+    round = await active_round(session, run.conversation_id)
+    if round is not None and round.id == run.round_id and round.scheduling_state == "ai_generating":
+        conversation = await session.get_one(Conversation, run.conversation_id)
+        await skip_slot(session, runtime, conversation, round, reason="speaker_unavailable")
 
 
 async def extend_lease(runtime: Runtime, claim: Claim) -> bool | None:
@@ -149,28 +187,26 @@ async def finish_run(
     now = runtime.clock()
     figures = {} if usage is None else {name: getattr(usage, name) for name in usage.__struct_fields__}
     async with runtime.database.write() as session:
-        totals = None if usage is None else await lock_totals(session, claim.conversation_id)
-        ended = await _end(session, claim, "succeeded", now, text=text, debug=debug or {}, dismissed=True, **figures)
-        if ended is None:
+        owner_id, space_id = await lock_totals(session, claim.conversation_id)
+        conversation = await lock_conversation(session, claim.conversation_id)
+        run = await _owned(session, claim)
+        if run is None:
             return None
-        if usage is not None and totals is not None:
-            await count_usage(session, *totals, claim.conversation_id, usage)
+        if run.cancel_requested_at is not None:
+            # Somebody did not want it any more, a moment before it was complete.
+            await _end(session, run, "canceled", now, text=text)
+            await _tell_end(session, run, prompt, now)
+            return None
+        await _end(session, run, "succeeded", now, text=text, debug=debug or {}, dismissed=True, **figures)
+        if usage is not None:
+            await count_usage(session, owner_id, space_id, claim.conversation_id, usage)
         message = await store_reply(
-            session,
-            runtime,
-            run_id=claim.run_id,
-            kind=ended.kind,
-            conversation_id=claim.conversation_id,
-            speaker_id=claim.speaker_id,
-            target_id=ended.target_message_id,
-            text=text,
-            metadata=metadata or {},
-            state_delta=state_delta,
-            now=now,
+            session, runtime, run, text=text, metadata=metadata or {}, state_delta=state_delta, now=now
         )
         if prompt is not None:
             await keep_prompt(session, claim.run_id, prompt, now)
         announce(session, RUNS, finished=str(claim.run_id))
+        await turn_taken(session, runtime, conversation, run, message)
         return message
 
 
@@ -193,103 +229,84 @@ async def hand_back_run(runtime: Runtime, claim: Claim, text: str, *, prompt: Pr
         return
     now = runtime.clock()
     async with runtime.database.write() as session:
+        conversation = await lock_story(session, claim.conversation_id)
+        run = await _owned(session, claim)
+        if run is None:
+            return
         queued = await session.scalar(
             select(Run.id).where(Run.conversation_id == claim.conversation_id, Run.status == "queued")
         )
-        if queued is not None:
-            await _end(session, claim, "failed", now, error=INTERRUPTED)
+        if run.cancel_requested_at is not None:
+            await _end(session, run, "canceled", now)
+        elif queued is not None:
+            await _end(session, run, "failed", now, error=INTERRUPTED)
+            await freeze_round(session, runtime, conversation, run)
         else:
-            await session.execute(_ours(claim).values(status="queued", worker=None, lease_expires_at=None))
-        await append_event(session, claim.conversation_id, "run", now, run_id=str(claim.run_id))
-        announce(session, RUNS, queued=str(claim.run_id))
+            run.status, run.worker, run.lease_expires_at = "queued", None, None
+            await session.flush()
+            announce(session, RUNS, queued=str(claim.run_id))
+        await _tell_end(session, run, prompt, now)
 
 
 async def reap_runs(runtime: Runtime) -> int:
     """End the runs whose worker has not been heard of for longer than its lease."""
     now = runtime.clock()
-    async with runtime.database.write() as session:
-        reaped = (
-            await session.execute(
-                update(Run)
-                .where(Run.status == "running", Run.lease_expires_at < now)
-                .values(status="failed", finished_at=now, fence=Run.fence + 1, error=INTERRUPTED)
-                .returning(Run.id, Run.conversation_id)
+    lost = select(Run.id, Run.conversation_id).where(Run.status == "running", Run.lease_expires_at < now)
+    async with runtime.database.read() as session:
+        found = (await session.execute(lost)).all()
+    reaped = 0
+    for run_id, conversation_id in found:
+        async with runtime.database.write() as session:
+            conversation = await lock_story(session, conversation_id)
+            run: Run | None = await session.scalar(
+                select(Run).where(Run.id == run_id, Run.status == "running", Run.lease_expires_at < now)
             )
-        ).all()
-        for run_id, conversation_id in reaped:
-            await append_event(session, conversation_id, "run", now, run_id=str(run_id))
-        if reaped:
-            announce(session, RUNS, reaped=len(reaped))
-        return len(reaped)
+            if run is None:
+                continue
+            run.fence += 1
+            if run.cancel_requested_at is None:
+                await _end(session, run, "failed", now, error=INTERRUPTED)
+                await freeze_round(session, runtime, conversation, run)
+            else:
+                await _end(session, run, "canceled", now)
+            await _tell_end(session, run, None, now)
+            reaped += 1
+    return reaped
 
 
-async def request_stop(runtime: Runtime, run_id: UUID, user_id: UUID) -> Run | Refused:
-    """Stop a run: at once if it only waits, otherwise by telling its worker."""
-    now = runtime.clock()
-    async with runtime.database.write() as session:
-        run = await find_run(session, run_id, user_id, lock=True)
-        if run is None:
-            return _no_run()
-        if run.status == "queued":
-            run.status, run.finished_at, run.cancel_requested_at = "canceled", now, now
-            await append_event(session, run.conversation_id, "run", now, run_id=str(run.id))
-        elif run.status == "running":
-            run.cancel_requested_at = now
-            announce(session, RUNS, stop=str(run.id))
-        return run
+async def repair_rounds(runtime: Runtime) -> int:
+    """Move on the rounds that wait for a reply which nobody is going to write."""
+    waiting = select(Round.conversation_id).where(
+        Round.status == "active",
+        Round.scheduling_state == "ai_generating",
+        ~exists().where(Run.conversation_id == Round.conversation_id, Run.status.in_(("queued", "running"))),
+    )
+    async with runtime.database.read() as session:
+        found = list(await session.scalars(waiting))
+    repaired = 0
+    for conversation_id in found:
+        async with runtime.database.write() as session:
+            conversation = await lock_story(session, conversation_id)
+            if await session.scalar(waiting.where(Round.conversation_id == conversation_id)) is None:
+                continue
+            await _repair(session, runtime, conversation)
+            repaired += 1
+    return repaired
 
 
-async def keep_text(runtime: Runtime, run_id: UUID, user_id: UUID) -> Message | Refused:
-    """Make a message of what a stopped or failed run had written."""
-    now = runtime.clock()
-    async with runtime.database.write() as session:
-        run = await find_run(session, run_id, user_id, lock=True)
-        if run is None:
-            return _no_run()
-        if run.dismissed or run.status not in ("failed", "canceled") or not run.text.strip():
-            return Refused(code="nothing_to_keep", sentence="There is no interrupted text to keep any more.")
-        run.dismissed = True
-        message = await add_message(
-            session,
-            runtime.ids,
-            conversation_id=run.conversation_id,
-            id=runtime.ids(),
-            membership_id=run.speaker_membership_id,
-            role="assistant",
-            content=run.text.strip(),
-            run_id=run.id,
-            now=now,
+async def _repair(session: AsyncSession, runtime: Runtime, conversation: Conversation) -> None:
+    round = await active_round(session, conversation.id)
+    if round is None:
+        return
+    spoken: Run | None = await session.scalar(
+        select(Run).where(
+            Run.round_id == round.id, Run.round_position == round.current_position, Run.status == "succeeded"
         )
-        await append_event(session, run.conversation_id, "reply", now, run_id=str(run.id), message_id=str(message.id))
-        return message
-
-
-async def discard_text(runtime: Runtime, run_id: UUID, user_id: UUID) -> Run | Refused:
-    """Settle a stopped or failed run without keeping its text."""
-    now = runtime.clock()
-    async with runtime.database.write() as session:
-        run = await find_run(session, run_id, user_id, lock=True)
-        if run is None or run.status not in ("failed", "canceled"):
-            return _no_run()
-        run.dismissed = True
-        await append_event(session, run.conversation_id, "run", now, run_id=str(run.id))
-        return run
-
-
-async def retry(runtime: Runtime, conversation_id: UUID, user_id: UUID) -> Run | Refused:
-    """Ask the same speaker again after a run that failed or was stopped."""
-    async with runtime.database.write() as session:
-        conversation = await find_conversation(session, conversation_id, user_id, lock=True)
-        if conversation is None:
-            return Refused(code="no_conversation", sentence="That conversation is not here any more.")
-        if await active_run(session, conversation_id) is not None:
-            return Refused(code="generation_locked", sentence="A reply is already being written.")
-        last = await last_run(session, conversation_id)
-        if last is None or last.status not in ("failed", "canceled"):
-            return Refused(code="nothing_to_retry", sentence="There is no reply that went wrong.")
-        return await plan_run(
-            session, runtime, conversation_id, last.speaker_membership_id, kind="user_turn", reason="retry"
-        )
+    )
+    slot = await slot_at(session, round, round.current_position)
+    if spoken is not None and slot is not None and slot.status == "pending":
+        slot.status, slot.finished_at = "spoken", runtime.clock()
+    await go_on(session, runtime, conversation, round, at=round.current_position)
 
 
 def _lease_end(runtime: Runtime, now: datetime) -> datetime:
@@ -300,16 +317,31 @@ def _ours(claim: Claim) -> Any:
     return update(Run).where(Run.id == claim.run_id, Run.fence == claim.fence, Run.status == "running")
 
 
-async def _end(session: AsyncSession, claim: Claim, status: RunStatus, now: datetime, **values: Any) -> Any:
-    """End the run; what it was for, or None when it is not ours any more."""
-    if status not in TRANSITIONS["running"]:
-        raise ValueError(f"a running run cannot become {status}")
-    ended = await session.execute(
-        _ours(claim)
-        .values(status=status, finished_at=now, lease_expires_at=None, **values)
-        .returning(Run.kind, Run.target_message_id)
+async def _owned(session: AsyncSession, claim: Claim) -> Run | None:
+    """The run as it is now, or None when it is not ours any more; its conversation is locked already."""
+    found: Run | None = await session.scalar(
+        select(Run)
+        .where(Run.id == claim.run_id, Run.fence == claim.fence, Run.status == "running")
+        .with_for_update()
+        .execution_options(populate_existing=True)
     )
-    return ended.one_or_none()
+    return found
+
+
+async def _end(session: AsyncSession, run: Run, status: RunStatus, now: datetime, **values: Any) -> None:
+    if status not in TRANSITIONS[cast("RunStatus", run.status)]:
+        raise ValueError(f"a {run.status} run cannot become {status}")
+    run.status, run.finished_at, run.lease_expires_at = status, now, None
+    for name, value in values.items():
+        setattr(run, name, value)
+    await session.flush()
+
+
+async def _tell_end(session: AsyncSession, run: Run, prompt: PromptRecord | None, now: datetime) -> None:
+    await append_event(session, run.conversation_id, "run", now, run_id=str(run.id))
+    if prompt is not None:
+        await keep_prompt(session, run.id, prompt, now)
+    announce(session, RUNS, finished=str(run.id))
 
 
 async def _end_without_message(
@@ -322,14 +354,14 @@ async def _end_without_message(
 ) -> bool:
     now = runtime.clock()
     async with runtime.database.write() as session:
-        if await _end(session, claim, status, now, text=text, error=error) is None:
+        conversation = await lock_story(session, claim.conversation_id)
+        run = await _owned(session, claim)
+        if run is None:
             return False
-        await append_event(session, claim.conversation_id, "run", now, run_id=str(claim.run_id))
-        if prompt is not None:
-            await keep_prompt(session, claim.run_id, prompt, now)
-        announce(session, RUNS, finished=str(claim.run_id))
+        if run.cancel_requested_at is not None:
+            status, error = "canceled", None
+        await _end(session, run, status, now, text=text, error=error)
+        await _tell_end(session, run, prompt, now)
+        if status == "failed":
+            await freeze_round(session, runtime, conversation, run)
         return True
-
-
-def _no_run() -> Refused:
-    return Refused(code="no_run", sentence="That reply is not being written any more.")

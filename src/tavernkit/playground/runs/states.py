@@ -1,7 +1,10 @@
-"""The life of a run: which status may follow which.
+"""The life of a run and of a round: what there is, and what may follow what.
 
 queued  → running, canceled, skipped
 running → succeeded, failed, canceled, skipped, and back to queued when a worker hands it back untouched
+
+A round is active until it is finished, superseded by another, or canceled. While it is active, somebody is about to
+speak (`ai_generating`), or it waits for a person: they paused it (`paused`), or a reply went wrong (`failed`).
 """
 
 from __future__ import annotations
@@ -9,9 +12,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
-__all__ = ["ACTIVE", "FINAL", "TRANSITIONS", "RunStatus"]
+__all__ = [
+    "ACTIVE",
+    "AGAINST_A_TARGET",
+    "FINAL",
+    "TRANSITIONS",
+    "WRITTEN_FOR_A_PERSON",
+    "RoundEnd",
+    "RunKind",
+    "RunStatus",
+    "SchedulingState",
+]
 
+RunKind: TypeAlias = Literal["user_turn", "auto_mode", "regenerate", "force_talk", "copilot", "continue", "impersonate"]
 RunStatus: TypeAlias = Literal["queued", "running", "succeeded", "failed", "canceled", "skipped"]
+SchedulingState: TypeAlias = Literal["ai_generating", "paused", "failed"]
+RoundEnd: TypeAlias = Literal["finished", "superseded", "canceled"]
 
 TRANSITIONS: Mapping[RunStatus, frozenset[RunStatus]] = {
     "queued": frozenset({"running", "canceled", "skipped"}),
@@ -23,3 +39,9 @@ TRANSITIONS: Mapping[RunStatus, frozenset[RunStatus]] = {
 }
 ACTIVE: frozenset[RunStatus] = frozenset({"queued", "running"})
 FINAL: frozenset[RunStatus] = frozenset(TRANSITIONS) - ACTIVE
+
+AGAINST_A_TARGET: frozenset[RunKind] = frozenset({"regenerate", "continue"})
+"""Runs whose reply becomes another swipe of a message that is there."""
+
+WRITTEN_FOR_A_PERSON: frozenset[RunKind] = frozenset({"copilot", "impersonate"})
+"""Runs whose reply is what a person says."""

@@ -10,16 +10,17 @@ from uuid import UUID
 from sqlalchemy import select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from tavernkit.playground.database.models import Conversation, Message, MessageSwipe, Space, User
+from tavernkit.playground.database.models import Conversation, Message, MessageSwipe, Run, Space, User
 from tavernkit.playground.messages.changeable import note_change
 from tavernkit.playground.messages.writing import add_message, add_text
 from tavernkit.playground.paths.snapshots import path_changed
 from tavernkit.playground.paths.state import changed_delta
 from tavernkit.playground.realtime.outbox import append_event
+from tavernkit.playground.runs.states import AGAINST_A_TARGET, WRITTEN_FOR_A_PERSON
 from tavernkit.playground.runtime import Runtime
 from tavernkit.values import Json, Value
 
-__all__ = ["Usage", "count_usage", "lock_totals", "store_reply"]
+__all__ = ["Usage", "count_usage", "store_reply"]
 
 
 class Usage(Value, frozen=True, kw_only=True):
@@ -28,20 +29,6 @@ class Usage(Value, frozen=True, kw_only=True):
     prompt_tokens: int
     completion_tokens: int
     cost: float | None = None
-
-
-async def lock_totals(session: AsyncSession, conversation_id: UUID) -> tuple[UUID, UUID]:
-    """Lock the owner and the space, in this order and before the conversation, as everybody does; their ids."""
-    space_id, owner_id = (
-        await session.execute(
-            select(Space.id, Space.owner_id)
-            .join(Conversation, Conversation.space_id == Space.id)
-            .where(Conversation.id == conversation_id)
-        )
-    ).one()
-    for row in (select(User.id).where(User.id == owner_id), select(Space.id).where(Space.id == space_id)):
-        await session.execute(row.with_for_update(key_share=True))
-    return owner_id, space_id
 
 
 async def count_usage(
@@ -63,53 +50,45 @@ async def count_usage(
 async def store_reply(
     session: AsyncSession,
     runtime: Runtime,
+    run: Run,
     *,
-    run_id: UUID,
-    kind: str,
-    conversation_id: UUID,
-    speaker_id: UUID,
-    target_id: UUID | None,
     text: str,
     metadata: Mapping[str, Any],
     state_delta: Mapping[str, Json] | None,
     now: datetime,
 ) -> Message:
-    """A message at the end; or another swipe of the message that was told anew or continued, if it is still there."""
-    await session.execute(select(Conversation.id).where(Conversation.id == conversation_id).with_for_update())
-    target = None if target_id is None else await _target(session, conversation_id, target_id)
-    if target is not None and kind in ("regenerate", "continue"):
+    """A message at the end; or another swipe of the message that was told anew or continued, if it is still there.
+
+    The conversation is locked by who calls this.
+    """
+    target = None if run.target_message_id is None else await _target(session, run)
+    if target is not None and run.kind in AGAINST_A_TARGET:
         return await _another_swipe(
-            session,
-            runtime,
-            target,
-            run_id=run_id,
-            text=text,
-            metadata=metadata,
-            state_delta=state_delta,
-            goes_on=kind == "continue",
-            now=now,
+            session, runtime, target, run, text=text, metadata=metadata, state_delta=state_delta, now=now
         )
     message = await add_message(
         session,
         runtime.ids,
-        conversation_id=conversation_id,
+        conversation_id=run.conversation_id,
         id=runtime.ids(),
-        membership_id=speaker_id,
-        role="user" if kind in ("impersonate", "copilot") else "assistant",
+        membership_id=run.speaker_membership_id,
+        role="user" if run.kind in WRITTEN_FOR_A_PERSON else "assistant",
         content=text,
-        run_id=run_id,
+        run_id=run.id,
         metadata=metadata,
         state_delta=state_delta,
         now=now,
     )
-    await append_event(session, conversation_id, "reply", now, run_id=str(run_id), message_id=str(message.id))
+    await append_event(session, run.conversation_id, "reply", now, run_id=str(run.id), message_id=str(message.id))
     return message
 
 
-async def _target(session: AsyncSession, conversation_id: UUID, target_id: UUID) -> Message | None:
+async def _target(session: AsyncSession, run: Run) -> Message | None:
     found: Message | None = await session.scalar(
         select(Message).where(
-            Message.id == target_id, Message.conversation_id == conversation_id, Message.visibility != "hidden"
+            Message.id == run.target_message_id,
+            Message.conversation_id == run.conversation_id,
+            Message.visibility != "hidden",
         )
     )
     return found
@@ -119,12 +98,11 @@ async def _another_swipe(
     session: AsyncSession,
     runtime: Runtime,
     message: Message,
+    run: Run,
     *,
-    run_id: UUID,
     text: str,
     metadata: Mapping[str, Any],
     state_delta: Mapping[str, Json] | None,
-    goes_on: bool,
     now: datetime,
 ) -> Message:
     """The reply beside the earlier ones, and shown; one that goes on with an earlier one does to the state what both
@@ -137,18 +115,20 @@ async def _another_swipe(
         position=message.swipes_count,
         text=await add_text(session, runtime.ids, text),
         state_delta=changed_delta(
-            before.state_delta if goes_on else None, set=changes.get("set", {}), unset=changes.get("unset", ())
+            before.state_delta if run.kind == "continue" else None,
+            set=changes.get("set", {}),
+            unset=changes.get("unset", ()),
         ),
         metadata_=dict(metadata),
-        run_id=run_id,
+        run_id=run.id,
         created_at=now,
     )
     session.add(swipe)
     message.swipes_count += 1
-    message.active_swipe_id, message.text, message.run_id = swipe.id, swipe.text, run_id
+    message.active_swipe_id, message.text, message.run_id = swipe.id, swipe.text, run.id
     await session.flush()
     if (before.state_delta or None) != (swipe.state_delta or None):
         await path_changed(session, message.conversation_id, message.seq)
     await note_change(session, runtime, message, "message_changed")
-    await append_event(session, message.conversation_id, "run", now, run_id=str(run_id))
+    await append_event(session, message.conversation_id, "run", now, run_id=str(run.id))
     return message

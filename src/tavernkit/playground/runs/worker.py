@@ -14,14 +14,15 @@ from sqlalchemy.exc import DBAPIError
 
 from tavernkit.playground.realtime.bus import RUNS
 from tavernkit.playground.runs.executor import Execution
-from tavernkit.playground.runs.service import Claim, claim_run, extend_lease, reap_runs
+from tavernkit.playground.runs.service import Claim, claim_run, extend_lease, next_due, reap_runs, repair_rounds
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.waiting import happens
 
 __all__ = ["Worker"]
 
 IDLE_SECONDS = 1.0
-CONCURRENT_RUNS = 8
+SHORTEST_SECONDS = 0.02
+"""How soon to look again for a run that is due, but in a conversation that somebody is just changing."""
 
 log = logging.getLogger(__name__)
 
@@ -48,14 +49,29 @@ class Worker:
             while not self._stopping.is_set():
                 await self._claim_all()
                 # What the bus loses is found by looking again after a while.
-                item = await news.next(unless=self._stopping, within=IDLE_SECONDS)
+                item = await news.next(unless=self._stopping, within=await self._idle_seconds())
                 execution = self._executions.get(UUID(item["stop"])) if item and "stop" in item else None
                 if execution is not None:
                     execution.stop("asked")
         await asyncio.gather(reaping, *self._tasks)
 
+    async def _idle_seconds(self) -> float:
+        """How long nothing can be due that nobody tells of."""
+        if self._stopping.is_set() or self._is_full():
+            return IDLE_SECONDS
+        try:
+            due = await next_due(self._runtime)
+        except DBAPIError:
+            log.exception("Could not look for the next run; trying again soon.")
+            return IDLE_SECONDS
+        waiting = IDLE_SECONDS if due is None else (due - self._runtime.clock()).total_seconds()
+        return min(max(waiting, SHORTEST_SECONDS), IDLE_SECONDS)
+
+    def _is_full(self) -> bool:
+        return len(self._executions) >= self._runtime.settings.concurrent_runs
+
     async def _claim_all(self) -> None:
-        while len(self._executions) < CONCURRENT_RUNS and not self._stopping.is_set():
+        while not self._is_full() and not self._stopping.is_set():
             try:
                 claim = await claim_run(self._runtime, self._name)
             except DBAPIError:
@@ -99,10 +115,13 @@ class Worker:
         while True:
             try:
                 reaped = await reap_runs(self._runtime)
+                repaired = await repair_rounds(self._runtime)
             except DBAPIError:
                 log.exception("Could not look for runs that were left behind; trying again soon.")
             else:
                 if reaped:
                     log.warning("%d runs had been left behind by a worker that is gone.", reaped)
+                if repaired:
+                    log.warning("%d rounds were waiting for nobody, and go on.", repaired)
             if await happens(self._stopping, within=self._runtime.settings.heartbeat_seconds):
                 return

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ["LATER", "READ_BY"]
+__all__ = ["READ_BY"]
 
 READ_BY: Mapping[str, str] = {
     "model.provider_id": "tavernkit.playground.providers.service:provider_for",
+    "space.reply_order": "tavernkit.playground.runs.speakers:choose_speakers",
+    "space.allow_self_responses": "tavernkit.playground.runs.speakers:choose_speakers",
+    "space.auto_mode_enabled": "tavernkit.playground.runs.rounds:answer_person",
+    "space.auto_mode_delay_ms": "tavernkit.playground.runs.rounds:go_on",
+    "space.during_generation_user_input_policy": "tavernkit.playground.runs.asking:make_way",
+    "space.user_turn_debounce_ms": "tavernkit.playground.runs.rounds:answer_person",
+    "space.group_regenerate_mode": "tavernkit.playground.runs.regenerating:regenerate",
+    "space.token_limit": "tavernkit.playground.runs.limits:check_tokens",
     "space.card_handling_mode": "tavernkit.playground.prompting.cast:load_cast",
     "space.relax_message_trim": "tavernkit.playground.prompting.presets:chosen_preset",
     "model.preset_id": "tavernkit.playground.prompting.presets:load_presets",
@@ -59,16 +67,4 @@ READ_BY: Mapping[str, str] = {
     "reasoning.add_to_prompts": "tavernkit.playground.prompting.presets:chosen_preset",
     "reasoning.max_additions": "tavernkit.playground.prompting.presets:chosen_preset",
 }
-"""Settings that are read today, and the function that does."""
-
-LATER: Mapping[str, str] = {
-    "space.reply_order": "runs: who speaks next",
-    "space.allow_self_responses": "runs: who speaks next",
-    "space.auto_mode_enabled": "runs: rounds without a person",
-    "space.auto_mode_delay_ms": "runs: rounds without a person",
-    "space.during_generation_user_input_policy": "runs: a message during a reply",
-    "space.user_turn_debounce_ms": "runs: a message during a reply",
-    "space.group_regenerate_mode": "runs: regenerating",
-    "space.token_limit": "runs: before a reply is begun",
-}
-"""Settings that can be made already, and the room that will read each; a room that does moves its own up."""
+"""Each setting, and the function that reads it."""

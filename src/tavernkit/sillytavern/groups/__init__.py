@@ -19,6 +19,12 @@ from tavernkit.sillytavern.groups.group import (
     read_talkativeness,
 )
 from tavernkit.sillytavern.groups.handshake import DECISION_MISMATCH, Decided, Decision, decide
+from tavernkit.sillytavern.groups.mentions import (
+    FindMentions,
+    Mention,
+    mentions_in_any_script,
+    mentions_of_ascii_words,
+)
 from tavernkit.sillytavern.groups.reasons import CAUSES, Cause, Reason, Roll
 from tavernkit.sillytavern.groups.strategies import Random
 
@@ -32,8 +38,10 @@ __all__ = [
     "Decision",
     "DepthPrompt",
     "ExpandFor",
+    "FindMentions",
     "GroupMember",
     "JoinedCard",
+    "Mention",
     "Random",
     "Reason",
     "Roll",
@@ -44,6 +52,8 @@ __all__ = [
     "decide",
     "group_depth_prompts",
     "join_cards",
+    "mentions_in_any_script",
+    "mentions_of_ascii_words",
     "read_group",
     "read_talkativeness",
     "speaker_card",

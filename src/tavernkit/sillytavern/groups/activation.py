@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from tavernkit.sillytavern.errors import DepartedMemberError
 from tavernkit.sillytavern.groups.group import StoryGroup, Strategy
+from tavernkit.sillytavern.groups.mentions import FindMentions, mentions_of_ascii_words
 from tavernkit.sillytavern.groups.reasons import Reason, Roll
 from tavernkit.sillytavern.groups.strategies import (
     Choice,
@@ -53,8 +54,11 @@ def activate(
     random: Random,
     by_auto_mode: bool = False,
     forced: str | None = None,
+    mentions: FindMentions = mentions_of_ascii_words,
 ) -> Activation:
     """Choose the speakers. `forced` is the avatar of somebody who was asked to speak, of the group or not.
+
+    `mentions` finds names in a text; SillyTavern's own way knows only those in ASCII.
 
     Raises DepartedMemberError when the last message is to be swiped or continued and its writer is not at hand,
     UnknownMemberError when somebody was asked who is not.
@@ -77,19 +81,21 @@ def activate(
         case "impersonate":
             return _with_speakers(started, group, any_member(group.members, random))
         case _:
-            return _by_strategy(started, group, chat, random)
+            return _by_strategy(started, group, chat, random, mentions)
 
 
 def _last_text(chat: Sequence[Turn]) -> str:
     return chat[-1].text if chat and not chat[-1].is_system else ""
 
 
-def _by_strategy(started: Activation, group: StoryGroup, chat: Sequence[Turn], random: Random) -> Activation:
+def _by_strategy(
+    started: Activation, group: StoryGroup, chat: Sequence[Turn], random: Random, mentions: FindMentions
+) -> Activation:
     choices: list[Choice] = []
     match group.activation_strategy:
         case Strategy.NATURAL:
             banned = None if started.is_user_input or group.allow_self_responses else _last_name(chat)
-            choices, rolls = natural_order(group, started.activation_text, random, banned=banned)
+            choices, rolls = natural_order(group, started.activation_text, random, banned=banned, mentions=mentions)
             started = started.with_(rolls=rolls, banned=banned)
         case Strategy.LIST:
             choices = list_order(group.enabled)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 from tavernkit.sillytavern.groups.group import GroupMember, StoryGroup
+from tavernkit.sillytavern.groups.mentions import FindMentions
 from tavernkit.sillytavern.groups.reasons import Reason, Roll
 from tavernkit.sillytavern.turns import Turn
 
@@ -27,11 +27,9 @@ Random: TypeAlias = Callable[[], float]
 Choice: TypeAlias = tuple[str, Reason]
 """An avatar, and why it was chosen. Whether a character of that name is at hand is for the caller to see."""
 
-_WORD = re.compile(r"\w+", re.ASCII)
-
 
 def natural_order(
-    group: StoryGroup, text: str, random: Random, *, banned: str | None
+    group: StoryGroup, text: str, random: Random, *, banned: str | None, mentions: FindMentions
 ) -> tuple[list[Choice], tuple[Roll, ...]]:
     """Whoever is mentioned, in the order of the words; then whoever feels like talking; failing both, somebody.
 
@@ -40,7 +38,7 @@ def natural_order(
     loaded = group.loaded()
     enabled = group.enabled
     eligible = {avatar: loaded[avatar] for avatar in enabled if avatar in loaded and loaded[avatar].name != banned}
-    choices = _mentioned(eligible, text)
+    choices = [(avatar, Reason(cause="mention", word=word)) for avatar, word in mentions(eligible, text)]
     rolls = tuple(
         Roll(avatar=avatar, roll=random(), threshold=eligible[avatar].talkativeness)
         for avatar in _shuffled(enabled, random)
@@ -104,20 +102,6 @@ def speakers_of_last_message(
     if writer is not None:
         choices.append((writer, Reason(cause="last_speaker")))
     return choices
-
-
-def _mentioned(eligible: Mapping[str, GroupMember], text: str) -> list[Choice]:
-    owners: dict[str, str] = {}
-    for avatar, member in eligible.items():
-        for word in _words(member.name):
-            owners.setdefault(word, avatar)
-    words = dict.fromkeys(_words(text))
-    return [(owners[word], Reason(cause="mention", word=word)) for word in words if word in owners]
-
-
-def _words(text: str) -> list[str]:
-    """The runs of ASCII letters, digits and underscores, in lower case; other scripts have no words here."""
-    return [word.lower() for word in _WORD.findall(text)]
 
 
 def _somebody(pool: Sequence[str], loaded: Mapping[str, GroupMember], random: Random) -> list[Choice]:

@@ -42,7 +42,6 @@ class Conversation(Base):
     settings_version: Mapped[int] = mapped_column(default=0)
     auto_mode_remaining_rounds: Mapped[int | None]
     turns_count: Mapped[int] = mapped_column(default=0)
-    group_queue_revision: Mapped[int] = mapped_column(BigInteger, default=0)
     messages_count: Mapped[int] = mapped_column(default=0)
     prompt_tokens_total: Mapped[int] = mapped_column(BigInteger, default=0)
     completion_tokens_total: Mapped[int] = mapped_column(BigInteger, default=0)

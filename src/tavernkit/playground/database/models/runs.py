@@ -38,15 +38,19 @@ class Run(Base):
         Index("uq_conversation_runs_queued", "conversation_id", unique=True, sqlite_where=_QUEUED,
               postgresql_where=_QUEUED),
         Index("ix_conversation_runs_due", "status", "run_after"),
+        Index("ix_conversation_runs_recent", "conversation_id", "created_at"),
+        Index("ix_conversation_runs_undecided", "conversation_id", sqlite_where=text("dismissed = 0"),
+              postgresql_where=text("NOT dismissed")),
     )  # fmt: skip
 
     id: Mapped[UUID] = mapped_column(primary_key=True)
-    conversation_id: Mapped[UUID] = mapped_column(ForeignKey("conversations.id", ondelete="CASCADE"), index=True)
+    conversation_id: Mapped[UUID] = mapped_column(ForeignKey("conversations.id", ondelete="CASCADE"))
     kind: Mapped[str] = mapped_column(String(20))
     status: Mapped[str] = mapped_column(String(20))
     reason: Mapped[str] = mapped_column(String(100))
     speaker_membership_id: Mapped[UUID] = mapped_column(ForeignKey("space_memberships.id"))
     round_id: Mapped[UUID | None] = mapped_column(ForeignKey("conversation_rounds.id", ondelete="SET NULL"), index=True)
+    round_position: Mapped[int | None]
     target_message_id: Mapped[UUID | None]
     run_after: Mapped[datetime]
     cancel_requested_at: Mapped[datetime | None]

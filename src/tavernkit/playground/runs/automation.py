@@ -1,0 +1,91 @@
+"""What goes on without a person: characters among themselves, and a model that writes for somebody. Never both."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from tavernkit.playground.accounts.viewer import Viewer
+from tavernkit.playground.conversations.in_use import not_in_use
+from tavernkit.playground.conversations.queries import active_round, active_run
+from tavernkit.playground.database.models import Conversation
+from tavernkit.playground.members.queries import active_members
+from tavernkit.playground.outcome import Refused
+from tavernkit.playground.runs.locks import lock_space_of
+from tavernkit.playground.runs.queries import Turns, shown_turns
+from tavernkit.playground.runs.rounds import start_round, switch_copilot_off, tell_copilot, tell_turns
+from tavernkit.playground.runs.speakers import is_group
+from tavernkit.playground.runs.unavailable import members_changed
+from tavernkit.playground.runtime import Runtime
+from tavernkit.playground.spaces.access import Access, Entry, conversation_for
+
+__all__ = ["MAX_ROUNDS", "MAX_STEPS", "set_auto_mode", "set_copilot"]
+
+MAX_ROUNDS = 10
+MAX_STEPS = 10
+
+
+async def set_auto_mode(runtime: Runtime, viewer: Viewer, conversation_id: UUID, *, rounds: int) -> Turns | Refused:
+    """Let characters answer each other for so many rounds; 0 stops after the round that goes on."""
+    async with runtime.database.write() as session:
+        found = await _entered(session, viewer, conversation_id)
+        if isinstance(found, Refused):
+            return found
+        conversation, _ = found
+        members = await active_members(session, conversation.space_id)
+        if rounds and not is_group(members):
+            return Refused(code="conflict", sentence="Characters go on by themselves only where there are several.")
+        conversation.auto_mode_remaining_rounds = rounds or None
+        if rounds:
+            for member in members:
+                if member.copilot_mode != "none":
+                    switch_copilot_off(session, conversation_id, member)
+            await session.flush()
+            await _begin(session, runtime, conversation)
+        await tell_turns(session, runtime, conversation_id)
+        return await shown_turns(session, conversation)
+
+
+async def set_copilot(runtime: Runtime, viewer: Viewer, conversation_id: UUID, *, steps: int) -> Turns | Refused:
+    """Let a model write the person's own next messages, so many of them; with 0 they write themselves again."""
+    async with runtime.database.write() as session:
+        found = await _entered(session, viewer, conversation_id)
+        if isinstance(found, Refused):
+            return found
+        conversation, entry = found
+        member = entry.member
+        if member is None:
+            return Refused(code="forbidden", sentence="Only members speak here. Join the space first.")
+        if steps:
+            conversation.auto_mode_remaining_rounds = None
+            member.copilot_mode, member.copilot_remaining_steps = "full", steps
+            member.settings_version += 1
+            tell_copilot(session, conversation_id, member)
+            await session.flush()
+            await _begin(session, runtime, conversation)
+        elif member.copilot_mode != "none":
+            switch_copilot_off(session, conversation_id, member)
+            await session.flush()
+            await members_changed(session, runtime, conversation.space_id)
+        await tell_turns(session, runtime, conversation_id)
+        return await shown_turns(session, conversation)
+
+
+async def _begin(session: AsyncSession, runtime: Runtime, conversation: Conversation) -> None:
+    """Begin a round unless somebody is speaking; one that waits for a person need not any more."""
+    round = await active_round(session, conversation.id)
+    if await active_run(session, conversation.id) is None and (
+        round is None or round.scheduling_state != "ai_generating"
+    ):
+        await start_round(session, runtime, conversation, by="automation")
+
+
+async def _entered(
+    session: AsyncSession, viewer: Viewer, conversation_id: UUID
+) -> tuple[Conversation, Entry] | Refused:
+    await lock_space_of(session, conversation_id)
+    found = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART, lock=True)
+    if isinstance(found, Refused):
+        return found
+    return not_in_use(found[0]) or found

@@ -1,0 +1,152 @@
+"""Stopping a reply, and what becomes of one that was stopped or went wrong: kept, discarded, or tried again."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from tavernkit.playground.accounts.viewer import Viewer
+from tavernkit.playground.conversations.in_use import not_in_use
+from tavernkit.playground.conversations.queries import active_round, active_run, last_run
+from tavernkit.playground.database.models import Conversation, Message, Run, SpaceMembership
+from tavernkit.playground.outcome import Refused
+from tavernkit.playground.realtime.outbox import append_event
+from tavernkit.playground.runs.asking import LOCKED
+from tavernkit.playground.runs.locks import lock_space_of, lock_space_of_run
+from tavernkit.playground.runs.planner import plan_run, stop_run
+from tavernkit.playground.runs.queries import run_for
+from tavernkit.playground.runs.rounds import end_round, go_on, turn_taken
+from tavernkit.playground.runs.states import RunKind
+from tavernkit.playground.runs.storing import store_reply
+from tavernkit.playground.runtime import Runtime
+from tavernkit.playground.spaces.access import Access, conversation_for
+
+__all__ = ["discard_text", "keep_text", "request_stop", "retry"]
+
+_OVER = ("failed", "canceled")
+_KINDS: dict[str, RunKind] = {
+    "user_turn": "user_turn",
+    "auto_mode": "user_turn",
+    "copilot": "impersonate",
+    "regenerate": "regenerate",
+    "force_talk": "force_talk",
+    "continue": "continue",
+    "impersonate": "impersonate",
+}
+"""As what each kind of run is tried again outside of a round."""
+
+
+async def request_stop(runtime: Runtime, viewer: Viewer, run_id: UUID) -> Run | Refused:
+    """Stop a run, at once if it only waits, otherwise by telling its worker; its round pauses."""
+    now = runtime.clock()
+    async with runtime.database.write() as session:
+        found = await run_for(session, run_id, viewer, Access.TAKE_PART, lock=True)
+        if isinstance(found, Refused):
+            return found
+        run, conversation = found
+        if run.status not in ("queued", "running"):
+            return run
+        if run.status == "queued":
+            run.status, run.finished_at, run.cancel_requested_at = "canceled", now, now
+        else:
+            stop_run(session, runtime, run)
+        round = await active_round(session, conversation.id)
+        if round is not None and round.id == run.round_id and round.scheduling_state == "ai_generating":
+            round.scheduling_state = "paused"
+        await session.flush()
+        await append_event(session, conversation.id, "run", now, run_id=str(run.id))
+        return run
+
+
+async def keep_text(runtime: Runtime, viewer: Viewer, run_id: UUID) -> Message | Refused:
+    """Make what a stopped or failed run had written the reply; its round goes on behind it."""
+    now = runtime.clock()
+    async with runtime.database.write() as session:
+        await lock_space_of_run(session, run_id)
+        found = await run_for(session, run_id, viewer, Access.TAKE_PART, lock=True)
+        if isinstance(found, Refused):
+            return found
+        run, conversation = found
+        if run.dismissed or run.status not in _OVER or not run.text.strip():
+            return Refused(code="nothing_to_keep", sentence="There is no interrupted text to keep any more.")
+        run.dismissed = True
+        message = await store_reply(
+            session, runtime, run, text=await _whole_text(session, run), metadata={}, state_delta=None, now=now
+        )
+        round = await active_round(session, conversation.id)
+        if round is not None and round.id == run.round_id:
+            round.scheduling_state = "ai_generating"
+        await turn_taken(session, runtime, conversation, run, message)
+        return message
+
+
+async def discard_text(runtime: Runtime, viewer: Viewer, run_id: UUID) -> Run | Refused:
+    """Settle a stopped or failed run without keeping its text; its round is over."""
+    async with runtime.database.write() as session:
+        found = await run_for(session, run_id, viewer, Access.TAKE_PART, lock=True)
+        if isinstance(found, Refused):
+            return found
+        run, conversation = found
+        if run.status not in _OVER:
+            return Refused(code="conflict", sentence="This reply is not over yet. Stop it first.")
+        run.dismissed = True
+        round = await active_round(session, conversation.id)
+        if round is not None and round.id == run.round_id:
+            await end_round(session, runtime, conversation.id, "canceled", reason="discarded")
+        await append_event(session, conversation.id, "run", runtime.clock(), run_id=str(run.id))
+        return run
+
+
+async def retry(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> Run | Refused:
+    """Ask the same speaker again for the reply that failed or was stopped, in the same turn of its round."""
+    async with runtime.database.write() as session:
+        await lock_space_of(session, conversation_id)
+        found = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART, lock=True)
+        if isinstance(found, Refused):
+            return found
+        conversation, _ = found
+        refused = not_in_use(conversation)
+        if refused is not None:
+            return refused
+        if await active_run(session, conversation_id) is not None:
+            return LOCKED
+        round = await active_round(session, conversation_id)
+        if round is not None:
+            await go_on(session, runtime, conversation, round, at=round.current_position, delay_ms=0)
+            planned = await active_run(session, conversation_id)
+            return _nothing() if planned is None else planned
+        return await _again(session, runtime, conversation)
+
+
+async def _again(session: AsyncSession, runtime: Runtime, conversation: Conversation) -> Run | Refused:
+    last = await last_run(session, conversation.id)
+    if last is None or last.status not in _OVER:
+        return _nothing()
+    speaker = await session.get_one(SpaceMembership, last.speaker_membership_id)
+    if speaker.status != "active":
+        return Refused(
+            code="conflict", sentence=f"{speaker.cached_display_name} is not here any more. Bring them back first."
+        )
+    return await plan_run(
+        session,
+        runtime,
+        conversation.id,
+        last.speaker_membership_id,
+        kind=_KINDS[last.kind],
+        reason="retry",
+        target_id=last.target_message_id,
+    )
+
+
+async def _whole_text(session: AsyncSession, run: Run) -> str:
+    """What a run has written, behind what it was to go on with."""
+    text = run.text.strip()
+    if run.kind != "continue" or run.target_message_id is None:
+        return text
+    target = await session.get(Message, run.target_message_id)
+    return text if target is None else f"{target.content.rstrip()} {text}"
+
+
+def _nothing() -> Refused:
+    return Refused(code="nothing_to_retry", sentence="There is no reply that went wrong.")

@@ -1,0 +1,134 @@
+"""Directing a round: pausing it, going on, passing over a turn, ending it, and saying who speaks next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from tavernkit.playground.accounts.viewer import Viewer
+from tavernkit.playground.conversations.in_use import not_in_use
+from tavernkit.playground.conversations.queries import active_round, active_run
+from tavernkit.playground.database.models import Conversation, Round
+from tavernkit.playground.members.queries import active_members
+from tavernkit.playground.outcome import Refused, not_found, stale
+from tavernkit.playground.runs.asking import LOCKED, make_way
+from tavernkit.playground.runs.planner import cancel_queued, leave_running
+from tavernkit.playground.runs.queries import Turns, shown_turns
+from tavernkit.playground.runs.rounds import begin_round, end_round, go_on, set_queue, skip_slot, tell_round
+from tavernkit.playground.runs.speakers import Chosen, can_speak
+from tavernkit.playground.runtime import Runtime
+from tavernkit.playground.spaces.access import Access, conversation_for
+
+__all__ = ["MAX_SLOTS", "choose_queue", "pause_round", "resume_round", "skip_turn", "stop_round"]
+
+MAX_SLOTS = 100
+
+NO_ROUND = Refused(code="conflict", sentence="No round is going on. Send a message, or say who is to speak.")
+
+
+async def pause_round(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> Turns | Refused:
+    """Let nobody begin to speak; a reply that is being written is finished."""
+    async with runtime.database.write() as session:
+        found = await _going_on(session, viewer, conversation_id)
+        if isinstance(found, Refused):
+            return found
+        conversation, round = found
+        if round.scheduling_state == "ai_generating":
+            round.scheduling_state = "paused"
+            await cancel_queued(session, runtime, conversation_id)
+            await tell_round(session, runtime, round)
+        return await shown_turns(session, conversation)
+
+
+async def resume_round(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> Turns | Refused:
+    """Go on with the turn that it is."""
+    async with runtime.database.write() as session:
+        found = await _going_on(session, viewer, conversation_id)
+        if isinstance(found, Refused):
+            return found
+        conversation, round = found
+        if await active_run(session, conversation_id) is not None:
+            return LOCKED
+        await go_on(session, runtime, conversation, round, at=round.current_position, delay_ms=0)
+        return await shown_turns(session, conversation)
+
+
+async def skip_turn(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> Turns | Refused:
+    """Pass over the turn that it is; what was written of it stays on its run."""
+    async with runtime.database.write() as session:
+        found = await _going_on(session, viewer, conversation_id)
+        if isinstance(found, Refused):
+            return found
+        conversation, round = found
+        await skip_slot(session, runtime, conversation, round, reason="skipped")
+        await tell_round(session, runtime, round)
+        return await shown_turns(session, conversation)
+
+
+async def stop_round(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> Turns | Refused:
+    """End the round and whatever goes on by itself; a reply that is being written is stopped."""
+    async with runtime.database.write() as session:
+        found = await _going_on(session, viewer, conversation_id)
+        if isinstance(found, Refused):
+            return found
+        conversation, round = found
+        conversation.auto_mode_remaining_rounds = None
+        await leave_running(session, runtime, conversation_id)
+        await cancel_queued(session, runtime, conversation_id)
+        await end_round(session, runtime, conversation_id, "canceled", reason="stopped")
+        await tell_round(session, runtime, round)
+        return await shown_turns(session, conversation)
+
+
+async def choose_queue(
+    runtime: Runtime, viewer: Viewer, conversation_id: UUID, *, round_id: UUID | None, member_ids: Sequence[UUID]
+) -> Turns | Refused:
+    """Say who speaks next, in which order; the same member may speak several times.
+
+    `round_id` is the round whose queue it is; None begins one. Who saw another round than the one that goes on is
+    refused.
+    """
+    async with runtime.database.write() as session:
+        found = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART, lock=True)
+        if isinstance(found, Refused):
+            return found
+        conversation, _ = found
+        refused = not_in_use(conversation) or await _refuse_speakers(session, conversation, member_ids)
+        if refused is not None:
+            return refused
+        round = await active_round(session, conversation_id)
+        if (None if round is None else round.id) != round_id:
+            return stale("round", None if round is None else str(round.id))
+        chosen = [Chosen(member_id=id, cause="chosen", reason={"sentence": "Chosen by hand."}) for id in member_ids]
+        if round is not None:
+            await set_queue(session, runtime, round, chosen)
+        elif not chosen:
+            return NO_ROUND
+        else:
+            refused = await make_way(session, runtime, conversation)
+            if refused is not None:
+                return refused
+            await begin_round(session, runtime, conversation, runtime.ids(), chosen)
+        return await shown_turns(session, conversation)
+
+
+async def _going_on(
+    session: AsyncSession, viewer: Viewer, conversation_id: UUID
+) -> tuple[Conversation, Round] | Refused:
+    found = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART, lock=True)
+    if isinstance(found, Refused):
+        return found
+    refused = not_in_use(found[0])
+    if refused is not None:
+        return refused
+    round = await active_round(session, conversation_id)
+    return NO_ROUND if round is None else (found[0], round)
+
+
+async def _refuse_speakers(
+    session: AsyncSession, conversation: Conversation, member_ids: Sequence[UUID]
+) -> Refused | None:
+    able = {member.id for member in await active_members(session, conversation.space_id) if can_speak(member)}
+    return None if set(member_ids) <= able else not_found("speaker")
