@@ -6,8 +6,13 @@ from collections.abc import Mapping
 
 from tavernkit.playground.characters.import_job import IMPORT_KIND, import_staged_files
 from tavernkit.playground.jobs.work import Handler
+from tavernkit.playground.runs.candidates import CANDIDATES_KIND, write_candidates
 from tavernkit.playground.spaces.removing import REMOVE_KIND, finish_removing_space
 
 __all__ = ["HANDLERS"]
 
-HANDLERS: Mapping[str, Handler] = {IMPORT_KIND: import_staged_files, REMOVE_KIND: finish_removing_space}
+HANDLERS: Mapping[str, Handler] = {
+    IMPORT_KIND: import_staged_files,
+    REMOVE_KIND: finish_removing_space,
+    CANDIDATES_KIND: write_candidates,
+}

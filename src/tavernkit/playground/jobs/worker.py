@@ -106,6 +106,7 @@ class JobWorker:
             log.warning("Job %s failed: %s", claim.job_id, error)
             await fail_job(runtime, claim, "failed", str(error))
         except Exception:
+            # Whatever is wrong with one job, its owner is told, and the others go on.
             log.exception("Job %s failed", claim.job_id)
             message = "Something went wrong inside the application; its log says more."
             await fail_job(runtime, claim, "unknown_error", message)

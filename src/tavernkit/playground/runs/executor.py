@@ -25,9 +25,8 @@ from tavernkit.playground.runs.service import (
     finish_run,
     hand_back_run,
 )
-from tavernkit.playground.runs.storing import Usage
+from tavernkit.playground.runs.usage import usage_of
 from tavernkit.playground.runtime import Runtime
-from tavernkit.prompt.tokens import default_estimator
 
 __all__ = ["Execution", "StopReason"]
 
@@ -85,6 +84,7 @@ class Execution:
             log.warning("The prompt of run %s could not be built: %s", claim.run_id, error)
             await self._fail("prompt_error", str(error))
         except Exception:
+            # Whatever is wrong with one reply, whoever waits for it is told, and the others go on.
             log.exception("Run %s failed", claim.run_id)
             await self._fail("unknown_error", "Something went wrong inside the application; its log says more.")
         finally:
@@ -132,7 +132,7 @@ class Execution:
             reply.text,
             metadata=reply.metadata,
             state_delta=reply.state_delta,
-            usage=_usage(prompt, self._text, finished),
+            usage=usage_of(prompt, self._text, finished),
             prompt=self._unkept,
             debug=debug,
         )
@@ -193,15 +193,3 @@ class Execution:
 def _prepared(inputs: PromptInputs) -> tuple[Prompt, PromptRecord]:
     prompt = build_prompt(inputs)
     return prompt, record_of(prompt)
-
-
-def _usage(prompt: Prompt, text: str, finished: Finished | None) -> Usage:
-    """The provider's own figures; where it gives none, what our counting says."""
-    report, model = prompt.plan.trim_report, prompt.inputs.provider.model
-    counted = None if finished is None else finished.prompt_tokens
-    written = None if finished is None else finished.completion_tokens
-    return Usage(
-        prompt_tokens=counted if counted is not None else 0 if report is None else report.final_tokens,
-        completion_tokens=default_estimator().estimate(text, model) if written is None else written,
-        cost=None if finished is None else finished.cost,
-    )

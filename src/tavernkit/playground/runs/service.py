@@ -26,7 +26,8 @@ from tavernkit.playground.runs.locks import lock_conversation, lock_story, lock_
 from tavernkit.playground.runs.rounds import freeze_round, go_on, skip_slot, slot_at, turn_taken
 from tavernkit.playground.runs.speakers import can_speak
 from tavernkit.playground.runs.states import TRANSITIONS, RunStatus
-from tavernkit.playground.runs.storing import Usage, count_usage, store_reply
+from tavernkit.playground.runs.storing import store_reply
+from tavernkit.playground.runs.usage import Usage, count_usage
 from tavernkit.playground.runtime import Runtime
 from tavernkit.values import Json, Value
 

@@ -1,16 +1,15 @@
-"""Putting a reply where it belongs, and counting what it used, inside the transaction that ends its run."""
+"""Putting a reply where it belongs, inside the transaction that ends its run."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
-from uuid import UUID
 
-from sqlalchemy import select, update
+from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from tavernkit.playground.database.models import Conversation, Message, MessageSwipe, Run, Space, User
+from tavernkit.playground.database.models import Message, MessageSwipe, Run
 from tavernkit.playground.messages.changeable import note_change
 from tavernkit.playground.messages.writing import add_message, add_text
 from tavernkit.playground.paths.snapshots import path_changed
@@ -18,33 +17,9 @@ from tavernkit.playground.paths.state import changed_delta
 from tavernkit.playground.realtime.outbox import append_event
 from tavernkit.playground.runs.states import AGAINST_A_TARGET, WRITTEN_FOR_A_PERSON
 from tavernkit.playground.runtime import Runtime
-from tavernkit.values import Json, Value
+from tavernkit.values import Json
 
-__all__ = ["Usage", "count_usage", "store_reply"]
-
-
-class Usage(Value, frozen=True, kw_only=True):
-    """What a reply used."""
-
-    prompt_tokens: int
-    completion_tokens: int
-    cost: float | None = None
-
-
-async def count_usage(
-    session: AsyncSession, owner_id: UUID, space_id: UUID, conversation_id: UUID, usage: Usage
-) -> None:
-    """Add what a reply used to what its owner, its space and its conversation have used."""
-    for model, id in ((User, owner_id), (Space, space_id), (Conversation, conversation_id)):
-        await session.execute(
-            update(model)
-            .where(model.id == id)
-            .values(
-                prompt_tokens_total=model.prompt_tokens_total + usage.prompt_tokens,
-                completion_tokens_total=model.completion_tokens_total + usage.completion_tokens,
-            ),
-            execution_options={"synchronize_session": False},
-        )
+__all__ = ["store_reply"]
 
 
 async def store_reply(

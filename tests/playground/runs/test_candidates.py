@@ -1,0 +1,98 @@
+"""Suggestions for what a person could say: written by a worker, told to that person alone, changing nothing."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from tavernkit.playground.database.models import Job, Space
+from tavernkit.playground.jobs.service import request_cancel
+from tavernkit.playground.jobs.worker import JobWorker
+from tavernkit.playground.llm.base import ModelError
+from tavernkit.playground.llm.scripted import ScriptedModel
+from tavernkit.playground.outcome import Refused
+from tavernkit.playground.realtime.bus import user_topic
+from tavernkit.playground.runs.candidates import ask_candidates
+from tests.playground.runs.group import Group, gathered
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_they_come_to_the_person_and_change_nothing(database_url: str, tmp_path: Path) -> None:
+    model = ScriptedModel("I light the lamp.", "I say nothing.", ModelError("It is asleep.", code="unavailable"))
+    async with gathered(database_url, tmp_path, "Ada", model=model) as group, working(group):
+        before, state = await group.told(), await group.conversation()
+        async with group.runtime.bus.subscribe(user_topic(group.user_id)) as news:
+            asked = await ask_candidates(group.runtime, group.viewer, group.conversation_id, count=3)
+            assert isinstance(asked, Job)
+            job = await until(group, asked.id, "succeeded")
+            heard = [item["copilot"] async for item in arriving(news, 3)]
+        told = sorted(job.result["candidates"], key=lambda candidate: str(candidate.get("text")))
+        assert [candidate.get("text", candidate.get("error")) for candidate in told] == [
+            "I light the lamp.",
+            "I say nothing.",
+            "It is asleep.",
+        ]
+        assert sorted(item["index"] for item in heard) == [0, 1, 2]
+        assert {item["job"] for item in heard} == {str(asked.id)}
+        assert await group.told() == before
+        assert (await group.conversation()).last_event == state.last_event
+        assert await group.runs() == []
+        async with group.runtime.database.read() as session:
+            space = await session.get_one(Space, state.space_id)
+        assert space.completion_tokens_total == 7, "what they used is counted"
+
+
+async def test_a_silent_model_is_left_when_they_are_not_wanted_any_more(database_url: str, tmp_path: Path) -> None:
+    model = ScriptedModel((asyncio.Event(), "Never."))
+    async with gathered(database_url, tmp_path, "Ada", model=model) as group, working(group):
+        asked = await ask_candidates(group.runtime, group.viewer, group.conversation_id, count=2)
+        assert isinstance(asked, Job)
+        async with asyncio.timeout(30):
+            while len(model.requests) < 2:
+                await asyncio.sleep(0.01)
+        await request_cancel(group.runtime, group.viewer, asked.id)
+        assert (await until(group, asked.id, "canceled")).result == {}
+
+
+async def test_only_who_takes_part_can_have_them(database_url: str, tmp_path: Path) -> None:
+    async with gathered(database_url, tmp_path, "Ada") as group:
+        stranger = group.viewer.with_(user_id=group.runtime.ids())
+        refused = await ask_candidates(group.runtime, stranger, group.conversation_id, count=1)
+        assert isinstance(refused, Refused)
+        assert refused.code == "not_found"
+
+
+@asynccontextmanager
+async def working(group: Group) -> AsyncIterator[None]:
+    worker = JobWorker(group.runtime, "jobs")
+    task = asyncio.create_task(worker.run())
+    try:
+        yield
+    finally:
+        worker.stop()
+        await task
+
+
+async def until(group: Group, job_id: UUID, status: str) -> Job:
+    async with asyncio.timeout(30):
+        while True:
+            async with group.runtime.database.read() as session:
+                job = await session.get_one(Job, job_id)
+            if job.status == status:
+                return job
+            await asyncio.sleep(0.01)
+
+
+async def arriving(news: Any, count: int) -> AsyncIterator[dict[str, Any]]:
+    never = asyncio.Event()
+    while count:
+        item = await news.next(unless=never, within=10)
+        assert item is not None
+        if "copilot" in item:
+            count -= 1
+            yield item
