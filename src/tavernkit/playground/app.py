@@ -15,6 +15,8 @@ from tavernkit.playground.api.errors import RefusedError
 from tavernkit.playground.api.router import PREFIX, api_router
 from tavernkit.playground.conversations.routes import router as conversations
 from tavernkit.playground.database.errors import StorageFullError
+from tavernkit.playground.models_api.api import router as models
+from tavernkit.playground.models_api.errors import error_answer, is_below
 from tavernkit.playground.runs.routes import router as runs
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.web.assets import STATIC_URL, HashedFiles
@@ -42,6 +44,7 @@ def create_app(runtime: Runtime, owner_id: UUID) -> FastAPI:
     app.include_router(conversations)
     app.include_router(runs)
     app.include_router(api_router())
+    app.include_router(models)
     app.add_api_route("/health", health)
     app.add_exception_handler(HTTPException, error_page)
     app.add_exception_handler(SignedOutError, to_sign_in)
@@ -55,6 +58,8 @@ async def health() -> dict[str, str]:
 
 
 async def error_page(request: Request, error: Exception) -> Response:
+    if is_below(request.url.path):
+        return error_answer(error)
     if isinstance(error, RefusedError):
         return JSONResponse(error.body, error.status_code, headers=error.headers)
     status = error.status_code if isinstance(error, HTTPException) else 500
@@ -68,10 +73,14 @@ async def error_page(request: Request, error: Exception) -> Response:
 
 
 async def full_page(request: Request, error: Exception) -> Response:
+    if is_below(request.url.path):
+        return error_answer(error)
     return _json(507, "storage_full", str(error)) if _is_for_programs(request) else _page(507, str(error))
 
 
 async def unreadable_page(request: Request, error: Exception) -> Response:
+    if is_below(request.url.path):
+        return error_answer(error)
     fields = (
         [".".join(map(str, item["loc"])) for item in error.errors()]
         if isinstance(error, RequestValidationError)

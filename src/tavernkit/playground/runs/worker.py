@@ -12,7 +12,7 @@ from uuid import UUID
 
 from sqlalchemy.exc import DBAPIError
 
-from tavernkit.playground.realtime.bus import RUNS
+from tavernkit.playground.realtime.bus import RUNS, Subscription
 from tavernkit.playground.runs.executor import Execution
 from tavernkit.playground.runs.service import Claim, claim_run, extend_lease, next_due, reap_runs, repair_rounds
 from tavernkit.playground.runtime import Runtime
@@ -34,26 +34,38 @@ class Worker:
         self._runtime = runtime
         self._name = name
         self._stopping = asyncio.Event()
+        self._something_new = asyncio.Event()
         self._executions: dict[UUID, Execution] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
     def stop(self) -> None:
         """End soon; `run` returns when everything has been handed back."""
         self._stopping.set()
+        self._something_new.set()
         for execution in self._executions.values():
             execution.stop("shutdown")
 
     async def run(self) -> None:
         reaping = asyncio.create_task(self._reap())
         async with self._runtime.bus.subscribe(RUNS) as news:
+            listening = asyncio.create_task(self._listen(news))
             while not self._stopping.is_set():
+                self._something_new.clear()
                 await self._claim_all()
                 # What the bus loses is found by looking again after a while.
-                item = await news.next(unless=self._stopping, within=await self._idle_seconds())
-                execution = self._executions.get(UUID(item["stop"])) if item and "stop" in item else None
-                if execution is not None:
-                    execution.stop("asked")
+                await happens(self._something_new, within=await self._idle_seconds())
+            await listening
         await asyncio.gather(reaping, *self._tasks)
+
+    async def _listen(self, news: Subscription) -> None:
+        """Stop at once what is to be stopped, however much else there is to do."""
+        while not self._stopping.is_set():
+            item = await news.next(unless=self._stopping, within=IDLE_SECONDS)
+            execution = self._executions.get(UUID(item["stop"])) if item and "stop" in item else None
+            if execution is not None:
+                execution.stop("asked")
+            elif item is not None:
+                self._something_new.set()
 
     async def _idle_seconds(self) -> float:
         """How long nothing can be due that nobody tells of."""

@@ -1,0 +1,180 @@
+"""Saying something to a character and waiting for what it answers.
+
+The request itself asks no model: it queues a run, as a page does, and a worker carries it out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import NamedTuple
+from uuid import UUID
+
+from fastapi.responses import JSONResponse
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from tavernkit.playground.accounts.viewer import Viewer
+from tavernkit.playground.database.models import Message, Run
+from tavernkit.playground.messages.service import send_message
+from tavernkit.playground.models_api.errors import EndpointError, error_of
+from tavernkit.playground.models_api.following import Following
+from tavernkit.playground.models_api.leaving import Leaving, leaving
+from tavernkit.playground.models_api.queries import Model, read_reply, run_for
+from tavernkit.playground.models_api.storing import note_sent_text
+from tavernkit.playground.models_api.wire import Chunks, completion_of, event
+from tavernkit.playground.outcome import Refused
+from tavernkit.playground.realtime.bus import conversation_topic
+from tavernkit.playground.runs.deciding import request_stop
+from tavernkit.playground.runtime import Runtime
+
+__all__ = ["CompletionResponse", "Question"]
+
+KEEP_ALIVE_SECONDS = 15.0
+STREAM_HEADERS = [
+    (b"content-type", b"text/event-stream; charset=utf-8"),
+    (b"cache-control", b"no-store"),
+    (b"x-accel-buffering", b"no"),
+]
+
+
+class Question(NamedTuple):
+    """What is said to whom, and where."""
+
+    model: Model
+    conversation_id: UUID
+    text: str
+    is_streamed: bool
+    include_usage: bool
+
+
+class CompletionResponse(Response):
+    """The answer to a question. It watches the connection itself: when the client goes away, the run is stopped."""
+
+    def __init__(self, runtime: Runtime, viewer: Viewer, question: Question) -> None:
+        super().__init__()
+        self._runtime = runtime
+        self._viewer = viewer
+        self._question = question
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        topic = conversation_topic(self._question.conversation_id)
+        async with (
+            leaving(receive, self._runtime.stopping) as watched,
+            # Before anything is said, so that nothing of the reply is missed.
+            self._runtime.bus.subscribe(topic) as news,
+        ):
+            run = await self._say()
+            if isinstance(run, EndpointError):
+                await run.response()(scope, receive, send)
+                return
+            following = Following(self._runtime, run, news, watched.event)
+            if self._question.is_streamed:
+                await self._stream(run, following, watched, send)
+            else:
+                answer = await self._whole(following)
+                await answer(scope, receive, send)
+            if watched.is_gone and not following.has_ended:
+                await request_stop(self._runtime, self._viewer, run.id)
+
+    async def _say(self) -> Run | EndpointError:
+        runtime, question = self._runtime, self._question
+        sent = await send_message(
+            runtime,
+            self._viewer,
+            question.conversation_id,
+            message_id=runtime.ids(),
+            content=question.text,
+            speaker_id=question.model.member.id,
+        )
+        if isinstance(sent, Refused):
+            return error_of(sent)
+        async with runtime.database.read() as session:
+            run = await run_for(session, sent, question.model.member.id)
+        if run is None:
+            return EndpointError(503, "Nobody answers there at the moment.", code="no_reply", is_final=True)
+        return run
+
+    async def _whole(self, following: Following) -> Response:
+        async for _ in following.pieces():
+            pass
+        ended = await self._ended(following)
+        if isinstance(ended, EndpointError):
+            return ended.response()
+        return JSONResponse(completion_of(self._question.model.name, *ended).model_dump(mode="json"))
+
+    async def _stream(self, run: Run, following: Following, watched: Leaving, send: Send) -> None:
+        chunks = Chunks(self._question.model.name, run, include_usage=self._question.include_usage)
+        output = _Output(send, watched)
+        await output.begin(chunks.beginning())
+        sent = ""
+        async for piece in following.pieces():
+            # A reply is stored without the space around it.
+            piece = piece if sent else piece.lstrip()
+            sent += piece
+            await (output.write(chunks.piece(piece)) if piece else output.keep_alive())
+        ended = await self._ended(following)
+        if isinstance(ended, EndpointError):
+            await output.end(event(ended.body))
+            return
+        run, message = ended
+        rest = message.content[len(sent) :] if message.content.startswith(sent) else ""
+        if (sent + rest).strip() != message.content.strip():
+            await note_sent_text(self._runtime, run.id, sent.strip())
+        await output.end((chunks.piece(rest) if rest else "") + chunks.end(run, message))
+
+    async def _ended(self, following: Following) -> tuple[Run, Message] | EndpointError:
+        """The reply, or why there is none."""
+        run = following.run
+        if not following.has_ended:
+            return EndpointError(
+                503, "The application is being stopped. The reply is found in it later.", code="stopping", is_final=True
+            )
+        if run is None:
+            return EndpointError(404, "The conversation was deleted.", code="not_found", is_final=True)
+        if run.status == "succeeded":
+            async with self._runtime.database.read() as session:
+                message = await read_reply(session, run.id)
+            if message is not None:
+                return run, message
+        return _failure(run)
+
+
+class _Output:
+    """A stream of server-sent events; nothing is written to a client that has gone."""
+
+    def __init__(self, send: Send, watched: Leaving) -> None:
+        self._send = send
+        self._watched = watched
+        self._written_at = 0.0
+
+    async def begin(self, text: str) -> None:
+        await self._send({"type": "http.response.start", "status": 200, "headers": STREAM_HEADERS})
+        await self.write(text)
+
+    async def write(self, text: str) -> None:
+        self._written_at = asyncio.get_running_loop().time()
+        if not self._watched.is_gone:
+            await self._send({"type": "http.response.body", "body": text.encode(), "more_body": True})
+
+    async def keep_alive(self) -> None:
+        """Say that we are still here, after a while without a word."""
+        if asyncio.get_running_loop().time() - self._written_at >= KEEP_ALIVE_SECONDS:
+            await self.write(": still here\n\n")
+
+    async def end(self, text: str) -> None:
+        await self.write(text)
+        if not self._watched.is_gone:
+            await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+def _failure(run: Run) -> EndpointError:
+    """Why a run has no reply. It has been tried as often as that makes sense, so that nobody need ask again at once."""
+    match run.status:
+        case "failed":
+            error = run.error or {}
+            message = str(error.get("message", "The model did not answer."))
+            return EndpointError(502, message, code=str(error.get("code", "unknown_error")), is_final=True)
+        case "canceled":
+            return EndpointError(499, "The reply was stopped in the application.", code="stopped", is_final=True)
+        case _:
+            return EndpointError(503, "The reply was left out in the application.", code="skipped", is_final=True)

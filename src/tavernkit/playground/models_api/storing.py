@@ -1,0 +1,84 @@
+"""Writing down what a program says was said before."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+from tavernkit.playground.accounts.viewer import Viewer
+from tavernkit.playground.conversations.in_use import not_in_use
+from tavernkit.playground.database.bulk import insert_rows
+from tavernkit.playground.database.models import Message, MessageSwipe, Run, TextContent
+from tavernkit.playground.models_api.history import Said, fingerprint
+from tavernkit.playground.models_api.queries import SENT_AS
+from tavernkit.playground.outcome import Refused
+from tavernkit.playground.paths.snapshots import keep_snapshots
+from tavernkit.playground.runtime import Runtime
+from tavernkit.playground.spaces.access import Access, conversation_for
+
+__all__ = ["note_sent_text", "store_said"]
+
+
+async def store_said(
+    runtime: Runtime, viewer: Viewer, conversation_id: UUID, said: Sequence[Said], *, character_id: UUID
+) -> Refused | None:
+    """Put messages at the end of a conversation that nobody looks at yet: the person's own, and the character's."""
+    now = runtime.clock()
+    async with runtime.database.write() as session:
+        found = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART, lock=True)
+        if isinstance(found, Refused):
+            return found
+        conversation, entry = found
+        refused = not_in_use(conversation)
+        if refused is not None or entry.member is None:
+            return refused or Refused(code="forbidden", sentence="Only members speak here. Join the space first.")
+        texts: list[dict[str, Any]] = []
+        messages: list[dict[str, Any]] = []
+        swipes: list[dict[str, Any]] = []
+        for seq, (role, text) in enumerate(said, start=conversation.last_seq + 1):
+            message_id, swipe_id, text_id = runtime.ids(), runtime.ids(), runtime.ids()
+            texts.append({"id": text_id, "content": text})
+            messages.append(
+                {
+                    "id": message_id,
+                    "conversation_id": conversation_id,
+                    "membership_id": character_id if role == "assistant" else entry.member.id,
+                    "seq": seq,
+                    "role": role,
+                    "text_id": text_id,
+                    "visibility": "normal",
+                    "active_swipe_id": swipe_id,
+                    "swipes_count": 1,
+                    "revision": 1,
+                    "metadata_": {},
+                    "created_at": now,
+                }
+            )
+            swipes.append(
+                {
+                    "id": swipe_id,
+                    "message_id": message_id,
+                    "position": 0,
+                    "text_id": text_id,
+                    "metadata_": {},
+                    "created_at": now,
+                }
+            )
+        await insert_rows(session, TextContent, texts)
+        await insert_rows(session, Message, messages)
+        await insert_rows(session, MessageSwipe, swipes)
+        conversation.last_seq += len(said)
+        conversation.messages_count += len(said)
+        conversation.updated_at = now
+        await session.flush()
+        await keep_snapshots(session, conversation_id, conversation.last_seq)
+        return None
+
+
+async def note_sent_text(runtime: Runtime, run_id: UUID, text: str) -> None:
+    """Remember what a program has received of a reply that was tidied up in the end: it will send it along as such."""
+    async with runtime.database.write() as session:
+        run = await session.get(Run, run_id, with_for_update=True)
+        if run is not None:
+            run.debug = {**run.debug, SENT_AS: fingerprint(text)}
