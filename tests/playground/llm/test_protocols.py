@@ -130,7 +130,7 @@ async def test_cancelling_closes_the_connection_at_once(server: Server, client: 
         ("silence", "timeout", None, "said nothing for 0.3 seconds"),
         ("slow:60", "timeout", None, "said nothing for 0.3 seconds"),
         ("cut", "connection_error", None, "broke off before the reply was complete"),
-        ("malformed", "bad_response", None, "answered with something that is not JSON"),
+        ("malformed", "bad_response", None, "in the middle of the reply that cannot be read. Try again."),
         ("html", "bad_response", None, "answered with a web page"),
     ],
 )

@@ -12,7 +12,7 @@ import httpx2
 import pytest
 
 from tavernkit.playground.llm.openai import OpenAIClient
-from tavernkit.playground.llm.scripted import canned_reply
+from tavernkit.playground.llm.scripted import canned_reply, split_words
 from tavernkit.playground.llm.scripted_acts import FAULTS, MODELS, Act, follow_directives
 from tavernkit.playground.llm.scripted_server import scripted_app
 from tests.cli.running import run
@@ -24,6 +24,9 @@ pytestmark = pytest.mark.anyio
 
 def act(message: str) -> Act:
     return follow_directives({"messages": [{"role": "user", "content": message}]})
+
+
+QUOTING = Act(words=tuple(split_words(canned_reply("[[say: Yes]]"))))
 
 
 @pytest.mark.parametrize(
@@ -56,6 +59,9 @@ def test_directives(message: str, expected: Act) -> None:
         ("fault:7", Act(error=400)),
         ("fault:empty", Act()),
         ("fault:html", Act(page=True)),
+        ("fault:first", Act(error=500, times=1, then=QUOTING)),
+        ("fault:first:2:429:0", Act(error=429, retry_after=0, times=2, then=QUOTING)),
+        ("fault:first:x:empty", Act(times=1, then=QUOTING)),
         ("fault:", Act(error=404)),
         ("fault:nonsense", Act(error=404)),
         ("other", Act(words=("Yes",))),
@@ -97,6 +103,15 @@ def test_only_the_last_user_message_steers() -> None:
     assert follow_directives({"messages": [*messages, {"role": "assistant", "content": "[[hang]]"}]}) == Act(
         words=("Fine",)
     )
+
+
+async def test_a_server_recovers_once_it_has_failed_as_often_as_it_was_to() -> None:
+    with serve(scripted_app(delay=0)) as address:
+        client = OpenAIClient(f"{address}/v1")
+        asked = question("?", model="fault:first:2:empty")
+        replies = [(await ask(client, asked))[0] for _ in range(3)]
+        await client.aclose()
+    assert replies == ["", "", canned_reply("?")]
 
 
 async def test_a_script_of_ones_own() -> None:

@@ -24,6 +24,7 @@ from tavernkit.playground.outcome import Refused
 from tavernkit.playground.prompting.building import Prompt, build_prompt
 from tavernkit.playground.prompting.inputs import load_inputs
 from tavernkit.playground.runs.planner import plan_run
+from tavernkit.playground.runs.states import RunKind
 from tavernkit.playground.spaces.service import create_space
 from tavernkit.values import Json
 from tests.playground.playing import Play, playing
@@ -70,7 +71,7 @@ class Table(Play):
             message.visibility = visibility
             return message
 
-    async def plan(self, name: str, *, kind: str = "user_turn", target: UUID | None = None) -> Run:
+    async def plan(self, name: str, *, kind: RunKind = "user_turn", target: UUID | None = None) -> Run:
         """A run that waits for a worker."""
         async with self.runtime.database.write() as session:
             run = await plan_run(

@@ -10,7 +10,7 @@ from tavernkit.playground.database.models import PromptBlock, PromptSnapshot
 from tavernkit.playground.llm.base import ModelError
 from tavernkit.playground.outcome import Refused
 from tavernkit.playground.prompting.queries import KeptPrompt, compare_prompts, read_prompt
-from tavernkit.playground.runs.service import request_stop
+from tavernkit.playground.runs.deciding import request_stop
 from tests.playground.prompting.table import Table, sitting
 from tests.playground.spaces.cast import person
 
@@ -55,11 +55,11 @@ async def test_a_text_is_kept_once_however_many_prompts_it_stands_in(database_ur
 async def test_two_prompts_are_compared_block_by_block(database_url: str, tmp_path: Path) -> None:
     async with sitting(database_url, tmp_path, "Yes.") as table:
         await table.tell("Robin", "Hello?")
-        first = await _kept(table)
+        first = await table.answered("Ada")
         await table.set(prompt={"system_prompt_override": "Be brief."})
         await table.tell("Robin", "And now?")
-        second = await _kept(table)
-        changes = await compare_prompts(table.runtime, table.viewer, first.run_id, second.run_id)
+        second = await table.answered("Ada")
+        changes = await compare_prompts(table.runtime, table.viewer, first.id, second.id)
     assert not isinstance(changes, Refused)
     assert [(change.change, change.block.content) for change in changes if change.change != "same"] == [
         ("removed", "Write the next reply of Ada in this story between Ada and Robin."),
@@ -77,7 +77,7 @@ async def test_the_prompt_of_a_reply_that_failed_or_was_stopped_is_kept(database
         await table.plan("Ada")
         async with table.working():
             run = await table.until(lambda run: table.runtime.live_text.get(run.id) == "Half")
-            await request_stop(table.runtime, run.id, table.user_id)
+            await request_stop(table.runtime, table.viewer, run.id)
             stopped = await table.until(lambda run: run.status == "canceled")
         for id in (failed.id, stopped.id):
             assert isinstance(await read_prompt(table.runtime, table.viewer, id), KeptPrompt)
@@ -97,7 +97,7 @@ async def test_the_prompt_is_kept_with_the_first_text_that_is(database_url: str,
 async def test_strangers_do_not_see_prompts(database_url: str, tmp_path: Path) -> None:
     async with sitting(database_url, tmp_path, "Yes.") as table:
         await table.tell("Robin", "Hello?")
-        kept = await _kept(table)
-        refused = await read_prompt(table.runtime, await person(table), kept.run_id)
+        run = await table.answered("Ada")
+        refused = await read_prompt(table.runtime, await person(table), run.id)
         assert isinstance(refused, Refused)
         assert refused.code == "not_found"

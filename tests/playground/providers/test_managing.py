@@ -33,6 +33,7 @@ async def test_a_provider_lives(desk: Desk) -> None:
         "response_tokens": 512,
         "settings": {"min_p": 0.1},
         "streamable": True,
+        "timeouts": {"connect": 10, "first_byte": 120, "between_chunks": 60, "whole": 1800},
         "is_default": False,
         "disabled": False,
         "last_tested_at": None,
@@ -58,6 +59,21 @@ async def test_a_provider_lives(desk: Desk) -> None:
     await desk.ask("DELETE", f"/{made['id']}", status=204)
     await desk.ask("GET", f"/{made['id']}", status=404)
     await desk.ask("DELETE", f"/{made['id']}", status=404)
+
+
+async def test_patience_is_the_providers_own(desk: Desk) -> None:
+    made = await desk.add(timeouts={"first_byte": 600})
+    assert made["timeouts"] == {"connect": 10, "first_byte": 600, "between_chunks": 60, "whole": 1800}
+    assert (await desk.row(made["id"])).timeouts == {"first_byte": 600}
+    patch = {"settings_version": 0, "timeouts": {"whole": 0.5}}
+    changed = await desk.ask("PATCH", f"/{made['id']}", json=patch)
+    assert changed["timeouts"] == {"connect": 10, "first_byte": 120, "between_chunks": 60, "whole": 0.5}
+    for timeouts in ({"whole": 0}, {"connect": 1e9}, {"patience": 1}):
+        patch = {"settings_version": 1, "timeouts": timeouts}
+        assert (await desk.ask("PATCH", f"/{made['id']}", json=patch, status=422))["error"]["code"] == "invalid"
+    embedded = (await desk.rows())[EMBEDDED_NAME]
+    patch = {"settings_version": 0, "timeouts": {}}
+    await desk.ask("PATCH", f"/{embedded.id}", json=patch, status=422)
 
 
 async def test_a_list_has_pages(desk: Desk) -> None:

@@ -244,7 +244,7 @@ class HttpModel(ABC):
     async def _completions(self, response: httpx2.Response, reply: _Reply) -> AsyncGenerator[Completion, None]:
         kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind == "application/json":
-            completion = self._understood(await self._whole(response, reply, MAX_COMPLETION_BYTES))
+            completion = self._understood(await self._whole(response, reply, MAX_COMPLETION_BYTES), reply)
             if completion.complaint is None and not completion.has_choice:
                 raise self._endpoint.bad_response("JSON that is no completion")
             yield completion.with_(reason=completion.reason or "stop")
@@ -253,7 +253,7 @@ class HttpModel(ABC):
             raise self._endpoint.bad_response("a web page" if kind == "text/html" else f"the type {kind[:80]!r}")
         async for event in self._events(response, reply):
             data = event.data.strip()
-            completion = self._understood(data) if data and data != "[DONE]" else Completion(is_end=bool(data))
+            completion = self._understood(data, reply) if data and data != "[DONE]" else Completion(is_end=bool(data))
             yield completion
             if completion.is_end:
                 reply.reason = reply.reason or "stop"
@@ -306,14 +306,17 @@ class HttpModel(ABC):
             return self._timeouts.after_end
         return self._timeouts.between_chunks if reply.received else self._timeouts.first_byte
 
-    def _understood(self, source: str | bytes) -> Completion:
+    def _understood(self, source: str | bytes, reply: _Reply) -> Completion:
         try:
             completion = self._read(source)
         except ParseError as error:
-            raise self._endpoint.bad_response("something that is not JSON") from error
+            raise self._unreadable("something that is not JSON", reply) from error
         if completion is None:
-            raise self._endpoint.bad_response("JSON that is no completion")
+            raise self._unreadable("JSON that is no completion", reply)
         return completion
+
+    def _unreadable(self, what: str, reply: _Reply) -> ModelError:
+        return self._endpoint.garbled() if reply.has_begun else self._endpoint.bad_response(what)
 
     async def _refusal(self, response: httpx2.Response, request: ChatRequest | None, reply: _Reply) -> ModelError:
         body = b""

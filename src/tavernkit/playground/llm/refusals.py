@@ -61,6 +61,13 @@ class Endpoint:
             f"{self.name} answered with {what}. Check that the address is that of {self._api}.", code="bad_response"
         )
 
+    def garbled(self) -> ModelError:
+        """The error for an answer that began well: the address is right, and what was read is the reply's beginning."""
+        return ModelError(
+            f"{self.name} sent something in the middle of the reply that cannot be read. Try again.",
+            code="bad_response",
+        )
+
     def bad_prompt(self, why: str) -> ModelError:
         return ModelError(f"The prompt cannot be written for {self.name}. {why}", code="unavailable")
 

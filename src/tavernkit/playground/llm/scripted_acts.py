@@ -24,7 +24,8 @@ class Act(Value, frozen=True, kw_only=True):
 
     `thoughts` come before the words. `error` is an HTTP status instead of a reply, with `retry_after` as its header;
     `first_delay` is seconds before the headers, `page` a web page where a reply was due. `every_other` refuses only
-    every other request for the same model.
+    every other request for the same model. Once `times` requests for the same model have been answered like this, the
+    others are answered like `then`, if that is given.
     """
 
     words: tuple[str, ...] = ()
@@ -35,6 +36,8 @@ class Act(Value, frozen=True, kw_only=True):
     first_delay: float = 0
     page: bool = False
     every_other: bool = False
+    times: int = 0
+    then: Act | None = None
 
 
 Script: TypeAlias = Callable[[JsonObject], Act]
@@ -44,6 +47,7 @@ FAULTS = {
     "429": "too many requests, with a `Retry-After` of one second, or of so many: `fault:429:60`",
     "500": "an error of the server; any other status from 400 on goes as well",
     "flaky": "a 503 for every other request",
+    "first": "a 500 for the first request, or another fault for so many: `fault:first:2:cut`; then replies",
     "slow": "five seconds before the headers, or so many: `fault:slow:60`",
     "silence": "half of the reply, then nothing",
     "cut": "half of the reply, then the connection drops",
@@ -79,6 +83,10 @@ def _fault(message: str, name: str, argument: str = "") -> Act:
         wait = _number(argument, default=1, least=0, most=86_400) if status == 429 or argument else None
         return Act(error=status, retry_after=wait)
     match name:
+        case "first":
+            times, _, fault = argument.partition(":")
+            act = _fault(message, *(fault or "500").split(":", 1))
+            return act.with_(times=_number(times, default=1, least=1, most=1000), then=Act(words=words))
         case "flaky":
             return Act(words=words, error=503, every_other=True)
         case "slow":

@@ -39,7 +39,7 @@ from tavernkit.values import Json, JsonObject
 __all__ = ["DEFAULT_DELAY", "scripted_app", "serve_scripted"]
 
 DEFAULT_DELAY = 0.02
-WORDS_OF_THE_ENDLESS = (" and", " on", " and", " on", " it", " goes,")
+WORDS_OF_THE_ENDLESS = (" and on and on it goes,", " wave after wave,", " from the one shore to the other,")
 
 
 def scripted_app(script: Script = follow_directives, *, delay: float = DEFAULT_DELAY) -> ASGIApp:
@@ -115,6 +115,8 @@ class _Server:
         act = self._script(body)
         model = str(body.get("model"))
         self._asked[model] += 1
+        if act.then is not None and self._asked[model] > act.times:
+            act = act.then
         if act.error is not None and (not act.every_other or self._asked[model] % 2):
             error = protocol.error(act.error, f"The script asked for the status {act.error}.")
             headers = {} if act.retry_after is None else {"retry-after": str(act.retry_after)}

@@ -27,7 +27,7 @@ from tavernkit.playground.settings.models import Settings
 from tavernkit.playground.settings.resolving import effective
 from tavernkit.values import Value
 
-__all__ = ["GENERATION_TYPES", "PromptInputs", "load_inputs"]
+__all__ = ["GENERATION_TYPES", "PromptInputs", "Turn", "inputs_for", "load_inputs"]
 
 GENERATION_TYPES: Mapping[str, str] = {
     "user_turn": "normal",
@@ -39,6 +39,25 @@ GENERATION_TYPES: Mapping[str, str] = {
     "copilot": "impersonate",
 }
 """What SillyTavern calls each kind of run."""
+
+
+class Turn(Value, frozen=True, kw_only=True):
+    """Who is to say something where, whether a run asks for it or somebody wants to know what would be sent.
+
+    `kind` is that of a run. `target_id` is the message that is told anew or continued; without one, the last is
+    continued.
+    """
+
+    conversation: models.Conversation
+    space: models.Space
+    speaker: models.SpaceMembership
+    kind: str
+    target_id: UUID | None = None
+    seed: int
+
+    @property
+    def needs_target(self) -> bool:
+        return self.kind in ("regenerate", "continue")
 
 
 class PromptInputs(Value, frozen=True, kw_only=True):
@@ -62,20 +81,25 @@ class PromptInputs(Value, frozen=True, kw_only=True):
 
 
 async def load_inputs(session: AsyncSession, run_id: UUID, now: datetime) -> PromptInputs:
-    """Read what the run's speaker needs to answer.
+    """Read what the run's speaker needs to answer; raises what `inputs_for` raises."""
+    return await inputs_for(session, await _turn(session, run_id), now)
+
+
+async def inputs_for(session: AsyncSession, turn: Turn, now: datetime) -> PromptInputs:
+    """Read what the speaker needs to answer, and write nothing.
 
     Raises ModelError when there is no model, and UnpromptableError when the character is gone.
     """
-    run, conversation, space, speaker = await _where(session, run_id)
+    conversation, space, speaker = turn.conversation, turn.space, turn.speaker
     settings = effective(space, member=speaker, conversation=conversation).settings
     provider = await provider_for(session, speaker)
     if provider is None:
         raise ModelError("No model is set up that could answer. Add a provider.", code="unavailable")
     cast = await load_cast(session, conversation, speaker, settings)
     persona_id = None if cast.person is None else cast.person.persona_id
-    target = await _target(session, run)
-    generation_type = GENERATION_TYPES[run.kind] if target is not None or not _needs_target(run) else "normal"
-    until = _end_of_history(run, target, conversation)
+    target = await _target(session, turn)
+    generation_type = GENERATION_TYPES[turn.kind] if target is not None or not turn.needs_target else "normal"
+    until = _end_of_history(turn, target)
     history = await load_history(
         session,
         conversation,
@@ -99,15 +123,13 @@ async def load_inputs(session: AsyncSession, run_id: UUID, now: datetime) -> Pro
         # A branch goes on with what was picked before it left.
         chat_id=conversation.root_conversation_id or conversation.id,
         now=now,
-        seed=run.id.int,
+        seed=turn.seed,
         continued=target.content if generation_type == "continue" and target is not None else "",
     )
 
 
-async def _where(
-    session: AsyncSession, run_id: UUID
-) -> tuple[models.Run, models.Conversation, models.Space, models.SpaceMembership]:
-    row = (
+async def _turn(session: AsyncSession, run_id: UUID) -> Turn:
+    run, conversation, space, speaker = (
         await session.execute(
             select(models.Run, models.Conversation, models.Space, models.SpaceMembership)
             .join(models.Conversation, models.Conversation.id == models.Run.conversation_id)
@@ -116,33 +138,36 @@ async def _where(
             .where(models.Run.id == run_id)
         )
     ).one()
-    return row[0], row[1], row[2], row[3]
+    return Turn(
+        conversation=conversation,
+        space=space,
+        speaker=speaker,
+        kind=run.kind,
+        target_id=run.target_message_id,
+        seed=run.id.int,
+    )
 
 
-def _needs_target(run: models.Run) -> bool:
-    return run.kind in ("regenerate", "continue")
-
-
-async def _target(session: AsyncSession, run: models.Run) -> models.Message | None:
-    """The message that is told anew or continued; without one in the run, the last is continued."""
-    if not _needs_target(run):
+async def _target(session: AsyncSession, turn: Turn) -> models.Message | None:
+    """The message that is told anew or continued."""
+    if not turn.needs_target:
         return None
-    if run.target_message_id is not None:
+    if turn.target_id is not None:
         found: models.Message | None = await session.scalar(
             select(models.Message).where(
-                models.Message.id == run.target_message_id,
-                models.Message.conversation_id == run.conversation_id,
+                models.Message.id == turn.target_id,
+                models.Message.conversation_id == turn.conversation.id,
                 models.Message.visibility != "hidden",
             )
         )
         return found
-    end = await end_of_path(session, run.conversation_id) if run.kind == "continue" else None
+    end = await end_of_path(session, turn.conversation.id) if turn.kind == "continue" else None
     return None if end is None else end[0]
 
 
-def _end_of_history(run: models.Run, target: models.Message | None, conversation: models.Conversation) -> int | None:
+def _end_of_history(turn: Turn, target: models.Message | None) -> int | None:
     """The number of the last message that the prompt knows; None is all there are."""
     if target is None:
         return None
-    last = target.seq if run.kind == "continue" else target.seq - 1
-    return None if last >= conversation.last_seq else last
+    last = target.seq if turn.kind == "continue" else target.seq - 1
+    return None if last >= turn.conversation.last_seq else last

@@ -13,12 +13,12 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.database.models import PromptBlock, PromptSnapshot, Run
 from tavernkit.playground.outcome import Refused, not_found
-from tavernkit.playground.prompting.records import TEXT
+from tavernkit.playground.prompting.records import TEXT, PromptRecord
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.spaces.access import Access, conversation_for
 from tavernkit.values import Json, JsonObject, Value
 
-__all__ = ["Change", "KeptBlock", "KeptPrompt", "PromptChange", "compare_prompts", "read_prompt"]
+__all__ = ["Change", "KeptBlock", "KeptPrompt", "PromptChange", "compare_prompts", "prompt_of", "read_prompt"]
 
 Change: TypeAlias = Literal["same", "removed", "added"]
 
@@ -36,9 +36,12 @@ class KeptBlock(Value, frozen=True, kw_only=True):
 
 
 class KeptPrompt(Value, frozen=True, kw_only=True):
-    """A prompt as it was sent: its blocks, the request with all its texts, and what was left out or warned about."""
+    """A prompt as it was sent: its blocks, the request with all its texts, and what was left out or warned about.
 
-    run_id: UUID
+    One that no run has sent has no run.
+    """
+
+    run_id: UUID | None
     blocks: tuple[KeptBlock, ...]
     request: JsonObject
     report: JsonObject
@@ -87,13 +90,25 @@ async def _read(session: AsyncSession, viewer: Viewer, run_id: UUID) -> KeptProm
     blocks: list[JsonObject] = snapshot.blocks["blocks"]
     hashes = {block["sha256"] for block in blocks} | set(_hashes(snapshot.request))
     kept = await session.scalars(select(PromptBlock).where(PromptBlock.sha256.in_(hashes)))
-    texts = {row.sha256: row.content for row in kept}
-    return KeptPrompt(
-        run_id=run_id,
-        blocks=tuple(KeptBlock(**block, content=texts[block["sha256"]]) for block in blocks),
-        request=_with_texts(snapshot.request, texts),
+    record = PromptRecord(
+        texts={row.sha256: row.content for row in kept},
+        blocks=snapshot.blocks,
+        request=snapshot.request,
         report=snapshot.report,
         fingerprint=snapshot.fingerprint,
+    )
+    return prompt_of(record, run_id)
+
+
+def prompt_of(record: PromptRecord, run_id: UUID | None = None) -> KeptPrompt:
+    """The prompt that a record is of, with its texts where they stood."""
+    texts = record.texts
+    return KeptPrompt(
+        run_id=run_id,
+        blocks=tuple(KeptBlock(**block, content=texts[block["sha256"]]) for block in record.blocks["blocks"]),
+        request=_with_texts(record.request, texts),
+        report=record.report,
+        fingerprint=record.fingerprint,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -20,6 +20,7 @@ from tavernkit.playground.storable import presentable, storable
 from tavernkit.prompt.fingerprint import fingerprint
 from tavernkit.prompt.tokens import default_estimator
 from tavernkit.prompt.trimming import TrimReport
+from tavernkit.sillytavern.world_info.verdicts import Verdict
 from tavernkit.values import Json, Value
 
 __all__ = ["TEXT", "PromptRecord", "keep_prompt", "record_of"]
@@ -29,6 +30,9 @@ TEXT = "$text"
 
 SHORT = 64
 """A text that is not longer than its hash is kept where it stands."""
+
+MOST_VERDICTS = 200
+"""Of how many entries of lorebooks a prompt tells why they are in it, or why not."""
 
 
 class PromptRecord(Value, frozen=True, kw_only=True):
@@ -74,6 +78,7 @@ def record_of(prompt: Prompt) -> PromptRecord:
                 {"code": warning.code, "message": storable(warning.message), "stage": warning.stage}
                 for warning in plan.warnings
             ],
+            "lore": [] if prompt.scene.world is None else _lore(prompt.scene.world.verdicts),
         },
         texts=texts,
         fingerprint=fingerprint(sent),
@@ -132,6 +137,22 @@ def _by_hash(value: Json, texts: dict[str, str]) -> Json:
             return [_by_hash(item, texts) for item in value]
         case _:
             return value
+
+
+def _lore(verdicts: Iterable[Verdict]) -> list[dict[str, Json]]:
+    """What became of the entries that woke up or almost did, those that are in the prompt first."""
+    told = [verdict for verdict in verdicts if verdict.cause or verdict.key or verdict.near_miss]
+    told.sort(key=lambda verdict: not verdict.is_activated)
+    return [
+        {
+            "book": storable(verdict.world),
+            "entry": storable(verdict.entry.id),
+            "name": storable(verdict.entry.name or verdict.entry.comment),
+            "reason": verdict.reason,
+            "sentence": storable(str(verdict)),
+        }
+        for verdict in told[:MOST_VERDICTS]
+    ]
 
 
 def _trimming(report: TrimReport) -> dict[str, Json]:

@@ -9,12 +9,13 @@ from uuid import UUID
 from tavernkit.playground.database.models import Provider
 from tavernkit.playground.llm.base import ModelClient, ModelError
 from tavernkit.playground.llm.embedded import EmbeddedModel
+from tavernkit.playground.llm.http_model import Timeouts
 from tavernkit.playground.providers.kinds import CLIENTS
 from tavernkit.playground.providers.secrets import KeyBox
 
 __all__ = ["ProviderClients"]
 
-_Way: TypeAlias = tuple[UUID, str, str, bytes | None, bool]
+_Way: TypeAlias = tuple[UUID, str, str, bytes | None, bool, Timeouts]
 """All that a client depends on."""
 
 
@@ -31,10 +32,13 @@ class ProviderClients:
         if provider.kind == "embedded":
             return self._embedded
         # A changed address or key makes another client; the old one is closed with the rest.
-        way = (provider.id, provider.kind, provider.base_url, provider.api_key, provider.streamable)
+        timeouts = Timeouts(**provider.timeouts)
+        way = (provider.id, provider.kind, provider.base_url, provider.api_key, provider.streamable, timeouts)
         if way not in self._clients:
             client = CLIENTS[provider.kind]
-            self._clients[way] = client(provider.base_url, self._secret(provider), streams=provider.streamable)
+            self._clients[way] = client(
+                provider.base_url, self._secret(provider), streams=provider.streamable, timeouts=timeouts
+            )
         return self._clients[way]
 
     def is_ready(self, provider: Provider) -> bool:

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from tavernkit.playground.database.models import Provider
 from tavernkit.playground.llm.base import ModelErrorCode
+from tavernkit.playground.llm.http_model import Timeouts
 from tavernkit.playground.providers.addresses import without_credentials
 from tavernkit.playground.providers.kinds import Kind, RemoteKind
 from tavernkit.playground.storable import presentable
@@ -22,6 +23,7 @@ __all__ = [
     "Problem",
     "ProviderOut",
     "ProviderSummary",
+    "TimeoutsIn",
     "TrialOut",
 ]
 
@@ -39,8 +41,28 @@ Fields = Annotated[
 ]
 
 
+_USUAL = Timeouts()
+
+
+def _seconds(usual: float, most: float, about: str) -> Any:
+    return Field(default=usual, ge=0.1, le=most, allow_inf_nan=False, description=f"Seconds {about}.")
+
+
 class In(BaseModel):
     model_config = ConfigDict(extra="forbid")
+
+
+class TimeoutsIn(In):
+    """How long to wait for a provider before giving up."""
+
+    connect: float = _seconds(_USUAL.connect, 300, "for the connection")
+    first_byte: float = _seconds(_USUAL.first_byte, 3600, "for the headers and for the first bytes")
+    between_chunks: float = _seconds(_USUAL.between_chunks, 3600, "between any two pieces of a reply")
+    whole: float = _seconds(_USUAL.whole, 86_400, "for all of a reply, even one that keeps coming")
+
+    def unusual(self) -> dict[str, float]:
+        """What is stored: the rest follows what is usual, should that change."""
+        return self.model_dump(exclude_defaults=True)
 
 
 class NewProvider(In):
@@ -53,6 +75,7 @@ class NewProvider(In):
     response_tokens: ResponseTokens = 512
     settings: Fields = {}
     streamable: bool = Field(default=True, description="Off for a server that can only answer in one piece.")
+    timeouts: TimeoutsIn = TimeoutsIn()
 
 
 class PatchProvider(In):
@@ -68,6 +91,7 @@ class PatchProvider(In):
     response_tokens: ResponseTokens | None = None
     settings: Fields | None = None
     streamable: bool | None = None
+    timeouts: TimeoutsIn | None = Field(default=None, description="All of them; those not named become the usual.")
     disabled: bool | None = Field(default=None, description="Nobody can use a provider that is disabled.")
 
 
@@ -101,6 +125,7 @@ class ProviderOut(ProviderSummary):
     response_tokens: int
     settings: dict[str, Any]
     streamable: bool
+    timeouts: TimeoutsIn
     last_tested_at: datetime | None = Field(description="When a test succeeded last.")
     settings_version: int
     created_at: datetime
@@ -116,6 +141,7 @@ class ProviderOut(ProviderSummary):
             response_tokens=row.response_tokens,
             settings=presentable(row.settings),
             streamable=row.streamable,
+            timeouts=TimeoutsIn(**row.timeouts),
             last_tested_at=row.last_tested_at,
             settings_version=row.settings_version,
             created_at=row.created_at,

@@ -55,6 +55,7 @@ async def add_provider(runtime: Runtime, viewer: Viewer, new: NewProvider) -> Pr
         settings=presentable(new.settings),
         is_default=False,
         streamable=new.streamable,
+        timeouts=new.timeouts.unusual(),
         settings_version=0,
         disabled=False,
         created_at=runtime.clock(),
@@ -131,7 +132,7 @@ _IS_DEFAULT = Refused(code="conflict", sentence="This is the default provider. C
 def _refusal(row: Provider, patch: PatchProvider, address: str) -> Refused | None:
     """What is wrong with a change."""
     given = patch.model_fields_set
-    if row.kind == "embedded" and given & {"base_url", "api_key", "model", "streamable"}:
+    if row.kind == "embedded" and given & {"base_url", "api_key", "model", "streamable", "timeouts"}:
         sentence = "The embedded model has neither an address nor a key, and is one model."
         return Refused(code="invalid", sentence=sentence)
     if patch.disabled and row.is_default:
@@ -156,6 +157,7 @@ def _write(runtime: Runtime, row: Provider, patch: PatchProvider, *, name: str, 
     row.context_tokens = patch.context_tokens or row.context_tokens
     row.response_tokens = patch.response_tokens or row.response_tokens
     row.streamable = row.streamable if patch.streamable is None else patch.streamable
+    row.timeouts = row.timeouts if patch.timeouts is None else patch.timeouts.unusual()
     row.disabled = row.disabled if patch.disabled is None else patch.disabled
 
 

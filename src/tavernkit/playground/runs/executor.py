@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable
+from contextlib import aclosing
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from sqlalchemy.exc import DBAPIError
@@ -77,7 +78,7 @@ class Execution:
             raise
         except ModelError as error:
             log.warning("The model did not answer in run %s: %s", claim.run_id, error)
-            await self._fail(error.code, str(error))
+            await self._fail(error.code, str(error), status=error.status, retry_after=error.retry_after)
         except OverLimitError as error:
             await self._fail("token_limit_exceeded", str(error))
         except TavernKitError as error:
@@ -90,8 +91,8 @@ class Execution:
         finally:
             runtime.live_text.pop(claim.run_id, None)
 
-    async def _fail(self, code: str, message: str) -> None:
-        error = {"code": code, "message": message}
+    async def _fail(self, code: str, message: str, **more: float | None) -> None:
+        error = {"code": code, "message": message, **{name: value for name, value in more.items() if value is not None}}
         await fail_run(self._runtime, self._claim, self._text, error, prompt=self._unkept)
 
     async def _end_stopped(self) -> None:
@@ -147,19 +148,19 @@ class Execution:
         written_at = loop.time()
         finished: Finished | None = None
         client = self._runtime.models.client_for(prompt.inputs.provider)
-        events = aiter(client.stream(prompt.request))
-        while (event := await self._unless_stopped(anext(events, None))) is not None:
-            if isinstance(event, Finished):
-                finished = event
-                continue
-            if isinstance(event, ThoughtDelta):
-                self._thoughts += event.thought
-                continue
-            await self._take(event.text)
-            if loop.time() - written_at >= CHECKPOINT_SECONDS:
-                written_at = loop.time()
-                await checkpoint_run(self._runtime, self._claim, self._text, prompt=self._unkept)
-                self._unkept = None
+        async with aclosing(client.stream(prompt.request)) as events:
+            while (event := await self._unless_stopped(anext(events, None))) is not None:
+                if isinstance(event, Finished):
+                    finished = event
+                    continue
+                if isinstance(event, ThoughtDelta):
+                    self._thoughts += event.thought
+                    continue
+                await self._take(event.text)
+                if loop.time() - written_at >= CHECKPOINT_SECONDS:
+                    written_at = loop.time()
+                    await checkpoint_run(self._runtime, self._claim, self._text, prompt=self._unkept)
+                    self._unkept = None
         return finished
 
     async def _unless_stopped(self, coming: Awaitable[T]) -> T:

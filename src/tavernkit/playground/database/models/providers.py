@@ -15,7 +15,10 @@ __all__ = ["Provider"]
 
 
 class Provider(Base):
-    """A model and how to reach it. The key is encrypted with this row's id as associated data."""
+    """A model and how to reach it. The key is encrypted with this row's id as associated data.
+
+    `timeouts` are those seconds of patience that differ from the usual ones.
+    """
 
     __tablename__ = "llm_providers"
     __table_args__ = (
@@ -33,6 +36,7 @@ class Provider(Base):
     settings: Mapped[dict[str, Any]] = mapped_column(default=dict)
     is_default: Mapped[bool] = mapped_column(Boolean, default=False)
     streamable: Mapped[bool] = mapped_column(Boolean, default=True)
+    timeouts: Mapped[dict[str, Any]] = mapped_column(default=dict)
     last_tested_at: Mapped[datetime | None]
     settings_version: Mapped[int] = mapped_column(default=0)
     disabled: Mapped[bool] = mapped_column(Boolean, default=False)

@@ -1,0 +1,158 @@
+"""Whatever goes wrong with a provider: the run says what and what to do, keeps the text so far, and can be repeated.
+
+A model called `fault:first:…` goes wrong as often as its name says, and then answers: by then it has recovered.
+"""
+
+import json
+import socket
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tavernkit.playground.database.models import Run
+from tavernkit.playground.llm.scripted import canned_reply
+from tavernkit.playground.providers.schemas import TimeoutsIn
+from tests.playground.faults.wired import HURRIED, KEY, PATHS, PATIENT, address_of, scripted, wired
+
+pytestmark = pytest.mark.anyio
+
+QUESTION = "Is anybody there?"
+REPLY = canned_reply(QUESTION)
+ATTEMPTS = 3
+
+
+class Fault(NamedTuple):
+    """How a run with this model ends; `asked` is how often the provider was asked for it.
+
+    `begun` says that half of the reply had come.
+    """
+
+    model: str
+    code: str
+    words: str
+    asked: int = 1
+    begun: bool = False
+
+    @property
+    def timeouts(self) -> TimeoutsIn:
+        return HURRIED if self.code == "timeout" else PATIENT
+
+
+FAULTS = {
+    "slow first byte": Fault("fault:first:1:slow:60", "timeout", "said nothing for 1 seconds. It may be overloaded"),
+    "silence": Fault("fault:first:1:silence", "timeout", "said nothing for 1 seconds", begun=True),
+    "cut": Fault("fault:first:1:cut", "connection_error", "broke off before the reply was complete. Try", begun=True),
+    "429, exhausted": Fault("fault:first:3:429:0", "http_error", "Wait 0 seconds and try again", asked=ATTEMPTS),
+    "429, too long a wait": Fault("fault:first:1:429:60", "http_error", "Wait 60 seconds and try again"),
+    "500": Fault("fault:first:3:500", "http_error", "(status 500). Try again later", asked=ATTEMPTS),
+    "401": Fault("fault:first:1:401", "http_error", "refused the API key. Check the key"),
+    "malformed event": Fault("fault:first:1:malformed", "bad_response", "that cannot be read. Try again", begun=True),
+    "complaint": Fault("fault:first:1:complaint", "http_error", "Try again later", begun=True),
+    "empty reply": Fault("fault:first:1:empty", "empty_response", "sent an empty reply. Try again, or choose another"),
+    "wrong content type": Fault("fault:first:1:html", "bad_response", "answered with a web page. Check that the"),
+}
+TELLING = ("silence", "cut", "429, exhausted", "malformed event", "complaint", "empty reply")
+"""What each protocol reads in its own way."""
+
+OTHERS = [kind for kind in PATHS if kind != "openai"]
+
+
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
+async def test_a_fault_ends_the_run_with_a_sentence_and_retry_works(
+    database_url: str, tmp_path: Path, caplog: pytest.LogCaptureFixture, fault: Fault
+) -> None:
+    await it_fails_and_recovers(database_url, tmp_path, fault)
+    assert KEY not in caplog.text
+    assert "Traceback" not in caplog.text
+
+
+@pytest.mark.parametrize("fault", [FAULTS[name] for name in TELLING], ids=TELLING)
+@pytest.mark.parametrize("kind", OTHERS)
+async def test_so_it_is_in_every_protocol(migrated_sqlite_url: str, tmp_path: Path, kind: str, fault: Fault) -> None:
+    await it_fails_and_recovers(migrated_sqlite_url, tmp_path, fault, kind)
+
+
+async def it_fails_and_recovers(url: str, folder: Path, fault: Fault, kind: str = "openai") -> None:
+    with scripted() as address:
+        async with wired(url, folder, address, kind=kind, model=fault.model, timeouts=fault.timeouts) as play:
+            await play.say(QUESTION)
+            failed = await play.ended()
+            it_says(failed, fault.code, fault.words)
+            assert (failed.text != "", REPLY.startswith(failed.text)) == (fault.begun, True)
+            assert await play.messages() == [("user", QUESTION)]
+            assert len(await play.requests()) == fault.asked
+            assert (await play.again()).status == "succeeded"
+            assert await play.messages() == [("user", QUESTION), ("assistant", REPLY)]
+            assert len(await play.requests()) == fault.asked + 1
+
+
+def it_says(failed: Run, code: str, words: str) -> None:
+    assert (failed.status, failed.error is None) == ("failed", False)
+    error = failed.error or {}
+    assert error["code"] == code
+    assert words in error["message"]
+    assert "\n" not in error["message"]
+    assert KEY not in json.dumps([failed.error, failed.debug])
+
+
+async def test_a_server_that_is_not_there_is_asked_in_vain_until_it_is(database_url: str, tmp_path: Path) -> None:
+    with socket.socket() as port:
+        port.bind(("127.0.0.1", 0))  # nobody listens yet
+        async with wired(database_url, tmp_path, address_of(port), model="scripted") as play:
+            await play.say(QUESTION)
+            failed = await play.ended()
+            it_says(failed, "connection_error", "cannot be reached")
+            it_says(failed, "connection_error", "Check the address and that the server is running.")
+            assert failed.text == ""
+            port.listen()
+            with scripted(listener=port):
+                assert (await play.again()).status == "succeeded"
+                assert len(await play.requests()) == 1
+            assert await play.messages() == [("user", QUESTION), ("assistant", REPLY)]
+
+
+@pytest.mark.parametrize("fault", ["429:0", "503"])
+async def test_what_passes_within_the_attempts_is_not_noticed(database_url: str, tmp_path: Path, fault: str) -> None:
+    with scripted() as address:
+        async with wired(database_url, tmp_path, address, model=f"fault:first:2:{fault}") as play:
+            await play.say(QUESTION)
+            run = await play.ended()
+            assert (run.status, run.error) == ("succeeded", None)
+            assert await play.messages() == [("user", QUESTION), ("assistant", REPLY)]
+            bodies = await play.requests()
+            assert len(bodies) == ATTEMPTS
+            assert bodies[0] == bodies[1] == bodies[2]
+
+
+async def test_a_reply_without_end_is_cut_where_it_was_to_end(database_url: str, tmp_path: Path) -> None:
+    await it_is_cut(database_url, tmp_path)
+
+
+@pytest.mark.parametrize("kind", OTHERS)
+async def test_so_it_is_cut_in_every_protocol(migrated_sqlite_url: str, tmp_path: Path, kind: str) -> None:
+    await it_is_cut(migrated_sqlite_url, tmp_path, kind)
+
+
+async def it_is_cut(url: str, folder: Path, kind: str = "openai") -> None:
+    with scripted() as address:
+        async with wired(url, folder, address, kind=kind, model="fault:endless", response_tokens=100) as play:
+            await play.say(QUESTION)
+            run = await play.ended()
+            assert (run.status, run.debug["finish_reason"]) == ("succeeded", "length")
+            assert 100 < len(run.text) <= 4096
+            assert [role for role, _ in await play.messages()] == ["user", "assistant"]
+            await play.until_left()
+
+
+async def test_a_reply_that_takes_for_ever_is_given_up(database_url: str, tmp_path: Path) -> None:
+    with scripted(delay=0.05) as address:
+        async with wired(
+            database_url, tmp_path, address, model="fault:endless", timeouts=TimeoutsIn(whole=0.8)
+        ) as play:
+            await play.say(QUESTION)
+            failed = await play.ended()
+            it_says(failed, "timeout", "did not come to an end within 0.8 seconds. Ask for a shorter reply")
+            assert failed.text
+            await play.until_left()
+            assert len(await play.requests()) == 1

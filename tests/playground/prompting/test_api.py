@@ -1,0 +1,196 @@
+"""Prompts over HTTP: what was sent, what has changed since, and what would be sent now."""
+
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import httpx2
+import pytest
+from sqlalchemy import select
+
+from tavernkit.playground.conversations.forking import fork
+from tavernkit.playground.database.base import Base
+from tavernkit.playground.database.models import Conversation, Provider, Space, SpaceMembership
+from tests.playground.prompting.table import Table, sitting
+from tests.playground.spaces.cast import person
+from tests.playground.support.api import asking
+from tests.playground.support.counting import counted_statements
+
+pytestmark = pytest.mark.anyio
+
+BOOK = {"name": "Harbour", "entries": [{"id": 1, "keys": ["ice"], "comment": "Winter", "content": "It freezes."}]}
+TWO: dict[str, dict[str, Any]] = {"Ada": {"description": "Ada counts."}, "Bo": {"description": "Bo sails."}}
+
+
+def asking_at(table: Table) -> AbstractAsyncContextManager[httpx2.AsyncClient]:
+    return asking(table.runtime, table.user_id)
+
+
+async def preview(client: httpx2.AsyncClient, table: Table, status: int = 200, **body: Any) -> Any:
+    answer = await client.post(f"/conversations/{table.conversation_id}/preview", json=body)
+    assert answer.status_code == status, answer.text
+    return answer.json()
+
+
+def told(prompt: Any) -> list[str]:
+    return [message["content"] for message in prompt["request"]["messages"]]
+
+
+async def test_a_prompt_is_shown_with_where_everything_came_from(database_url: str, tmp_path: Path) -> None:
+    cards = {"Ada": {"character_book": BOOK}}
+    async with sitting(database_url, tmp_path, "Yes.", cards=cards) as table, asking_at(table) as client:
+        await table.tell("Robin", "Is there ice?")
+        run = await table.answered("Ada")
+        shown = (await client.get(f"/runs/{run.id}/prompt")).json()
+        (request,) = table.model.requests
+    assert shown["run_id"] == str(run.id)
+    assert shown["request"]["messages"] == list(request.messages)
+    assert (shown["request"]["dialect"], shown["request"]["model"]) == ("openai", request.model)
+    assert [block["content"] for block in shown["blocks"]] == told(shown)
+    assert shown["blocks"][-1]["source"]["id"] == "message:0"
+    assert shown["trimming"]["final_tokens"] <= shown["trimming"]["budget_tokens"]
+    assert shown["lore"] == [
+        {
+            "book": "Harbour",
+            "entry": "1",
+            "name": "Winter",
+            "reason": "activated",
+            "sentence": "“ice” was found in the newest message",
+        }
+    ]
+    assert "It freezes." in told(shown)
+
+
+async def test_two_turns_are_compared(database_url: str, tmp_path: Path) -> None:
+    async with sitting(database_url, tmp_path, "Yes.") as table, asking_at(table) as client:
+        await table.tell("Robin", "Hello?")
+        first = await table.answered("Ada")
+        await table.tell("Robin", "And now?")
+        second = await table.answered("Ada")
+        path = f"/runs/{second.id}/prompt/compare"
+        found = (await client.get(path, params={"with": str(first.id)})).json()
+        nowhere = await client.get(path, params={"with": str(uuid4())})
+        unsaid = await client.get(path)
+    assert (found["before"], found["after"]) == (str(first.id), str(second.id))
+    added = [change["block"]["content"] for change in found["changes"] if change["change"] == "added"]
+    assert added == ["Yes.", "And now?"]
+    assert not [change for change in found["changes"] if change["change"] == "removed"]
+    assert (nowhere.status_code, unsaid.status_code) == (404, 422)
+
+
+async def test_a_preview_is_what_is_sent_then(database_url: str, tmp_path: Path) -> None:
+    cards = {"Ada": {"character_book": BOOK}}
+    async with sitting(database_url, tmp_path, "Yes.", cards=cards) as table, asking_at(table) as client:
+        await table.tell("Robin", "Is there ice?")
+        seen = await preview(client, table)
+        run = await table.answered("Ada")
+        sent = (await client.get(f"/runs/{run.id}/prompt")).json()
+    assert seen["run_id"] is None
+    assert {**seen, "run_id": sent["run_id"]} == sent
+
+
+async def test_a_preview_writes_nothing_and_asks_no_model(database_url: str, tmp_path: Path) -> None:
+    card = {"description": "{{setvar::mood::grim}}{{setglobalvar::age::9}}Look {{incvar::looks}}: {{getvar::mood}}."}
+    async with sitting(database_url, tmp_path, cards={"Ada": card}) as table, asking_at(table) as client:
+        await table.tell("Robin", "Hello?")
+        before = await everything(table)
+        with counted_statements(table.runtime.database) as sent:
+            first = await preview(client, table)
+        second = await preview(client, table)
+        impersonated = await preview(client, table, kind="impersonate")
+        after = await everything(table)
+        assert table.model.requests == []
+    assert before == after
+    assert {statement.split()[0] for statement in sent} == {"SELECT"}
+    assert first == second
+    assert "Look 1: grim." in told(first)
+    assert impersonated["request"]["generation_type"] == "impersonate"
+
+
+async def everything(table: Table) -> dict[str, list[Any]]:
+    """All rows of all tables; but for when somebody was seen last, which any request may note."""
+    async with table.runtime.database.read() as session:
+        return {
+            each.name: sorted(map(repr, await session.execute(select(each))))
+            for each in Base.metadata.sorted_tables
+            if each.name not in ("sessions", "users")
+        }
+
+
+async def test_a_preview_is_of_the_conversation_that_was_asked_for(database_url: str, tmp_path: Path) -> None:
+    async with sitting(database_url, tmp_path) as table, asking_at(table) as client:
+        first = await table.tell("Robin", "One.")
+        await table.tell("Robin", "Two.")
+        branch = await fork(table.runtime, table.viewer, table.conversation_id, first.id)
+        assert isinstance(branch, Conversation)
+        trunk = await preview(client, table)
+        table.conversation_id = branch.id
+        await table.tell("Robin", "Another two.")
+        forked = await preview(client, table)
+    assert told(trunk)[-2:] == ["One.", "Two."]
+    assert told(forked)[-2:] == ["One.", "Another two."]
+
+
+async def test_a_preview_is_for_who_was_named_or_who_would_speak(database_url: str, tmp_path: Path) -> None:
+    async with sitting(database_url, tmp_path, cards=TWO) as table, asking_at(table) as client:
+        await table.columns(Space, table.space_id, reply_order="list")
+        await table.tell("Robin", "Bo, are you there?")
+        ada, bo = table.member("Ada").id, table.member("Bo").id
+        by_list = await preview(client, table)
+        named = await preview(client, table, speaker_id=str(bo))
+        await table.columns(Space, table.space_id, reply_order="natural")
+        mentioned = await preview(client, table)
+        await table.columns(Space, table.space_id, reply_order="manual")
+        await table.columns(SpaceMembership, ada, participation="muted")
+        nobody_chosen = await preview(client, table)
+        await table.plan("Ada")
+        about_to = await preview(client, table)
+    assert "Ada counts." in told(by_list)
+    assert "Ada counts." in told(about_to)
+    for prompt in (named, mentioned, nobody_chosen):
+        assert "Bo sails." in told(prompt)
+
+
+async def test_a_preview_may_go_on_or_speak_for_somebody(database_url: str, tmp_path: Path) -> None:
+    async with sitting(database_url, tmp_path, cards=TWO) as table, asking_at(table) as client:
+        nothing = await preview(client, table, 409, kind="continue")
+        await table.tell("Robin", "Hello?")
+        await table.tell("Bo", "The tide is")
+        going_on = await preview(client, table, kind="continue")
+        robin = str(table.member("Robin").id)
+        spoken_for = await preview(client, table, speaker_id=robin)
+        wrong_person = await preview(client, table, 422, speaker_id=robin, kind="normal")
+        stranger = await preview(client, table, 422, speaker_id=str(uuid4()))
+    assert nothing["error"]["sentence"] == "There is no reply at the end that could go on."
+    assert "Bo sails." in told(going_on)
+    assert going_on["request"]["generation_type"] == "continue"
+    assert spoken_for["request"]["generation_type"] == "impersonate"
+    assert wrong_person["error"]["code"] == stranger["error"]["code"] == "invalid"
+
+
+async def test_a_preview_says_what_is_missing(database_url: str, tmp_path: Path) -> None:
+    async with sitting(database_url, tmp_path) as table, asking_at(table) as client:
+        async with table.runtime.database.read() as session:
+            providers = list(await session.scalars(select(Provider.id)))
+        for provider_id in providers:
+            await table.columns(Provider, provider_id, disabled=True)
+        no_model = await preview(client, table, 409)
+        await table.columns(SpaceMembership, table.member("Ada").id, status="removed")
+        nobody = await preview(client, table, 409)
+    assert no_model["error"]["sentence"] == "No model is set up that could answer. Add a provider."
+    assert nobody["error"]["sentence"] == "There is no character who could speak. Add one to the space."
+
+
+async def test_prompts_are_for_members(database_url: str, tmp_path: Path) -> None:
+    async with sitting(database_url, tmp_path, "Yes.") as table:
+        await table.tell("Robin", "Hello?")
+        run = await table.answered("Ada")
+        stranger = (await person(table)).user_id
+        async with asking(table.runtime, stranger) as client:
+            assert (await client.get(f"/runs/{run.id}/prompt")).status_code == 404
+            assert (await preview(client, table, 404))["error"]["code"] == "not_found"
+            await table.columns(Conversation, table.conversation_id, visibility="public")
+            # They read the story, but not the cards and the lore behind it.
+            assert (await client.get(f"/runs/{run.id}/prompt")).status_code == 404
+            assert (await preview(client, table, 403))["error"]["code"] == "forbidden"
