@@ -7,10 +7,13 @@ from typing import Any
 import pytest
 from tests.sillytavern.groups.builders import member
 
+from tavernkit import Character, Message, User, Variables, sillytavern
+from tavernkit.sillytavern import Story
 from tavernkit.sillytavern.errors import UnknownMemberError
 from tavernkit.sillytavern.groups import (
     CardMode,
     DepthPrompt,
+    GroupMember,
     JoinedCard,
     StoryGroup,
     card_expander,
@@ -19,6 +22,7 @@ from tavernkit.sillytavern.groups import (
     speaker_card,
 )
 from tavernkit.sillytavern.macros import Environment, ParserMacros, PromptSettings
+from tavernkit.sillytavern.presets import ChatPreset
 
 MIRA = member(
     "Mira",
@@ -140,3 +144,21 @@ def test_card_texts_see_no_card_and_no_carriage_returns() -> None:
     settings = PromptSettings(collapse_newlines=True)
     expand_for = card_expander(ParserMacros(), Environment(user_name="Zed", settings=settings))
     assert expand_for("{{char}}{{description}}\n\n\na\rb", "Mira") == "Mira\nab"
+
+
+def test_building_for_a_group_expands_each_text_of_the_speaker_once() -> None:
+    speaker = Character(name="Mira", description="Visit {{incvar::visits}}")
+    group = StoryGroup.of(
+        GroupMember(avatar="mira.png", character=speaker), GroupMember(avatar="bo.png", character=Character(name="Bo"))
+    )
+    for mode in CardMode:
+        variables = Variables({})
+        sillytavern.build(
+            story=Story(group=group.with_(generation_mode=mode), speaker="mira.png"),
+            character=speaker,
+            user=User(name="Ann"),
+            history=[Message(role="user", content="Hello?")],
+            preset=ChatPreset(),
+            variables=variables,
+        )
+        assert variables.snapshot() == {"visits": 1}

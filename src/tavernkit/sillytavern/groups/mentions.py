@@ -59,7 +59,8 @@ def _place(word: str, text: str) -> int | None:
     if _is_caseless(word):
         place = text.find(word)
         return None if place < 0 else place
-    match = re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text)
+    # An underscore is around words: it emphasises them.
+    match = re.search(rf"(?<![^\W_]){re.escape(word)}(?![^\W_])", text)
     return None if match is None else match.start()
 
 

@@ -9,7 +9,7 @@ from tavernkit.sillytavern.bias import reply_bias
 from tavernkit.sillytavern.errors import UnknownMemberError
 from tavernkit.sillytavern.examples import split_dialogues
 from tavernkit.sillytavern.extension_prompts import ExtensionPrompt, ExtensionRole
-from tavernkit.sillytavern.groups import DepthPrompt, GroupMember, group_depth_prompts, speaker_card
+from tavernkit.sillytavern.groups import DepthPrompt, GroupMember, JoinedCard, group_depth_prompts, speaker_card
 from tavernkit.sillytavern.macros.environment import (
     AuthorsNotes,
     CardFields,
@@ -152,26 +152,28 @@ def _card_texts(ctx: Context, scene: Scene) -> CardTexts:
     def text(written: str, *, quietly: bool = False) -> str:
         return scene.expand_card(js_trim(written), card.name, quietly=quietly)
 
-    own = CardTexts(
-        persona=text(ctx.require_user().persona),
-        description=text(card.description),
-        personality=text(card.personality),
-        scenario=text(story.scenario or card.scenario),
-        examples=text(story.examples or card.mes_example),
+    # In this order, and each text once: macros may change variables and draw numbers.
+    persona = text(ctx.require_user().persona)
+    if story.group is None:
+        shown = JoinedCard(
+            description=text(card.description),
+            personality=text(card.personality),
+            scenario=text(story.scenario or card.scenario),
+            mes_example=text(story.examples or card.mes_example),
+        )
+    else:
+        shown = speaker_card(story.group, speaker.avatar, expand=scene.expand_card)
+    return CardTexts(
+        persona=persona,
+        description=shown.description,
+        personality=shown.personality,
+        scenario=shown.scenario,
+        examples=shown.mes_example,
         # `{{original}}` in these two is answered when they take the place of the preset's own text.
         system_prompt=text(story.system_prompt or card.system_prompt, quietly=True),
         post_history=text(card.post_history_instructions, quietly=True),
         depth_prompt=text(speaker.depth_prompt.text),
         creator_notes=text(card.creator_notes),
-    )
-    if story.group is None:
-        return own
-    shown = speaker_card(story.group, speaker.avatar, expand=scene.expand_card)
-    return own.with_(
-        description=shown.description,
-        personality=shown.personality,
-        scenario=shown.scenario,
-        examples=shown.mes_example,
     )
 
 
