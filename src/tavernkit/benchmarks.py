@@ -6,6 +6,7 @@ import gc
 import runpy
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 from tavernkit.values import Value
@@ -17,12 +18,18 @@ MIN_ROUND_SECONDS = 0.03
 
 
 class Benchmark(Value, frozen=True, kw_only=True):
-    """Two callables that can be compared; `note` says what the baseline is."""
+    """Two callables that can be compared; `note` says what the baseline is.
+
+    With `times_itself`, each gives the seconds that count, and is called once per round: not all that it does is
+    measured.
+    """
 
     name: str
     ours: Callable[[], object]
     baseline: Callable[[], object]
     note: str
+    rounds: int = ROUNDS
+    times_itself: bool = False
 
 
 class Measurement(Value, frozen=True, kw_only=True):
@@ -61,16 +68,28 @@ def load_benchmarks() -> Iterator[Benchmark]:
 
 
 def _measure(benchmark: Benchmark) -> Measurement:
-    calls = {side: _calls_per_round(side) for side in (benchmark.ours, benchmark.baseline)}
-    ours: list[float] = []
-    baseline: list[float] = []
+    sides = (benchmark.ours, benchmark.baseline)
+    timers = [_own_timer(side) if benchmark.times_itself else _timer(side) for side in sides]
     gc.collect()
-    for _ in range(ROUNDS):
-        ours.append(_time(benchmark.ours, calls[benchmark.ours]))
-        baseline.append(_time(benchmark.baseline, calls[benchmark.baseline]))
+    rounds = [[timer() for timer in timers] for _ in range(benchmark.rounds)]
+    ours, baseline = zip(*rounds, strict=True)
     return Measurement(
         name=benchmark.name, ours_ms=min(ours) * 1000, baseline_ms=min(baseline) * 1000, note=benchmark.note
     )
+
+
+def _timer(call: Callable[[], object]) -> Callable[[], float]:
+    return partial(_time, call, _calls_per_round(call))
+
+
+def _own_timer(call: Callable[[], object]) -> Callable[[], float]:
+    def seconds() -> float:
+        measured = call()
+        if not isinstance(measured, float):
+            raise TypeError(f"{call!r} was to give seconds, and gave {measured!r}")
+        return measured
+
+    return seconds
 
 
 def _calls_per_round(call: Callable[[], object]) -> int:

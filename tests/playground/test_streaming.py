@@ -4,40 +4,51 @@ import asyncio
 import json
 import re
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from sqlalchemy import text
 
+from tavernkit.playground.conversations.presenting import run_view
 from tavernkit.playground.llm.scripted import ScriptedModel
+from tavernkit.playground.realtime.bus import BACKLOG, conversation_topic
 from tavernkit.playground.realtime.outbox import PAGE
-from tavernkit.playground.realtime.streaming import conversation_stream
-from tavernkit.playground.runs.service import discard_text, request_stop
+from tavernkit.playground.runs.deciding import discard_text, request_stop
+from tavernkit.playground.runtime import open_runtime
 from tests.playground.playing import Play, playing
+from tests.playground.realtime.listening import Page
+from tests.playground.support.counting import counted_statements
 
 pytestmark = pytest.mark.anyio
 
 
-def parsed(chunk: str) -> dict[str, str]:
-    fields: dict[str, str] = {}
-    for line in chunk.strip().split("\n"):
-        name, _, value = line.partition(": ")
-        fields[name] = f"{fields[name]}\n{value}" if name in fields else value
-    return fields
+async def tell(play: Play, run: str, offset: int, text: str) -> None:
+    topic = conversation_topic(play.conversation_id)
+    await play.runtime.bus.publish(topic, {"run": run, "offset": offset, "text": text})
 
 
-async def take(stream: AsyncIterator[str], count: int) -> list[dict[str, str]]:
-    async with asyncio.timeout(5):
-        return [parsed(await anext(stream)) for _ in range(count)]
+@asynccontextmanager
+async def elsewhere(play: Play) -> AsyncIterator[Play]:
+    """The same conversation in another process, if the database can have several."""
+    if not play.runtime.database.is_postgresql:
+        yield play
+        return
+    async with open_runtime(play.runtime.settings) as runtime:
+        yield Play(runtime, play.user_id, play.conversation_id)
 
 
-def stream_of(play: Play, after: int = 0) -> AsyncIterator[str]:
-    return conversation_stream(play.runtime, play.conversation_id, after)
+async def text_so_far(play: Play) -> str:
+    async with play.runtime.database.read() as session:
+        view = await run_view(play.runtime, session, play.conversation_id)
+    assert view is not None
+    return view.text
 
 
 async def test_what_happened_before_is_replayed_in_order_with_its_numbers(database_url: str, tmp_path: Path) -> None:
     async with playing(database_url, tmp_path, ScriptedModel()) as play:
         await play.say("Is anybody there?")
-        hello, message, run = await take(stream_of(play), 3)
+        hello, message, run = await Page(play).take(3)
         assert (hello["event"], json.loads(hello["data"])) == ("hello", {"seq": 0})
         assert (message["event"], message["id"], run["id"]) == ("streams", "1", "2")
         assert "Is anybody there?" in message["data"]
@@ -48,19 +59,19 @@ async def test_what_happened_before_is_replayed_in_order_with_its_numbers(databa
 async def test_a_reader_goes_on_behind_the_last_number_it_has_seen(database_url: str, tmp_path: Path) -> None:
     async with playing(database_url, tmp_path, ScriptedModel()) as play:
         await play.say()
-        _, run = await take(stream_of(play, after=1), 2)
+        _, run = await Page(play, after=1).take(2)
         assert run["id"] == "2"
 
 
 async def test_a_reply_is_seen_growing_and_then_arrives_whole(database_url: str, tmp_path: Path) -> None:
     async with playing(database_url, tmp_path, ScriptedModel("One two three.")) as play:
-        stream = stream_of(play)
-        await take(stream, 1)
+        page = Page(play)
+        await page.take(1)
         async with play.working():
             await play.say()
-            seen = []
-            while not (seen and 'target="messages"' in seen[-1]["data"] and "One two three." in seen[-1]["data"]):
-                seen += await take(stream, 1)
+            seen = await page.until(
+                lambda event: 'target="messages"' in event["data"] and "One two three." in event["data"]
+            )
         pieces = [json.loads(event["data"]) for event in seen if event["event"] == "text"]
         assert "".join(piece["text"] for piece in pieces) == "One two three."
         numbers = [int(event["id"]) for event in seen if "id" in event]
@@ -68,14 +79,105 @@ async def test_a_reply_is_seen_growing_and_then_arrives_whole(database_url: str,
         assert seen[-1]["data"].count("<turbo-stream") == 2
 
 
-async def test_many_readers_get_the_same_events(database_url: str, tmp_path: Path) -> None:
+async def test_many_readers_get_the_same_events_from_few_readings(database_url: str, tmp_path: Path) -> None:
     async with playing(database_url, tmp_path, ScriptedModel()) as play:
-        streams = [stream_of(play) for _ in range(20)]
-        for stream in streams:
-            await take(stream, 1)
+        pages = [Page(play) for _ in range(40)]
+        await asyncio.gather(*(page.take(1) for page in pages))
+        listening = [asyncio.ensure_future(page.take(2)) for page in pages]
+        await asyncio.sleep(0.2)
+        with counted_statements(play.runtime.database) as sent:
+            await play.say()
+            told = [[event["id"] for event in await events] for events in listening]
+        assert told == [["1", "2"]] * 40
+        assert 1 <= sum("FROM outbox_events" in statement for statement in sent) <= 4
+
+
+async def test_a_reader_who_leaves_while_events_are_read_harms_nobody(database_url: str, tmp_path: Path) -> None:
+    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+        pages = [Page(play) for _ in range(10)]
+        await asyncio.gather(*(page.take(1) for page in pages))
         await play.say()
-        told = [[event["id"] for event in await take(stream, 2)] for stream in streams]
-        assert told == [["1", "2"]] * 20
+        listening = [asyncio.ensure_future(page.take(2)) for page in pages]
+        for _ in range(3):
+            await asyncio.sleep(0)
+        for leaving in listening[::2]:
+            leaving.cancel()
+        told = await asyncio.gather(*listening[1::2])
+        assert [[event["id"] for event in events] for events in told] == [["1", "2"]] * 5
+
+
+async def test_words_that_came_together_are_one_piece(database_url: str, tmp_path: Path) -> None:
+    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+        page = Page(play)
+        await page.take(1)
+        for run, offset, words in (("1", 0, "An owl 🦉"), ("1", 9, " flies"), ("1", 20, "."), ("2", 21, "No")):
+            await tell(play, run, offset, words)
+        pieces = [json.loads(event["data"]) for event in await page.take(3)]
+        assert pieces == [
+            {"run": "1", "offset": 0, "text": "An owl 🦉 flies"},
+            {"run": "1", "offset": 20, "text": "."},
+            {"run": "2", "offset": 21, "text": "No"},
+        ]
+
+
+async def test_a_reader_who_is_too_slow_looks_again_and_misses_nothing_that_stays(
+    database_url: str, tmp_path: Path
+) -> None:
+    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+        page = Page(play)
+        await page.take(1)
+        await play.say()
+        for number in range(2 * BACKLOG):
+            await tell(play, "1", 10 * number, "a")
+        await tell(play, "2", 0, "The end.")
+        seen = await page.until(lambda event: event["event"] == "text" and json.loads(event["data"])["run"] == "2")
+        assert len(seen) <= BACKLOG + 5
+        # At "hello" the page asks for the text so far.
+        assert "hello" in {event["event"] for event in seen}
+        assert [event["id"] for event in seen if event["event"] == "streams"] == ["1", "2"]
+
+
+async def test_who_comes_in_the_middle_of_a_reply_can_put_it_together(database_url: str, tmp_path: Path) -> None:
+    gates = [asyncio.Event(), asyncio.Event()]
+    model = ScriptedModel(["One two", gates[0], " three", gates[1], " four."])
+    async with playing(database_url, tmp_path, model) as play, elsewhere(play) as reader, play.working():
+        await play.say()
+        await play.until(lambda run: play.runtime.live_text.get(run.id) == "One two")
+        page = Page(reader)
+        # A worker writes the text down about once a second, and only its own process knows it sooner.
+        await asyncio.sleep(1)
+        known = await text_so_far(reader)
+        assert "One two".startswith(known)
+        gates[0].set()
+        seen = await page.until(lambda event: event["event"] == "text" and " three" in event["data"])
+        pieces = [json.loads(event["data"]) for event in seen if event["event"] == "text"]
+        if pieces[0]["offset"] > len(known):
+            await play.until(lambda run: run.text == "One two three")
+            known = await text_so_far(reader)
+        gates[1].set()
+        seen = await page.until(lambda event: 'target="messages"' in event["data"] and "four." in event["data"])
+        pieces += [json.loads(event["data"]) for event in seen if event["event"] == "text"]
+        for piece in pieces:
+            assert piece["offset"] <= len(known)
+            known += piece["text"][len(known) - piece["offset"] :]
+        assert known == "One two three four."
+
+
+async def test_a_reader_waits_while_the_database_is_away(migrated_postgres_url: str, tmp_path: Path) -> None:
+    async with playing(migrated_postgres_url, tmp_path, ScriptedModel()) as play:
+        page = Page(play)
+        await page.take(1)
+        listening = asyncio.ensure_future(page.take(2))
+        await asyncio.sleep(0.2)
+        async with play.runtime.database.write() as session:
+            await session.execute(text("ALTER TABLE outbox_events RENAME TO away"))
+        await play.runtime.bus.publish(conversation_topic(play.conversation_id), {"seq": 1})
+        await asyncio.sleep(0.2)
+        assert not listening.done()
+        async with play.runtime.database.write() as session:
+            await session.execute(text("ALTER TABLE away RENAME TO outbox_events"))
+        await play.say()
+        assert [event["id"] for event in await listening] == ["1", "2"]
 
 
 async def test_who_missed_too_much_is_told_to_refresh(database_url: str, tmp_path: Path) -> None:
@@ -83,24 +185,22 @@ async def test_who_missed_too_much_is_told_to_refresh(database_url: str, tmp_pat
         for _ in range(PAGE // 3 + 1):
             await play.say()
             run = await play.run()
-            await request_stop(play.runtime, run.id, play.user_id)
-            await discard_text(play.runtime, run.id, play.user_id)
-        _, refresh = await take(stream_of(play), 2)
+            await request_stop(play.runtime, play.viewer, run.id)
+            await discard_text(play.runtime, play.viewer, run.id)
+        _, refresh = await Page(play).take(2)
         assert refresh["data"] == '<turbo-stream action="refresh"></turbo-stream>'
         assert int(refresh["id"]) > PAGE
 
 
 async def test_the_stream_ends_as_soon_as_the_application_stops(database_url: str, tmp_path: Path) -> None:
     async with playing(database_url, tmp_path, ScriptedModel()) as play:
-        stream = stream_of(play)
-        await take(stream, 1)
-        waiting = asyncio.ensure_future(anext(stream, None))
+        page = Page(play)
+        await page.take(1)
+        ending = asyncio.ensure_future(page.rest())
         await asyncio.sleep(0.05)
         play.runtime.stopping.set()
         async with asyncio.timeout(1):
-            while (chunk := await waiting) is not None:
-                assert chunk.startswith(":")
-                waiting = asyncio.ensure_future(anext(stream, None))
+            assert await ending == []
 
 
 async def test_hostile_text_reaches_the_page_as_text(database_url: str, tmp_path: Path) -> None:
@@ -108,7 +208,7 @@ async def test_hostile_text_reaches_the_page_as_text(database_url: str, tmp_path
         await play.say(
             "<script>alert(1)</script>\n<img src=x onerror=alert(1)>\n</template></turbo-stream>\r\nevent: streams"
         )
-        _, message = await take(stream_of(play), 2)
+        _, message = await Page(play).take(2)
         assert "<script" not in message["data"]
         assert "onerror" not in re.sub(r"&lt;.*?&gt;", "", message["data"])
         assert message["data"].count("</turbo-stream>") == 2

@@ -20,6 +20,7 @@ from tavernkit.playground.providers.clients import ProviderClients
 from tavernkit.playground.providers.secrets import KeyBox
 from tavernkit.playground.realtime.bus import Bus, LocalBus
 from tavernkit.playground.realtime.postgres_bus import PostgresBus
+from tavernkit.playground.realtime.sharing import SharedWork
 
 __all__ = ["Models", "Runtime", "open_runtime"]
 
@@ -58,6 +59,7 @@ class Runtime:
         self.ids = ids
         self.passwords = Passwords()
         self.tries = SignInTries()
+        self.shared = SharedWork()
         self.stopping = asyncio.Event()
         self.live_text: dict[UUID, str] = {}
 

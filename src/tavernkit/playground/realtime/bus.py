@@ -6,7 +6,7 @@ What goes over it may be lost; the truth is in the database.
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, Protocol
@@ -28,7 +28,7 @@ def conversation_topic(conversation_id: UUID) -> str:
 
 
 def user_topic(user_id: UUID) -> str:
-    """What concerns one person and no conversation: how far their jobs have come."""
+    """What concerns one person alone: how far their jobs have come, and what is written for them only."""
     return f"user:{user_id}"
 
 
@@ -36,30 +36,67 @@ class Subscription:
     """What arrived for one listener. A listener that is too slow loses the oldest and is told with `{"gap": True}`."""
 
     def __init__(self) -> None:
-        self._queue: asyncio.Queue[dict[str, Any]] = asyncio.Queue(maxsize=BACKLOG)
+        self._items: deque[dict[str, Any]] = deque()
+        self._arrived: asyncio.Future[None] | None = None
+        self._leaving: tuple[asyncio.Event, asyncio.Task[None]] | None = None
 
     def deliver(self, data: dict[str, Any]) -> None:
-        if self._queue.full():
-            while not self._queue.empty():
-                self._queue.get_nowait()
-            self._queue.put_nowait({"gap": True})
-        else:
-            self._queue.put_nowait(data)
+        if len(self._items) >= BACKLOG:
+            self._items.clear()
+            data = {"gap": True}
+        self._items.append(data)
+        self._wake()
 
     async def next(self, *, unless: asyncio.Event, within: float) -> dict[str, Any] | None:
         """What arrives next; None when the time has passed without anything, or the event has happened."""
-        arriving = asyncio.ensure_future(self._queue.get())
-        happening = asyncio.ensure_future(unless.wait())
+        await self._wait(unless, within)
+        return self._items.popleft() if self._items else None
+
+    async def all_next(self, *, unless: asyncio.Event, within: float) -> list[dict[str, Any]]:
+        """Everything that has arrived by the time that something has; nothing as with `next`."""
+        await self._wait(unless, within)
+        items = list(self._items)
+        self._items.clear()
+        return items
+
+    def close(self) -> None:
+        if self._leaving is not None:
+            self._leaving[1].cancel()
+
+    async def _wait(self, unless: asyncio.Event, within: float) -> None:
+        if self._items or unless.is_set():
+            return
+        self._leave_at(unless)
+        loop = asyncio.get_running_loop()
+        self._arrived = loop.create_future()
+        passing = loop.call_later(within, self._wake)
         try:
-            await asyncio.wait({arriving, happening}, timeout=within, return_when=asyncio.FIRST_COMPLETED)
-            return arriving.result() if arriving.done() else None
+            await self._arrived
         finally:
-            arriving.cancel()
-            happening.cancel()
+            passing.cancel()
+            self._arrived = None
+
+    def _leave_at(self, event: asyncio.Event) -> None:
+        # One task for the life of the subscription: a thousand readers hear fifty words a second.
+        if self._leaving is None or self._leaving[0] is not event:
+            self.close()
+            self._leaving = (event, asyncio.create_task(self._wake_at(event)))
+
+    async def _wake_at(self, event: asyncio.Event) -> None:
+        await event.wait()
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._arrived is not None and not self._arrived.done():
+            self._arrived.set_result(None)
 
 
 class Bus(Protocol):
     """Publish to a topic; subscribe to topics."""
+
+    @property
+    def listeners(self) -> int:
+        """How many listen in this process."""
 
     async def start(self) -> None: ...
 
@@ -75,6 +112,7 @@ class LocalBus:
 
     def __init__(self) -> None:
         self._listeners: defaultdict[str, set[Subscription]] = defaultdict(set)
+        self.listeners = 0
 
     async def start(self) -> None:
         return None
@@ -97,11 +135,14 @@ class LocalBus:
     @asynccontextmanager
     async def subscribe(self, *topics: str) -> AsyncIterator[Subscription]:
         subscription = Subscription()
+        self.listeners += 1
         for topic in topics:
             self._listeners[topic].add(subscription)
         try:
             yield subscription
         finally:
+            subscription.close()
+            self.listeners -= 1
             for topic in topics:
                 self._listeners[topic].discard(subscription)
                 if not self._listeners[topic]:

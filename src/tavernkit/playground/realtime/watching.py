@@ -1,0 +1,38 @@
+"""Who may watch a conversation: asked when a stream opens, and again while it is open."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from uuid import UUID
+
+from tavernkit.playground.accounts.authentication import authenticate
+from tavernkit.playground.accounts.proof import Proof
+from tavernkit.playground.accounts.viewer import Viewer
+from tavernkit.playground.database.models import Conversation
+from tavernkit.playground.outcome import Refused
+from tavernkit.playground.runtime import Runtime
+from tavernkit.playground.spaces.access import Access, conversation_for
+
+__all__ = ["still_watching", "watched_conversation"]
+
+
+async def watched_conversation(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> Conversation | Refused:
+    """The conversation, if this person may read it."""
+    async with runtime.database.read() as session:
+        found = await conversation_for(session, conversation_id, viewer, Access.READ)
+    return found if isinstance(found, Refused) else found[0]
+
+
+def still_watching(
+    runtime: Runtime, viewer: Viewer, proof: Proof, owner_id: UUID, conversation_id: UUID
+) -> Callable[[], Awaitable[bool]]:
+    """Asks whether the proof is still good, is still this person's, and they may still read the conversation."""
+
+    async def look() -> bool:
+        now = await authenticate(runtime, proof, owner_id)
+        if isinstance(now, Refused) or now.user_id != viewer.user_id:
+            return False
+        return not isinstance(await watched_conversation(runtime, now, conversation_id), Refused)
+
+    # The tabs of one person ask together.
+    return lambda: runtime.shared.do(("watching", proof, conversation_id, viewer.user_id), look)
