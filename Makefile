@@ -7,7 +7,7 @@ PAGES := $(shell find frontend src/tavernkit/playground/web/templates -type f 2>
 export UV_PYTHON_DOWNLOADS := never
 
 .DEFAULT_GOAL := help
-.PHONY: help run test install check bench fuzz lock clean
+.PHONY: help run test install check bench fuzz soak lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -41,6 +41,9 @@ bench: $(STAMP) ## measure against baselines in the same run
 
 fuzz: $(STAMP) ## the nightly profile: 20,000 damaged files
 	TAVERNKIT_FUZZ_INPUTS=20000 $(BIN)/pytest tests/characters/test_fuzz.py
+
+soak: $(STAMP) ## the nightly profile: 500 crashes
+	TAVERNKIT_CRASHES=500 $(BIN)/pytest tests/crash
 
 lock: $(STAMP) ## choose new versions and write their hashes
 	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -21,22 +21,42 @@ __all__ = ["PostgresServer", "running_postgres"]
 _CARELESS = (
     "fsync=off",
     "full_page_writes=off",
-    "synchronous_commit=off",
     "wal_level=minimal",
     "max_wal_senders=0",
     "autovacuum=off",
     "max_connections=300",
     "listen_addresses=",
 )
+# What was committed just before the server itself is killed may be lost: not for who tests exactly that.
+_FORGETFUL = ("synchronous_commit=off",)
 
 
 class PostgresServer:
     """A running server, reachable through a socket in its own folder."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, command: Sequence[str | Path], user: str | None) -> None:
         self._folder = folder
+        self._command = command
+        self._user = user
+        self._process: subprocess.Popen[bytes] | None = None
         self._made = 0
         self._finished: list[str] = []
+
+    def start(self) -> None:
+        """Start and wait until it takes connections."""
+        log = self._folder / "log"
+        with log.open("ab") as output:
+            self._process = subprocess.Popen(
+                self._command, stdout=output, stderr=output, user=self._user, cwd=self._folder
+            )
+        _wait_until_ready(self, self._process, log)
+
+    def stop(self) -> None:
+        """End it at once, as if it had crashed: connections break, and what was not committed is gone."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGQUIT)
+            self._process.wait()
+            self._process = None
 
     def url(self, database: str = "postgres") -> str:
         """The address of a database, as SQLAlchemy reads it."""
@@ -66,15 +86,16 @@ class PostgresServer:
 
 
 @contextmanager
-def running_postgres() -> Iterator[PostgresServer]:
-    """Start a server of its own and stop it afterwards."""
+def running_postgres(*, forgetful: bool = True) -> Iterator[PostgresServer]:
+    """Start a server of its own and stop it afterwards; a forgetful one is quicker, and must not be stopped before."""
     # Not below pytest's folder: the path of a socket has to be short.
     folder = Path(tempfile.mkdtemp(prefix="tavernkit-pg-"))
     try:
         binaries, user = _binaries(folder)
         data = folder / "data"
         log = folder / "log"
-        options = [word for setting in _CARELESS for word in ("-c", setting)]
+        settings = (*_CARELESS, *_FORGETFUL) if forgetful else _CARELESS
+        options = [word for setting in settings for word in ("-c", setting)]
         with log.open("wb") as output:
             initialised = subprocess.run(
                 [binaries / "initdb", "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-locale", "-N"],
@@ -85,20 +106,12 @@ def running_postgres() -> Iterator[PostgresServer]:
             )
             if initialised.returncode != 0:
                 raise RuntimeError(f"PostgreSQL could not create its data folder:\n{log.read_text()}")
-            process = subprocess.Popen(
-                [binaries / "postgres", "-D", data, "-k", folder, *options],
-                stdout=output,
-                stderr=output,
-                user=user,
-                cwd=folder,
-            )
+        server = PostgresServer(folder, [binaries / "postgres", "-D", data, "-k", folder, *options], user)
         try:
-            server = PostgresServer(folder)
-            _wait_until_ready(server, process, log)
+            server.start()
             yield server
         finally:
-            process.send_signal(signal.SIGQUIT)
-            process.wait()
+            server.stop()
     finally:
         shutil.rmtree(folder)
 

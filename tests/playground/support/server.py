@@ -9,18 +9,28 @@ import time
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import httpx2
 import pytest
 
-__all__ = ["Process", "ScriptedModel", "ServerProcess", "running", "scripted_model"]
+__all__ = ["Child", "Process", "ScriptedModel", "ServerProcess", "running", "scripted_model"]
 
 _P = TypeVar("_P", bound="Process")
 
 _START_SECONDS = 60
 _STOP_SECONDS = 15
 _LOG_LINES_SHOWN = 80
+
+
+class Child(Protocol):
+    """What has been started, as `subprocess` gives it."""
+
+    def poll(self) -> int | None: ...
+
+    def send_signal(self, sig: int) -> None: ...
+
+    def wait(self, timeout: float) -> int: ...
 
 
 class Process:
@@ -30,7 +40,7 @@ class Process:
         self.name = name
         self.port = _free_port()
         self.log = folder / f"{name}.log"
-        self._running: subprocess.Popen[bytes] | None = None
+        self._running: Child | None = None
 
     @property
     def url(self) -> str:
@@ -50,18 +60,25 @@ class Process:
     def start(self) -> None:
         """Start and wait until it answers."""
         assert self._running is None, f"the {self.name} is already running"
-        common = {name: value for name, value in os.environ.items() if not name.startswith("TAVERNKIT_")}
-        with self.log.open("ab") as output:
-            self._running = subprocess.Popen(
-                self.command(), stdin=subprocess.DEVNULL, stdout=output, stderr=output,
-                env={**common, "PYTHONUNBUFFERED": "1", **self.environment()},
-            )  # fmt: skip
+        self._running = self.spawn()
         end = time.monotonic() + _START_SECONDS
         while not self.is_up():
             if self._running.poll() is not None or time.monotonic() > end:
                 self.kill()
                 raise RuntimeError(f"The {self.name} did not start:\n{self.log_tail()}")
             time.sleep(0.02)
+
+    def spawn(self) -> Child:
+        """Start without waiting for anything."""
+        with self.log.open("ab") as output:
+            return subprocess.Popen(
+                self.command(), stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=self.whole_environment()
+            )
+
+    def whole_environment(self) -> dict[str, str]:
+        """What the process finds in its environment."""
+        common = {name: value for name, value in os.environ.items() if not name.startswith("TAVERNKIT_")}
+        return {**common, "PYTHONUNBUFFERED": "1", **self.environment()}
 
     def ensure_started(self) -> None:
         """Start unless it is running."""

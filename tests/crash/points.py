@@ -1,0 +1,139 @@
+"""The moments of every write at which a process can be made to die.
+
+A write is called after the function that opened its transaction, so that those that come later have names as well. A
+transaction that changes nothing, as when a worker looks for runs and finds none, is no write.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import NamedTuple, Self
+from unittest.mock import patch
+
+from sqlalchemy import event, text
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from tavernkit.playground.database import Database
+
+__all__ = ["CrashPoint", "Points", "watched_writes"]
+
+BEFORE_COMMIT = "before_commit"
+AFTER_COMMIT = "after_commit"
+AFTER_PUBLISHING = "after_publishing"
+
+
+class CrashPoint(NamedTuple):
+    """A moment of a write, such as `finish_run:before_commit`, and which time; some writes are repeated by a timer."""
+
+    moment: str
+    time: int = 1
+    is_repeated: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.moment}#{self.time}"
+
+    @classmethod
+    def parse(cls, line: str) -> Self:
+        moment, _, time = line.strip().partition("#")
+        return cls(moment, int(time))
+
+
+class Points:
+    """A folder through which a process tells what it passes, and is told where to die."""
+
+    def __init__(self, folder: Path) -> None:
+        self._passed = folder / "passed"
+        self._armed = folder / "armed"
+
+    def clear(self) -> None:
+        """Forget what has been passed, and die nowhere."""
+        self._passed.unlink(missing_ok=True)
+        self._armed.unlink(missing_ok=True)
+
+    def arm(self, point: CrashPoint) -> None:
+        """Die there, counted from now."""
+        # In one step, for the process may look at any time.
+        written = self._armed.with_suffix(".new")
+        written.write_text(str(point))
+        written.rename(self._armed)
+
+    def passed(self) -> list[CrashPoint]:
+        """What has been passed since it was cleared, in the order of the first time.
+
+        What a timer repeats, it does more or less often; such writes announce nothing, and their first time stands for
+        all of them.
+        """
+        lines = self._passed.read_text().splitlines() if self._passed.exists() else []
+        announced = {_write_of(line) for line in lines if line.endswith(AFTER_PUBLISHING)}
+        points: list[CrashPoint] = []
+        for moment, count in Counter(lines).items():
+            is_repeated = _write_of(moment) not in announced
+            times = 1 if is_repeated else count
+            points += [CrashPoint(moment, time, is_repeated) for time in range(1, times + 1)]
+        return points
+
+    def reach(self, moment: str) -> None:
+        """Called inside the process: note the moment, and die if it is the one."""
+        with self._passed.open("a") as passed:
+            passed.write(f"{moment}\n")
+        if not self._armed.exists():
+            return
+        point = CrashPoint.parse(self._armed.read_text())
+        if point.moment != moment:
+            return
+        if point.time > 1:
+            self.arm(point._replace(time=point.time - 1))
+            return
+        self._armed.unlink()
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+@contextmanager
+def watched_writes(points: Points) -> Iterator[None]:
+    """While it is open, every transaction passes its points."""
+    original = Database.write
+
+    def write(database: Database) -> AbstractAsyncContextManager[AsyncSession]:
+        return watched(database, _opener(sys._getframe(1)))
+
+    @asynccontextmanager
+    async def watched(database: Database, name: str) -> AsyncIterator[AsyncSession]:
+        announces = False
+        async with original(database) as session:
+            before = await _changes(database, session)
+            yield session
+            await session.flush()
+            if await _changes(database, session) != before:
+                announces = bool(session.info.get("announcements"))
+                # Only now: a savepoint inside the transaction would be a commit too.
+                event.listen(session.sync_session, "after_commit", lambda _: points.reach(f"{name}:{AFTER_COMMIT}"))
+                points.reach(f"{name}:{BEFORE_COMMIT}")
+        if announces:
+            points.reach(f"{name}:{AFTER_PUBLISHING}")
+
+    with patch.object(Database, "write", write):
+        yield
+
+
+def _write_of(moment: str) -> str:
+    return moment.partition(":")[0]
+
+
+def _opener(frame: FrameType | None) -> str:
+    """The name of the function that a transaction belongs to; helpers within a module work for another."""
+    while frame is not None and frame.f_code.co_name.startswith("_"):
+        frame = frame.f_back
+    return "unknown" if frame is None else frame.f_code.co_name
+
+
+async def _changes(database: Database, session: AsyncSession) -> int:
+    """A number that a transaction increases by changing something."""
+    question = "pg_current_xact_id_if_assigned() IS NOT NULL" if database.is_postgresql else "total_changes()"
+    return int((await session.execute(text(f"SELECT {question}"))).scalar_one())

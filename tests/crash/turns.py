@@ -1,0 +1,149 @@
+"""Turns of a story, and somebody who plays them and does not give up when the server is away for a moment."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple, Self
+from uuid import UUID, uuid4
+
+import httpx2
+
+from tavernkit.playground.api.router import PREFIX
+from tests.playground.support.visitor import Visitor, streamed_text
+
+__all__ = ["ONE", "PAIR", "Player", "Story", "Turn"]
+
+WORDS = 16
+PATIENCE_SECONDS = 30
+
+
+class Turn(NamedTuple):
+    """What is to come of one message: a reply of each of these, in this order."""
+
+    name: str
+    speakers: tuple[str, ...]
+
+
+ONE = Turn("one character", ("Ada",))
+PAIR = Turn("two characters", ("Ada", "Bertrand"))
+
+
+class Story(NamedTuple):
+    """A story with one message; the id is made by who sends it."""
+
+    turn: Turn
+    conversation: UUID
+    message: UUID
+    text: str
+    reply: str
+
+
+class Player:
+    """A person with a page open. Each reply of a character counts the story's variable `replies` up."""
+
+    def __init__(self, url: str) -> None:
+        self._visitor = Visitor(url)
+        self._client = httpx2.Client(base_url=url + PREFIX, headers={"Origin": url}, timeout=10, trust_env=False)
+        self._characters: dict[str, str] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._visitor.__exit__()
+        self._client.close()
+
+    def begin(self, turn: Turn, *, words: int = WORDS) -> Story:
+        """Open a story in which everybody answers in the order of the list; the replies are so many words long."""
+        ids = [self._character(name) for name in turn.speakers]
+        opened = self._ask("POST", "/spaces", json={"character_ids": ids})
+        path = f"/spaces/{opened['space']['id']}/settings"
+        patch = {
+            "settings_version": opened["space"]["settings_version"],
+            "settings": {"space": {"reply_order": "list"}},
+        }
+        self._ask("PATCH", path, json=patch)
+        return Story(
+            turn,
+            UUID(opened["conversation"]["id"]),
+            uuid4(),
+            f"[[slow: {words}]] And then?",
+            " ".join(f"word{number}" for number in range(1, words + 1)),
+        )
+
+    def say(self, story: Story) -> bool:
+        """Send the message; whether it was accepted."""
+        return self._manage(lambda: self._visitor.send(story.conversation, story.message, story.text))
+
+    def say_until_accepted(self, story: Story) -> None:
+        """Send the message again and again, as a page does that does not hear whether it has arrived."""
+        self._until(lambda: self.say(story), "the message is not accepted")
+
+    def play(self, story: Story, *, unless: Callable[[], bool] = lambda: False) -> None:
+        """Wait until all replies are there, or something else has happened; ask again for one that was interrupted."""
+        self._until(
+            lambda: unless() or self._look(story),
+            "the story does not go on",
+            lambda: self._visitor.read(story.conversation),
+        )
+
+    def hear(self, story: Story, word: str) -> None:
+        """Look at the page until a word of the reply is there."""
+        self._until(lambda: word in self._visitor.read(story.conversation).run, f"{word} is not written")
+
+    def say_and_hear(self, story: Story, word: str) -> None:
+        """Send the message, and follow the events until a word of the reply has been streamed."""
+        with self._visitor.listen(story.conversation) as events:
+            self.say_until_accepted(story)
+            assert any(word in heard for heard in streamed_text(events))
+
+    def _look(self, story: Story) -> bool:
+        """Look at the page, and press Retry where it is offered; whether all replies are there."""
+        is_answered = False
+
+        def look() -> None:
+            nonlocal is_answered
+            run = self._visitor.read(story.conversation).run
+            if "Retry" in run:
+                self._visitor.press(f"/conversations/{story.conversation}/retry")
+            elif not run:
+                is_answered = self._count_replies(story) >= len(story.turn.speakers)
+
+        return self._manage(look) and is_answered
+
+    def _count_replies(self, story: Story) -> int:
+        """How many replies have followed the message."""
+        items = self._ask("GET", f"/conversations/{story.conversation}/messages")["items"]
+        roles = [item["role"] for item in items]
+        return roles[roles.index("user") :].count("assistant") if "user" in roles else 0
+
+    def _character(self, name: str) -> str:
+        if name not in self._characters:
+            data = {"name": name, "description": "{{incvar::replies}}", "first_mes": f"I am {name}."}
+            card = {"spec": "chara_card_v2", "spec_version": "2.0", "data": data}
+            files = {"file": (f"{name}.json", json.dumps(card).encode(), "application/json")}
+            self._characters[name] = self._ask("POST", "/characters", files=files)["character"]["id"]
+        return self._characters[name]
+
+    def _ask(self, method: str, path: str, **what: Any) -> Any:
+        return self._client.request(method, path, **what).raise_for_status().json()
+
+    def _manage(self, action: Callable[[], None]) -> bool:
+        """Do something; whether it went through. A server that is away, or whose database is, will come back."""
+        try:
+            action()
+        except httpx2.TransportError:
+            return False
+        except httpx2.HTTPStatusError as refused:
+            if refused.response.status_code < 500:
+                raise
+            return False
+        return True
+
+    def _until(self, done: Callable[[], bool], trouble: str, shown: Callable[[], object] = lambda: "") -> None:
+        end = time.monotonic() + PATIENCE_SECONDS
+        while not done():
+            assert time.monotonic() < end, f"{trouble}: {shown()}"
+            time.sleep(0.1)
