@@ -11,19 +11,24 @@ from uuid import UUID, uuid4
 
 from sqlalchemy import select
 
+from tavernkit import example
+from tavernkit.playground.accounts.service import ensure_owner
 from tavernkit.playground.accounts.viewer import Viewer
+from tavernkit.playground.characters.importing import import_character
 from tavernkit.playground.config import Settings
 from tavernkit.playground.database.models import Conversation, Message, Provider, Run
 from tavernkit.playground.llm.base import ModelClient
 from tavernkit.playground.messages.service import send_message
 from tavernkit.playground.outcome import Refused
+from tavernkit.playground.providers.service import ensure_providers
 from tavernkit.playground.runs.worker import Worker
 from tavernkit.playground.runtime import Runtime, open_runtime
-from tavernkit.playground.seeding import seed
 from tavernkit.playground.settings.service import change_space_settings, read_space_settings
+from tavernkit.playground.spaces.service import start_story
 from tavernkit.values import Json
+from tests.support.hanging import HANG_SECONDS
 
-__all__ = ["OneModel", "Play", "playing"]
+__all__ = ["OneModel", "Play", "one_story", "playing"]
 
 
 class OneModel:
@@ -89,7 +94,7 @@ class Play:
             return found.one()
 
     async def until(self, condition: Callable[[Run], bool]) -> Run:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(HANG_SECONDS):
             while True:
                 run = await self.run()
                 if condition(run):
@@ -108,7 +113,9 @@ class Play:
 
 
 @asynccontextmanager
-async def playing(url: str, folder: Path, model: ModelClient, **settings: object) -> AsyncIterator[Play]:
+async def playing(
+    url: str, folder: Path, model: ModelClient, *, ids: Callable[[], UUID] = uuid4, **settings: object
+) -> AsyncIterator[Play]:
     chosen = Settings(
         data_dir=folder,
         database_url=url,
@@ -119,9 +126,22 @@ async def playing(url: str, folder: Path, model: ModelClient, **settings: object
     def clock() -> datetime:
         return datetime.now(UTC) + (play.skipped if play else timedelta())
 
-    async with open_runtime(chosen, models=OneModel(model), clock=clock) as runtime:
-        owner = await seed(runtime)
-        async with runtime.database.read() as session:
-            conversation_id = (await session.scalars(select(Conversation.id))).one()
-        play = Play(runtime, owner.id, conversation_id)
+    async with open_runtime(chosen, models=OneModel(model), clock=clock, ids=ids) as runtime:
+        play = Play(runtime, *await one_story(runtime))
         yield play
+
+
+async def one_story(runtime: Runtime) -> tuple[UUID, UUID]:
+    """The owner, and a conversation with the first of the bundled characters: less than what people begin with, so that
+    tests know everything that is there."""
+    owner = await ensure_owner(runtime, "Owner")
+    await ensure_providers(runtime)
+    async with runtime.database.read() as session:
+        first = select(Conversation.id).order_by(Conversation.created_at).limit(1)
+        begun: UUID | None = await session.scalar(first)
+    if begun is None:
+        character = await import_character(runtime, owner, example.read(example.OTTOLINE))
+        started = await start_story(runtime, owner, character.id, persona=example.user())
+        assert isinstance(started, Conversation)
+        begun = started.id
+    return owner.id, begun

@@ -38,9 +38,11 @@ OUTCOMES = {
     "change one's account":      "yes   403 404       404    404   404           401",
     "run the site":              "403   403 403       403    403   yes           401",
     "come in":                   "yes   yes yes       yes    yes   yes           yes",
+    "talk to a model":           "yes   yes yes       yes    404   404           401",
     "see one's page":            "yes   yes 404       404    404   404           in",
     "use one's own on a page":   "yes   yes 404       404    404   404           in",
     "speak on a page":           "yes   yes yes       yes    404   404           in",
+    "take part on a page":       "yes   yes yes       yes    404   yes           in",
     "see pages":                 "yes   yes yes       yes    yes   yes           in",
 }  # fmt: skip
 
@@ -62,6 +64,7 @@ TABLE = {
         "GET /lorebooks", "POST /lorebooks", "POST /lorebooks/import",
         "GET /presets", "POST /presets", "POST /presets/import", "GET /presets/default", "PUT /presets/default",
         "GET /personas", "POST /personas", "POST /personas/import", "GET /personas/export",
+        "GET /v1/models (page)",
     ],
     "use one's own": [
         "GET /characters/{character_id}", "PATCH /characters/{character_id}", "DELETE /characters/{character_id}",
@@ -93,6 +96,9 @@ TABLE = {
         "GET /conversations/{conversation_id}/state", "GET /conversations/{conversation_id}/variables",
         "GET /conversations/{conversation_id}/settings", "GET /conversations/{conversation_id}/export",
         "GET /messages/{message_id}", "GET /messages/{message_id}/swipes",
+        "GET /conversations/{conversation_id}/turns", "GET /conversations/{conversation_id}/runs", "GET /runs/{run_id}",
+        "GET /runs/{run_id}/prompt", "GET /runs/{run_id}/prompt/compare",
+        "POST /conversations/{conversation_id}/preview",
     ],
     "read what is shown there": ["GET /characters/{character_id}/avatar", "GET /blobs/{sha256}"],
     "take part": [
@@ -101,8 +107,18 @@ TABLE = {
         "DELETE /conversations/{conversation_id}/variables/{name}",
         "POST /messages/{message_id}/exclude", "POST /messages/{message_id}/include",
         "PUT /messages/{message_id}/active_swipe",
+        "POST /conversations/{conversation_id}/generate", "POST /conversations/{conversation_id}/continue",
+        "POST /conversations/{conversation_id}/regenerate", "POST /conversations/{conversation_id}/retry",
+        "POST /runs/{run_id}/stop", "POST /runs/{run_id}/keep", "POST /runs/{run_id}/discard",
+        "POST /conversations/{conversation_id}/round/pause", "POST /conversations/{conversation_id}/round/resume",
+        "POST /conversations/{conversation_id}/round/skip", "POST /conversations/{conversation_id}/round/stop",
+        "PUT /conversations/{conversation_id}/round", "PUT /conversations/{conversation_id}/auto-mode",
     ],
-    "speak": ["POST /conversations/{conversation_id}/messages"],
+    "speak": [
+        "POST /conversations/{conversation_id}/impersonate", "PUT /conversations/{conversation_id}/copilot",
+        "POST /conversations/{conversation_id}/candidates",
+        "POST /conversations/{conversation_id}/messages",
+    ],
     "moderate": [
         "PATCH /messages/{message_id}", "POST /messages/{message_id}/hide", "POST /messages/{message_id}/restore",
         "POST /messages/{message_id}/swipes", "PATCH /messages/{message_id}/swipes/{swipe_id}",
@@ -115,11 +131,15 @@ TABLE = {
         "PATCH /members/{member_id}", "DELETE /members/{member_id}", "PATCH /members/{member_id}/settings",
         "DELETE /conversations/{conversation_id}", "POST /spaces/{space_id}/conversations/import",
     ],
+    "talk to a model": ["GET /v1/models/{model_id} (page)", "POST /v1/chat/completions (page)"],
     "see pages": ["GET / (page)"],
     "use one's own on a page": ["POST /spaces (page)"],
     "see one's page": [
         "GET /conversations/{conversation_id} (page)", "GET /conversations/{conversation_id}/older (page)",
+    ],
+    "take part on a page": [
         "GET /conversations/{conversation_id}/events (page)", "POST /conversations/{conversation_id}/retry (page)",
+        "POST /conversations/{conversation_id}/skip (page)",
         "POST /runs/{run_id}/stop (page)", "POST /runs/{run_id}/keep (page)", "POST /runs/{run_id}/discard (page)",
         "GET /runs/{run_id}/text (page)",
     ],
@@ -177,6 +197,8 @@ REQUESTS = {
     "POST /conversations/{conversation_id}/fork": Ask(json={"message_id": "{message_id}", "kind": "thread"}),
     "POST /conversations/{conversation_id}/messages": Ask(json={"id": "{fresh}", "content": "Hm?", "role": "system"}),
     "PUT /conversations/{conversation_id}/variables/{name}": Ask(json={"value": 7}),
+    "POST /conversations/{conversation_id}/preview": Ask(json={"kind": "normal"}),
+    "GET /runs/{run_id}/prompt/compare": Ask(query="?with={run_id}"),
     "PATCH /messages/{message_id}": Ask(json={"content": "The lamp is out.", "revision": 1}),
     "POST /messages/{message_id}/swipes": Ask(json={"id": "{fresh}", "content": "There is no lamp."}),
     "PUT /messages/{message_id}/active_swipe": Ask(json={"position": 1}, needs=("swipe_id",)),
@@ -216,10 +238,24 @@ REQUESTS = {
     ),
     "PUT /providers/default": Ask(json={"provider_id": "{provider_id}"}),
     "PATCH /providers/{provider_id}": Ask(json={"settings_version": 0, "model": "other"}),
+    "POST /v1/chat/completions (page)": Ask(
+        json={"model": "{model_id}", "messages": [{"role": "user", "content": "Hm?"}], "stream": True}
+    ),
     "POST /spaces (page)": Ask(data={"character_id": "{character_id}"}),
     "GET /conversations/{conversation_id}/older (page)": Ask(query="?before=9"),
     "POST /conversations/{conversation_id}/messages (page)": Ask(data={"content": "Hm?"}),
     "POST /conversations/{conversation_id}/retry (page)": Ask(needs=("run_id",)),
+    "POST /conversations/{conversation_id}/skip (page)": Ask(needs=("round_id",)),
+    "POST /conversations/{conversation_id}/generate": Ask(json={"speaker_id": "{member_id}"}),
+    "POST /conversations/{conversation_id}/retry": Ask(needs=("run_id",)),
+    "POST /conversations/{conversation_id}/round/pause": Ask(needs=("round_id",)),
+    "POST /conversations/{conversation_id}/round/resume": Ask(needs=("round_id",)),
+    "POST /conversations/{conversation_id}/round/skip": Ask(needs=("round_id",)),
+    "POST /conversations/{conversation_id}/round/stop": Ask(needs=("round_id",)),
+    "PUT /conversations/{conversation_id}/round": Ask(json={"round_id": "{round_id}", "member_ids": ["{member_id}"]}),
+    "PUT /conversations/{conversation_id}/auto-mode": Ask(json={"rounds": 0}),
+    "PUT /conversations/{conversation_id}/copilot": Ask(json={"steps": 2}, own_space=True),
+    "POST /conversations/{conversation_id}/candidates": Ask(json={"count": 1}),
 }
 """What the requests bring, where they bring something."""
 
@@ -287,7 +323,7 @@ async def send(world: World, person: Person, route: Route, ask: Ask, things: Thi
     path = await things.filled((ask.path or route.path.removeprefix(prefix)) + ask.query)
     sent = {"json": await things.filled(ask.json), "data": await things.filled(ask.data), "files": ask.files}
     body = {kind: value for kind, value in sent.items() if value is not None}
-    if route.path.endswith("/events"):
+    if route.path.endswith(("/events", "/v1/chat/completions")):
         world.house.runtime.stopping.set()
     try:
         client = await (world.new_client(person) if is_about_accounts(route) else world.client(person))

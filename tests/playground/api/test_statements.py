@@ -33,6 +33,7 @@ ACTIONS = {
     "add a swipe": ("POST", "/messages/{message_id}/swipes", {"content": "There is no lamp."}),
     "show a swipe": ("PUT", "/messages/{message_id}/active_swipe", {"position": 0}),
     "set a variable": ("PUT", "/conversations/{conversation_id}/variables/mood", {"value": "calm"}),
+    "ask for a reply": ("POST", "/conversations/{conversation_id}/generate", {}),
     "fork": ("POST", "/conversations/{conversation_id}/fork", {"message_id": "{message_id}", "kind": "thread"}),
     "begin a conversation": ("POST", "/spaces/{space_id}/conversations", {}),
     "open a space": ("POST", "/spaces", {"character_ids": ["{character_id}"]}),
@@ -94,6 +95,7 @@ async def grow(world: World, things: Things, count: int) -> None:
             await post("/conversations/{conversation_id}/messages", {"content": f"{number}", "role": "system"})
         await post("/messages/{message_id}/swipes", {"content": f"{number}"})
         await post(f"/conversations/{{conversation_id}}/variables/{number}", {"value": number}, "PUT")
+        await post("/conversations/{conversation_id}/generate", {})
         await post("/conversations/{conversation_id}/fork", {"message_id": "{message_id}", "kind": "thread"})
         await post("/spaces", {"character_ids": [world.character_id]})
         character = await world.new_character()
@@ -108,5 +110,7 @@ async def grow(world: World, things: Things, count: int) -> None:
             await post("/api_keys", {"name": f"{number}"})
         await (await world.new_client("administrator")).post(f"{PREFIX}/invitations", json={})
         await world.house.add(f"{uuid4()}")
+    turns = {"round_id": None, "member_ids": ["{member_id}"] * count}
+    await post("/conversations/{conversation_id}/round", turns, "PUT")
     cards = [file for _ in range(count) for file in a_file(json_card(name=f"{uuid4()}"), field="files")]
     things.replace("job_id", (await world.owner("POST", "/characters/import", files=cards))["id"])

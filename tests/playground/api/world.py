@@ -16,6 +16,9 @@ from tavernkit.playground.api.router import PREFIX
 from tavernkit.playground.app import create_app
 from tavernkit.playground.database.models import Run
 from tavernkit.playground.llm.scripted import ScriptedModel
+from tavernkit.playground.prompting.building import build_prompt
+from tavernkit.playground.prompting.inputs import load_inputs
+from tavernkit.playground.prompting.records import keep_prompt, record_of
 from tests.playground.accounts.house import House
 from tests.playground.characters.builders import json_card, picture
 from tests.playground.playing import Play, playing
@@ -144,6 +147,10 @@ class Things:
     async def _member_id(self) -> str:
         return str(next(member["id"] for member in await self._members() if member["kind"] == "character"))
 
+    async def _model_id(self) -> str:
+        """The character in the space, as a model for other programs."""
+        return f"ada-{UUID(await self.get('member_id')).hex[:8]}"
+
     async def _members(self) -> Any:
         return (await self.world.owner("GET", f"/spaces/{await self.get('space_id')}/members"))["items"]
 
@@ -224,6 +231,14 @@ class Things:
     async def _fresh(self) -> str:
         return str(uuid4())
 
+    async def _round_id(self) -> str:
+        """A round that waits for a person."""
+        path = await self.filled("/conversations/{conversation_id}/round")
+        body = {"round_id": None, "member_ids": [await self.get("member_id")]}
+        begun = await self.world.owner("PUT", path, json=body)
+        await self.world.owner("POST", f"{path}/pause")
+        return str(begun["round"]["id"])
+
     async def _run_id(self) -> str:
         """A reply that was cut short."""
         runtime = self.world.house.runtime
@@ -240,6 +255,9 @@ class Things:
         )
         async with runtime.database.write() as session:
             session.add(run)
+            await session.flush()
+            record = record_of(build_prompt(await load_inputs(session, run.id, runtime.clock())))
+            await keep_prompt(session, run.id, record, runtime.clock())
         return str(run.id)
 
 

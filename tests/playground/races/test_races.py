@@ -2,90 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
-from threading import Barrier
-from typing import Any, NamedTuple, TypeVar
+from typing import Any
 from uuid import uuid4
 
 import httpx2
 import pytest
 
-from tavernkit.playground.api.router import PREFIX
-from tests.playground.support.postgres import PostgresServer
-from tests.playground.support.server import ScriptedModel, ServerProcess, running
-
-T = TypeVar("T")
+from tests.playground.races.tabs import Tab, at_once
 
 ROUNDS = 8
 SENT = 12
 """How many messages each tab sends."""
-
-
-class Story(NamedTuple):
-    space: str
-    conversation: str
-
-
-class Tab:
-    """A page of the owner's, at one of the servers."""
-
-    def __init__(self, url: str) -> None:
-        self._client = httpx2.Client(base_url=url + PREFIX, headers={"Origin": url}, timeout=30, trust_env=False)
-
-    def close(self) -> None:
-        self._client.close()
-
-    def ask(self, method: str, path: str, **body: Any) -> httpx2.Response:
-        return self._client.request(method, path, json=body or None)
-
-    def get(self, path: str) -> Any:
-        return self.ask("GET", path).raise_for_status().json()
-
-    def begin(self) -> Story:
-        """A new story with a character of the owner's."""
-        character = self.get("/characters")["items"][0]["id"]
-        opened = self.ask("POST", "/spaces", character_ids=[character]).raise_for_status().json()
-        return Story(opened["space"]["id"], opened["conversation"]["id"])
-
-    def narrate(self, story: Story, text: str, id: str) -> httpx2.Response:
-        return self.ask("POST", f"/conversations/{story.conversation}/messages", id=id, content=text, role="system")
-
-    def messages(self, conversation: str) -> list[dict[str, Any]]:
-        items: list[dict[str, Any]] = self.get(f"/conversations/{conversation}/messages?limit=200")["items"]
-        return items
-
-
-@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
-def tabs(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, scripted_model: ScriptedModel
-) -> Iterator[tuple[Tab, Tab]]:
-    """A tab at each of two servers that share a database."""
-    folder, database_url = tmp_path_factory.mktemp("servers"), ""
-    if request.param == "postgresql":
-        postgres: PostgresServer = request.getfixturevalue("postgres_server")
-        database_url = postgres.url(postgres.create_database())
-    with ExitStack() as opened:
-        found = []
-        for _ in range(2):
-            server = ServerProcess(folder, model_url=scripted_model.base_url, database_url=database_url)
-            opened.enter_context(running(server))
-            found.append(Tab(server.url))
-            opened.callback(found[-1].close)
-        yield found[0], found[1]
-
-
-def at_once(*calls: Callable[[], T]) -> list[T]:
-    """What the calls gave, each in a thread, all begun at the same moment."""
-    barrier = Barrier(len(calls))
-
-    def begin(call: Callable[[], T]) -> T:
-        barrier.wait()
-        return call()
-
-    with ThreadPoolExecutor(len(calls)) as threads:
-        return [begun.result() for begun in [threads.submit(begin, call) for call in calls]]
 
 
 def winner_and_loser(answers: list[httpx2.Response]) -> tuple[Any, Any]:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+import json
+import random
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from pathlib import Path
-from uuid import UUID
+from typing import TypeVar
+from uuid import UUID, uuid4
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 
 from tavernkit.playground.characters.importing import import_character
 from tavernkit.playground.database.models import (
     Conversation,
     Message,
+    MessageSwipe,
     Round,
     RoundSlot,
     Run,
@@ -21,19 +27,54 @@ from tavernkit.playground.database.models import (
 )
 from tavernkit.playground.llm.base import ModelClient
 from tavernkit.playground.llm.scripted import ScriptedModel
+from tavernkit.playground.members.service import change_member, remove_member
 from tavernkit.playground.outcome import Refused
-from tavernkit.playground.runs.service import Claim, claim_run, finish_run
+from tavernkit.playground.runs.service import Claim, claim_run, fail_run, finish_run
 from tavernkit.playground.spaces.service import create_space
 from tavernkit.values import Json
 from tests.playground.playing import Play, playing
 
-__all__ = ["Group", "gathered"]
+__all__ = ["BROKEN", "Group", "code", "done", "gathered", "seeded_ids"]
+
+T = TypeVar("T")
+
+BROKEN = {"code": "http_error", "message": "The provider is away. Try again later."}
+
+
+def done(outcome: T | Refused) -> T:
+    """What a service gave, which was to do it."""
+    assert not isinstance(outcome, Refused), outcome
+    return outcome
+
+
+def code(outcome: object) -> str:
+    """Why a service refused, which was to say so in a sentence."""
+    assert isinstance(outcome, Refused), outcome
+    assert outcome.sentence.endswith(".")
+    return outcome.code
+
+
+def seeded_ids(seed: int) -> Callable[[], UUID]:
+    """Ids that are the same ones every time."""
+    drawn = random.Random(seed)
+    return lambda: UUID(int=drawn.getrandbits(128), version=4)
 
 
 class Group(Play):
     """The same as Play, in a conversation with the characters that were asked for and without greetings."""
 
-    members: dict[str, UUID]
+    def __init__(self, play: Play, conversation_id: UUID, members: Mapping[str, UUID]) -> None:
+        super().__init__(play.runtime, play.user_id, conversation_id)
+        self.members = members
+        self._play = play
+
+    def wait(self, **time: float) -> None:
+        """Move the clock on."""
+        self._play.skipped += timedelta(**time)
+
+    def elsewhere(self, conversation_id: UUID) -> Group:
+        """The same people in another conversation of the space."""
+        return Group(self._play, conversation_id, self.members)
 
     async def claim(self) -> Claim:
         claim = await claim_run(self.runtime, "test")
@@ -54,18 +95,62 @@ class Group(Play):
             names.append(self.name(claim.speaker_id))
         return names
 
+    async def quiet(self) -> None:
+        """Wait until nothing is being said any more, and nothing waits to be."""
+        async with asyncio.timeout(10):
+            while any(run.status in ("queued", "running") for run in await self.runs()):
+                await asyncio.sleep(0.01)
+
+    async def fail(self, text: str = "") -> str:
+        """Let the reply of whoever is due go wrong; gives their name."""
+        claim = await self.claim()
+        assert await fail_run(self.runtime, claim, text, BROKEN)
+        return self.name(claim.speaker_id)
+
     def name(self, member_id: UUID) -> str:
         return next(name for name, id in self.members.items() if id == member_id)
 
+    async def change(self, name: str, **changes: Json) -> None:
+        """Change how somebody takes part."""
+        version = (await self.member(name)).settings_version
+        done(
+            await change_member(
+                self.runtime, self.viewer, self.members[name], settings_version=version, changes=changes
+            )
+        )
+
+    async def mute(self, name: str) -> None:
+        await self.change(name, participation="muted")
+
+    async def remove(self, name: str) -> None:
+        done(await remove_member(self.runtime, self.viewer, self.members[name]))
+
     async def told(self) -> list[tuple[str, str]]:
         """Who said what, hidden messages left out."""
+        return [(self.name(row.membership_id), row.content) for row in await self.all_messages()]
+
+    async def all_messages(self, *, hidden: bool = False) -> list[Message]:
+        """What was said, the oldest first."""
         async with self.runtime.database.read() as session:
-            rows = await session.scalars(
+            found = await session.scalars(
                 select(Message)
-                .where(Message.conversation_id == self.conversation_id, Message.visibility != "hidden")
+                .where(
+                    Message.conversation_id == self.conversation_id,
+                    Message.visibility != ("" if hidden else "hidden"),
+                )
                 .order_by(Message.seq)
             )
-            return [(self.name(row.membership_id), row.content) for row in rows]
+            return list(found)
+
+    async def last(self) -> Message:
+        return (await self.all_messages())[-1]
+
+    async def swipes(self, message_id: UUID) -> list[str]:
+        async with self.runtime.database.read() as session:
+            found = await session.scalars(
+                select(MessageSwipe).where(MessageSwipe.message_id == message_id).order_by(MessageSwipe.position)
+            )
+            return [swipe.content for swipe in found]
 
     async def conversation(self) -> Conversation:
         async with self.runtime.database.read() as session:
@@ -79,12 +164,27 @@ class Group(Play):
             )
             return list(found)
 
-    async def slots(self, round: Round) -> list[RoundSlot]:
+    async def round(self) -> Round | None:
+        """The round that goes on."""
+        return next((round for round in await self.rounds() if round.status == "active"), None)
+
+    async def state(self) -> tuple[str | None, int] | None:
+        """How the round that goes on does so, and at which place."""
+        round = await self.round()
+        return None if round is None else (round.scheduling_state, round.current_position)
+
+    async def slots(self, round: Round | None = None) -> list[RoundSlot]:
+        """The turns of a round, or of the newest one."""
         async with self.runtime.database.read() as session:
+            round = round or (await self.rounds())[-1]
             found = await session.scalars(
                 select(RoundSlot).where(RoundSlot.round_id == round.id).order_by(RoundSlot.position)
             )
             return list(found)
+
+    async def places(self) -> list[tuple[str, str]]:
+        """Whose turn each is in the newest round, and what became of it."""
+        return [(self.name(slot.membership_id), slot.status) for slot in await self.slots()]
 
     async def runs(self) -> list[Run]:
         """All runs, the oldest first."""
@@ -94,9 +194,45 @@ class Group(Play):
             )
             return list(found)
 
+    async def ends(self) -> list[tuple[str, str]]:
+        """Whose each run is and what became of it, the oldest first."""
+        return [(self.name(run.speaker_membership_id), run.status) for run in await self.runs()]
+
+    async def run_of(self, claim: Claim) -> Run:
+        async with self.runtime.database.read() as session:
+            return await session.get_one(Run, claim.run_id)
+
+    async def queued(self) -> Run | None:
+        return next((run for run in await self.runs() if run.status == "queued"), None)
+
+    async def due(self) -> str | None:
+        """Who speaks next."""
+        run = await self.queued()
+        return None if run is None else self.name(run.speaker_membership_id)
+
     async def member(self, name: str) -> SpaceMembership:
         async with self.runtime.database.read() as session:
             return await session.get_one(SpaceMembership, self.members[name])
+
+    async def check(self) -> None:
+        """What holds whatever happened, in every conversation."""
+        async with self.runtime.database.read() as session:
+            runs = list(await session.scalars(select(Run).where(Run.status.in_(("queued", "running")))))
+            rounds = list(await session.scalars(select(Round).where(Round.status == "active")))
+            swipes = await session.execute(
+                select(func.count(), func.max(MessageSwipe.position)).group_by(MessageSwipe.message_id)
+            )
+            assert all(count == last + 1 for count, last in swipes)
+            assert all(swipe.content.strip() for swipe in await session.scalars(select(MessageSwipe)))
+        for rows in ([(run.conversation_id, run.status) for run in runs], [round.conversation_id for round in rounds]):
+            assert len(rows) == len(set(rows))
+        going_on = {round.conversation_id: round for round in rounds}
+        for run in runs:
+            if run.status == "queued" and run.round_id is not None:
+                assert going_on[run.conversation_id].id == run.round_id
+        for round in rounds:
+            if round.scheduling_state == "ai_generating":
+                assert [run for run in runs if (run.round_id, run.round_position) == (round.id, round.current_position)]
 
 
 @asynccontextmanager
@@ -105,25 +241,30 @@ async def gathered(
     folder: Path,
     *names: str,
     model: ModelClient | None = None,
-    talkativeness: float = 0.5,
+    talkativeness: float | Mapping[str, float] = 0.5,
     settings: dict[str, object] | None = None,
+    ids: Callable[[], UUID] = uuid4,
     **rules: Json,
 ) -> AsyncIterator[Group]:
-    """A conversation between the owner, who is called Owner, and characters with these names."""
-    async with playing(url, folder, model or ScriptedModel(), **(settings or {})) as play:
+    """A conversation between the owner, who is called Owner, and characters with these names.
+
+    Whatever a test does with them, at its end what always holds still does.
+    """
+    async with playing(url, folder, model or ScriptedModel(), ids=ids, **(settings or {})) as play:
         async with play.runtime.database.read() as session:
             owner = await session.get_one(User, play.user_id)
-        ids = []
+        characters = []
         for name in names:
-            card = '{"spec": "chara_card_v2", "spec_version": "2.0", "data": {"name": "%s", "extensions": {%s}}}'
-            content = card % (name, f'"talkativeness": {talkativeness}')
-            ids.append((await import_character(play.runtime, owner, content.encode())).id)
-        opened = await create_space(play.runtime, play.viewer, character_ids=ids, name_override="Owner")
-        assert not isinstance(opened, Refused)
-        group = Group(play.runtime, play.user_id, opened.conversation.id)
+            level = talkativeness if isinstance(talkativeness, (int, float)) else talkativeness[name]
+            data = {"name": name, "extensions": {"talkativeness": level}}
+            card = {"spec": "chara_card_v2", "spec_version": "2.0", "data": data}
+            characters.append((await import_character(play.runtime, owner, json.dumps(card).encode())).id)
+        opened = done(await create_space(play.runtime, play.viewer, character_ids=characters, name_override="Owner"))
         async with play.runtime.database.read() as session:
-            members = await session.scalars(select(SpaceMembership).where(SpaceMembership.space_id == opened.space.id))
-            group.members = {member.cached_display_name: member.id for member in members}
+            found = await session.scalars(select(SpaceMembership).where(SpaceMembership.space_id == opened.space.id))
+            members = {member.cached_display_name: member.id for member in found}
+        group = Group(play, opened.conversation.id, members)
         if rules:
             await group.change_space(**rules)
         yield group
+        await group.check()

@@ -122,7 +122,7 @@ async def test_a_model_error_is_told_in_its_own_sentence(database_url: str, tmp_
     async with playing(database_url, tmp_path, model) as play, play.working():
         await play.say()
         run = await play.until(lambda run: run.status == "failed")
-        assert run.error == {"code": "http_error", "message": "The key was refused. Check it."}
+        assert run.error == {"code": "http_error", "message": "The key was refused. Check it.", "status": 401}
         assert run.text == "Half"
         await play.say("And now?")
         await play.until(lambda run: run.status == "succeeded")

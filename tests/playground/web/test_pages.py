@@ -66,6 +66,7 @@ def test_a_page_of_older_messages_leads_on_until_the_first() -> None:
         (samples.run("canceled"), ["Retry", "Discard"], "You stopped this reply."),
         (samples.run("failed", "Half a", "It broke."), ["Retry", "Keep", "Discard"], "It broke."),
         (samples.run("failed"), ["Retry", "Discard"], "could not be finished"),
+        (samples.run("failed").with_(can_skip=True), ["Retry", "Skip", "Stop here"], "could not be finished"),
     ],
 )
 def test_a_run_says_how_it_stands_and_what_can_be_done(run: RunView, buttons: list[str], sentence: str) -> None:

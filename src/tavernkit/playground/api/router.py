@@ -19,7 +19,9 @@ from tavernkit.playground.messages.api import router as messages
 from tavernkit.playground.paths.api import router as state
 from tavernkit.playground.personas.api import router as personas
 from tavernkit.playground.presets.api import router as presets
+from tavernkit.playground.prompting.api import router as prompts
 from tavernkit.playground.providers.api import router as providers
+from tavernkit.playground.runs.api import router as runs
 from tavernkit.playground.settings.api import router as settings
 from tavernkit.playground.spaces.api import router as spaces
 
@@ -27,7 +29,7 @@ __all__ = ["PREFIX", "api_router"]
 
 PREFIX = "/api/v1"
 _NOUNS = (
-    *(accounts, spaces, members, conversations, branches, messages, state, settings, chatfiles),
+    *(accounts, spaces, members, conversations, branches, messages, runs, prompts, state, settings, chatfiles),
     *(characters, blobs, lorebooks, lorebook_links, presets, personas, providers, jobs),
 )
 

@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.conversations.queries import (
     find_conversation,
+    has_turns_behind,
     human_member,
     last_run,
     messages_before,
@@ -148,6 +149,7 @@ async def _run_view(runtime: Runtime, session: AsyncSession, run: Run | None) ->
         text=text,
         error=run.error["message"] if run.error else None,
         preparing=status == "running" and provider is not None and not runtime.models.is_ready(provider),
+        can_skip=status in ("failed", "canceled") and await has_turns_behind(session, run),
     )
 
 

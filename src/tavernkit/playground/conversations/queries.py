@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from sqlalchemy import func, select
+from sqlalchemy import exists, func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
@@ -13,6 +13,7 @@ from tavernkit.playground.database.models import (
     Conversation,
     Message,
     Round,
+    RoundSlot,
     Run,
     Space,
     SpaceMembership,
@@ -23,6 +24,7 @@ __all__ = [
     "active_round",
     "active_run",
     "find_conversation",
+    "has_turns_behind",
     "human_member",
     "last_run",
     "messages_before",
@@ -78,6 +80,20 @@ async def active_round(session: AsyncSession, conversation_id: UUID) -> Round | 
         select(Round).where(Round.conversation_id == conversation_id, Round.status == "active")
     )
     return found
+
+
+async def has_turns_behind(session: AsyncSession, run: Run) -> bool:
+    """Whether the round of a run goes on, and others are to speak in it behind the turn that it is."""
+    if run.round_id is None:
+        return False
+    behind = exists().where(
+        Round.id == run.round_id,
+        Round.status == "active",
+        RoundSlot.round_id == Round.id,
+        RoundSlot.status == "pending",
+        RoundSlot.position > Round.current_position,
+    )
+    return bool(await session.scalar(select(behind)))
 
 
 async def active_run(session: AsyncSession, conversation_id: UUID) -> Run | None:

@@ -9,17 +9,19 @@ from fastapi import APIRouter, Form, Header, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse, StreamingResponse
 from sqlalchemy import select
 
+from tavernkit.playground.accounts.proof import proof_of
 from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.conversations.presenting import conversation_view, home_view, older_view
-from tavernkit.playground.conversations.queries import find_conversation
 from tavernkit.playground.database.models import User
 from tavernkit.playground.messages.service import send_message
 from tavernkit.playground.outcome import Refused
 from tavernkit.playground.realtime.streaming import conversation_stream, message_stream, run_stream
-from tavernkit.playground.runs.service import retry
+from tavernkit.playground.realtime.watching import still_watching, watched_conversation
+from tavernkit.playground.runs.deciding import retry
+from tavernkit.playground.runs.directing import skip_turn
 from tavernkit.playground.spaces.service import start_story
 from tavernkit.playground.web.rendering import render
-from tavernkit.playground.web.requests import Owner, Played, answer, missing, refusal
+from tavernkit.playground.web.requests import Looking, Owner, Played, answer, missing, refusal
 from tavernkit.playground.web.streams import stream
 
 __all__ = ["router"]
@@ -81,8 +83,8 @@ async def send(
 
 
 @router.post("/conversations/{conversation_id}/retry")
-async def retry_reply(request: Request, runtime: Played, owner: Owner, conversation_id: UUID) -> Response:
-    planned = await retry(runtime, conversation_id, owner)
+async def retry_reply(request: Request, runtime: Played, viewer: Looking, conversation_id: UUID) -> Response:
+    planned = await retry(runtime, viewer, conversation_id)
     if isinstance(planned, Refused):
         return refusal(request, planned)
     async with runtime.database.read() as session:
@@ -90,22 +92,39 @@ async def retry_reply(request: Request, runtime: Played, owner: Owner, conversat
     return answer(request, streams, otherwise=f"/conversations/{conversation_id}")
 
 
+@router.post("/conversations/{conversation_id}/skip")
+async def skip(request: Request, runtime: Played, viewer: Looking, conversation_id: UUID) -> Response:
+    turns = await skip_turn(runtime, viewer, conversation_id)
+    if isinstance(turns, Refused):
+        return refusal(request, turns)
+    async with runtime.database.read() as session:
+        streams = await run_stream(runtime, session, conversation_id)
+    return answer(request, streams, otherwise=f"/conversations/{conversation_id}")
+
+
 @router.get("/conversations/{conversation_id}/events")
 async def events(
+    request: Request,
     runtime: Played,
-    owner: Owner,
+    viewer: Looking,
     conversation_id: UUID,
     after: int | None = None,
     last_event_id: Annotated[str | None, Header()] = None,
 ) -> StreamingResponse:
-    """Server-sent events: `streams` (numbered, Turbo streams to render) and `text` (a reply as it is written)."""
-    async with runtime.database.read() as session:
-        conversation = await find_conversation(session, conversation_id, owner)
-    if conversation is None:
+    """Server-sent events: `streams` (numbered, Turbo streams to render), `text` (a reply as it is written) and
+    `copilot` (what is written for this person only)."""
+    conversation = await watched_conversation(runtime, viewer, conversation_id)
+    if isinstance(conversation, Refused):
         raise missing()
     seen = int(last_event_id) if last_event_id and last_event_id.isdecimal() else after
     return StreamingResponse(
-        conversation_stream(runtime, conversation_id, conversation.last_event if seen is None else seen),
+        conversation_stream(
+            runtime,
+            conversation_id,
+            conversation.last_event if seen is None else seen,
+            user_id=viewer.user_id,
+            is_welcome=still_watching(runtime, viewer, proof_of(request), request.app.state.owner_id, conversation_id),
+        ),
         media_type="text/event-stream",
         headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
     )

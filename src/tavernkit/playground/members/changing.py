@@ -78,6 +78,7 @@ def _apply_copilot(member: SpaceMembership, mode: str | None, steps: int | None)
         member.copilot_mode, member.copilot_remaining_steps = "none", 0
     elif mode == "full" and member.copilot_mode == "none":
         member.copilot_mode, member.copilot_remaining_steps = "full", steps or DEFAULT_STEPS
+        member.copilot_conversation_id = None
     elif steps is not None:
         member.copilot_remaining_steps = steps
 

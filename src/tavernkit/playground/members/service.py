@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import select
+from sqlalchemy import select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.accounts.viewer import Viewer
-from tavernkit.playground.database.models import SpaceMembership, User
+from tavernkit.playground.database.models import Conversation, SpaceMembership, User
 from tavernkit.playground.database.versions import advance
 from tavernkit.playground.members.changing import apply_change, refuse_change
 from tavernkit.playground.members.identity import display_name, usable_characters
@@ -95,6 +95,13 @@ async def change_member(
         if refused is not None:
             return refused
         apply_change(member, changes)
+        if changes.get("copilot_mode") == "full":
+            # A model writes for somebody, or characters go on among themselves, but never both.
+            await session.execute(
+                update(Conversation)
+                .where(Conversation.space_id == member.space_id)
+                .values(auto_mode_remaining_rounds=None)
+            )
         await session.flush()
         member.cached_display_name = await display_name(session, member)
         await tell_space(session, member.space_id, "members", now, member_id=str(member.id))

@@ -19,6 +19,7 @@ from tavernkit.playground.realtime.outbox import append_event
 from tavernkit.playground.runs.asking import is_character_here, make_way
 from tavernkit.playground.runs.planner import plan_run
 from tavernkit.playground.runs.rounds import answer_person
+from tavernkit.playground.runs.speakers import has_copilot
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.spaces.access import Access, conversation_for
 
@@ -77,7 +78,7 @@ def _may_speak(conversation: Conversation, member: SpaceMembership | None) -> Sp
         return refused
     if member is None:
         return Refused(code="forbidden", sentence="Only members speak here. Join the space first.")
-    if member.copilot_mode == "full":
+    if has_copilot(member, conversation.id):
         return Refused(
             code="copilot_blocked", sentence="The copilot is writing for you. Switch it off to write yourself."
         )

@@ -16,7 +16,7 @@ from tavernkit.playground.conversations.queries import active_run
 from tavernkit.playground.database.models import Conversation, Message, Run, SpaceMembership
 from tavernkit.playground.outcome import Refused, not_found
 from tavernkit.playground.paths.queries import end_of_path
-from tavernkit.playground.runs.planner import cancel_queued, leave_running, plan_run
+from tavernkit.playground.runs.planner import cancel_queued, leave_running, plan_run, settle_undecided
 from tavernkit.playground.runs.rounds import end_round, rules_of
 from tavernkit.playground.runs.speakers import choose_speakers
 from tavernkit.playground.runtime import Runtime
@@ -39,7 +39,7 @@ async def force_talk(
         if speaker_id is None:
             seed = runtime.ids().int
             rules = await rules_of(session, conversation)
-            chosen = (await choose_speakers(session, conversation, rules, seed=seed, said=None))[:1]
+            chosen = await choose_speakers(session, conversation, rules, seed=seed, said=None, for_people=False)
             if not chosen:
                 return Refused(code="conflict", sentence="Nobody here can speak. Add a character, or unmute one.")
             speaker_id, reason = chosen[0].member_id, chosen[0].cause
@@ -106,6 +106,7 @@ async def make_way(
     if policy == "restart":
         await leave_running(session, runtime, conversation.id)
     await cancel_queued(session, runtime, conversation.id)
+    await settle_undecided(session, runtime, conversation.id)
     await end_round(session, runtime, conversation.id, "canceled", reason="something_else")
     return None
 

@@ -15,7 +15,7 @@ from tavernkit.playground.outcome import Refused
 from tavernkit.playground.runs.locks import lock_space_of
 from tavernkit.playground.runs.queries import Turns, shown_turns
 from tavernkit.playground.runs.rounds import start_round, switch_copilot_off, tell_copilot, tell_turns
-from tavernkit.playground.runs.speakers import is_group
+from tavernkit.playground.runs.speakers import has_copilot, is_group
 from tavernkit.playground.runs.unavailable import members_changed
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.spaces.access import Access, Entry, conversation_for
@@ -39,9 +39,10 @@ async def set_auto_mode(runtime: Runtime, viewer: Viewer, conversation_id: UUID,
         conversation.auto_mode_remaining_rounds = rounds or None
         if rounds:
             for member in members:
-                if member.copilot_mode != "none":
+                if has_copilot(member, conversation_id):
                     switch_copilot_off(session, conversation_id, member)
             await session.flush()
+            await members_changed(session, runtime, conversation.space_id)
             await _begin(session, runtime, conversation)
         await tell_turns(session, runtime, conversation_id)
         return await shown_turns(session, conversation)
@@ -60,11 +61,14 @@ async def set_copilot(runtime: Runtime, viewer: Viewer, conversation_id: UUID, *
         if steps:
             conversation.auto_mode_remaining_rounds = None
             member.copilot_mode, member.copilot_remaining_steps = "full", steps
+            member.copilot_conversation_id = conversation_id
             member.settings_version += 1
             tell_copilot(session, conversation_id, member)
             await session.flush()
+            # It may have been writing in another conversation until now.
+            await members_changed(session, runtime, conversation.space_id)
             await _begin(session, runtime, conversation)
-        elif member.copilot_mode != "none":
+        elif has_copilot(member, conversation_id):
             switch_copilot_off(session, conversation_id, member)
             await session.flush()
             await members_changed(session, runtime, conversation.space_id)

@@ -16,7 +16,7 @@ from tavernkit.playground.runs.asking import LOCKED
 from tavernkit.playground.runs.locks import lock_space_of, lock_space_of_run
 from tavernkit.playground.runs.planner import plan_run, stop_run
 from tavernkit.playground.runs.queries import run_for
-from tavernkit.playground.runs.rounds import end_round, go_on, turn_taken
+from tavernkit.playground.runs.rounds import end_round, go_on, switch_automation_off, turn_taken
 from tavernkit.playground.runs.states import RunKind
 from tavernkit.playground.runs.storing import store_reply
 from tavernkit.playground.runtime import Runtime
@@ -68,6 +68,9 @@ async def keep_text(runtime: Runtime, viewer: Viewer, run_id: UUID) -> Message |
         if isinstance(found, Refused):
             return found
         run, conversation = found
+        refused = not_in_use(conversation)
+        if refused is not None:
+            return refused
         if run.dismissed or run.status not in _OVER or not run.text.strip():
             return Refused(code="nothing_to_keep", sentence="There is no interrupted text to keep any more.")
         run.dismissed = True
@@ -82,17 +85,22 @@ async def keep_text(runtime: Runtime, viewer: Viewer, run_id: UUID) -> Message |
 
 
 async def discard_text(runtime: Runtime, viewer: Viewer, run_id: UUID) -> Run | Refused:
-    """Settle a stopped or failed run without keeping its text; its round is over."""
+    """Settle a stopped or failed run without keeping its text; its round is over, and nothing goes on by itself."""
     async with runtime.database.write() as session:
+        await lock_space_of_run(session, run_id)
         found = await run_for(session, run_id, viewer, Access.TAKE_PART, lock=True)
         if isinstance(found, Refused):
             return found
         run, conversation = found
         if run.status not in _OVER:
             return Refused(code="conflict", sentence="This reply is not over yet. Stop it first.")
+        if run.dismissed:
+            # Something else has taken its place already, perhaps in the same round.
+            return run
         run.dismissed = True
         round = await active_round(session, conversation.id)
         if round is not None and round.id == run.round_id:
+            await switch_automation_off(session, conversation)
             await end_round(session, runtime, conversation.id, "canceled", reason="discarded")
         await append_event(session, conversation.id, "run", runtime.clock(), run_id=str(run.id))
         return run

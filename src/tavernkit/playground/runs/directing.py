@@ -14,16 +14,24 @@ from tavernkit.playground.database.models import Conversation, Round
 from tavernkit.playground.members.queries import active_members
 from tavernkit.playground.outcome import Refused, not_found, stale
 from tavernkit.playground.runs.asking import LOCKED, make_way
-from tavernkit.playground.runs.planner import cancel_queued, leave_running
+from tavernkit.playground.runs.locks import lock_space_of
+from tavernkit.playground.runs.planner import cancel_queued, leave_running, settle_undecided
 from tavernkit.playground.runs.queries import Turns, shown_turns
-from tavernkit.playground.runs.rounds import begin_round, end_round, go_on, set_queue, skip_slot, tell_round
+from tavernkit.playground.runs.rounds import (
+    begin_round,
+    end_round,
+    go_on,
+    set_queue,
+    skip_slot,
+    switch_automation_off,
+    tell_round,
+)
+from tavernkit.playground.runs.schemas import TurnsOut
 from tavernkit.playground.runs.speakers import Chosen, can_speak
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.spaces.access import Access, conversation_for
 
-__all__ = ["MAX_SLOTS", "choose_queue", "pause_round", "resume_round", "skip_turn", "stop_round"]
-
-MAX_SLOTS = 100
+__all__ = ["choose_queue", "pause_round", "resume_round", "skip_turn", "stop_round"]
 
 NO_ROUND = Refused(code="conflict", sentence="No round is going on. Send a message, or say who is to speak.")
 
@@ -62,6 +70,7 @@ async def skip_turn(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> 
         if isinstance(found, Refused):
             return found
         conversation, round = found
+        await settle_undecided(session, runtime, conversation_id)
         await skip_slot(session, runtime, conversation, round, reason="skipped")
         await tell_round(session, runtime, round)
         return await shown_turns(session, conversation)
@@ -70,13 +79,15 @@ async def skip_turn(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> 
 async def stop_round(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> Turns | Refused:
     """End the round and whatever goes on by itself; a reply that is being written is stopped."""
     async with runtime.database.write() as session:
+        await lock_space_of(session, conversation_id)
         found = await _going_on(session, viewer, conversation_id)
         if isinstance(found, Refused):
             return found
         conversation, round = found
-        conversation.auto_mode_remaining_rounds = None
+        await switch_automation_off(session, conversation)
         await leave_running(session, runtime, conversation_id)
         await cancel_queued(session, runtime, conversation_id)
+        await settle_undecided(session, runtime, conversation_id)
         await end_round(session, runtime, conversation_id, "canceled", reason="stopped")
         await tell_round(session, runtime, round)
         return await shown_turns(session, conversation)
@@ -100,7 +111,8 @@ async def choose_queue(
             return refused
         round = await active_round(session, conversation_id)
         if (None if round is None else round.id) != round_id:
-            return stale("round", None if round is None else str(round.id))
+            turns = TurnsOut.of(await shown_turns(session, conversation), runtime.live_text)
+            return stale("round", turns.model_dump(mode="json"))
         chosen = [Chosen(member_id=id, cause="chosen", reason={"sentence": "Chosen by hand."}) for id in member_ids]
         if round is not None:
             await set_queue(session, runtime, round, chosen)
@@ -130,5 +142,6 @@ async def _going_on(
 async def _refuse_speakers(
     session: AsyncSession, conversation: Conversation, member_ids: Sequence[UUID]
 ) -> Refused | None:
-    able = {member.id for member in await active_members(session, conversation.space_id) if can_speak(member)}
+    members = await active_members(session, conversation.space_id)
+    able = {member.id for member in members if can_speak(member, conversation.id)}
     return None if set(member_ids) <= able else not_found("speaker")

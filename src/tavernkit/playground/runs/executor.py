@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import aclosing
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from sqlalchemy.exc import DBAPIError
 
 from tavernkit.errors import TavernKitError
-from tavernkit.playground.llm.base import Finished, ModelError, ThoughtDelta
+from tavernkit.playground.llm.base import Finished, ModelError, ModelEvent, TextDelta, ThoughtDelta
 from tavernkit.playground.prompting.building import Prompt, build_prompt
 from tavernkit.playground.prompting.inputs import PromptInputs, load_inputs
 from tavernkit.playground.prompting.records import PromptRecord, record_of
@@ -35,6 +35,8 @@ StopReason: TypeAlias = Literal["asked", "lost", "shutdown"]
 T = TypeVar("T")
 
 CHECKPOINT_SECONDS = 1.0
+TELL_SECONDS = 0.08
+"""How often pages are told of new words at most."""
 PIECE_CHARACTERS = 2000
 
 log = logging.getLogger(__name__)
@@ -50,14 +52,15 @@ class Execution:
     def __init__(self, runtime: Runtime, claim: Claim) -> None:
         self._runtime = runtime
         self._claim = claim
-        self._offset = 0
         self._text = ""
+        self._told, self._told_at, self._offset = 0, 0.0, 0
+        self._written, self._written_at = 0, asyncio.get_running_loop().time()
+        self._something_new = asyncio.Event()
         self._thoughts = ""
         self._is_shown = True
         self._unkept: PromptRecord | None = None
         self._stop_requested = asyncio.Event()
         self._stop_reason: StopReason = "shutdown"
-        self.finished = asyncio.Event()
 
     def stop(self, reason: StopReason) -> None:
         """Leave the model at once; the first reason counts."""
@@ -144,27 +147,53 @@ class Execution:
             return await load_inputs(session, self._claim.run_id, self._runtime.clock())
 
     async def _stream(self, prompt: Prompt) -> Finished | None:
-        loop = asyncio.get_running_loop()
-        written_at = loop.time()
-        finished: Finished | None = None
+        """Read the reply while telling of it now and then, and write it down about once a second."""
         client = self._runtime.models.client_for(prompt.inputs.provider)
         async with aclosing(client.stream(prompt.request)) as events:
-            while (event := await self._unless_stopped(anext(events, None))) is not None:
-                if isinstance(event, Finished):
+            reading = asyncio.create_task(self._read(events))
+            try:
+                while not reading.done():
+                    await self._unless_stopped(self._until_there_is_something(reading))
+                    await self._tell()
+                    await self._checkpoint()
+            finally:
+                reading.cancel()
+                await asyncio.gather(reading, return_exceptions=True)
+            await self._tell()
+            return reading.result()
+
+    async def _read(self, events: AsyncIterator[ModelEvent]) -> Finished | None:
+        finished: Finished | None = None
+        async for event in events:
+            match event:
+                case Finished():
                     finished = event
-                    continue
-                if isinstance(event, ThoughtDelta):
+                case ThoughtDelta():
                     self._thoughts += event.thought
-                    continue
-                await self._take(event.text)
-                if loop.time() - written_at >= CHECKPOINT_SECONDS:
-                    written_at = loop.time()
-                    await checkpoint_run(self._runtime, self._claim, self._text, prompt=self._unkept)
-                    self._unkept = None
+                case TextDelta():
+                    # PostgreSQL's text cannot hold it.
+                    self._text += event.text.replace("\x00", "")
+                    self._something_new.set()
         return finished
 
+    async def _until_there_is_something(self, reading: asyncio.Task[Finished | None]) -> None:
+        """Wait for the next words, but not too soon after the last; or until what is there is to be written down."""
+        loop = asyncio.get_running_loop()
+        await asyncio.wait({reading}, timeout=self._told_at + TELL_SECONDS - loop.time())
+        if reading.done():
+            return
+        is_written = self._written == len(self._text)
+        arriving = asyncio.create_task(self._something_new.wait())
+        await asyncio.wait(
+            {reading, arriving},
+            timeout=None if is_written else max(self._written_at + CHECKPOINT_SECONDS - loop.time(), 0),
+            return_when=asyncio.FIRST_COMPLETED,
+        )
+        arriving.cancel()
+        self._something_new.clear()
+
     async def _unless_stopped(self, coming: Awaitable[T]) -> T:
-        """What comes from the model; leaves it, and its connection, as soon as the run is to stop."""
+        """What is waited for; leaves it as soon as the run is to stop."""
         arriving = asyncio.ensure_future(coming)
         stopping = asyncio.ensure_future(self._stop_requested.wait())
         await asyncio.wait({arriving, stopping}, return_when=asyncio.FIRST_COMPLETED)
@@ -175,20 +204,34 @@ class Execution:
         await asyncio.gather(arriving, return_exceptions=True)
         raise _StopRequested
 
-    async def _take(self, delta: str) -> None:
-        # PostgreSQL's text cannot hold it.
-        delta = delta.replace("\x00", "")
-        self._text += delta
-        if not self._is_shown:
+    async def _tell(self) -> None:
+        """Tell the pages what is new, in pieces that say where they belong."""
+        self._told_at = asyncio.get_running_loop().time()
+        new = self._text[self._told :]
+        if not self._is_shown or not new:
             return
+        self._told = len(self._text)
         self._runtime.live_text[self._claim.run_id] = self._text
-        for start in range(0, len(delta), PIECE_CHARACTERS):
-            piece = delta[start : start + PIECE_CHARACTERS]
+        for start in range(0, len(new), PIECE_CHARACTERS):
+            piece = new[start : start + PIECE_CHARACTERS]
             await self._runtime.bus.publish(
                 conversation_topic(self._claim.conversation_id),
                 {"run": str(self._claim.run_id), "offset": self._offset, "text": piece},
             )
             self._offset += len(piece.encode("utf-16-le")) // 2
+
+    async def _checkpoint(self) -> None:
+        now = asyncio.get_running_loop().time()
+        if self._written == len(self._text) or now - self._written_at < CHECKPOINT_SECONDS:
+            return
+        self._written_at = now
+        try:
+            await checkpoint_run(self._runtime, self._claim, self._text, prompt=self._unkept)
+        except DBAPIError:
+            # The reply goes on without it: perhaps the database is back before it ends.
+            log.exception("Could not write down how far run %s has come", self._claim.run_id)
+            return
+        self._written, self._unkept = len(self._text), None
 
 
 def _prepared(inputs: PromptInputs) -> tuple[Prompt, PromptRecord]:

@@ -13,16 +13,16 @@ __all__ = ["lock_conversation", "lock_space_of", "lock_space_of_run", "lock_stor
 
 
 async def lock_totals(session: AsyncSession, conversation_id: UUID) -> tuple[UUID, UUID]:
-    """Lock the owner and the space, in this order and before the conversation, as everybody does; their ids."""
-    space_id, owner_id = (
+    """Lock the owner and the space, before the conversation, as everybody does; their ids."""
+    owner_id, space_id = (
         await session.execute(
-            select(Space.id, Space.owner_id)
+            select(User.id, Space.id)
+            .join(Space, Space.owner_id == User.id)
             .join(Conversation, Conversation.space_id == Space.id)
             .where(Conversation.id == conversation_id)
+            .with_for_update(of=[User, Space], key_share=True)
         )
     ).one()
-    for row in (select(User.id).where(User.id == owner_id), select(Space.id).where(Space.id == space_id)):
-        await session.execute(row.with_for_update(key_share=True))
     return owner_id, space_id
 
 

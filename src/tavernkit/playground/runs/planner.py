@@ -19,7 +19,7 @@ from tavernkit.playground.realtime.outbox import append_event
 from tavernkit.playground.runs.states import RunKind
 from tavernkit.playground.runtime import Runtime
 
-__all__ = ["cancel_queued", "leave_running", "plan_run", "stop_run"]
+__all__ = ["cancel_queued", "leave_running", "plan_run", "settle_undecided", "stop_run"]
 
 
 async def plan_run(
@@ -72,6 +72,18 @@ async def cancel_queued(session: AsyncSession, runtime: Runtime, conversation_id
     )
     if canceled is not None:
         await append_event(session, conversation_id, "run", now, run_id=str(canceled))
+
+
+async def settle_undecided(session: AsyncSession, runtime: Runtime, conversation_id: UUID) -> None:
+    """Let nobody have to decide any more about a reply that was cut short, because they went on without it."""
+    settled = await session.scalar(
+        update(Run)
+        .where(Run.conversation_id == conversation_id, ~Run.dismissed, Run.status.in_(("failed", "canceled")))
+        .values(dismissed=True)
+        .returning(Run.id)
+    )
+    if settled is not None:
+        await append_event(session, conversation_id, "run", runtime.clock(), run_id=str(settled))
 
 
 async def leave_running(session: AsyncSession, runtime: Runtime, conversation_id: UUID) -> None:

@@ -10,7 +10,7 @@ from sqlalchemy import and_, or_, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.accounts.viewer import Viewer
-from tavernkit.playground.conversations.queries import active_round, active_run
+from tavernkit.playground.conversations.queries import active_round, active_run, last_run
 from tavernkit.playground.database.models import Conversation, Round, RoundSlot, Run, SpaceMembership
 from tavernkit.playground.outcome import Refused, not_found
 from tavernkit.playground.runtime import Runtime
@@ -28,7 +28,10 @@ class ShownRound(Value, frozen=True, kw_only=True):
 
 
 class Turns(Value, frozen=True, kw_only=True):
-    """What goes on in a conversation: the round, the run, and what goes on by itself."""
+    """What goes on in a conversation: the round, the run, and what goes on by itself.
+
+    Where nobody writes, the run is the one that was cut short, until somebody has decided about it.
+    """
 
     conversation: Conversation
     run: Run | None
@@ -90,9 +93,14 @@ async def shown_turns(session: AsyncSession, conversation: Conversation) -> Turn
     round = await active_round(session, conversation.id)
     return Turns(
         conversation=conversation,
-        run=await active_run(session, conversation.id),
+        run=await active_run(session, conversation.id) or await _undecided(session, conversation.id),
         round=None if round is None else ShownRound(round=round, slots=await _slots(session, round)),
     )
+
+
+async def _undecided(session: AsyncSession, conversation_id: UUID) -> Run | None:
+    run = await last_run(session, conversation_id)
+    return None if run is None or run.dismissed else run
 
 
 async def _slots(session: AsyncSession, round: Round) -> list[tuple[RoundSlot, str]]:

@@ -58,7 +58,7 @@ async def regenerate(
         rules = await rules_of(session, conversation)
         members = await active_members(session, conversation.space_id)
         if message_id is None and rules.group_regenerate_mode == "last_turn" and is_group(members):
-            if not any(can_speak(member) for member in members):
+            if not any(can_speak(member, conversation.id) for member in members):
                 return Refused(code="conflict", sentence="Nobody here can speak. Add a character, or unmute one.")
             return await _last_turn(session, runtime, conversation, entry.space)
         author = await session.get_one(SpaceMembership, target.membership_id)

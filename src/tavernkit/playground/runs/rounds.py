@@ -20,7 +20,7 @@ from tavernkit.playground.members.queries import active_members
 from tavernkit.playground.realtime.bus import user_topic
 from tavernkit.playground.realtime.outbox import append_event
 from tavernkit.playground.runs.planner import cancel_queued, leave_running, plan_run
-from tavernkit.playground.runs.speakers import Chosen, can_speak, choose_speakers, is_group
+from tavernkit.playground.runs.speakers import Chosen, can_speak, choose_speakers, has_copilot, is_group
 from tavernkit.playground.runs.states import RoundEnd, RunKind
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.settings.models import SpaceSettings
@@ -38,6 +38,7 @@ __all__ = [
     "skip_slot",
     "slot_at",
     "start_round",
+    "switch_automation_off",
     "switch_copilot_off",
     "tell_copilot",
     "tell_round",
@@ -133,7 +134,7 @@ async def begin_round(
 
 async def set_queue(session: AsyncSession, runtime: Runtime, round: Round, chosen: Sequence[Chosen]) -> None:
     """Let these speak next in the place of those who were to; what has begun stays."""
-    first = round.current_position + (round.scheduling_state == "ai_generating")
+    first = round.current_position + await _has_begun(session, round)
     for slot in await _slots(session, round, at=first):
         await session.delete(slot)
     await session.flush()
@@ -151,18 +152,22 @@ async def turn_taken(
         await _take_step(session, conversation.id, run.speaker_membership_id)
     round = await active_round(session, conversation.id)
     if run.round_id is None:
-        if run.kind == "impersonate":
-            await start_round(session, runtime, conversation, trigger=message, said=message.content)
+        if round is None:
+            await _behind_what_was_asked(session, runtime, conversation, run, message)
         return
     if round is None or round.id != run.round_id or run.round_position is None:
         return
-    slot = await slot_at(session, round, run.round_position)
-    if slot is not None and slot.status == "pending":
-        slot.status, slot.finished_at = "spoken", runtime.clock()
+    place = run.round_position
+    slot = await slot_at(session, round, place)
+    # Whoever waits for a person may have been told meanwhile that somebody else speaks here.
+    if slot is not None and slot.membership_id == run.speaker_membership_id:
+        place += 1
+        if slot.status == "pending":
+            slot.status, slot.finished_at = "spoken", runtime.clock()
     if round.scheduling_state == "failed" or run.round_position != round.current_position:
         return
     if round.scheduling_state == "paused":
-        round.current_position += 1
+        round.current_position = place
         await tell_round(session, runtime, round)
         return
     await go_on(
@@ -170,7 +175,7 @@ async def turn_taken(
         runtime,
         conversation,
         round,
-        at=run.round_position + 1,
+        at=place,
         answer=message if run.kind == "copilot" else None,
     )
 
@@ -209,7 +214,7 @@ async def go_on(
     by: Beginning = "automation" if round.metadata_.get("by") == "automation" else "person"
     for slot in await _slots(session, round, at=at):
         member = members.get(slot.membership_id)
-        if member is not None and can_speak(member):
+        if member is not None and can_speak(member, conversation.id):
             round.current_position, round.scheduling_state = slot.position, "ai_generating"
             delay = _delay(await rules_of(session, conversation), by) if delay_ms is None else delay_ms
             await plan_run(
@@ -245,9 +250,14 @@ async def freeze_round(session: AsyncSession, runtime: Runtime, conversation: Co
         return
     round.scheduling_state = "failed"
     await cancel_queued(session, runtime, conversation.id)
+    await switch_automation_off(session, conversation)
+
+
+async def switch_automation_off(session: AsyncSession, conversation: Conversation) -> None:
+    """Let nothing go on by itself any more; the space, whose members this changes, is locked."""
     conversation.auto_mode_remaining_rounds = None
     for member in await active_members(session, conversation.space_id):
-        if member.copilot_mode != "none":
+        if has_copilot(member, conversation.id):
             switch_copilot_off(session, conversation.id, member)
     await session.flush()
 
@@ -300,12 +310,34 @@ async def _complete(
     if remaining is not None:
         conversation.auto_mode_remaining_rounds = remaining - 1 if remaining > 1 else None
     await session.flush()
-    goes_on = conversation.auto_mode_remaining_rounds is not None
-    if goes_on or any(member.kind == "human" and can_speak(member) for member in members):
-        delay = (await rules_of(session, conversation)).auto_mode_delay_ms
-        await start_round(session, runtime, conversation, by="automation", trigger=answer, delay_ms=delay)
+    if _goes_on_alone(conversation, members):
+        await _start_alone(session, runtime, conversation, trigger=answer)
     elif answer is not None:
         await start_round(session, runtime, conversation, trigger=answer, said=answer.content)
+
+
+async def _behind_what_was_asked(
+    session: AsyncSession, runtime: Runtime, conversation: Conversation, run: Run, message: Message
+) -> None:
+    """A reply that somebody asked for is there, and no round is: what goes on by itself goes on behind it."""
+    if run.kind == "impersonate":
+        await start_round(session, runtime, conversation, trigger=message, said=message.content)
+    elif _goes_on_alone(conversation, await active_members(session, conversation.space_id)):
+        await _start_alone(session, runtime, conversation, trigger=None)
+
+
+def _goes_on_alone(conversation: Conversation, members: Sequence[SpaceMembership]) -> bool:
+    """Whether characters answer each other, or a model writes for somebody."""
+    if conversation.auto_mode_remaining_rounds is not None:
+        return True
+    return any(member.kind == "human" and can_speak(member, conversation.id) for member in members)
+
+
+async def _start_alone(
+    session: AsyncSession, runtime: Runtime, conversation: Conversation, *, trigger: Message | None
+) -> None:
+    delay = (await rules_of(session, conversation)).auto_mode_delay_ms
+    await start_round(session, runtime, conversation, by="automation", trigger=trigger, delay_ms=delay)
 
 
 async def _take_step(session: AsyncSession, conversation_id: UUID, member_id: UUID) -> None:
@@ -319,6 +351,21 @@ async def _take_step(session: AsyncSession, conversation_id: UUID, member_id: UU
     member.settings_version += 1
     await session.flush()
     tell_copilot(session, conversation_id, member)
+
+
+async def _has_begun(session: AsyncSession, round: Round) -> bool:
+    """Whether the turn that it is is being taken; a paused round still finishes the one it was in."""
+    if round.scheduling_state == "ai_generating":
+        return True
+    running = await session.scalar(
+        select(Run.id).where(
+            Run.round_id == round.id,
+            Run.round_position == round.current_position,
+            Run.status == "running",
+            Run.cancel_requested_at.is_(None),
+        )
+    )
+    return running is not None
 
 
 async def _slots(session: AsyncSession, round: Round, *, at: int) -> Sequence[RoundSlot]:

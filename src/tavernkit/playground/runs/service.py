@@ -6,12 +6,12 @@ in the same order: the owner and the space where they are needed, the conversati
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 from typing import Any, cast
 from uuid import UUID
 
-from sqlalchemy import exists, func, select, update
+from sqlalchemy import exists, func, select, tuple_, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
@@ -35,8 +35,8 @@ __all__ = [
     "Claim",
     "cancel_run",
     "checkpoint_run",
-    "claim_run",
-    "extend_lease",
+    "claim_runs",
+    "extend_leases",
     "fail_run",
     "finish_run",
     "hand_back_run",
@@ -61,23 +61,31 @@ class Claim(Value, frozen=True, kw_only=True):
     fence: int
 
 
-async def claim_run(runtime: Runtime, worker: str) -> Claim | None:
-    """Take the run that has been due longest in a conversation where nothing is running.
+async def claim_runs(runtime: Runtime, worker: str, limit: int) -> list[Claim]:
+    """Take the runs that have been due longest, at most so many, in conversations where nothing is running.
 
     A run whose speaker may not speak any more is passed over, and its round goes on with the next.
     """
     while True:
         try:
             async with runtime.database.write() as session:
-                run = await _due(session, runtime.clock())
-                if run is None:
-                    return None
-                claim = await _claim(session, runtime, run, worker)
-                if claim is not None:
-                    return claim
+                due = await _due(session, runtime.clock(), limit)
+                claims = [await _claim(session, runtime, run, speaker, worker) for run, speaker in due]
         except IntegrityError:
             # Another worker was faster: the index allows one running run per conversation.
-            return None
+            return []
+        if not due or any(claims):
+            return [claim for claim in claims if claim is not None]
+
+
+async def claim_run(runtime: Runtime, worker: str) -> Claim | None:
+    """Take one run."""
+    return next(iter(await claim_runs(runtime, worker, 1)), None)
+
+
+async def extend_lease(runtime: Runtime, claim: Claim) -> bool | None:
+    """Say that one run is alive."""
+    return (await extend_leases(runtime, [claim])).get(claim.run_id)
 
 
 async def next_due(runtime: Runtime) -> datetime | None:
@@ -93,34 +101,32 @@ async def next_due(runtime: Runtime) -> datetime | None:
         return due
 
 
-async def _due(session: AsyncSession, now: datetime) -> Run | None:
-    """A run that can be begun, with its conversation locked; those whose conversation is locked are left to others."""
+async def _due(session: AsyncSession, now: datetime, limit: int) -> list[tuple[Run, SpaceMembership]]:
+    """Runs that can be begun, with their speakers; they and their conversations are locked, and those that somebody
+    else has locked are left to others."""
     other = aliased(Run)
-    found = (
-        await session.execute(
-            select(Conversation.id, Run.id)
-            .join(Run, Run.conversation_id == Conversation.id)
-            .where(
-                Run.status == "queued",
-                Run.run_after <= now,
-                ~exists().where(other.conversation_id == Run.conversation_id, other.status == "running"),
-            )
-            .order_by(Run.run_after, Run.created_at)
-            .limit(1)
-            .with_for_update(of=Conversation, skip_locked=True)
+    rows = await session.execute(
+        select(Run, SpaceMembership)
+        .join(Conversation, Conversation.id == Run.conversation_id)
+        .join(SpaceMembership, SpaceMembership.id == Run.speaker_membership_id)
+        .where(
+            Run.status == "queued",
+            Run.run_after <= now,
+            ~exists().where(other.conversation_id == Run.conversation_id, other.status == "running"),
         )
-    ).one_or_none()
-    if found is None:
-        return None
-    # It was read before the lock was there.
-    run: Run | None = await session.scalar(select(Run).where(Run.id == found[1], Run.status == "queued"))
-    return run
+        .order_by(Run.run_after, Run.created_at)
+        .limit(limit)
+        .with_for_update(of=[Conversation, Run], skip_locked=True)
+        .execution_options(populate_existing=True)
+    )
+    return [(run, speaker) for run, speaker in rows]
 
 
-async def _claim(session: AsyncSession, runtime: Runtime, run: Run, worker: str) -> Claim | None:
+async def _claim(
+    session: AsyncSession, runtime: Runtime, run: Run, speaker: SpaceMembership, worker: str
+) -> Claim | None:
     now = runtime.clock()
-    speaker = await session.get_one(SpaceMembership, run.speaker_membership_id)
-    if speaker.status != "active" or (run.round_id is not None and not can_speak(speaker)):
+    if speaker.status != "active" or (run.round_id is not None and not can_speak(speaker, run.conversation_id)):
         await _pass_over(session, runtime, run)
         return None
     run.status, run.worker, run.fence = "running", worker, run.fence + 1
@@ -147,18 +153,22 @@ async def _pass_over(session: AsyncSession, runtime: Runtime, run: Run) -> None:
         await skip_slot(session, runtime, conversation, round, reason="speaker_unavailable")
 
 
-async def extend_lease(runtime: Runtime, claim: Claim) -> bool | None:
-    """Say that the run is alive. Answers whether it is to be stopped, or None when it is not ours any more."""
+async def extend_leases(runtime: Runtime, claims: Collection[Claim]) -> dict[UUID, bool]:
+    """Say that runs are alive. Answers for each whether it is to be stopped; one that is not ours any more is left
+    out."""
     now = runtime.clock()
     async with runtime.database.write() as session:
-        row = (
-            await session.execute(
-                _ours(claim)
-                .values(heartbeat_at=now, lease_expires_at=_lease_end(runtime, now))
-                .returning(Run.cancel_requested_at)
+        rows = await session.execute(
+            update(Run)
+            .where(
+                tuple_(Run.id, Run.fence).in_([(claim.run_id, claim.fence) for claim in claims]),
+                Run.status == "running",
             )
-        ).one_or_none()
-        return None if row is None else row.cancel_requested_at is not None
+            .values(heartbeat_at=now, lease_expires_at=_lease_end(runtime, now))
+            .returning(Run.id, Run.cancel_requested_at),
+            execution_options={"synchronize_session": False},
+        )
+        return {run_id: asked_at is not None for run_id, asked_at in rows}
 
 
 async def checkpoint_run(runtime: Runtime, claim: Claim, text: str, *, prompt: PromptRecord | None = None) -> None:

@@ -28,7 +28,7 @@ from tavernkit.sillytavern.groups import (
 from tavernkit.sillytavern.turns import Turn
 from tavernkit.values import Value
 
-__all__ = ["Chosen", "can_speak", "choose_speakers", "is_group"]
+__all__ = ["Chosen", "can_speak", "choose_speakers", "has_copilot", "is_group"]
 
 STRATEGIES: Mapping[str, Strategy] = {
     "manual": Strategy.MANUAL,
@@ -48,11 +48,17 @@ class Chosen(Value, frozen=True, kw_only=True):
     reason: dict[str, Any]
 
 
-def can_speak(member: SpaceMembership | None) -> bool:
-    """Whether a model may speak as this member unasked: a character that is not muted, a person with a copilot."""
+def can_speak(member: SpaceMembership | None, conversation_id: UUID) -> bool:
+    """Whether a model may speak as this member unasked: a character that is not muted, a person whose copilot writes
+    in this conversation."""
     if member is None or member.status != "active" or member.participation != "active":
         return False
-    return member.kind == "character" or (member.copilot_mode == "full" and member.copilot_remaining_steps > 0)
+    return member.kind == "character" or (member.copilot_remaining_steps > 0 and has_copilot(member, conversation_id))
+
+
+def has_copilot(member: SpaceMembership, conversation_id: UUID) -> bool:
+    """Whether a model writes for this person here: where they asked for it, or everywhere in the space."""
+    return member.copilot_mode == "full" and member.copilot_conversation_id in (None, conversation_id)
 
 
 def is_group(members: Sequence[SpaceMembership]) -> bool:
@@ -61,13 +67,24 @@ def is_group(members: Sequence[SpaceMembership]) -> bool:
 
 
 async def choose_speakers(
-    session: AsyncSession, conversation: Conversation, rules: SpaceSettings, *, seed: int, said: str | None
+    session: AsyncSession,
+    conversation: Conversation,
+    rules: SpaceSettings,
+    *,
+    seed: int,
+    said: str | None,
+    for_people: bool = True,
 ) -> list[Chosen]:
     """The speakers of a round in their order; `said` is what a person has just said, None when nobody has.
 
-    The same seed and the same story always give the same speakers.
+    The same seed and the same story always give the same speakers. `for_people` lets also those speak for whom a model
+    writes.
     """
-    members = [member for member in await active_members(session, conversation.space_id) if can_speak(member)]
+    members = [
+        member
+        for member in await active_members(session, conversation.space_id)
+        if can_speak(member, conversation.id) and (for_people or member.kind == "character")
+    ]
     if not members:
         return []
     strategy = STRATEGIES[rules.reply_order]

@@ -34,8 +34,8 @@ async def members_changed(session: AsyncSession, runtime: Runtime, space_id: UUI
     )
     for conversation_id in list(await session.scalars(speaking)):
         conversation = await lock_conversation(session, conversation_id)
-        await _drop_departed(session, runtime, conversation)
         await _pass_over(session, runtime, conversation)
+        await _drop_departed(session, runtime, conversation)
 
 
 async def before_hiding(session: AsyncSession, runtime: Runtime, conversation: Conversation, message: Message) -> None:
@@ -58,13 +58,13 @@ async def before_hiding(session: AsyncSession, runtime: Runtime, conversation: C
 
 
 async def _drop_departed(session: AsyncSession, runtime: Runtime, conversation: Conversation) -> None:
+    """End what departed members were asked for in person, or say late or in a round that waits."""
     for run in await session.scalars(
         select(Run)
         .join(SpaceMembership, SpaceMembership.id == Run.speaker_membership_id)
         .where(
             Run.conversation_id == conversation.id,
             Run.status.in_(("queued", "running")),
-            Run.round_id.is_(None),
             SpaceMembership.status != "active",
         )
     ):
@@ -76,7 +76,7 @@ async def _pass_over(session: AsyncSession, runtime: Runtime, conversation: Conv
     if round is None or round.scheduling_state != "ai_generating":
         return
     slot = await slot_at(session, round, round.current_position)
-    if slot is not None and not can_speak(await session.get_one(SpaceMembership, slot.membership_id)):
+    if slot is not None and not can_speak(await session.get_one(SpaceMembership, slot.membership_id), conversation.id):
         await skip_slot(session, runtime, conversation, round, reason="not_schedulable")
 
 

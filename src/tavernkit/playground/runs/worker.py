@@ -14,13 +14,15 @@ from sqlalchemy.exc import DBAPIError
 
 from tavernkit.playground.realtime.bus import RUNS, Subscription
 from tavernkit.playground.runs.executor import Execution
-from tavernkit.playground.runs.service import Claim, claim_run, extend_lease, next_due, reap_runs, repair_rounds
+from tavernkit.playground.runs.service import Claim, claim_runs, extend_leases, next_due, reap_runs, repair_rounds
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.waiting import happens
 
 __all__ = ["Worker"]
 
 IDLE_SECONDS = 1.0
+CLAIMED_AT_ONCE = 8
+"""So few that several workers share what comes at the same moment."""
 SHORTEST_SECONDS = 0.02
 """How soon to look again for a run that is due, but in a conversation that somebody is just changing."""
 
@@ -34,8 +36,9 @@ class Worker:
         self._runtime = runtime
         self._name = name
         self._stopping = asyncio.Event()
+        self._ended = asyncio.Event()
         self._something_new = asyncio.Event()
-        self._executions: dict[UUID, Execution] = {}
+        self._executions: dict[Claim, Execution] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
     def stop(self) -> None:
@@ -46,7 +49,7 @@ class Worker:
             execution.stop("shutdown")
 
     async def run(self) -> None:
-        reaping = asyncio.create_task(self._reap())
+        reaping, beating = asyncio.create_task(self._reap()), asyncio.create_task(self._beat())
         async with self._runtime.bus.subscribe(RUNS) as news:
             listening = asyncio.create_task(self._listen(news))
             while not self._stopping.is_set():
@@ -56,16 +59,22 @@ class Worker:
                 await happens(self._something_new, within=await self._idle_seconds())
             await listening
         await asyncio.gather(reaping, *self._tasks)
+        self._ended.set()
+        await beating
 
     async def _listen(self, news: Subscription) -> None:
         """Stop at once what is to be stopped, however much else there is to do."""
         while not self._stopping.is_set():
             item = await news.next(unless=self._stopping, within=IDLE_SECONDS)
-            execution = self._executions.get(UUID(item["stop"])) if item and "stop" in item else None
-            if execution is not None:
-                execution.stop("asked")
+            if item is not None and "stop" in item:
+                self._stop_one(UUID(item["stop"]))
             elif item is not None:
                 self._something_new.set()
+
+    def _stop_one(self, run_id: UUID) -> None:
+        for claim, execution in self._executions.items():
+            if claim.run_id == run_id:
+                execution.stop("asked")
 
     async def _idle_seconds(self) -> float:
         """How long nothing can be due that nobody tells of."""
@@ -84,44 +93,49 @@ class Worker:
 
     async def _claim_all(self) -> None:
         while not self._is_full() and not self._stopping.is_set():
+            room = self._runtime.settings.concurrent_runs - len(self._executions)
             try:
-                claim = await claim_run(self._runtime, self._name)
+                claims = await claim_runs(self._runtime, self._name, min(room, CLAIMED_AT_ONCE))
             except DBAPIError:
                 log.exception("Could not look for runs; trying again soon.")
                 return
-            if claim is None:
+            if not claims:
                 return
-            execution = self._executions[claim.run_id] = Execution(self._runtime, claim)
-            if self._stopping.is_set():
-                execution.stop("shutdown")
-            task = asyncio.create_task(self._carry_out(claim, execution))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            for claim in claims:
+                execution = self._executions[claim] = Execution(self._runtime, claim)
+                if self._stopping.is_set():
+                    execution.stop("shutdown")
+                task = asyncio.create_task(self._carry_out(claim, execution))
+                self._tasks.add(task)
+                task.add_done_callback(self._tasks.discard)
 
     async def _carry_out(self, claim: Claim, execution: Execution) -> None:
-        beating = asyncio.create_task(self._beat(claim, execution))
         try:
             await execution.run()
         except DBAPIError:
             # The lease runs out by itself, and the run is then ended as interrupted.
             log.exception("Could not write the end of run %s", claim.run_id)
         finally:
-            execution.finished.set()
-            del self._executions[claim.run_id]
-            await beating
+            del self._executions[claim]
+            self._something_new.set()
 
-    async def _beat(self, claim: Claim, execution: Execution) -> None:
-        while not await happens(execution.finished, within=self._runtime.settings.heartbeat_seconds):
+    async def _beat(self) -> None:
+        """Keep the leases of all runs alive until the last of them has ended."""
+        while not await happens(self._ended, within=self._runtime.settings.heartbeat_seconds):
+            carried = dict(self._executions)
+            if not carried:
+                continue
             try:
-                to_be_stopped = await extend_lease(self._runtime, claim)
+                alive = await extend_leases(self._runtime, carried.keys())
             except DBAPIError:
                 # The lease is longer than several beats: one that is missed does no harm.
-                log.exception("Could not extend the lease of run %s", claim.run_id)
+                log.exception("Could not extend the leases of %d runs", len(carried))
                 continue
-            if to_be_stopped is None:
-                execution.stop("lost")
-            elif to_be_stopped:
-                execution.stop("asked")
+            for claim, execution in carried.items():
+                if claim.run_id not in alive:
+                    execution.stop("lost")
+                elif alive[claim.run_id]:
+                    execution.stop("asked")
 
     async def _reap(self) -> None:
         while True:

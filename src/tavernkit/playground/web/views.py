@@ -42,7 +42,10 @@ class MessageView(Value, frozen=True, kw_only=True):
 
 
 class RunView(Value, frozen=True, kw_only=True):
-    """A reply that is not a message yet, or that never became one."""
+    """A reply that is not a message yet, or that never became one.
+
+    `can_skip`: it was cut short, and others are to speak behind it.
+    """
 
     id: str
     status: Literal["queued", "running", "failed", "canceled"]
@@ -50,6 +53,7 @@ class RunView(Value, frozen=True, kw_only=True):
     text: str
     error: str | None = None
     preparing: bool = False
+    can_skip: bool = False
 
 
 class ConversationView(Value, frozen=True, kw_only=True):

@@ -18,6 +18,7 @@ class SpaceMembership(Base):
     """A person or a character in a space. Rows are never deleted: messages point to their author here.
 
     `persona` is the text of a persona that is this membership's own; `persona_id` one of the person's personas.
+    The copilot writes in one conversation, or in all of the space where none is named.
     """
 
     __tablename__ = "space_memberships"
@@ -54,6 +55,7 @@ class SpaceMembership(Base):
     persona_id: Mapped[UUID | None] = mapped_column(ForeignKey("personas.id", ondelete="SET NULL"))
     copilot_mode: Mapped[str] = mapped_column(String(20), default="none")
     copilot_remaining_steps: Mapped[int] = mapped_column(default=0)
+    copilot_conversation_id: Mapped[UUID | None]
     talkativeness: Mapped[float | None]
     preset_id: Mapped[UUID | None] = mapped_column(ForeignKey("presets.id", ondelete="SET NULL"))
     provider_id: Mapped[UUID | None] = mapped_column(ForeignKey("llm_providers.id", ondelete="SET NULL"))

@@ -23,6 +23,7 @@ def upgrade() -> None:
         sqlite_where=sa.text("dismissed = 0"),
         postgresql_where=sa.text("NOT dismissed"),
     )
+    op.add_column("space_memberships", sa.Column("copilot_conversation_id", sa.Uuid(), nullable=True))
     op.drop_column("conversations", "group_queue_revision")
 
 

@@ -1,0 +1,111 @@
+"""Tabs at two servers that share a database, and doing things in both at the same moment."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from typing import Any, NamedTuple, TypeVar
+from uuid import uuid4
+
+import httpx2
+
+from tavernkit.playground.api.router import PREFIX
+
+__all__ = ["Story", "Tab", "at_once"]
+
+T = TypeVar("T")
+
+PATIENCE_SECONDS = 60
+
+
+class Story(NamedTuple):
+    space: str
+    conversation: str
+
+
+class Tab:
+    """A page of the owner's, at one of the servers."""
+
+    def __init__(self, url: str) -> None:
+        self._client = httpx2.Client(base_url=url + PREFIX, headers={"Origin": url}, timeout=30, trust_env=False)
+
+    def close(self) -> None:
+        self._client.close()
+
+    def ask(self, method: str, path: str, **body: Any) -> httpx2.Response:
+        return self._client.request(method, path, json=body or None)
+
+    def get(self, path: str) -> Any:
+        return self.ask("GET", path).raise_for_status().json()
+
+    def begin(self, **rules: Any) -> Story:
+        """A new story with a character of the owner's."""
+        character = self.get("/characters")["items"][0]["id"]
+        return self.begin_with([character], **rules)
+
+    def begin_with(self, character_ids: list[str], **rules: Any) -> Story:
+        """A new story with these characters, whose turns are taken by these rules."""
+        opened = self.ask("POST", "/spaces", character_ids=character_ids).raise_for_status().json()
+        story = Story(opened["space"]["id"], opened["conversation"]["id"])
+        if rules:
+            path = f"/spaces/{story.space}/settings"
+            version = self.get(path)["settings_version"]
+            self.ask("PATCH", path, settings_version=version, settings={"space": rules}).raise_for_status()
+        return story
+
+    def character(self, name: str) -> str:
+        """A new character of the owner's."""
+        card = {"spec": "chara_card_v2", "spec_version": "2.0", "data": {"name": name, "description": f"I am {name}."}}
+        files = {"file": (f"{name}.json", json.dumps(card).encode(), "application/json")}
+        made = self._client.post("/characters", files=files).raise_for_status().json()
+        return str(made["character"]["id"])
+
+    def send(self, story: Story, text: str, id: str | None = None) -> httpx2.Response:
+        path = f"/conversations/{story.conversation}/messages"
+        return self.ask("POST", path, id=id or str(uuid4()), content=text)
+
+    def turns(self, conversation: str) -> Any:
+        return self.get(f"/conversations/{conversation}/turns")
+
+    def runs(self, conversation: str) -> list[dict[str, Any]]:
+        """All runs, the oldest first."""
+        items: list[dict[str, Any]] = self.get(f"/conversations/{conversation}/runs?limit=200")["items"]
+        return items[::-1]
+
+    def until(self, is_so: Callable[[], bool]) -> None:
+        end = time.monotonic() + PATIENCE_SECONDS
+        while not is_so():
+            assert time.monotonic() < end, "it did not happen"
+            time.sleep(0.02)
+
+    def until_writing(self, story: Story) -> dict[str, Any]:
+        """Wait until somebody is writing; the run that does."""
+        self.until(lambda: (self.turns(story.conversation)["run"] or {"status": ""})["status"] == "running")
+        run: dict[str, Any] = self.turns(story.conversation)["run"]
+        return run
+
+    def until_quiet(self, conversation: str) -> None:
+        """Wait until nobody is writing and nobody is going to."""
+        self.until(lambda: self.turns(conversation)["state"] != "generating")
+
+    def narrate(self, story: Story, text: str, id: str) -> httpx2.Response:
+        return self.ask("POST", f"/conversations/{story.conversation}/messages", id=id, content=text, role="system")
+
+    def messages(self, conversation: str) -> list[dict[str, Any]]:
+        items: list[dict[str, Any]] = self.get(f"/conversations/{conversation}/messages?limit=200")["items"]
+        return items
+
+
+def at_once(*calls: Callable[[], T]) -> list[T]:
+    """What the calls gave, each in a thread, all begun at the same moment."""
+    barrier = Barrier(len(calls))
+
+    def begin(call: Callable[[], T]) -> T:
+        barrier.wait()
+        return call()
+
+    with ThreadPoolExecutor(len(calls)) as threads:
+        return [begun.result() for begun in [threads.submit(begin, call) for call in calls]]

@@ -1,0 +1,204 @@
+"""What goes on without a person: characters among themselves, and a model that writes for somebody."""
+
+from pathlib import Path
+
+import pytest
+
+from tavernkit.playground.conversations.forking import fork
+from tavernkit.playground.outcome import STATUS_OF
+from tavernkit.playground.realtime.bus import user_topic
+from tavernkit.playground.runs.asking import force_talk, impersonate
+from tavernkit.playground.runs.automation import set_auto_mode, set_copilot
+from tavernkit.playground.runs.directing import pause_round, stop_round
+from tavernkit.playground.runs.regenerating import regenerate
+from tavernkit.playground.runs.service import finish_run
+from tests.playground.runs.group import Group, code, done, gathered
+
+pytestmark = pytest.mark.anyio
+
+
+async def auto_mode(group: Group, rounds: int) -> None:
+    turns = done(await set_auto_mode(group.runtime, group.viewer, group.conversation_id, rounds=rounds))
+    assert turns.conversation.auto_mode_remaining_rounds == (rounds or None)
+
+
+async def copilot(group: Group, steps: int) -> None:
+    done(await set_copilot(group.runtime, group.viewer, group.conversation_id, steps=steps))
+
+
+async def remaining(group: Group) -> int | None:
+    return (await group.conversation()).auto_mode_remaining_rounds
+
+
+async def steps(group: Group) -> tuple[str, int]:
+    owner = await group.member("Owner")
+    return owner.copilot_mode, owner.copilot_remaining_steps
+
+
+async def test_characters_go_on_for_so_many_rounds_and_wait_between_their_turns(
+    database_url: str, tmp_path: Path
+) -> None:
+    async with gathered(database_url, tmp_path, "Ada", "Bo", reply_order="list", auto_mode_delay_ms=60_000) as group:
+        await auto_mode(group, 2)
+        # The first one begins at once.
+        assert await group.speak() == "Ada"
+        assert await group.speak_all() == []
+        waiting = await group.queued()
+        assert waiting is not None
+        assert waiting.kind == "auto_mode"
+        assert (waiting.run_after - waiting.created_at).total_seconds() == 60
+        assert await remaining(group) == 2
+        names = []
+        while await group.due() is not None:
+            group.wait(seconds=61)
+            names += await group.speak_all()
+            # It is rounds that are counted, not replies.
+            assert await remaining(group) == (1 if len(names) < 3 else None)
+        assert names == ["Bo", "Ada", "Bo"]
+        assert [round.status for round in await group.rounds()] == ["finished", "finished"]
+
+
+async def test_switching_it_off_lets_the_round_finish_that_goes_on(database_url: str, tmp_path: Path) -> None:
+    async with gathered(database_url, tmp_path, "Ada", "Bo", reply_order="list", auto_mode_delay_ms=0) as group:
+        await auto_mode(group, 5)
+        assert await group.speak() == "Ada"
+        await auto_mode(group, 0)
+        assert await group.speak_all() == ["Bo"]
+        assert await group.state() is None
+
+
+async def test_one_character_alone_does_not_go_on(database_url: str, tmp_path: Path) -> None:
+    async with gathered(database_url, tmp_path, "Ada", "Bo") as group:
+        await group.remove("Bo")
+        refused = await set_auto_mode(group.runtime, group.viewer, group.conversation_id, rounds=1)
+        assert code(refused) == "conflict"
+        assert await group.runs() == []
+
+
+async def test_while_somebody_speaks_nothing_else_begins_but_it_goes_on_behind(
+    database_url: str, tmp_path: Path
+) -> None:
+    async with gathered(database_url, tmp_path, "Ada", "Bo", reply_order="list", auto_mode_delay_ms=0) as group:
+        await group.say()
+        first = await group.claim()
+        await auto_mode(group, 2)
+        assert len(await group.runs()) == 1
+        await finish_run(group.runtime, first, "Good evening.")
+        assert await group.speak_all() == ["Bo", "Ada", "Bo"]
+        # The same behind a reply that was asked for, before or after it was switched on.
+        done(await force_talk(group.runtime, group.viewer, group.conversation_id, speaker_id=group.members["Bo"]))
+        await auto_mode(group, 2)
+        assert await group.speak_all() == ["Bo", "Ada", "Bo", "Ada", "Bo"]
+        await auto_mode(group, 2)
+        assert await group.speak() == "Ada"
+        done(await regenerate(group.runtime, group.viewer, group.conversation_id))
+        assert await group.speak_all() == ["Ada", "Ada", "Bo", "Ada", "Bo"]
+        assert await remaining(group) is None
+
+
+async def test_a_round_that_waits_for_a_person_need_not_any_more(database_url: str, tmp_path: Path) -> None:
+    async with gathered(database_url, tmp_path, "Ada", "Bo", reply_order="list", auto_mode_delay_ms=0) as group:
+        await group.say()
+        assert await group.speak() == "Ada"
+        done(await pause_round(group.runtime, group.viewer, group.conversation_id))
+        await auto_mode(group, 1)
+        assert [round.status for round in await group.rounds()] == ["superseded", "active"]
+        assert await group.speak_all() == ["Ada", "Bo"]
+
+
+async def test_a_space_can_let_characters_go_on_behind_everything_a_person_says(
+    database_url: str, tmp_path: Path
+) -> None:
+    async with gathered(
+        database_url, tmp_path, "Ada", "Bo", reply_order="list", auto_mode_enabled=True, auto_mode_delay_ms=0
+    ) as group:
+        await group.say()
+        assert await remaining(group) == 10
+        assert await group.speak() == "Ada"
+        assert await group.speak() == "Bo"
+        assert (await remaining(group), await group.due()) == (9, "Ada")
+        done(await stop_round(group.runtime, group.viewer, group.conversation_id))
+        assert (await remaining(group), await group.due()) == (None, None)
+
+
+async def test_the_copilot_writes_so_many_messages_and_the_last_is_answered_too(
+    database_url: str, tmp_path: Path
+) -> None:
+    async with gathered(database_url, tmp_path, "Ada", reply_order="natural", auto_mode_delay_ms=0) as group:
+        done(await force_talk(group.runtime, group.viewer, group.conversation_id, speaker_id=group.members["Ada"]))
+        await group.speak("Who are you?")
+        await copilot(group, 2)
+        assert (await group.run()).kind == "copilot"
+        assert await group.speak("I am the owner.") == "Owner"
+        assert await steps(group) == ("full", 1)
+        assert await group.speak() == "Ada"
+        assert await group.speak("Of this house.") == "Owner"
+        assert await steps(group) == ("none", 0)
+        assert await group.speak_all() == ["Ada"]
+        assert [message.role for message in await group.all_messages()] == [
+            "assistant",
+            "user",
+            "assistant",
+            "user",
+            "assistant",
+        ]
+        await group.say("Now I write.")
+        assert await group.speak_all() == ["Ada"]
+
+
+async def test_the_copilot_takes_its_turn_among_the_characters(database_url: str, tmp_path: Path) -> None:
+    async with gathered(database_url, tmp_path, "Ada", "Bo", reply_order="list", auto_mode_delay_ms=0) as group:
+        await copilot(group, 2)
+        assert await group.speak_all() == ["Owner", "Ada", "Bo"] * 2
+        await group.change_space(reply_order="pooled")
+        await copilot(group, 1)
+        names = await group.speak_all()
+        assert names.count("Owner") == 1
+        assert names[-1] != "Owner"
+
+
+async def test_who_lets_a_model_write_does_not_write(database_url: str, tmp_path: Path) -> None:
+    async with gathered(database_url, tmp_path, "Ada", "Bo", reply_order="list", auto_mode_delay_ms=0) as group:
+        await copilot(group, 3)
+        assert code(await group.say("Let me.")) == "copilot_blocked"
+        assert STATUS_OF["copilot_blocked"] == 403
+        assert await group.due() == "Owner"
+        claim = await group.claim()
+        async with group.runtime.bus.subscribe(user_topic(group.user_id)) as news:
+            await copilot(group, 0)
+            told = await news.next(unless=group.runtime.stopping, within=5)
+            assert told == {"copilot": {"remaining_steps": 0}, "conversation": str(group.conversation_id)}
+        # It was its turn: that is over, and what it wrote comes to nothing.
+        assert await finish_run(group.runtime, claim, "As I was saying") is None
+        assert (await group.run_of(claim)).text == "As I was saying"
+        assert await group.places() == [("Owner", "skipped"), ("Ada", "pending"), ("Bo", "pending")]
+        assert await group.speak_all() == ["Ada", "Bo"]
+        await group.say("Let me.")
+        assert (await group.told())[-1] == ("Owner", "Let me.")
+
+
+async def test_the_two_are_never_on_together(database_url: str, tmp_path: Path) -> None:
+    async with gathered(database_url, tmp_path, "Ada", "Bo", reply_order="list", auto_mode_delay_ms=0) as group:
+        await auto_mode(group, 3)
+        await copilot(group, 2)
+        assert (await remaining(group), await steps(group)) == (None, ("full", 2))
+        await auto_mode(group, 3)
+        assert (await remaining(group), await steps(group)) == (3, ("none", 0))
+
+
+async def test_in_a_branch_it_goes_on_in_that_branch(database_url: str, tmp_path: Path) -> None:
+    async with gathered(database_url, tmp_path, "Ada", "Bo", reply_order="list", auto_mode_delay_ms=0) as group:
+        await group.say()
+        await group.speak_all()
+        child = done(await fork(group.runtime, group.viewer, group.conversation_id, (await group.last()).id))
+        branch = group.elsewhere(child.id)
+        before = await group.told()
+        await copilot(branch, 1)
+        assert (await group.due(), await branch.due()) == (None, "Owner")
+        assert await branch.speak_all() == ["Owner", "Ada", "Bo"]
+        await auto_mode(branch, 1)
+        assert await remaining(group) is None
+        assert await branch.speak_all() == ["Ada", "Bo"]
+        done(await impersonate(branch.runtime, branch.viewer, branch.conversation_id))
+        assert await branch.speak_all() == ["Owner", "Ada", "Bo"]
+        assert await group.told() == before
