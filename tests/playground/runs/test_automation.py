@@ -202,3 +202,18 @@ async def test_in_a_branch_it_goes_on_in_that_branch(database_url: str, tmp_path
         done(await impersonate(branch.runtime, branch.viewer, branch.conversation_id))
         assert await branch.speak_all() == ["Owner", "Ada", "Bo"]
         assert await group.told() == before
+
+
+async def test_in_a_branch_it_leaves_the_round_elsewhere_alone(database_url: str, tmp_path: Path) -> None:
+    async with gathered(database_url, tmp_path, "Ada", reply_order="list", auto_mode_delay_ms=0) as group:
+        await group.say()
+        await group.speak_all()
+        child = done(await fork(group.runtime, group.viewer, group.conversation_id, (await group.last()).id))
+        branch = group.elsewhere(child.id)
+        await group.say("Still there?")
+        reply = await group.claim()
+        await copilot(branch, 1)
+        assert await finish_run(group.runtime, reply, "I am.") is not None
+        assert (await group.due(), await branch.due()) == (None, "Owner")
+        await group.say("Good.")
+        assert await group.due() == "Ada", "one writes oneself there"

@@ -12,7 +12,9 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from tavernkit.playground.database import models
 from tavernkit.playground.presets.kinds import decode_preset
 from tavernkit.playground.presets.queries import default_preset_id
-from tavernkit.playground.settings.models import LlmSettings, ModelSettings, Settings
+from tavernkit.playground.settings.groups.llm import LlmSettings
+from tavernkit.playground.settings.groups.model import ModelSettings
+from tavernkit.playground.settings.models import Settings
 from tavernkit.sillytavern import ReasoningSettings, Story, UserSettings, with_context, with_templates
 from tavernkit.sillytavern.presets import (
     ChatPreset,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from tavernkit.playground.prompting.inputs import PromptInputs
 from tavernkit.playground.prompting.presets import ChosenPreset
 from tavernkit.playground.prompting.state import timers_in
-from tavernkit.playground.settings.models import AuthorsNoteSettings, WorldInfoSettings
+from tavernkit.playground.settings.groups.authors_note import AuthorsNoteSettings
+from tavernkit.playground.settings.groups.world_info import WorldInfoSettings
 from tavernkit.sillytavern import AuthorsNote, Story
 from tavernkit.sillytavern.regex_scripts import RegexScripts, embedded_scripts
 from tavernkit.sillytavern.world_info import Strategy

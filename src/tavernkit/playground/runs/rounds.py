@@ -23,7 +23,7 @@ from tavernkit.playground.runs.planner import cancel_queued, leave_running, plan
 from tavernkit.playground.runs.speakers import Chosen, can_speak, choose_speakers, has_copilot, is_group
 from tavernkit.playground.runs.states import RoundEnd, RunKind
 from tavernkit.playground.runtime import Runtime
-from tavernkit.playground.settings.models import SpaceSettings
+from tavernkit.playground.settings.groups.turns import SpaceSettings
 from tavernkit.playground.settings.resolving import effective
 
 __all__ = [

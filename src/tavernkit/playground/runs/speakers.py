@@ -16,7 +16,7 @@ from tavernkit.playground.database import models
 from tavernkit.playground.database.models import Conversation, Message, SpaceMembership, TextContent
 from tavernkit.playground.members.queries import active_members
 from tavernkit.playground.prompting.cards import library_character
-from tavernkit.playground.settings.models import SpaceSettings
+from tavernkit.playground.settings.groups.turns import SpaceSettings
 from tavernkit.sillytavern.groups import (
     GroupMember,
     StoryGroup,

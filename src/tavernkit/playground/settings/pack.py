@@ -12,8 +12,9 @@ from annotated_types import Ge, Le
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
+from tavernkit.playground.settings.groups.base import Group
 from tavernkit.playground.settings.leaf import DOCUMENTS, Layer, Leaf
-from tavernkit.playground.settings.models import Group, Settings
+from tavernkit.playground.settings.models import Settings
 from tavernkit.values import Json, JsonObject, Value
 
 __all__ = ["GROUPS", "SETTINGS", "VERSION", "Setting", "json_schema", "schema_etag"]

@@ -1,0 +1,1 @@
+"""The groups of settings, one to a module."""
