@@ -7,7 +7,7 @@ PAGES := $(shell find frontend src/tavernkit/playground/web/templates -type f 2>
 export UV_PYTHON_DOWNLOADS := never
 
 .DEFAULT_GOAL := help
-.PHONY: help run test install check bench fuzz soak lock clean
+.PHONY: help run test install check bench screenshots fuzz soak lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -17,7 +17,7 @@ run: $(STAMP) ## serve the application on this machine
 
 test: $(STAMP) ## run all tests
 	@sh scripts/ensure-chromium
-	$(BIN)/pytest
+	$(BIN)/pytest -n 2 --dist loadfile
 
 install: $(STAMP) ## create .venv with everything pinned in it
 
@@ -38,6 +38,10 @@ check: $(STAMP) ## lint, types, layers, documentation
 
 bench: $(STAMP) ## measure against baselines in the same run
 	$(BIN)/tavernkit bench
+
+screenshots: $(STAMP) ## pictures of every page into docs/screenshots
+	@sh scripts/ensure-chromium
+	PYTHONPATH=. $(BIN)/python scripts/screenshots.py
 
 fuzz: $(STAMP) ## the nightly profile: 20,000 damaged files
 	TAVERNKIT_FUZZ_INPUTS=20000 $(BIN)/pytest tests/characters/test_fuzz.py
