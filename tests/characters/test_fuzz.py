@@ -11,7 +11,6 @@ import json
 import os
 import random
 import struct
-import time
 import tracemalloc
 from collections.abc import Callable
 from typing import Any
@@ -25,10 +24,10 @@ from tavernkit.errors import TavernKitError
 from tests.characters import card_files as files
 from tests.characters.card_files import byaf, charx, chunk, itxt, packed, png, text, v1, v2, v3, ztxt
 from tests.strategies import json_values
+from tests.support.hanging import not_hanging
 
 INPUTS = int(os.environ.get("TAVERNKIT_FUZZ_INPUTS", "500"))
 BATCHES = 10
-SECONDS = 2.0
 MEGABYTES = 300
 
 ASSETS = [
@@ -53,19 +52,18 @@ INTERESTING = (0, 1, 0x7F, 0x80, 0xFF, 0x7FFF, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0
 
 def use(data: bytes) -> None:
     """Read a file and do with it what an application would; only our own errors may come out."""
-    started = time.monotonic()
     sentence = "no error"
-    try:
-        bundle = load(data)
-        to_json(bundle.card, "v2")
-        to_png(bundle.card)
-        to_charx(bundle.card, bundle.image, bundle.assets)
-        if bundle.image is not None:
-            to_png(bundle.card, bundle.image)
-    except TavernKitError as error:
-        sentence = str(error)
+    with not_hanging():
+        try:
+            bundle = load(data)
+            to_json(bundle.card, "v2")
+            to_png(bundle.card)
+            to_charx(bundle.card, bundle.image, bundle.assets)
+            if bundle.image is not None:
+                to_png(bundle.card, bundle.image)
+        except TavernKitError as error:
+            sentence = str(error)
     assert sentence
-    assert time.monotonic() - started < SECONDS
 
 
 def flip(data: bytearray, rng: random.Random) -> None:
@@ -286,14 +284,11 @@ BOMBS: dict[str, Callable[[], bytes]] = {
 def test_bombs_are_defused_in_time_and_memory(name, tmp_path):
     path = tmp_path / "bomb"
     path.write_bytes(BOMBS[name]())
-    started = time.monotonic()
-    with contextlib.suppress(TavernKitError):
+    with not_hanging(), contextlib.suppress(TavernKitError):
         load(path)
-    seconds = time.monotonic() - started
     tracemalloc.start()
     with contextlib.suppress(TavernKitError):
         load(path)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert seconds < SECONDS
     assert peak < MEGABYTES * 1_000_000

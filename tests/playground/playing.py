@@ -21,6 +21,7 @@ from tavernkit.playground.llm.base import ModelClient
 from tavernkit.playground.messages.service import send_message
 from tavernkit.playground.outcome import Refused
 from tavernkit.playground.providers.service import ensure_providers
+from tavernkit.playground.runs.service import Claim, claim_runs, extend_leases
 from tavernkit.playground.runs.worker import Worker
 from tavernkit.playground.runtime import Runtime, open_runtime
 from tavernkit.playground.settings.service import change_space_settings, read_space_settings
@@ -29,6 +30,16 @@ from tavernkit.values import Json
 from tests.support.hanging import HANG_SECONDS
 
 __all__ = ["OneModel", "Play", "one_story", "playing"]
+
+
+async def claim_run(runtime: Runtime, worker: str) -> Claim | None:
+    """Take one run as a worker does."""
+    return next(iter(await claim_runs(runtime, worker, 1)), None)
+
+
+async def extend_lease(runtime: Runtime, claim: Claim) -> bool | None:
+    """Say that the run is alive; None when it is not the worker's any more."""
+    return (await extend_leases(runtime, [claim])).get(claim.run_id)
 
 
 class OneModel:

@@ -1,6 +1,5 @@
 """JavaScript's regular expressions, and what stops the hostile ones."""
 
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -10,6 +9,7 @@ from hypothesis import strategies as st
 from tavernkit.errors import RegexError, RegexTimeout
 from tavernkit.text.js_regex import JsCut, JsMatch, Outcome, compile_regex, first_found, search_all
 from tavernkit.text.js_strings import join_halves, python_offsets
+from tests.support.hanging import not_hanging
 
 from .javascript import javascript
 
@@ -122,10 +122,8 @@ def test_a_monstrous_pattern_is_refused(source: str) -> None:
 
 def test_a_hostile_pattern_is_stopped_and_the_next_call_works() -> None:
     pattern = compile_regex(HOSTILE)
-    began = time.process_time()
-    with pytest.raises(RegexTimeout, match="no answer after 50 ms"):
+    with not_hanging(), pytest.raises(RegexTimeout, match="no answer after 50 ms"):
         pattern.test(TRAP)
-    assert time.process_time() - began < 0.1
     with pytest.raises(RegexTimeout, match="no answer after 5 ms"):
         pattern.find_all(TRAP, limit=0.005)
     with pytest.raises(RegexTimeout):
@@ -182,9 +180,8 @@ def test_a_batch_gives_each_pattern_its_verdict_and_the_place_of_its_first_match
 
 def test_a_hostile_pattern_does_not_take_the_others_with_it() -> None:
     patterns = [compile_regex(source) for source in ("!", HOSTILE, "b", "a")]
-    began = time.process_time()
-    verdicts = search_all(patterns, TRAP)
-    assert time.process_time() - began < 0.1
+    with not_hanging():
+        verdicts = search_all(patterns, TRAP)
     assert [verdict.outcome for verdict in verdicts] == [
         Outcome.FOUND,
         Outcome.TIMED_OUT,
@@ -195,9 +192,8 @@ def test_a_hostile_pattern_does_not_take_the_others_with_it() -> None:
 
 def test_many_hostile_patterns_cannot_outspend_the_budget_nor_starve_the_rest() -> None:
     hostile = [compile_regex(f"^(a+)+{number}$") for number in range(20)]
-    began = time.process_time()
-    verdicts = search_all([*hostile, compile_regex("!")], TRAP, budget=0.3)
-    assert time.process_time() - began < 0.6
+    with not_hanging():
+        verdicts = search_all([*hostile, compile_regex("!")], TRAP, budget=0.3)
     assert verdicts[-1].outcome is Outcome.FOUND
     assert verdicts[0].outcome is Outcome.TIMED_OUT
     assert verdicts[-2].outcome is Outcome.NOT_RUN

@@ -34,6 +34,7 @@ from tavernkit.playground.outcome import Refused
 from tavernkit.playground.realtime.bus import user_topic
 from tests.playground.playing import Play, playing
 from tests.playground.support.api import asking
+from tests.support.hanging import HANG_SECONDS
 
 pytestmark = pytest.mark.anyio
 
@@ -53,7 +54,7 @@ async def job(play: Play, job_id: UUID) -> Job:
 
 
 async def until(play: Play, job_id: UUID, *statuses: str) -> Job:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(HANG_SECONDS):
         while (found := await job(play, job_id)).status not in statuses:
             await asyncio.sleep(0.01)
         return found

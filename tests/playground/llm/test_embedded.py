@@ -16,6 +16,7 @@ import pytest
 from tavernkit.playground.llm.base import ModelError
 from tavernkit.playground.llm.embedded import EmbeddedModel, find_weights
 from tests.playground.llm.asking import ask, question
+from tests.support.hanging import HANG_SECONDS
 
 pytestmark = pytest.mark.anyio
 
@@ -43,12 +44,17 @@ def servers_of(parent: int) -> list[int]:
     return found
 
 
-def wait_until_gone(pid: int) -> float:
-    started = time.monotonic()
+def computed_seconds(pid: int) -> float:
+    """What a process has computed so far, which does not depend on what else the machine does."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def wait_until_gone(pid: int) -> None:
+    end = time.monotonic() + HANG_SECONDS
     while Path(f"/proc/{pid}").exists():
-        assert time.monotonic() - started < 10, "the process is still there"
+        assert time.monotonic() < end, "the process is still there"
         time.sleep(0.01)
-    return time.monotonic() - started
 
 
 async def test_it_loads_on_first_use_and_answers(model: EmbeddedModel) -> None:
@@ -77,10 +83,11 @@ async def test_cancelling_stops_the_writing(model: EmbeddedModel) -> None:
     reader.cancel()
     with pytest.raises(asyncio.CancelledError):
         await reader
-    # It writes one reply at a time, so that a short one is quick only when the long one has stopped.
-    started = time.monotonic()
+    # It writes one reply at a time, so that a short one costs little only when the long one has stopped.
+    [server] = servers_of(os.getpid())
+    before = computed_seconds(server)
     await ask(model, question("Hello", max_tokens=1))
-    assert time.monotonic() - started < 6
+    assert computed_seconds(server) - before < 6
 
 
 async def test_a_prompt_that_is_too_long_is_refused_with_a_sentence(model: EmbeddedModel) -> None:
@@ -114,9 +121,8 @@ async def test_who_gives_up_waiting_does_not_stop_the_start_and_closing_is_quick
     impatient.cancel()
     await patient
     assert model.is_loaded
-    started = time.monotonic()
-    await model.aclose()
-    assert time.monotonic() - started < 1.5
+    async with asyncio.timeout(HANG_SECONDS):
+        await model.aclose()
     assert not model.is_loaded
 
 
@@ -150,8 +156,9 @@ async def test_a_process_that_does_not_listen_is_ended_all_the_same(model: Embed
     [server] = servers_of(os.getpid())
     os.kill(server, signal.SIGSTOP)
     started = time.monotonic()
-    await model.aclose()
-    assert 0.9 < time.monotonic() - started < 2.5
+    async with asyncio.timeout(HANG_SECONDS):
+        await model.aclose()
+    assert time.monotonic() - started > 0.9
     assert servers_of(os.getpid()) == []
 
 
@@ -188,7 +195,7 @@ def test_the_server_asks_for_its_key_and_ends_when_its_input_closes() -> None:
             answer = http.get(f"{address}/v1/models", headers={"authorization": "Bearer a-key"})
             assert answer.json()["data"][0]["id"] == "SmolLM2-135M-Instruct"
         process.stdin.close()
-        assert process.wait(timeout=2) == 0
+        assert process.wait(HANG_SECONDS) == 0
         assert process.stdout.read() == b""
 
 
@@ -208,4 +215,4 @@ def test_it_dies_with_its_parent_however_that_ended() -> None:
         [server] = servers_of(parent.pid)
         parent.kill()
         parent.wait()
-        assert wait_until_gone(server) < 2
+        wait_until_gone(server)

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from tavernkit.playground.realtime.streaming import conversation_stream
 from tests.playground.playing import Play
+from tests.support.hanging import HANG_SECONDS
 
 __all__ = ["Page", "everybody", "parsed"]
 
@@ -42,7 +43,7 @@ class Page:
 
     async def take(self, count: int) -> list[dict[str, str]]:
         """The next events."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(HANG_SECONDS):
             while len(self._heard) < count:
                 self._heard += parsed(await anext(self._stream))
         taken, self._heard = self._heard[:count], self._heard[count:]
@@ -57,7 +58,7 @@ class Page:
 
     async def rest(self) -> list[dict[str, str]]:
         """All events until the stream ends."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(HANG_SECONDS):
             async for chunk in self._stream:
                 self._heard += parsed(chunk)
         return self._heard

@@ -29,10 +29,11 @@ from tavernkit.playground.llm.base import ModelClient
 from tavernkit.playground.llm.scripted import ScriptedModel
 from tavernkit.playground.members.service import change_member, remove_member
 from tavernkit.playground.outcome import Refused
-from tavernkit.playground.runs.service import Claim, claim_run, fail_run, finish_run
+from tavernkit.playground.runs.service import Claim, fail_run, finish_run
 from tavernkit.playground.spaces.service import create_space
 from tavernkit.values import Json
-from tests.playground.playing import Play, playing
+from tests.playground.playing import Play, claim_run, playing
+from tests.support.hanging import HANG_SECONDS
 
 __all__ = ["BROKEN", "Group", "code", "done", "gathered", "seeded_ids"]
 
@@ -97,7 +98,7 @@ class Group(Play):
 
     async def quiet(self) -> None:
         """Wait until nothing is being said any more, and nothing waits to be."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(HANG_SECONDS):
             while any(run.status in ("queued", "running") for run in await self.runs()):
                 await asyncio.sleep(0.01)
 

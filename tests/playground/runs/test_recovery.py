@@ -11,17 +11,9 @@ from sqlalchemy.exc import IntegrityError
 from tavernkit.playground.database.models import Message, Run, TextContent
 from tavernkit.playground.llm.scripted import ScriptedModel
 from tavernkit.playground.runs.deciding import retry
-from tavernkit.playground.runs.service import (
-    cancel_run,
-    checkpoint_run,
-    claim_run,
-    extend_lease,
-    fail_run,
-    finish_run,
-    hand_back_run,
-    reap_runs,
-)
-from tests.playground.playing import playing
+from tavernkit.playground.runs.service import cancel_run, checkpoint_run, fail_run, finish_run, hand_back_run, reap_runs
+from tests.playground.playing import claim_run, extend_lease, playing
+from tests.support.hanging import HANG_SECONDS
 
 pytestmark = pytest.mark.anyio
 
@@ -159,7 +151,7 @@ async def test_twenty_conversations_are_answered_once_each_by_three_workers(data
                 await send_message(
                     play.runtime, play.viewer, conversation_id, message_id=play.runtime.ids(), content="Hello?"
                 )
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(HANG_SECONDS):
                 while True:
                     async with play.runtime.database.read() as session:
                         done = await session.scalar(select(func.count()).where(Run.status == "succeeded"))

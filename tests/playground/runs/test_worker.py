@@ -13,6 +13,7 @@ from tavernkit.playground.outcome import Refused
 from tavernkit.playground.realtime.bus import conversation_topic
 from tavernkit.playground.runs.deciding import discard_text, keep_text, request_stop, retry
 from tests.playground.playing import Play, playing
+from tests.support.hanging import HANG_SECONDS
 
 pytestmark = pytest.mark.anyio
 
@@ -52,7 +53,7 @@ async def test_the_text_is_told_piece_by_piece_with_offsets_a_browser_understand
             await play.say()
             await play.until(lambda run: run.status == "succeeded")
             pieces = []
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(HANG_SECONDS):
                 while "".join(piece["text"] for piece in pieces) != text:
                     item = await news.next(unless=asyncio.Event(), within=5)
                     if item and "run" in item:

@@ -23,6 +23,7 @@ from tavernkit.playground.spaces.service import REMOVED_AT_ONCE, change_space, d
 from tests.playground.playing import Play, playing
 from tests.playground.spaces.cast import opened, person
 from tests.playground.support.counting import counted_statements
+from tests.support.hanging import HANG_SECONDS
 
 pytestmark = pytest.mark.anyio
 
@@ -99,7 +100,7 @@ async def test_a_large_space_vanishes_at_once_and_is_removed_by_a_job(database_u
         assert made.space.id not in [row.space.id for row in await _list(play)]
         worker = JobWorker(play.runtime, "w1")
         working = asyncio.create_task(worker.run())
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(HANG_SECONDS):
             while await _status(play, job) != "succeeded":
                 await asyncio.sleep(0.02)
         worker.stop()

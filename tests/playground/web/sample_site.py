@@ -25,6 +25,7 @@ from tavernkit.playground.web.security import SecurityMiddleware
 from tavernkit.playground.web.streams import CONTENT_TYPE, stream
 from tavernkit.playground.web.views import ConversationView, OlderView
 from tests.playground.web import samples
+from tests.support.hanging import HANG_SECONDS
 
 LONG = tuple(samples.message(seq, f"Message number {seq}.\n\n{samples.GREETING}") for seq in range(1, 61))
 PAGES = {
@@ -78,7 +79,7 @@ class SampleSite:
 
     def wait_for_listener(self) -> None:
         """Wait until a page listens to the events."""
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + HANG_SECONDS
         while not self._listeners:
             assert time.monotonic() < deadline, "No page came to listen."
             time.sleep(0.01)

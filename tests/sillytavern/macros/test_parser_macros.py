@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.hanging import not_hanging
 
 from tavernkit.macros import NameEnvironment, Variables
 from tavernkit.sillytavern.macros import (
@@ -92,9 +92,8 @@ def test_a_branch_that_is_not_taken_has_no_effect(template, effect):
 )
 @both
 def test_hostile_text_returns_soon(version, text):
-    start = time.perf_counter()
-    assert expand(text, version) == text
-    assert time.perf_counter() - start < 3
+    with not_hanging():
+        assert expand(text, version) == text
 
 
 @both

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from itertools import count
 from typing import Any
 
 import pytest
 from tests.sillytavern.regex_scripts.builders import expander, script, scripts
+from tests.support.hanging import not_hanging
 
 from tavernkit.prompt.warning import BuildWarning
 from tavernkit.sillytavern.regex_scripts import RegexBudget, RegexScript, apply_scripts, run_script
@@ -49,9 +49,8 @@ def test_a_script_without_a_name_is_called_by_what_it_has() -> None:
 @pytest.mark.parametrize("mode", [0, 1])
 def test_a_slow_pattern_is_stopped_and_the_other_scripts_run(mode: int) -> None:
     slow = script(HOSTILE, "?", scriptName="Slow", substituteRegex=mode)
-    began = time.process_time()
-    result, (problem,) = applied(TRAP, script("^", "a"), slow, script("b", "?"), script("!", "."))
-    assert time.process_time() - began < 0.5
+    with not_hanging():
+        result, (problem,) = applied(TRAP, script("^", "a"), slow, script("b", "?"), script("!", "."))
     assert result == "a" * 41 + "."
     assert problem.code == "regex_timeout"
     assert "'Slow'" in problem.message
@@ -60,9 +59,8 @@ def test_a_slow_pattern_is_stopped_and_the_other_scripts_run(mode: int) -> None:
 def test_a_slow_script_is_given_up_after_three_texts() -> None:
     budget = RegexBudget(60)
     slow = script(HOSTILE, "?", scriptName="Slow")
-    began = time.process_time()
-    results = [applied("a" * number + "!", slow, script("!", "."), budget=budget) for number in range(40, 90)]
-    assert time.process_time() - began < 2
+    with not_hanging():
+        results = [applied("a" * number + "!", slow, script("!", "."), budget=budget) for number in range(40, 90)]
     assert all(result.endswith(".") for result, _ in results)
     problems = [problem.message for _, found in results for problem in found]
     assert len(problems) == 3
@@ -81,10 +79,9 @@ def test_all_scripts_together_have_a_budget() -> None:
 
 
 def test_many_slow_scripts_end_with_the_budget() -> None:
-    many = [script(f"/^(a+)+{number}$/", scriptName=f"Slow {number}") for number in range(100)]
-    began = time.process_time()
-    result, problems = applied(TRAP, *many, budget=RegexBudget(0.3))
-    assert time.process_time() - began < 1
+    many = [script(f"/^(a+)+{number}$/", scriptName=f"Slow {number}") for number in range(1000)]
+    with not_hanging():
+        result, problems = applied(TRAP, *many, budget=RegexBudget(0.3))
     assert result == TRAP
     assert {problem.code for problem in problems} == {"regex_timeout"}
 
@@ -162,9 +159,8 @@ def test_a_text_too_large_for_the_engine_is_left_as_it_is() -> None:
 
 def test_endless_trimming_ends_with_the_budget() -> None:
     greedy = script("/(a)/g", "$1" * 50, trimStrings=["{{char}}"] * 1_000)
-    began = time.process_time()
-    result, problems = applied("a" * 1_000, greedy, budget=RegexBudget(0.2))
-    assert time.process_time() - began < 1
+    with not_hanging():
+        result, problems = applied("a" * 1_000, greedy, budget=RegexBudget(0.2))
     assert result == "a" * 1_000
     assert [problem.code for problem in problems] == ["regex_timeout"]
 

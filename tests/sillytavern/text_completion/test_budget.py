@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from tests.sillytavern.text_completion.builders import CHATML, prompt, scene, settings, sources, turns, words
+from tests.support.hanging import not_hanging
 
 from tavernkit.sillytavern.extension_prompts import ExtensionPrompt
 from tavernkit.sillytavern.text_completion import assemble_text_prompt
@@ -178,13 +177,13 @@ def test_a_sequence_with_chance_in_it_is_expanded_for_every_message():
 
 
 def test_a_hostile_chat_is_assembled_quickly():
-    started = time.perf_counter()
     notes = tuple(
         ExtensionPrompt(key=f"{number}", content="n", position="chat", depth=number) for number in range(2000)
     )
-    made = prompt(turns=turns(*("\r\n" * 50 + "{{" for _ in range(5000))), extension_prompts=notes, max_context=10**6)
+    chat = turns(*("\r\n" * 50 + "{{" for _ in range(5000)))
+    with not_hanging():
+        made = prompt(turns=chat, extension_prompts=notes, max_context=10**6)
     assert made.pieces
-    assert time.perf_counter() - started < 5
 
 
 messages = st.lists(st.text(alphabet="ab \n", max_size=12), max_size=8)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.hanging import not_hanging
 
 from tavernkit.sillytavern.errors import InvalidContextTemplateError
 from tavernkit.sillytavern.text_completion.handlebars import render
@@ -185,10 +184,8 @@ def test_mistakes_are_named_with_their_place(template, where):
     ],
 )
 def test_a_hostile_template_is_refused_quickly(template):
-    started = time.perf_counter()
-    with pytest.raises(InvalidContextTemplateError):
+    with not_hanging(), pytest.raises(InvalidContextTemplateError):
         rendered(template)
-    assert time.perf_counter() - started < 5
 
 
 def test_a_template_that_grows_without_end_is_refused():

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from tests.sillytavern.world_info.builders import awake, entry, reasons, scan, world
+from tests.support.hanging import not_hanging
 
 from tavernkit.lore.book import Book
 from tavernkit.lore.entry import Entry
@@ -198,12 +197,8 @@ def test_a_key_that_expands_to_nothing_is_not_found():
 
 def test_a_hostile_expression_is_reported_and_skipped_in_time():
     book = world(entry("/(?:x+x+)+y/", "gull"), entry("/(?:x+x+)+y/", content="gull"), entry("/gu./"))
-    seconds: list[float] = []
-    for _ in range(3):
-        began = time.perf_counter()
+    with not_hanging():
         result = scan(book, chat=("x" * 60, "gull"), recursive=True)
-        seconds.append(time.perf_counter() - began)
-    assert min(seconds) < 0.1
     assert reasons(result) == ["activated", "regex_timeout", "activated"]
     assert [warning.code for warning in result.warnings] == ["regex_timeout"]
 

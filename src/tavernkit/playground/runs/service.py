@@ -78,16 +78,6 @@ async def claim_runs(runtime: Runtime, worker: str, limit: int) -> list[Claim]:
             return [claim for claim in claims if claim is not None]
 
 
-async def claim_run(runtime: Runtime, worker: str) -> Claim | None:
-    """Take one run."""
-    return next(iter(await claim_runs(runtime, worker, 1)), None)
-
-
-async def extend_lease(runtime: Runtime, claim: Claim) -> bool | None:
-    """Say that one run is alive."""
-    return (await extend_leases(runtime, [claim])).get(claim.run_id)
-
-
 async def next_due(runtime: Runtime) -> datetime | None:
     """When the next of the runs that wait is due."""
     other = aliased(Run)

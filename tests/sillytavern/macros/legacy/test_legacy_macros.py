@@ -1,6 +1,5 @@
 """The legacy engine: whole-text passes in a fixed order, with the quirks that cards have come to rely on."""
 
-import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.hanging import not_hanging
 
 from tavernkit.macros import Variables
 from tavernkit.sillytavern.macros.environment import (
@@ -362,12 +362,11 @@ class TestLimits:
     @pytest.mark.parametrize(
         "unit", ["{{", "{{getvar::", "{{setvar::a", "\n{{", '{{banned "', "{{timeDiff::", "{{pick:a"]
     )
-    def test_a_megabyte_of_openings_returns_within_a_second(self, unit: str) -> None:
+    def test_a_megabyte_of_openings_takes_linear_time(self, unit: str) -> None:
         text = unit * (1_000_000 // len(unit))
-        started = time.perf_counter()
 
-        assert expand(text) == text
-        assert time.perf_counter() - started < 1
+        with not_hanging():
+            assert expand(text) == text
 
     @pytest.mark.parametrize(
         "text", ["{{long}}{{long}}", "{{setvar::a::xxxxxxxxxx}}{{getvar::a}}{{getvar::a}}{{getvar::a}}"]

@@ -1,11 +1,11 @@
 """The finders find what the plain regular expressions would, only sooner."""
 
 import re
-import time
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.hanging import not_hanging
 
 from tavernkit.sillytavern.macros.legacy import scanning
 from tavernkit.sillytavern.macros.legacy.scanning import Call, Finder
@@ -54,9 +54,7 @@ def test_finder_agrees_with_the_regular_expression(kind: str, text: str) -> None
 def test_a_text_full_of_openings_takes_linear_time(kind: str, unit: str) -> None:
     find, _ = PAIRS[kind]
     text = unit * (500_000 // len(unit))
-    started = time.perf_counter()
 
-    for _call in find(text):
-        pass
-
-    assert time.perf_counter() - started < 1
+    with not_hanging():
+        for _call in find(text):
+            pass

@@ -1,0 +1,27 @@
+"""What a test may call endless. How fast something is, benchmarks measure, on a machine that does nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from time import process_time
+
+__all__ = ["HANG_SECONDS", "not_hanging"]
+
+HANG_SECONDS = 60
+"""Nothing takes so long in a test, however busy the machine is: who waits for it longer waits for ever."""
+
+COMPUTING_SECONDS = 20
+
+
+@contextmanager
+def not_hanging(seconds: float = COMPUTING_SECONDS) -> Iterator[None]:
+    """Fail when the block computes for longer than what hostile input may cost.
+
+    Only what this process itself computes counts, so that others on the machine do not matter. The limit is far above
+    what is right and far below what a program takes that does too much for each part of its input.
+    """
+    began = process_time()
+    yield
+    spent = process_time() - began
+    assert spent < seconds, f"computed for {spent:.1f} s"
