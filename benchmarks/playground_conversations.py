@@ -45,14 +45,14 @@ class Shelf:
     def open_page(self, length: int) -> None:
         """The chat page as HTML, with the newest messages."""
         runtime, viewer, stories = self._filled
-        view = self._runner.run(conversation_view(runtime, stories[length], viewer.user_id))
+        view = self._runner.run(conversation_view(runtime, stories[length], viewer))
         if view is None or len(render("conversation.html", view=view)) < 10_000:
             raise RuntimeError("the page is not there")
 
     def open_older(self, length: int) -> None:
         """A page of messages in the middle."""
         runtime, viewer, stories = self._filled
-        view = self._runner.run(older_view(runtime, stories[length], viewer.user_id, before=length // 2))
+        view = self._runner.run(older_view(runtime, stories[length], viewer, before=length // 2))
         if view is None or not view.messages:
             raise RuntimeError("the page is not there")
 

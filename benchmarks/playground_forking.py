@@ -67,8 +67,10 @@ class Story:
 async def write_story(runtime: Runtime) -> Story:
     owner = await seed(runtime)
     async with runtime.database.write() as session:
-        conversation = (await session.scalars(select(Conversation))).one()
-        author = (await session.scalars(select(SpaceMembership.id).where(SpaceMembership.kind == "human"))).one()
+        first = select(Conversation).order_by(Conversation.created_at).limit(1)
+        conversation = (await session.scalars(first)).one()
+        human = (SpaceMembership.kind == "human", SpaceMembership.space_id == conversation.space_id)
+        author = (await session.scalars(select(SpaceMembership.id).where(*human))).one()
         numbers = range(conversation.last_seq + 1, MESSAGES + 1)
         texts, messages, swipes = [uuid4() for _ in numbers], [uuid4() for _ in numbers], [uuid4() for _ in numbers]
         await session.execute(

@@ -1,25 +1,83 @@
 import { Application } from "@hotwired/stimulus"
 import "@hotwired/turbo"
+import AutoMode from "./controllers/auto_mode"
+import ChatHotkeys from "./controllers/chat_hotkeys"
 import ChatScroll from "./controllers/chat_scroll"
+import CommandPalette from "./controllers/command_palette"
+import ConfirmLeave from "./controllers/confirm_leave"
 import ConversationChannel from "./controllers/conversation_channel"
+import FileForm from "./controllers/file_form"
+import Copilot from "./controllers/copilot"
+import DayMarks from "./controllers/day_marks"
+import FormDraft from "./controllers/form_draft"
+import FrameDialog from "./controllers/frame_dialog"
+import Help from "./controllers/help"
+import ImportDrop from "./controllers/import_drop"
+import ImportProgress from "./controllers/import_progress"
+import KeptOpen from "./controllers/kept_open"
+import LiveForm from "./controllers/live_form"
+import LiveSearch from "./controllers/live_search"
 import LocalTime from "./controllers/local_time"
+import MessageActions from "./controllers/message_actions"
+import MessageEdit from "./controllers/message_edit"
 import MessageForm from "./controllers/message_form"
+import ModelPicker from "./controllers/model_picker"
+import PageDraft from "./controllers/page_draft"
+import PromptPreview from "./controllers/prompt_preview"
+import RoundEditor from "./controllers/round_editor"
+import SchemaRenderer from "./controllers/schema_renderer"
+import SettingsForm from "./controllers/settings_form"
+import SidePanel from "./controllers/side_panel"
 import StopKey from "./controllers/stop_key"
+import SubmitOnChange from "./controllers/submit_on_change"
+import SwipeTouch from "./controllers/swipe_touch"
 import Theme from "./controllers/theme"
+import Toast from "./controllers/toast"
 import Typing from "./controllers/typing"
+import { keepFocus } from "./kept_focus"
+import { keepEditedMessages } from "./edited_messages"
 import { keepMessagesInOrder } from "./message_order"
 import { keepRunsInOrder } from "./run_order"
 import { reportLostSubmissions } from "./lost_submissions"
 
 keepMessagesInOrder()
+keepEditedMessages()
 keepRunsInOrder()
+keepFocus()
 reportLostSubmissions()
 
 const application = Application.start()
+application.register("auto-mode", AutoMode)
+application.register("chat-hotkeys", ChatHotkeys)
 application.register("chat-scroll", ChatScroll)
+application.register("command-palette", CommandPalette)
+application.register("confirm-leave", ConfirmLeave)
 application.register("conversation-channel", ConversationChannel)
+application.register("file-form", FileForm)
+application.register("copilot", Copilot)
+application.register("day-marks", DayMarks)
+application.register("form-draft", FormDraft)
+application.register("frame-dialog", FrameDialog)
+application.register("help", Help)
+application.register("import-drop", ImportDrop)
+application.register("import-progress", ImportProgress)
+application.register("kept-open", KeptOpen)
+application.register("live-form", LiveForm)
+application.register("live-search", LiveSearch)
 application.register("local-time", LocalTime)
+application.register("message-actions", MessageActions)
+application.register("message-edit", MessageEdit)
 application.register("message-form", MessageForm)
+application.register("model-picker", ModelPicker)
+application.register("page-draft", PageDraft)
+application.register("prompt-preview", PromptPreview)
+application.register("round-editor", RoundEditor)
+application.register("schema-renderer", SchemaRenderer)
+application.register("settings-form", SettingsForm)
+application.register("side-panel", SidePanel)
 application.register("stop-key", StopKey)
+application.register("submit-on-change", SubmitOnChange)
+application.register("swipe-touch", SwipeTouch)
 application.register("theme", Theme)
+application.register("toast", Toast)
 application.register("typing", Typing)

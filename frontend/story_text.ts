@@ -1,71 +1,93 @@
-// Draws a reply that is still being written: paragraphs, emphasis and speech, out of text nodes only, because what a
-// model writes is never trusted with markup here. The server draws the finished message.
+// Draws a reply that is still being written, as the server will draw it when it is complete: with the same elements, but
+// out of text nodes only, because what a model writes is never trusted with markup here.
+import { storyBlocks, type Block } from "./story_blocks"
+import { inline } from "./story_inline"
 
-// What has begun and has not ended yet is drawn as though it would: the end is usually on its way.
-const INLINE = /(\*{1,3})(?=[^\s*])(.+?)(?:(?<=\S)\1|$)|(?<![\p{L}\p{N}])"(?=\S)[^"]*(?:"|$)|“[^”]*(?:”|$)|«[^»]*(?:»|$)/su
-
-// Looking for pairs in a wall of text would take longer than reading it.
-const LONGEST_PARAGRAPH = 4_000
-
-const EMPHASIS: Record<string, string[]> = { "*": ["em"], "**": ["strong"], "***": ["strong", "em"] }
+// Beyond this length a text is drawn as plain paragraphs, as the server does.
+const LONGEST = 60_000
 
 export function drawStory(element: HTMLElement, text: string): void {
-  const paragraphs = text.split(/\n{2,}/u).filter((paragraph) => paragraph.trim() !== "")
-  paragraphs.forEach((paragraph, index) => {
-    const drawn = element.children[index]
-    if (drawn instanceof HTMLParagraphElement) {
-      if (sources.get(drawn) !== paragraph) drawParagraph(drawn, paragraph)
-    } else {
-      element.append(drawParagraph(document.createElement("p"), paragraph))
+  const blocks = text.length > LONGEST ? paragraphs(text) : storyBlocks(text.replace(/[\u202a-\u202e]/gu, ""))
+  const before = [...element.children]
+  blocks.forEach((block, index) => {
+    const source = JSON.stringify(block)
+    const drawn = before[index]
+    if (!(drawn instanceof HTMLElement)) {
+      element.append(remember(draw(block), source))
+    } else if (sources.get(drawn) !== source) {
+      const fresh = draw(block)
+      // The element stays, and with it the mark that shows where the next word will stand.
+      if (drawn.tagName === fresh.tagName) remember(drawn, source).replaceChildren(...fresh.childNodes)
+      else drawn.replaceWith(remember(fresh, source))
     }
   })
-  while (element.children.length > paragraphs.length) element.lastElementChild?.remove()
+  before.slice(blocks.length).forEach((drawn) => drawn.remove())
 }
 
-// What each paragraph was drawn from, so that only the last ones are drawn again.
-const sources = new WeakMap<HTMLParagraphElement, string>()
+// What each element was drawn from, so that only the last ones are drawn again.
+const sources = new WeakMap<HTMLElement, string>()
 
-function drawParagraph(element: HTMLParagraphElement, text: string): HTMLParagraphElement {
-  sources.set(element, text)
-  element.replaceChildren(...inline(text))
+function remember(element: HTMLElement, source: string): HTMLElement {
+  sources.set(element, source)
   return element
 }
 
-function inline(text: string): Node[] {
-  if (text.length > LONGEST_PARAGRAPH) return lines(text)
-  const nodes: Node[] = []
-  let rest = text
-  for (let match = INLINE.exec(rest); match; match = INLINE.exec(rest)) {
-    nodes.push(...lines(rest.slice(0, match.index)))
-    const [whole, stars, emphasised] = match
-    if (stars && emphasised) nodes.push(nest(EMPHASIS[stars] ?? [], inline(emphasised)))
-    else nodes.push(speech(whole))
-    rest = rest.slice(match.index + whole.length)
+function paragraphs(text: string): Block[] {
+  const parts = text.split(/\n[ \t]*\n\s*/u).filter((part) => part.trim() !== "")
+  return parts.map((part) => ({ kind: "plain", text: part }))
+}
+
+function draw(block: Block): HTMLElement {
+  switch (block.kind) {
+    case "rule":
+      return document.createElement("hr")
+    case "plain":
+      return create("p", block.text)
+    case "paragraph":
+      return create("p", ...inline(block.text, block.open))
+    case "heading":
+      // The page and the message have headings of their own above these.
+      return create(`h${Math.min(6, block.level + 3)}`, ...inline(block.text, block.open))
+    case "code": {
+      const code = document.createElement("code")
+      code.append(block.text)
+      const element = create("pre", code)
+      element.tabIndex = 0
+      return element
+    }
+    case "quote":
+      return create("blockquote", ...block.blocks.map(draw))
+    case "list": {
+      const items = block.items.map((item) => create("li", ...item.flatMap((part) => drawInItem(part, block.tight))))
+      const list = create(block.start === undefined ? "ul" : "ol", ...items)
+      if (block.start !== undefined && block.start !== 1) list.setAttribute("start", String(block.start))
+      return list
+    }
+    case "table": {
+      const [head = [], ...rows] = block.rows
+      const table = document.createElement("table")
+      table.tabIndex = 0
+      table.createTHead().append(row("th", head))
+      if (rows.length > 0) table.createTBody().append(...rows.map((cells) => row("td", cells)))
+      return table
+    }
   }
-  nodes.push(...lines(rest))
-  return nodes
 }
 
-function speech(quoted: string): Node {
-  const element = document.createElement("q")
-  element.className = "said"
-  const closed = quoted.length > 1 && /["”»]$/u.test(quoted)
-  const words = closed ? quoted.slice(1, -1) : quoted.slice(1)
-  element.append(quoted.slice(0, 1), ...inline(words), closed ? quoted.slice(-1) : "")
+function drawInItem(block: Block, tight: boolean): Node[] {
+  return tight && block.kind === "paragraph" ? inline(block.text, block.open) : [draw(block)]
+}
+
+function row(tag: "td" | "th", cells: string[]): HTMLTableRowElement {
+  const element = document.createElement("tr")
+  element.append(...cells.map((cell) => create(tag, ...inline(cell, false))))
   return element
 }
 
-function nest(tags: string[], content: Node[]): Node {
-  return tags.reduceRight<Node[]>((inner, tag) => {
-    const element = document.createElement(tag)
-    element.append(...inner)
-    return [element]
-  }, content)[0] as Node
-}
-
-function lines(text: string): Node[] {
-  return text.split("\n").flatMap((line, index) => {
-    const node = document.createTextNode(line)
-    return index === 0 ? [node] : [document.createElement("br"), node]
-  })
+// Every block finds its own direction.
+function create(tag: string, ...content: (Node | string)[]): HTMLElement {
+  const element = document.createElement(tag)
+  element.dir = "auto"
+  element.append(...content)
+  return element
 }

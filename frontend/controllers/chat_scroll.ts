@@ -55,6 +55,8 @@ export default class ChatScroll extends Controller<HTMLElement> {
 
   // Older messages push everything down; the reader is moved along with what they were reading.
   olderComes(event: FrameRender): void {
+    // Other frames of the page change nothing above what is read.
+    if (!(event.target instanceof Element && event.target.id.startsWith("older_"))) return
     const { render } = event.detail
     event.detail.render = (from, to) => {
       const before = document.documentElement.scrollHeight

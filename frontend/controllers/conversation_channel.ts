@@ -44,6 +44,9 @@ export default class ConversationChannel extends Controller<HTMLElement> {
     source.addEventListener("text", (event) => {
       this.dispatch("text", { target: document, prefix: "channel", detail: JSON.parse((event as MessageEvent).data) })
     })
+    source.addEventListener("copilot", (event) => {
+      this.dispatch("copilot", { target: document, prefix: "channel", detail: JSON.parse((event as MessageEvent).data) })
+    })
     source.addEventListener("error", () => this.lost(source))
     this.source = source
   }

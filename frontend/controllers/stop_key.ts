@@ -5,6 +5,8 @@ import { Controller } from "@hotwired/stimulus"
 export default class StopKey extends Controller {
   press(event: KeyboardEvent): void {
     if (event.isComposing || event.defaultPrevented) return
+    // What is open in front of the story is closed first.
+    if (document.querySelector("dialog[open], :popover-open")) return
     const form = document.getElementById("stop_form")
     if (!(form instanceof HTMLFormElement)) return
     event.preventDefault()

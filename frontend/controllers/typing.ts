@@ -97,7 +97,10 @@ export default class Typing extends Controller<HTMLElement> {
     announced = { run: this.runValue, status: this.statusValue, speaker: this.speakerValue }
     const wasWriting = isWriting(before.status)
     if (isWriting(this.statusValue)) {
-      if (!wasWriting || before.run !== this.runValue) announce(`${this.speakerValue} is writing.`)
+      const begun = `${this.speakerValue} is writing.`
+      if (!wasWriting) announce(begun)
+      // In a group, the next one begins as the last one ends.
+      else if (before.run !== this.runValue) announce(`${before.speaker} has answered. ${begun}`)
     } else if (wasWriting) {
       if (this.statusValue === "canceled") announce("The reply was stopped.")
       else if (this.statusValue === "failed") announce("The reply could not be finished.")

@@ -31,7 +31,7 @@ def test_conversations_are_found_again_on_the_first_page(story: Story) -> None:
     story.expect_one_reply("A heron stands in the reeds.")
     story.page.get_by_role("link", name="All stories").click()
     story.page.get_by_text("A heron stands in the reeds.").first.wait_for()
-    story.page.get_by_role("main").get_by_role("link").first.click()
+    story.page.get_by_role("main").get_by_role("listitem").get_by_role("link").first.click()
     story.expect_one_reply("A heron stands in the reeds.")
 
 

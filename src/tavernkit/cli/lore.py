@@ -88,8 +88,9 @@ def try_out(
 
     The text counts as the newest message, and is scanned as SillyTavern does with the settings it ships with.
     """
-    from tavernkit.cli.lore_test import print_test, run_test
+    from tavernkit.cli.lore_test import print_test
     from tavernkit.reading import decode_text
+    from tavernkit.sillytavern.world_info.trial import run_test
 
     with about(text):
         words = decode_text(read_input(text), what="The text")

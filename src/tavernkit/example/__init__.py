@@ -7,12 +7,26 @@ from importlib.resources import files
 from tavernkit.characters import Character, User, load
 from tavernkit.prompt.message import Message
 
-__all__ = ["character", "history", "user"]
+__all__ = ["LOREBOOK", "OTTOLINE", "PRESET", "TANSY", "character", "history", "read", "user"]
+
+OTTOLINE = "ottoline.json"
+"""The card of who keeps the dead-letter office at the end of tram line nine."""
+TANSY = "tansy.json"
+"""The card of who keeps the kiosk there."""
+LOREBOOK = "line_nine.json"
+"""What both of them know about the place."""
+PRESET = "storyteller.json"
+"""A system prompt that is short enough for a small model and says enough to a large one."""
+
+
+def read(name: str) -> bytes:
+    """One of the files of this story."""
+    return files(__name__).joinpath(name).read_bytes()
 
 
 def character() -> Character:
     """Ottoline Marsh, who keeps the dead-letter office at the end of tram line nine."""
-    return load(files(__name__).joinpath("ottoline.json").read_bytes()).card.character
+    return load(read(OTTOLINE)).card.character
 
 
 def user() -> User:

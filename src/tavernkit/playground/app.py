@@ -13,12 +13,26 @@ from tavernkit import __version__
 from tavernkit.playground.accounts.routes import router as accounts
 from tavernkit.playground.api.errors import RefusedError
 from tavernkit.playground.api.router import PREFIX, api_router
+from tavernkit.playground.characters.routes import router as characters
 from tavernkit.playground.conversations.routes import router as conversations
+from tavernkit.playground.conversations.tree_routes import router as tree
 from tavernkit.playground.database.errors import StorageFullError
+from tavernkit.playground.home.routes import router as home
+from tavernkit.playground.lorebooks.panel_routes import router as lore_tab
+from tavernkit.playground.lorebooks.routes import router as lorebooks
+from tavernkit.playground.members.routes import router as members_tab
+from tavernkit.playground.messages.routes import router as messages
 from tavernkit.playground.models_api.api import router as models
 from tavernkit.playground.models_api.errors import error_answer, is_below
+from tavernkit.playground.personas.routes import router as personas
+from tavernkit.playground.presets.routes import router as presets
+from tavernkit.playground.providers.routes import router as providers
+from tavernkit.playground.runs.page_routes import router as turns
+from tavernkit.playground.runs.record_routes import router as records
 from tavernkit.playground.runs.routes import router as runs
 from tavernkit.playground.runtime import Runtime
+from tavernkit.playground.settings.routes import router as settings_tab
+from tavernkit.playground.spaces.routes import router as spaces
 from tavernkit.playground.web.assets import STATIC_URL, HashedFiles
 from tavernkit.playground.web.rendering import render
 from tavernkit.playground.web.requests import SignedOutError, to_sign_in
@@ -41,8 +55,18 @@ def create_app(runtime: Runtime, owner_id: UUID) -> FastAPI:
     app.add_middleware(SecurityMiddleware, hosts=settings.names, any_address=not settings.is_local)
     app.mount(STATIC_URL, HashedFiles())
     app.include_router(accounts)
+    app.include_router(home)
     app.include_router(conversations)
+    app.include_router(characters)
+    app.include_router(providers)
+    app.include_router(messages)
     app.include_router(runs)
+    app.include_router(turns)
+    app.include_router(lorebooks)
+    app.include_router(presets)
+    app.include_router(personas)
+    for router in (members_tab, settings_tab, lore_tab, records, tree, spaces):
+        app.include_router(router)
     app.include_router(api_router())
     app.include_router(models)
     app.add_api_route("/health", health)
@@ -60,7 +84,7 @@ async def health() -> dict[str, str]:
 async def error_page(request: Request, error: Exception) -> Response:
     if is_below(request.url.path):
         return error_answer(error)
-    if isinstance(error, RefusedError):
+    if isinstance(error, RefusedError) and _is_for_programs(request):
         return JSONResponse(error.body, error.status_code, headers=error.headers)
     status = error.status_code if isinstance(error, HTTPException) else 500
     sentence = error.detail if isinstance(error, HTTPException) else "Something went wrong."

@@ -140,6 +140,11 @@ class Things:
         body = {"content": "The lamp went out.", "role": "system"}
         return str((await self._post("/conversations/{conversation_id}/messages", json=body))["id"])
 
+    async def _reply_id(self) -> str:
+        """What the character said to begin with."""
+        path = await self.filled("/conversations/{conversation_id}/messages")
+        return str((await self.world.owner("GET", path))["items"][0]["id"])
+
     async def _swipe_id(self) -> str:
         body = {"content": "The lamp is lit.", "activate": False}
         return str((await self._post("/messages/{message_id}/swipes", json=body))["id"])
@@ -200,6 +205,10 @@ class Things:
     async def _job_id(self) -> str:
         card = json_card(name=f"Bo {uuid4()}")
         return str((await self._post("/characters/import", files=a_file(card, field="files")))["id"])
+
+    async def _suggestions_id(self) -> str:
+        path = await self.filled("/conversations/{conversation_id}/candidates")
+        return str((await self._post(path, json={"count": 1}))["id"])
 
     async def _session_id(self) -> str:
         token = await self.world.house.token(self.world.viewers["owner"])

@@ -11,13 +11,13 @@ from sqlalchemy import func, select
 
 from tavernkit.playground.conversations.forking import fork
 from tavernkit.playground.conversations.listing import list_conversations, read_conversation
-from tavernkit.playground.conversations.presenting import home_view
 from tavernkit.playground.conversations.service import (
     change_conversation,
     create_conversation,
     delete_conversation,
 )
 from tavernkit.playground.database.models import Conversation, Message, TextContent
+from tavernkit.playground.home.presenting import home_view
 from tavernkit.playground.llm.scripted import ScriptedModel
 from tavernkit.playground.members.service import add_member, change_member, remove_member
 from tavernkit.playground.messages.service import send_message
@@ -185,8 +185,8 @@ async def test_the_home_page_shows_stories_whose_first_character_has_left(databa
     async with playing(database_url, tmp_path, ScriptedModel()) as play:
         space = (await opened(play, "Ada", "Bo")).space
         await remove_member(play.runtime, play.viewer, (await members(play, space.id))[1].id)
-        [card, _] = (await home_view(play.runtime, play.user_id)).conversations
-        assert (card.space_name, card.character.name, card.last_line) == ("Ada and Bo", "Bo", "I am Bo.")
+        [card, _] = (await home_view(play.runtime, play.viewer)).stories
+        assert (card.space_name, card.faces[0].name, card.last_line) == ("Ada and Bo", "Bo", "I am Bo.")
 
 
 async def _begin(play: Play, space_id: UUID, **options: Any) -> Conversation:

@@ -13,18 +13,16 @@ from typing import Any
 import httpx2
 import uvicorn
 from pydantic import SecretStr
-from sqlalchemy import select
 
 from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.config import Settings
-from tavernkit.playground.database.models import Conversation, Provider, Run
+from tavernkit.playground.database.models import Provider, Run
 from tavernkit.playground.llm.scripted_server import scripted_app
 from tavernkit.playground.providers.schemas import NewProvider, TimeoutsIn
 from tavernkit.playground.providers.service import add_provider, make_default
 from tavernkit.playground.runs.deciding import retry
 from tavernkit.playground.runtime import open_runtime
-from tavernkit.playground.seeding import seed
-from tests.playground.playing import Play
+from tests.playground.playing import Play, one_story
 
 __all__ = ["HURRIED", "KEY", "PATHS", "PATIENT", "Wired", "address_of", "scripted", "wired"]
 
@@ -84,12 +82,10 @@ async def wired(
     """An application with the bundled story, a worker, and the server at this address as its provider."""
     chosen = Settings(data_dir=folder, database_url=url, lease_seconds=2.0, heartbeat_seconds=0.1)
     async with open_runtime(chosen) as runtime:
-        owner = await seed(runtime)
-        async with runtime.database.read() as session:
-            conversation_id = (await session.scalars(select(Conversation.id))).one()
-        play = Wired(runtime, owner.id, conversation_id)
+        owner_id, conversation_id = await one_story(runtime)
+        play = Wired(runtime, owner_id, conversation_id)
         play.address = address
-        administrator = Viewer(user_id=owner.id, role="administrator")
+        administrator = Viewer(user_id=owner_id, role="administrator")
         new = NewProvider(
             name="Wired", kind=kind, base_url=address + PATHS[kind], api_key=SecretStr(KEY), timeouts=timeouts, **fields
         )

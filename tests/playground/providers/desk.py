@@ -15,10 +15,10 @@ from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.api.router import PREFIX
 from tavernkit.playground.app import create_app
 from tavernkit.playground.config import Settings
-from tavernkit.playground.database.models import Provider, User
+from tavernkit.playground.database.models import Provider
 from tavernkit.playground.providers.api import router
 from tavernkit.playground.runtime import Runtime, open_runtime
-from tavernkit.playground.seeding import seed
+from tests.playground.playing import one_story
 from tests.playground.support.api import ORIGIN
 
 __all__ = ["Desk", "open_desk"]
@@ -27,11 +27,11 @@ __all__ = ["Desk", "open_desk"]
 class Desk:
     """The application and its API."""
 
-    def __init__(self, runtime: Runtime, owner: User, api: httpx2.AsyncClient) -> None:
+    def __init__(self, runtime: Runtime, owner_id: UUID, api: httpx2.AsyncClient) -> None:
         self.runtime = runtime
         self.api = api
-        self.administrator = Viewer(user_id=owner.id, role="administrator")
-        self.member = Viewer(user_id=owner.id, role="member")
+        self.administrator = Viewer(user_id=owner_id, role="administrator")
+        self.member = Viewer(user_id=owner_id, role="member")
 
     async def ask(self, method: str, path: str = "", status: int = 200, **options: Any) -> Any:
         answer = await self.api.request(method, f"/providers{path}", **options)
@@ -54,13 +54,13 @@ class Desk:
 @asynccontextmanager
 async def open_desk(url: str, folder: Path, **settings: Any) -> AsyncIterator[Desk]:
     async with open_runtime(Settings(data_dir=folder, database_url=url, **settings)) as runtime:
-        owner = await seed(runtime)
-        app = _app(runtime, owner.id)
-        app.state.runtime, app.state.owner_id = runtime, owner.id
+        owner_id, _ = await one_story(runtime)
+        app = _app(runtime, owner_id)
+        app.state.runtime, app.state.owner_id = runtime, owner_id
         async with httpx2.AsyncClient(
             transport=httpx2.ASGITransport(app), base_url=f"{ORIGIN}{PREFIX}", headers={"Origin": ORIGIN}
         ) as api:
-            yield Desk(runtime, owner, api)
+            yield Desk(runtime, owner_id, api)
 
 
 _apps: list[Any] = []

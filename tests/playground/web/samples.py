@@ -3,12 +3,12 @@
 from datetime import UTC, datetime, timedelta
 from typing import Literal
 
+from tavernkit.playground.home.presenting import face
+from tavernkit.playground.home.views import Choice, HomeView, StoryCard
 from tavernkit.playground.web.markdown import render_markdown
 from tavernkit.playground.web.views import (
     CharacterView,
-    ConversationCard,
     ConversationView,
-    HomeView,
     MessageView,
     RunView,
 )
@@ -20,7 +20,6 @@ OTTOLINE = CharacterView(
     tagline="Keeps the dead-letter office at the last stop of tram line nine. Has been wrong twice in nineteen years.",
     initials="OM",
 )
-ABEL = CharacterView(id="c2", name="Mr Abel", tagline="Has never sold a return ticket from the end stop.", initials="A")
 GREETING = (
     "The bell over the door gives half a ring and thinks better of it.\n\n"
     '"We\'re shut," says the woman behind the counter, without looking up from a ledger as wide as a door. Then she '
@@ -43,7 +42,7 @@ def message(seq: int, text: str, *, own: bool = False) -> MessageView:
         seq=seq,
         role="user" if own else "assistant",
         author="Robin" if own else OTTOLINE.name,
-        is_own=own,
+        is_by_person=own,
         html=render_markdown(text),
         created_at=EVENING + timedelta(minutes=seq),
     )
@@ -88,27 +87,34 @@ def conversation(
 
 def home(*, empty: bool = False) -> HomeView:
     cards = (
-        ConversationCard(
+        StoryCard(
             id="story",
             title="A letter in my own hand",
             space_name="The dead-letter office",
-            character=OTTOLINE,
+            kind="Branch",
+            faces=(face("Ottoline Marsh", None), face("Mr Abel", None)),
             last_line="“Then we'd better do this properly. Sit. Mind the cat, she's a parcel.” She pulls the lamp "
             "closer and smooths the envelope with the side of her hand, and for a long while there is only the rain.",
             last_at=EVENING,
         ),
-        ConversationCard(
+        StoryCard(
             id="night",
             title="The last car",
             space_name="The last car",
-            character=ABEL,
+            kind="",
+            faces=(face("Mr Abel", None),),
             last_line="He punches the ticket a second time and says nothing.",
             last_at=EVENING - timedelta(days=400),
         ),
     )
     return HomeView(
-        conversations=() if empty else cards,
-        characters=(OTTOLINE, ABEL),
+        stories=() if empty else cards,
+        characters=(
+            Choice(id="c1", face=face("Ottoline Marsh", None), tagline=OTTOLINE.tagline),
+            Choice(id="c2", face=face("Mr Abel", None), tagline="Has never sold a return ticket from the end stop."),
+        ),
+        older="",
+        is_first=True,
         model_name="SmolLM2 135M",
         model_is_embedded=True,
     )

@@ -64,8 +64,8 @@ def test_older_messages_come_without_a_jump_down_to_the_first(page: Page, site: 
 
 def test_a_new_page_begins_at_its_end_when_it_comes_by_a_link(page: Page, site: SampleSite) -> None:
     page.goto("/")
-    page.evaluate("document.querySelector('.conversation-card a').href = '/conversations/long'")
-    page.locator(".conversation-card a").first.click()
+    page.evaluate("document.querySelector('.story-card a').href = '/conversations/long'")
+    page.locator(".story-card a").first.click()
     expect(page.locator("#messages > li")).to_have_count(20)
     page.wait_for_function(AT_THE_END)
     page.wait_for_timeout(200)

@@ -10,9 +10,10 @@ from collections.abc import Iterable
 
 from tavernkit.playground.storable import storable
 
-__all__ = ["fold", "search_text"]
+__all__ = ["fold", "search_text", "searched_tags"]
 
 SEARCHED_CHARACTERS = 4000
+NAME_LINES = 3
 
 
 def fold(text: str) -> str:
@@ -24,3 +25,9 @@ def search_text(name: str, nickname: str, creator: str, tags: Iterable[str]) -> 
     """What a character is found by: a line each, and a line with a `#` for each tag."""
     lines = [fold(name), fold(nickname), fold(creator), *(f"#{fold(tag)}" for tag in tags)]
     return "".join(f"{line}\n" for line in lines)[:SEARCHED_CHARACTERS]
+
+
+def searched_tags(text: str) -> set[str]:
+    """The tags in a text that `search_text` has made; one that was cut off at its end is none."""
+    lines = text.split("\n")
+    return {line[1:] for line in lines[NAME_LINES:-1] if line.startswith("#") and len(line) > 1}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Collection
 from datetime import datetime
 from typing import Any, Literal, TypeAlias
 from uuid import UUID
@@ -11,13 +13,14 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.blobs.queries import visible_characters
-from tavernkit.playground.characters.folding import fold
+from tavernkit.playground.characters.folding import fold, searched_tags
 from tavernkit.playground.database.models import (
     Blob,
     Character,
     CharacterAsset,
     CharacterVersion,
     Message,
+    Space,
     SpaceMembership,
 )
 from tavernkit.playground.outcome import Refused, not_found
@@ -34,6 +37,10 @@ __all__ = [
     "find_character",
     "find_version",
     "has_spoken",
+    "lines_of",
+    "may_not_change",
+    "spaces_with",
+    "used_tags",
     "versions_of",
 ]
 
@@ -81,9 +88,14 @@ async def find_character(
     found: Character | None = await session.scalar(query.with_for_update() if to_change else query)
     if found is None:
         return not_found("character")
-    if to_change and found.owner_id is None and not viewer.is_administrator:
+    return (may_not_change(found, viewer) if to_change else None) or found
+
+
+def may_not_change(row: Character, viewer: Viewer) -> Refused | None:
+    """A refusal for those who may see this character but not change it."""
+    if row.owner_id is None and not viewer.is_administrator:
         return Refused(code="forbidden", sentence="This character is everybody's. Make a copy, and change that.")
-    return found
+    return None
 
 
 async def characters_page(
@@ -109,6 +121,42 @@ async def characters_page(
     query = query.order_by(*order)
     rows = await session.execute(query.limit(limit))
     return [CharacterLine(**row) for row in rows.mappings()]
+
+
+async def lines_of(session: AsyncSession, viewer: Viewer, ids: Collection[UUID]) -> dict[UUID, CharacterLine]:
+    """Those of these characters that are the person's own and still there."""
+    rows = await session.execute(
+        select(*_COLUMNS).where(
+            Character.id.in_(ids), Character.owner_id == viewer.user_id, Character.status == "ready"
+        )
+    )
+    return {row["id"]: CharacterLine(**row) for row in rows.mappings()}
+
+
+async def used_tags(session: AsyncSession, viewer: Viewer, *, scope: Scope, limit: int) -> list[str]:
+    """The tags that most characters have, without upper case, in the order of the alphabet.
+
+    Read from what is searched: it is short and lies before the card, which is then not read at all.
+    """
+    owner = Character.owner_id == viewer.user_id if scope == "own" else Character.owner_id.is_(None)
+    texts = await session.scalars(select(Character.search_text).where(owner, Character.status == "ready"))
+    counts = Counter(tag for text in texts for tag in searched_tags(text))
+    return sorted(tag for tag, _ in counts.most_common(limit))
+
+
+async def spaces_with(session: AsyncSession, character_id: UUID) -> list[tuple[UUID | None, str]]:
+    """The owners and names of the spaces that the character is in."""
+    rows = await session.execute(
+        select(Space.owner_id, Space.name)
+        .join(SpaceMembership, SpaceMembership.space_id == Space.id)
+        .where(
+            SpaceMembership.character_id == character_id,
+            SpaceMembership.status == "active",
+            Space.status != "deleting",
+        )
+        .order_by(Space.name, Space.id)
+    )
+    return [(owner_id, name) for owner_id, name in rows]
 
 
 async def assets_of(session: AsyncSession, character_id: UUID) -> list[CharacterAsset]:

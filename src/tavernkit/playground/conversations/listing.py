@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
 from sqlalchemy import ColumnElement, and_, func, or_, select
+from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.database.models import Conversation, Message, TextContent
@@ -14,7 +16,14 @@ from tavernkit.playground.outcome import Refused
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.spaces.access import Access, conversation_for, space_for
 
-__all__ = ["ListedConversation", "last_message_id", "list_conversations", "preview", "read_conversation"]
+__all__ = [
+    "ListedConversation",
+    "last_message_id",
+    "last_texts",
+    "list_conversations",
+    "preview",
+    "read_conversation",
+]
 
 PREVIEW_CHARACTERS = 200
 
@@ -54,6 +63,17 @@ async def list_conversations(
         if after is not None:
             query = query.where(_behind(*after))
         return [ListedConversation(row, preview(text)) for row, text in await session.execute(query)]
+
+
+async def last_texts(session: AsyncSession, ids: Collection[UUID]) -> dict[UUID, str]:
+    """The beginning of the newest message of each of these conversations."""
+    rows = await session.execute(
+        select(Conversation.id, func.substr(TextContent.content, 1, PREVIEW_CHARACTERS + 1))
+        .join(Message, Message.id == last_message_id())
+        .join(TextContent, TextContent.id == Message.text_id)
+        .where(Conversation.id.in_(ids))
+    )
+    return {id: preview(text) or "" for id, text in rows}
 
 
 def last_message_id() -> ColumnElement[UUID]:

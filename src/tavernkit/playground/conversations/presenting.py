@@ -9,33 +9,23 @@ from uuid import UUID
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from tavernkit.playground.conversations.queries import (
-    find_conversation,
-    has_turns_behind,
-    human_member,
-    last_run,
-    messages_before,
-    recent_conversations,
-    speaking_member,
-)
-from tavernkit.playground.database.models import Character, Message, Provider, Run, Space, SpaceMembership
+from tavernkit.playground.accounts.viewer import Viewer
+from tavernkit.playground.conversations.queries import has_turns_behind, last_run, speaking_member
+from tavernkit.playground.database.models import Character, Provider, Run, SpaceMembership
+from tavernkit.playground.messages.presenting import initials, message_views
+from tavernkit.playground.messages.standing import standing_of
+from tavernkit.playground.outcome import Refused
 from tavernkit.playground.prompting.cards import library_character
 from tavernkit.playground.providers.service import provider_for
+from tavernkit.playground.runs.presenting import copilot_steps, turns_view
 from tavernkit.playground.runtime import Runtime
-from tavernkit.playground.web.markdown import render_markdown
-from tavernkit.playground.web.views import (
-    CharacterView,
-    ConversationCard,
-    ConversationView,
-    HomeView,
-    MessageView,
-    OlderView,
-    RunView,
-)
+from tavernkit.playground.spaces.access import Access, conversation_for
+from tavernkit.playground.spaces.trail import trail_of
+from tavernkit.playground.web.views import CharacterView, ConversationView, OlderView, RunView, ToastView
 
 ShownStatus: TypeAlias = Literal["queued", "running", "failed", "canceled"]
 
-__all__ = ["conversation_view", "home_view", "message_view", "older_view", "run_view"]
+__all__ = ["conversation_view", "older_view", "run_view"]
 
 SHOWN: Mapping[str, ShownStatus] = {
     "queued": "queued",
@@ -43,51 +33,22 @@ SHOWN: Mapping[str, ShownStatus] = {
     "failed": "failed",
     "canceled": "canceled",
 }
-MESSAGES_PER_PAGE = 50
-RECENT_CONVERSATIONS = 20
 TAGLINE_CHARACTERS = 140
 
 
-async def home_view(runtime: Runtime, user_id: UUID) -> HomeView:
-    """The first page: what was talked about last, and who is there to talk to."""
+async def conversation_view(
+    runtime: Runtime, conversation_id: UUID, viewer: Viewer, *, undo: UUID | None = None
+) -> ConversationView | None:
+    """The chat page, with the newest messages; None for a conversation that this person may not read."""
     async with runtime.database.read() as session:
-        rows = await recent_conversations(session, user_id, limit=RECENT_CONVERSATIONS)
-        characters = await session.scalars(
-            select(Character)
-            .where(Character.owner_id == user_id, Character.status == "ready")
-            .order_by(Character.name)
-            .limit(RECENT_CONVERSATIONS)
-        )
-        model = await _default_model(session)
-        return HomeView(
-            conversations=tuple(
-                ConversationCard(
-                    id=str(conversation.id),
-                    title=conversation.title,
-                    space_name=space.name,
-                    character=_character_view(character),
-                    last_line=_one_line(render_markdown(last_words or "").striptags()),
-                    last_at=conversation.updated_at,
-                )
-                for conversation, space, _, character, last_words in rows
-            ),
-            characters=tuple(_character_view(character) for character in characters),
-            model_name=_model_name(model),
-            model_is_embedded=model is not None and model.kind == "embedded",
-        )
-
-
-async def conversation_view(runtime: Runtime, conversation_id: UUID, user_id: UUID) -> ConversationView | None:
-    """The chat page, with the newest messages; None for a conversation that is not this person's."""
-    async with runtime.database.read() as session:
-        conversation = await find_conversation(session, conversation_id, user_id)
-        if conversation is None:
+        found = await conversation_for(session, conversation_id, viewer, Access.READ)
+        if isinstance(found, Refused):
             return None
-        space = await session.get_one(Space, conversation.space_id)
-        human = await human_member(session, space.id, user_id)
+        conversation, entry = found
+        space, standing = entry.space, standing_of(conversation, entry)
         speaker = await speaking_member(session, space.id)
         character = await session.get(Character, speaker.character_id) if speaker else None
-        messages, older_before = await _page(session, conversation_id, before=None)
+        messages, older_before = await message_views(session, conversation_id, before=None)
         run = await last_run(session, conversation_id)
         model = await _default_model(session)
         return ConversationView(
@@ -101,31 +62,30 @@ async def conversation_view(runtime: Runtime, conversation_id: UUID, user_id: UU
             last_event=conversation.last_event,
             model_name=_model_name(model),
             model_is_embedded=model is not None and model.kind == "embedded",
-            persona_name=human.cached_display_name,
+            persona_name="" if entry.member is None else entry.member.cached_display_name,
+            can_write=standing.can_take_part and entry.member is not None,
+            turns=await turns_view(session, conversation),
+            copilot_steps=copilot_steps(conversation, entry.member),
+            standing=standing,
+            trail=await trail_of(session, conversation, entry),
+            toast=None if undo is None else ToastView(sentence="The message is deleted.", restore_id=str(undo)),
         )
 
 
-async def older_view(runtime: Runtime, conversation_id: UUID, user_id: UUID, *, before: int) -> OlderView | None:
+async def older_view(runtime: Runtime, conversation_id: UUID, viewer: Viewer, *, before: int) -> OlderView | None:
     """The page of messages above the one numbered `before`."""
     async with runtime.database.read() as session:
-        if await find_conversation(session, conversation_id, user_id) is None:
+        found = await conversation_for(session, conversation_id, viewer, Access.READ)
+        if isinstance(found, Refused):
             return None
-        messages, older_before = await _page(session, conversation_id, before=before)
+        messages, older_before = await message_views(session, conversation_id, before=before)
         return OlderView(
-            conversation_id=str(conversation_id), before=before, messages=messages, older_before=older_before
+            conversation_id=str(conversation_id),
+            before=before,
+            messages=messages,
+            older_before=older_before,
+            standing=standing_of(*found),
         )
-
-
-async def message_view(session: AsyncSession, message_id: UUID) -> MessageView | None:
-    """One message, ready to be shown."""
-    row = (
-        await session.execute(
-            select(Message, SpaceMembership)
-            .join(SpaceMembership, SpaceMembership.id == Message.membership_id)
-            .where(Message.id == message_id, Message.visibility != "hidden")
-        )
-    ).one_or_none()
-    return None if row is None else _message_view(row[0], row[1])
 
 
 async def run_view(runtime: Runtime, session: AsyncSession, conversation_id: UUID) -> RunView | None:
@@ -153,45 +113,18 @@ async def _run_view(runtime: Runtime, session: AsyncSession, run: Run | None) ->
     )
 
 
-async def _page(
-    session: AsyncSession, conversation_id: UUID, *, before: int | None
-) -> tuple[tuple[MessageView, ...], int | None]:
-    rows = await messages_before(session, conversation_id, before=before, limit=MESSAGES_PER_PAGE + 1)
-    has_older = len(rows) > MESSAGES_PER_PAGE
-    shown = rows[1:] if has_older else rows
-    views = tuple(_message_view(message, author) for message, author in shown)
-    return views, views[0].seq if has_older else None
-
-
-def _message_view(message: Message, author: SpaceMembership) -> MessageView:
-    return MessageView(
-        id=str(message.id),
-        seq=message.seq,
-        role="assistant" if message.role == "assistant" else "user" if message.role == "user" else "system",
-        author=author.cached_display_name,
-        is_own=author.kind == "human",
-        html=render_markdown(message.content),
-        created_at=message.created_at,
-    )
-
-
 def _character_view(row: Character) -> CharacterView:
     card = library_character(row)
     return CharacterView(
         id=str(row.id),
         name=card.display_name,
         tagline=_one_line(card.creator_notes or card.scenario or card.description),
-        initials=_initials(card.display_name),
+        initials=initials(card.display_name),
     )
 
 
 def _nobody() -> CharacterView:
     return CharacterView(id="", name="Nobody", tagline="", initials="?")
-
-
-def _initials(name: str) -> str:
-    words = name.split()
-    return "".join(word[0] for word in (words[:1] + words[-1:] if len(words) > 1 else words)).upper() or "?"
 
 
 def _one_line(text: str) -> str:

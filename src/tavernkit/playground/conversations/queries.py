@@ -4,58 +4,24 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from sqlalchemy import exists, func, select
+from sqlalchemy import exists, select
 from sqlalchemy.ext.asyncio import AsyncSession
-from sqlalchemy.orm import aliased
 
 from tavernkit.playground.database.models import (
-    Character,
-    Conversation,
-    Message,
     Round,
     RoundSlot,
     Run,
-    Space,
     SpaceMembership,
-    TextContent,
 )
 
 __all__ = [
     "active_round",
     "active_run",
-    "find_conversation",
     "has_turns_behind",
-    "human_member",
     "last_run",
-    "messages_before",
     "queued_run",
-    "recent_conversations",
     "speaking_member",
 ]
-
-
-async def find_conversation(
-    session: AsyncSession, conversation_id: UUID, user_id: UUID, *, lock: bool = False
-) -> Conversation | None:
-    """The conversation, if it is in a space of this person; locked until the end of the transaction if asked for.
-
-    Whoever decides something by what is in a conversation locks it, so that nobody else decides at the same time.
-    """
-    query = (
-        select(Conversation)
-        .join(Space, Space.id == Conversation.space_id)
-        .where(Conversation.id == conversation_id, Space.owner_id == user_id, Space.status == "active")
-    )
-    found: Conversation | None = await session.scalar(query.with_for_update(of=Conversation) if lock else query)
-    return found
-
-
-async def human_member(session: AsyncSession, space_id: UUID, user_id: UUID) -> SpaceMembership:
-    """The person's own membership."""
-    found = await session.scalars(
-        select(SpaceMembership).where(SpaceMembership.space_id == space_id, SpaceMembership.user_id == user_id)
-    )
-    return found.one()
 
 
 async def speaking_member(session: AsyncSession, space_id: UUID) -> SpaceMembership | None:
@@ -121,56 +87,3 @@ async def last_run(session: AsyncSession, conversation_id: UUID) -> Run | None:
         select(Run).where(Run.conversation_id == conversation_id).order_by(Run.created_at.desc(), Run.id).limit(1)
     )
     return found
-
-
-async def messages_before(
-    session: AsyncSession, conversation_id: UUID, *, before: int | None, limit: int
-) -> list[tuple[Message, SpaceMembership]]:
-    """The newest `limit` visible messages below `before`, oldest first, each with its author."""
-    query = (
-        select(Message, SpaceMembership)
-        .join(SpaceMembership, SpaceMembership.id == Message.membership_id)
-        .where(Message.conversation_id == conversation_id, Message.visibility != "hidden")
-        .order_by(Message.seq.desc())
-        .limit(limit)
-    )
-    if before is not None:
-        query = query.where(Message.seq < before)
-    rows = (await session.execute(query)).all()
-    return list(reversed(rows))
-
-
-async def recent_conversations(
-    session: AsyncSession, user_id: UUID, *, limit: int
-) -> list[tuple[Conversation, Space, SpaceMembership, Character, str | None]]:
-    """The conversations that changed last, each with its character and its last words."""
-    last_seq = (
-        select(func.max(Message.seq))
-        .where(Message.conversation_id == Conversation.id, Message.visibility != "hidden")
-        .correlate(Conversation)
-        .scalar_subquery()
-    )
-    member = aliased(SpaceMembership)
-    first_character = (
-        select(member.id)
-        .where(member.space_id == Space.id, member.kind == "character", member.character_id.is_not(None))
-        .order_by(member.status, member.position, member.id)
-        .limit(1)
-        .correlate(Space)
-        .scalar_subquery()
-    )
-    query = (
-        select(Conversation, Space, SpaceMembership, Character, TextContent.content)
-        .join(Space, Space.id == Conversation.space_id)
-        .join(SpaceMembership, SpaceMembership.id == first_character)
-        .join(Character, Character.id == SpaceMembership.character_id)
-        .outerjoin(Message, (Message.conversation_id == Conversation.id) & (Message.seq == last_seq))
-        .outerjoin(TextContent, TextContent.id == Message.text_id)
-        .where(Space.owner_id == user_id, Space.status == "active")
-        .order_by(Conversation.updated_at.desc())
-        .limit(limit)
-    )
-    return [
-        (conversation, space, member, character, content)
-        for conversation, space, member, character, content in await session.execute(query)
-    ]

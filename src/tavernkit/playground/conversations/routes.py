@@ -1,54 +1,36 @@
-"""The home page, the chat page, and its events."""
+"""The chat page and its events."""
 
 from __future__ import annotations
 
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Form, Header, Request, Response
-from fastapi.responses import HTMLResponse, RedirectResponse, StreamingResponse
-from sqlalchemy import select
+from fastapi import APIRouter, Form, Header, Query, Request, Response
+from fastapi.responses import HTMLResponse, StreamingResponse
 
 from tavernkit.playground.accounts.proof import proof_of
-from tavernkit.playground.accounts.viewer import Viewer
-from tavernkit.playground.conversations.presenting import conversation_view, home_view, older_view
-from tavernkit.playground.database.models import User
+from tavernkit.playground.conversations.presenting import conversation_view, older_view
 from tavernkit.playground.messages.service import send_message
+from tavernkit.playground.messages.standing import find_standing, standing_of
 from tavernkit.playground.outcome import Refused
 from tavernkit.playground.realtime.streaming import conversation_stream, message_stream, run_stream
 from tavernkit.playground.realtime.watching import still_watching, watched_conversation
 from tavernkit.playground.runs.deciding import retry
 from tavernkit.playground.runs.directing import skip_turn
-from tavernkit.playground.spaces.service import start_story
 from tavernkit.playground.web.rendering import render
-from tavernkit.playground.web.requests import Looking, Owner, Played, answer, missing, refusal
+from tavernkit.playground.web.requests import Looking, Played, answer, missing, refusal
 from tavernkit.playground.web.streams import stream
 
 __all__ = ["router"]
 
 router = APIRouter()
 
-
-@router.get("/")
-async def home(runtime: Played, owner: Owner) -> HTMLResponse:
-    return HTMLResponse(str(render("home.html", view=await home_view(runtime, owner))))
-
-
-@router.post("/spaces")
-async def create_space(
-    request: Request, runtime: Played, owner: Owner, character_id: Annotated[UUID, Form()]
-) -> Response:
-    async with runtime.database.read() as session:
-        user = await session.scalars(select(User).where(User.id == owner))
-    started = await start_story(runtime, user.one(), character_id)
-    if isinstance(started, Refused):
-        return refusal(request, started)
-    return RedirectResponse(f"/conversations/{started.id}", status_code=303)
+Number = Annotated[int, Query(ge=0, le=2**63 - 1)]
 
 
 @router.get("/conversations/{conversation_id}")
-async def show(runtime: Played, owner: Owner, conversation_id: UUID) -> HTMLResponse:
-    view = await conversation_view(runtime, conversation_id, owner)
+async def show(runtime: Played, viewer: Looking, conversation_id: UUID, undo: UUID | None = None) -> HTMLResponse:
+    view = await conversation_view(runtime, conversation_id, viewer, undo=undo)
     if view is None:
         raise missing()
     # The page tells where the stream goes on; a copy from the cache would tell an old place.
@@ -56,8 +38,8 @@ async def show(runtime: Played, owner: Owner, conversation_id: UUID) -> HTMLResp
 
 
 @router.get("/conversations/{conversation_id}/older")
-async def older(runtime: Played, owner: Owner, conversation_id: UUID, before: int) -> HTMLResponse:
-    view = await older_view(runtime, conversation_id, owner, before=before)
+async def older(runtime: Played, viewer: Looking, conversation_id: UUID, before: Number) -> HTMLResponse:
+    view = await older_view(runtime, conversation_id, viewer, before=before)
     if view is None:
         raise missing()
     return HTMLResponse(str(render("_older.html", older=view)))
@@ -67,17 +49,17 @@ async def older(runtime: Played, owner: Owner, conversation_id: UUID, before: in
 async def send(
     request: Request,
     runtime: Played,
-    owner: Owner,
+    viewer: Looking,
     conversation_id: UUID,
     content: Annotated[str, Form()],
     id: Annotated[UUID | None, Form()] = None,
 ) -> Response:
-    viewer = Viewer(user_id=owner)
     sent = await send_message(runtime, viewer, conversation_id, message_id=id or runtime.ids(), content=content)
     if isinstance(sent, Refused):
         return refusal(request, sent)
     async with runtime.database.read() as session:
-        streams = await message_stream(session, sent.id) + await run_stream(runtime, session, conversation_id)
+        standing = await find_standing(session, conversation_id, viewer)
+        streams = await message_stream(session, sent.id, standing) + await run_stream(runtime, session, conversation_id)
     streams += stream("replace", "composer_error", render("_composer_error.html", error=""))
     return answer(request, streams, otherwise=f"/conversations/{conversation_id}")
 
@@ -113,9 +95,10 @@ async def events(
 ) -> StreamingResponse:
     """Server-sent events: `streams` (numbered, Turbo streams to render), `text` (a reply as it is written) and
     `copilot` (what is written for this person only)."""
-    conversation = await watched_conversation(runtime, viewer, conversation_id)
-    if isinstance(conversation, Refused):
+    watched = await watched_conversation(runtime, viewer, conversation_id)
+    if isinstance(watched, Refused):
         raise missing()
+    conversation, entry = watched
     seen = int(last_event_id) if last_event_id and last_event_id.isdecimal() else after
     return StreamingResponse(
         conversation_stream(
@@ -123,6 +106,7 @@ async def events(
             conversation_id,
             conversation.last_event if seen is None else seen,
             user_id=viewer.user_id,
+            standing=standing_of(conversation, entry),
             is_welcome=still_watching(runtime, viewer, proof_of(request), request.app.state.owner_id, conversation_id),
         ),
         media_type="text/event-stream",

@@ -25,7 +25,7 @@ from tavernkit.playground.database.models import (
 from tavernkit.playground.lorebooks.forms import decode_book
 from tavernkit.values import Json, Value
 
-__all__ = ["BookCache", "BooksInPlay", "books_for"]
+__all__ = ["BookCache", "BooksInPlay", "books_for", "card_book"]
 
 Key: TypeAlias = tuple[UUID, int, datetime]
 """A book or a card, and which version of it."""
@@ -112,7 +112,7 @@ async def books_for(
     return BooksInPlay(
         everywhere=those(lambda link: link.space_id is not None),
         character=those(lambda link: link.character_id is not None),
-        own=await _own_book(session, speaker.character_id, cache),
+        own=await card_book(session, speaker.character_id, cache),
         chat=those(lambda link: link.conversation_id is not None),
         persona=those(lambda link: link.persona_id is not None),
     )
@@ -143,7 +143,8 @@ async def _decoded(session: AsyncSession, lorebooks: Iterable[Lorebook], cache: 
     return books
 
 
-async def _own_book(session: AsyncSession, character_id: UUID | None, cache: BookCache) -> Book | None:
+async def card_book(session: AsyncSession, character_id: UUID | None, cache: BookCache = _CACHE) -> Book | None:
+    """The book inside a character's card."""
     character = None if character_id is None else await session.get(Character, character_id)
     if character is None or character.status == "deleted":
         return None

@@ -3,18 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 from uuid import UUID
 
 from sqlalchemy import and_, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.accounts.viewer import Viewer
-from tavernkit.playground.database.models import SpaceMembership
+from tavernkit.playground.database.models import Character, Persona, SpaceMembership
 from tavernkit.playground.outcome import Refused
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.spaces.access import Access, member_for, space_for
 
-__all__ = ["active_members", "find_member", "list_members", "next_position", "read_member"]
+__all__ = [
+    "PicturedMember",
+    "active_members",
+    "find_member",
+    "list_members",
+    "next_position",
+    "pictured_members",
+    "read_member",
+]
+
+
+class PicturedMember(NamedTuple):
+    """A member with the small picture of the character or persona, and whose character it is."""
+
+    member: SpaceMembership
+    thumbnail: str | None
+    character_owner: UUID | None
+    has_card: bool
 
 
 async def read_member(runtime: Runtime, viewer: Viewer, member_id: UUID) -> SpaceMembership | Refused:
@@ -76,3 +94,21 @@ async def next_position(session: AsyncSession, space_id: UUID) -> int:
     """The place behind everybody who is or was there."""
     last = await session.scalar(select(func.max(SpaceMembership.position)).where(SpaceMembership.space_id == space_id))
     return 0 if last is None else last + 1
+
+
+async def pictured_members(session: AsyncSession, space_id: UUID, *, limit: int) -> list[PicturedMember]:
+    """Everybody who is or was in the space, in their order, in one statement."""
+    rows = await session.execute(
+        select(
+            SpaceMembership,
+            func.coalesce(Character.thumbnail_sha256, Persona.avatar_sha256),
+            Character.owner_id,
+            Character.status == "ready",
+        )
+        .outerjoin(Character, Character.id == SpaceMembership.character_id)
+        .outerjoin(Persona, Persona.id == SpaceMembership.persona_id)
+        .where(SpaceMembership.space_id == space_id)
+        .order_by(SpaceMembership.position, SpaceMembership.id)
+        .limit(limit)
+    )
+    return [PicturedMember(member, picture, owner, bool(ready)) for member, picture, owner, ready in rows]

@@ -26,7 +26,7 @@ from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.settings.resolving import effective
 from tavernkit.playground.spaces.access import Access, Entry, conversation_for
 
-__all__ = ["PreviewKind", "preview_prompt"]
+__all__ = ["PreviewKind", "preview_prompt", "speaker_at_hand"]
 
 PreviewKind: TypeAlias = Literal["normal", "continue", "impersonate"]
 
@@ -54,7 +54,7 @@ async def preview_prompt(
         conversation, entry = found
         if entry.member is None and entry.access < Access.ADMINISTER:
             return Refused(code="forbidden", sentence="Only members of the space see what is sent to a model.")
-        speaker = await _speaker(session, conversation, entry, speaker_id, kind)
+        speaker = await speaker_at_hand(session, conversation, entry, speaker_id, kind)
         if isinstance(speaker, Refused):
             return speaker
         kind = kind or ("normal" if speaker.kind == "character" else "impersonate")
@@ -86,7 +86,7 @@ def _seed(conversation: Conversation) -> int:
     return conversation.id.int + conversation.last_seq
 
 
-async def _speaker(
+async def speaker_at_hand(
     session: AsyncSession,
     conversation: Conversation,
     entry: Entry,

@@ -11,7 +11,8 @@ import asyncio
 import json
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, TypeAlias
 from uuid import UUID
 
 from markupsafe import Markup
@@ -20,13 +21,16 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
-from tavernkit.playground.conversations.presenting import message_view, run_view
+from tavernkit.playground.conversations.presenting import run_view
 from tavernkit.playground.database.models import Conversation, Message, OutboxEvent
+from tavernkit.playground.messages.presenting import message_view
 from tavernkit.playground.realtime.bus import conversation_topic, user_topic
 from tavernkit.playground.realtime.outbox import PAGE, events_after
+from tavernkit.playground.runs.presenting import turns_view
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.web.rendering import render
 from tavernkit.playground.web.streams import stream
+from tavernkit.playground.web.views import MessageView, Standing
 
 __all__ = ["changed_message_stream", "conversation_stream", "message_stream", "restored_message_stream", "run_stream"]
 
@@ -36,6 +40,11 @@ PAUSE_PER_READER_SECONDS = 0.00025
 LONGEST_PAUSE_SECONDS = 0.5
 LONG_PIECE_CHARACTERS = 2000
 REFRESH = '<turbo-stream action="refresh"></turbo-stream>'
+
+READER = Standing()
+
+Drawing: TypeAlias = Callable[[Standing], Markup]
+"""A change to the page, to be drawn for somebody who may do more or less."""
 
 log = logging.getLogger(__name__)
 
@@ -47,12 +56,13 @@ async def conversation_stream(
     *,
     user_id: UUID,
     is_welcome: Callable[[], Awaitable[bool]],
+    standing: Standing = READER,
     keep_alive: float = KEEP_ALIVE_SECONDS,
 ) -> AsyncIterator[str]:
     """Server-sent events, from behind event `after` until the reader leaves or is not welcome any more, or the
     application stops."""
     loop = asyncio.get_running_loop()
-    page = _Page(runtime, conversation_id, after)
+    page = _Page(runtime, conversation_id, after, standing)
     async with runtime.bus.subscribe(conversation_topic(conversation_id), user_topic(user_id)) as subscription:
         asked_at = loop.time()
         yield page.hello()
@@ -74,10 +84,11 @@ async def conversation_stream(
 class _Page:
     """What one reader has been told."""
 
-    def __init__(self, runtime: Runtime, conversation_id: UUID, seen: int) -> None:
+    def __init__(self, runtime: Runtime, conversation_id: UUID, seen: int, standing: Standing) -> None:
         self._runtime = runtime
         self._conversation_id = conversation_id
         self._seen = seen
+        self._standing = standing
         self.is_behind = False
 
     def hello(self) -> str:
@@ -99,7 +110,7 @@ class _Page:
         self.is_behind = False
         for seq, _ in streams:
             self._seen = seq
-        return "".join(_sse("streams", html, id=seq) for seq, html in streams)
+        return "".join(_sse("streams", draw(self._standing), id=seq) for seq, draw in streams)
 
     async def follow(self, items: Sequence[dict[str, Any]]) -> str:
         """What the news mean for this page, in their order."""
@@ -143,43 +154,77 @@ async def _is_welcome(is_welcome: Callable[[], Awaitable[bool]]) -> bool:
         return True
 
 
-async def message_stream(session: AsyncSession, message_id: UUID) -> Markup:
+async def message_stream(session: AsyncSession, message_id: UUID, standing: Standing = READER) -> Markup:
     """The message at the end of the list; one that is there already is replaced, not doubled."""
-    view = await message_view(session, message_id)
-    return Markup() if view is None else stream("append", "messages", render("_message.html", message=view))
+    return (await _new_message(session, message_id))(standing)
 
 
-async def changed_message_stream(session: AsyncSession, message_id: UUID) -> Markup:
+async def changed_message_stream(session: AsyncSession, message_id: UUID, standing: Standing = READER) -> Markup:
     """The message where it stands, as it is now, or no more; nothing happens on a page that does not show it."""
+    return (await _changed_message(session, message_id))(standing)
+
+
+async def restored_message_stream(session: AsyncSession, message_id: UUID, standing: Standing = READER) -> Markup:
+    """The message back in its place; nothing happens on a page that does not show what comes behind it."""
+    return (await _restored_message(session, message_id))(standing)
+
+
+async def _new_message(session: AsyncSession, message_id: UUID) -> Drawing:
+    view = await message_view(session, message_id)
+    if view is None:
+        return _nothing
+    return lambda standing: stream("append", "messages", _drawn(view, standing))
+
+
+async def _changed_message(session: AsyncSession, message_id: UUID) -> Drawing:
     view = await message_view(session, message_id)
     target = f"message_{message_id}"
-    return (
-        stream("remove", target) if view is None else stream("replace", target, render("_message.html", message=view))
-    )
+    if view is None:
+        return lambda _: stream("remove", target)
+    return lambda standing: stream("replace", target, _drawn(view, standing))
 
 
-async def restored_message_stream(session: AsyncSession, message_id: UUID) -> Markup:
-    """The message back in its place; nothing happens on a page that does not show what comes behind it."""
+async def _restored_message(session: AsyncSession, message_id: UUID) -> Drawing:
     view = await message_view(session, message_id)
     gone = stream("remove", f"message_{message_id}")
     if view is None:
-        return gone
-    html = render("_message.html", message=view)
+        return lambda _: gone
     following = await _following(session, message_id)
-    back = stream("append", "messages", html) if following is None else stream("before", f"message_{following}", html)
-    return gone + back
+    if following is None:
+        return lambda standing: gone + stream("append", "messages", _drawn(view, standing))
+    return lambda standing: gone + stream("before", f"message_{following}", _drawn(view, standing))
+
+
+def _drawn(view: MessageView, standing: Standing) -> Markup:
+    return render("_message.html", message=view, standing=standing)
+
+
+def _nothing(_: Standing) -> Markup:
+    return Markup()
 
 
 async def run_stream(runtime: Runtime, session: AsyncSession, conversation_id: UUID) -> Markup:
-    """The place below the messages, as it is now; by its version, a page knows one that comes late."""
-    # Read before the run, so that it is never newer than what is drawn.
-    version = await session.scalar(select(Conversation.last_event).where(Conversation.id == conversation_id))
+    """The place below the messages and the group bar, as they are now; by their version, a page knows what is late."""
+    # Read before the rest, so that it is never newer than what is drawn.
+    conversation = await session.get(Conversation, conversation_id, populate_existing=True)
+    if conversation is None:
+        return Markup()
+    version = conversation.last_event
     run = await run_view(runtime, session, conversation_id)
-    return stream("replace", "run", render("_run.html", run=run, version=version))
+    turns = await turns_view(session, conversation)
+    bar = render("_group_bar.html", turns=turns, version=version)
+    return stream("replace", "run", render("_run.html", run=run, version=version)) + stream(
+        "replace", "group_bar", bar, morph=True
+    )
 
 
-async def _streams_after(runtime: Runtime, conversation_id: UUID, seen: int) -> list[tuple[int, str]]:
-    """The events that the reader has not seen, as Turbo streams; one who missed many gets the whole page anew."""
+async def _streams_after(
+    runtime: Runtime, conversation_id: UUID, seen: int
+) -> list[tuple[int, Callable[[Standing], str]]]:
+    """The events that the reader has not seen, as Turbo streams; one who missed many gets the whole page anew.
+
+    They are read once for everybody, and drawn for each by what they may do.
+    """
     try:
         async with runtime.database.read() as session:
             events = await events_after(session, conversation_id, seen)
@@ -187,7 +232,7 @@ async def _streams_after(runtime: Runtime, conversation_id: UUID, seen: int) -> 
                 return []
             if len(events) == PAGE:
                 last = await session.scalar(select(Conversation.last_event).where(Conversation.id == conversation_id))
-                return [(last or events[-1].seq, REFRESH)]
+                return [(last or events[-1].seq, lambda _: REFRESH)]
             messages = [(event.seq, await _message_of(session, event)) for event in events]
             # Drawn as it is now, so once is enough; with each message, so that a reply is never shown twice.
             run = await run_stream(runtime, session, conversation_id)
@@ -195,13 +240,19 @@ async def _streams_after(runtime: Runtime, conversation_id: UUID, seen: int) -> 
         log.warning("Could not read the events of conversation %s", conversation_id, exc_info=True)
         raise
     last_seq = events[-1].seq
-    return [(seq, str(message + run)) for seq, message in messages if message or seq == last_seq]
+    return [
+        (seq, partial(_with_run, message, run)) for seq, message in messages if message is not None or seq == last_seq
+    ]
 
 
-async def _message_of(session: AsyncSession, event: OutboxEvent) -> Markup:
+def _with_run(message: Drawing | None, run: Markup, standing: Standing) -> str:
+    return str(run if message is None else message(standing) + run)
+
+
+async def _message_of(session: AsyncSession, event: OutboxEvent) -> Drawing | None:
     if "message_id" not in event.payload:
-        return Markup()
-    show = SHOWN_BY.get(event.kind, message_stream)
+        return None
+    show = SHOWN_BY.get(event.kind, _new_message)
     return await show(session, UUID(event.payload["message_id"]))
 
 
@@ -218,10 +269,10 @@ async def _following(session: AsyncSession, message_id: UUID) -> UUID | None:
     return found
 
 
-SHOWN_BY: Mapping[str, Callable[[AsyncSession, UUID], Awaitable[Markup]]] = {
-    "message_changed": changed_message_stream,
-    "message_hidden": changed_message_stream,
-    "message_restored": restored_message_stream,
+SHOWN_BY: Mapping[str, Callable[[AsyncSession, UUID], Awaitable[Drawing]]] = {
+    "message_changed": _changed_message,
+    "message_hidden": _changed_message,
+    "message_restored": _restored_message,
 }
 """How pages follow an event about a message; any other is about a new one."""
 

@@ -11,16 +11,17 @@ from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.database.models import Conversation
 from tavernkit.playground.outcome import Refused
 from tavernkit.playground.runtime import Runtime
-from tavernkit.playground.spaces.access import Access, conversation_for
+from tavernkit.playground.spaces.access import Access, Entry, conversation_for
 
 __all__ = ["still_watching", "watched_conversation"]
 
 
-async def watched_conversation(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> Conversation | Refused:
-    """The conversation, if this person may read it."""
+async def watched_conversation(
+    runtime: Runtime, viewer: Viewer, conversation_id: UUID
+) -> tuple[Conversation, Entry] | Refused:
+    """The conversation and what this person may do in it, if they may read it."""
     async with runtime.database.read() as session:
-        found = await conversation_for(session, conversation_id, viewer, Access.READ)
-    return found if isinstance(found, Refused) else found[0]
+        return await conversation_for(session, conversation_id, viewer, Access.READ)
 
 
 def still_watching(

@@ -114,7 +114,7 @@ async def begin_round(
     trigger_id: UUID | None = None,
     by: Beginning = "person",
     delay_ms: int = 0,
-) -> Round | None:
+) -> Round:
     """Begin a round with these speakers in the place of the one that is active."""
     await end_round(session, runtime, conversation.id, "superseded", reason="new_round")
     round = Round(

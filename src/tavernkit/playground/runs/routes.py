@@ -6,6 +6,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Request, Response
 
+from tavernkit.playground.messages.standing import find_standing
 from tavernkit.playground.outcome import Refused
 from tavernkit.playground.realtime.streaming import message_stream, run_stream
 from tavernkit.playground.runs.deciding import discard_text, keep_text, request_stop
@@ -33,7 +34,8 @@ async def keep(request: Request, runtime: Played, viewer: Looking, run_id: UUID)
     if isinstance(message, Refused):
         return refusal(request, message)
     async with runtime.database.read() as session:
-        streams = await message_stream(session, message.id)
+        standing = await find_standing(session, message.conversation_id, viewer)
+        streams = await message_stream(session, message.id, standing)
         streams += await run_stream(runtime, session, message.conversation_id)
     return answer(request, streams, otherwise=f"/conversations/{message.conversation_id}")
 

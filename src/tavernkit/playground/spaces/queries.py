@@ -20,7 +20,7 @@ from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.spaces.access import Access, space_for
 from tavernkit.playground.spaces.schemas import LastMessage
 
-__all__ = ["ListedSpace", "list_spaces", "read_space"]
+__all__ = ["ListedSpace", "is_in", "list_spaces", "read_space"]
 
 MEMBERS_SHOWN = 10
 
@@ -66,7 +66,7 @@ async def list_spaces(
         .outerjoin(Message, Message.id == last_message_id())
         .outerjoin(TextContent, TextContent.id == Message.text_id)
         .outerjoin(author, author.id == Message.membership_id)
-        .where(Space.status == status, _is_in(viewer))
+        .where(Space.status == status, is_in(viewer))
         .order_by(last_used.desc(), Space.id.desc())
         .limit(limit)
     )
@@ -95,7 +95,8 @@ async def list_spaces(
     ]
 
 
-def _is_in(viewer: Viewer) -> ColumnElement[bool]:
+def is_in(viewer: Viewer) -> ColumnElement[bool]:
+    """Whether this person owns the space of the query around it, or takes part in it."""
     member = exists().where(
         SpaceMembership.space_id == Space.id,
         SpaceMembership.user_id == viewer.user_id,

@@ -31,7 +31,15 @@ from tavernkit.playground.spaces.telling import tell_space
 from tavernkit.playground.storable import storable, titled
 from tavernkit.values import Value
 
-__all__ = ["REMOVED_AT_ONCE", "OpenedSpace", "change_space", "create_space", "delete_space", "start_story"]
+__all__ = [
+    "REMOVED_AT_ONCE",
+    "OpenedSpace",
+    "change_space",
+    "create_space",
+    "delete_space",
+    "open_space",
+    "start_story",
+]
 
 REMOVED_AT_ONCE = 2_000
 """A space with at most so many messages is removed while its owner waits."""
@@ -79,7 +87,7 @@ async def create_space(
             persona_id=persona_id,
             name_override=titled(name_override or "", "") or None,
         )
-        return await _open(session, runtime, human, characters, kind=kind, name=name, greeting=greeting)
+        return await open_space(session, runtime, human, characters, kind=kind, name=name, greeting=greeting)
 
 
 async def start_story(
@@ -95,7 +103,7 @@ async def start_story(
             human.name_override, human.persona = titled(persona.name, "") or None, storable(persona.persona)
         else:
             await _be_as_before(session, owner, human)
-        opened = await _open(session, runtime, human, characters, kind="playground", name="", greeting=True)
+        opened = await open_space(session, runtime, human, characters, kind="playground", name="", greeting=True)
         return opened.conversation
 
 
@@ -155,7 +163,7 @@ async def delete_space(runtime: Runtime, viewer: Viewer, space_id: UUID) -> Job 
         )
 
 
-async def _open(
+async def open_space(
     session: AsyncSession,
     runtime: Runtime,
     human: SpaceMembership,
@@ -165,6 +173,7 @@ async def _open(
     name: str,
     greeting: bool,
 ) -> OpenedSpace:
+    """Put a space, its members and its first conversation into this transaction."""
     now = runtime.clock()
     names = [character_name(character) for character in characters]
     space = Space(

@@ -9,6 +9,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from tavernkit.playground.web.assets import asset
+from tavernkit.playground.web.names import shown_name
 
 __all__ = ["render", "templates"]
 
@@ -27,6 +28,7 @@ def templates() -> Environment:
     )
     environment.globals["asset"] = asset
     environment.filters["local_time"] = local_time
+    environment.filters["shown_name"] = shown_name
     return environment
 
 

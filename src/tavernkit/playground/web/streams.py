@@ -13,10 +13,14 @@ CONTENT_TYPE = "text/vnd.turbo-stream.html"
 StreamAction = Literal["append", "prepend", "replace", "update", "remove", "before", "after"]
 
 # `Markup.format` escapes whatever is not marked as safe.
-_STREAM = Markup('<turbo-stream action="{}" target="{}"><template>{}</template></turbo-stream>')
+_STREAM = Markup('<turbo-stream action="{}" target="{}"{}><template>{}</template></turbo-stream>')
+_MORPH = Markup(' method="morph"')
 _NOTHING = Markup()
 
 
-def stream(action: StreamAction, target: str, html: Markup = _NOTHING) -> Markup:
-    """One change to the element whose id is `target`; several are joined with `+`."""
-    return _STREAM.format(action, target, html)
+def stream(action: StreamAction, target: str, html: Markup = _NOTHING, *, morph: bool = False) -> Markup:
+    """One change to the element whose id is `target`; several are joined with `+`.
+
+    `morph` changes only what differs, so that what has the focus or is open stays so.
+    """
+    return _STREAM.format(action, target, _MORPH if morph else _NOTHING, html)

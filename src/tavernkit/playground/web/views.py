@@ -7,16 +7,18 @@ from typing import Literal
 
 from markupsafe import Markup
 
+from tavernkit.playground.runs.views import TurnsView
+from tavernkit.playground.spaces.views import TrailView
 from tavernkit.values import Value
 
 __all__ = [
     "CharacterView",
-    "ConversationCard",
     "ConversationView",
-    "HomeView",
     "MessageView",
     "OlderView",
     "RunView",
+    "Standing",
+    "ToastView",
 ]
 
 
@@ -30,15 +32,51 @@ class CharacterView(Value, frozen=True, kw_only=True):
 
 
 class MessageView(Value, frozen=True, kw_only=True):
-    """One message; `html` has been through `render_markdown`."""
+    """One message; `html` has been through `render_markdown`, and `swipe` counts from one.
+
+    The same for everybody: what a reader may do with it, their `Standing` says.
+    """
 
     id: str
     seq: int
     role: Literal["user", "assistant", "system"]
     author: str
-    is_own: bool
     html: Markup
     created_at: datetime
+    conversation_id: str = ""
+    author_id: str = ""
+    is_by_person: bool = False
+    picture_sha256: str = ""
+    initials: str = "?"
+    content: str = ""
+    reasoning: str = ""
+    is_excluded: bool = False
+    can_be_retold: bool = False
+    swipe: int = 1
+    swipes: int = 1
+    tokens_read: int | None = None
+    tokens_written: int | None = None
+    revision: int = 1
+
+
+class Standing(Value, frozen=True, kw_only=True):
+    """What one reader may do with the messages of a conversation; without more, they may only read.
+
+    `has_branches`: a Playground, where a story branches and has checkpoints; elsewhere there are threads.
+    """
+
+    member_id: str = ""
+    can_take_part: bool = False
+    can_moderate: bool = False
+    can_fork: bool = False
+    has_branches: bool = False
+
+    def is_own(self, message: MessageView) -> bool:
+        return message.author_id == self.member_id if self.member_id else message.is_by_person
+
+    def may_change(self, message: MessageView) -> bool:
+        """Authors change what they said, and moderators what anybody did."""
+        return self.can_moderate or (self.can_take_part and bool(self.member_id) and self.is_own(message))
 
 
 class RunView(Value, frozen=True, kw_only=True):
@@ -56,6 +94,15 @@ class RunView(Value, frozen=True, kw_only=True):
     can_skip: bool = False
 
 
+class ToastView(Value, frozen=True, kw_only=True):
+    """A sentence about what has just happened, with a way to undo it or to go there: `restore_id` is a message."""
+
+    sentence: str
+    is_problem: bool = False
+    restore_id: str = ""
+    address: str = ""
+
+
 class ConversationView(Value, frozen=True, kw_only=True):
     """The chat page. `older_before` is the number of the first message shown, when there are older ones."""
 
@@ -70,6 +117,12 @@ class ConversationView(Value, frozen=True, kw_only=True):
     model_name: str
     model_is_embedded: bool
     persona_name: str
+    can_write: bool = True
+    turns: TurnsView = TurnsView(conversation_id="")
+    copilot_steps: int = 0
+    standing: Standing = Standing()
+    toast: ToastView | None = None
+    trail: TrailView = TrailView()
 
 
 class OlderView(Value, frozen=True, kw_only=True):
@@ -79,23 +132,4 @@ class OlderView(Value, frozen=True, kw_only=True):
     before: int
     messages: tuple[MessageView, ...]
     older_before: int | None
-
-
-class ConversationCard(Value, frozen=True, kw_only=True):
-    """A conversation on the home page."""
-
-    id: str
-    title: str
-    space_name: str
-    character: CharacterView
-    last_line: str
-    last_at: datetime | None
-
-
-class HomeView(Value, frozen=True, kw_only=True):
-    """The first page."""
-
-    conversations: tuple[ConversationCard, ...]
-    characters: tuple[CharacterView, ...]
-    model_name: str
-    model_is_embedded: bool
+    standing: Standing = Standing()

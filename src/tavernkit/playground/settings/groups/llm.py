@@ -18,7 +18,7 @@ _TEXT = VisibleWhen(context="provider_kind", values=("openai_text", "embedded"))
 
 
 class LlmSettings(Group):
-    """How replies are generated; null is what the preset or the provider says."""
+    """How replies are generated; what is left empty is as the preset or the provider says."""
 
     look: ClassVar[GroupLook] = GroupLook(label="Generation", tab="basic")
 

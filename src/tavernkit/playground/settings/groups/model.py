@@ -30,7 +30,7 @@ class ModelSettings(Group):
             refers_to=("provider",),
             quick=True,
         ),
-        Field(description="Who answers; null is the default provider."),
+        Field(description="Who answers; without one, the default provider."),
     ] = None
     preset_id: Annotated[
         UUID | None,
@@ -42,7 +42,7 @@ class ModelSettings(Group):
             refers_to=("chat", "text"),
             quick=True,
         ),
-        Field(description="Prompts and generation settings; null is those that come with the application."),
+        Field(description="Prompts and generation settings; without one, those that come with the application."),
     ] = None
     instruct_id: Annotated[
         UUID | None,

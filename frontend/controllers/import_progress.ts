@@ -1,0 +1,50 @@
+import { Controller } from "@hotwired/stimulus"
+import { renderStreamMessage } from "@hotwired/turbo"
+import { announce } from "../announcer"
+
+const PAUSE = 600
+const LONGEST_PAUSE = 5000
+
+// Asks how far an import has come, until it is over. Where it is, the server knows: the page can be left at any time.
+export default class ImportProgress extends Controller {
+  static override targets = ["head", "sentence", "lost"]
+  static override values = { url: String }
+
+  declare readonly headTarget: HTMLElement
+  declare readonly sentenceTarget: HTMLElement
+  declare readonly lostTarget: HTMLElement
+  declare readonly urlValue: string
+
+  private timer = 0
+  private pause = PAUSE
+  private hasAsked = false
+
+  override disconnect(): void {
+    clearTimeout(this.timer)
+  }
+
+  // Every answer brings a new head.
+  headTargetConnected(head: HTMLElement): void {
+    clearTimeout(this.timer)
+    if (!("over" in head.dataset)) this.timer = setTimeout(() => void this.ask(), this.pause)
+    else if (this.hasAsked) announce(this.sentenceTarget.textContent ?? "")
+  }
+
+  private async ask(): Promise<void> {
+    try {
+      const answer = await fetch(`${this.urlValue}?after=${this.headTarget.dataset.next}`)
+      if (!answer.ok) throw new Error(`The server answered ${answer.status}.`)
+      const streams = await answer.text()
+      if (!this.element.isConnected) return
+      this.hasAsked = true
+      this.pause = PAUSE
+      this.lostTarget.hidden = true
+      renderStreamMessage(streams)
+    } catch {
+      if (!this.element.isConnected) return
+      this.lostTarget.hidden = false
+      this.pause = Math.min(this.pause * 2, LONGEST_PAUSE)
+      this.timer = setTimeout(() => void this.ask(), this.pause)
+    }
+  }
+}

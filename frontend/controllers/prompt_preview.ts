@@ -1,0 +1,22 @@
+import { Controller } from "@hotwired/stimulus"
+import { announce } from "../announcer"
+
+// The prompt that would be sent: its exact request can be taken along.
+export default class PromptPreview extends Controller<HTMLElement> {
+  static override targets = ["request"]
+
+  declare readonly requestTarget: HTMLElement
+
+  async copy(event: Event): Promise<void> {
+    const button = event.currentTarget as HTMLElement
+    try {
+      await navigator.clipboard.writeText(this.requestTarget.textContent ?? "")
+      button.textContent = "Copied"
+      announce("The request was copied.")
+    } catch {
+      // A browser that forbids it lets people copy what is selected.
+      getSelection()?.selectAllChildren(this.requestTarget)
+      announce("The request is selected; copy it from there.")
+    }
+  }
+}

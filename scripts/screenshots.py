@@ -1,0 +1,175 @@
+"""Pictures of every page, light and dark, on a desktop and on a phone, into `docs/screenshots/`: `make screenshots`.
+
+A real server with the scripted model and an empty data folder shows a story that is told here. The pages are found as
+a reader finds them: through the links at the top, and one further into each.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+import httpx2
+from PIL import Image
+from playwright.sync_api import Browser, Page, sync_playwright
+from tests.playground.support.server import ScriptedModel, ServerProcess, running
+
+FOLDER = Path(__file__).parents[1] / "docs" / "screenshots"
+SIZES = {"desktop": (1280, 900, 1), "phone": (390, 844, 2)}
+THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+# Small enough to be kept with the code.
+MOST_BYTES = 150_000
+QUALITIES = (82, 70, 55, 40)
+ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+TITLE = "The letter that came back"
+STORY = (
+    (
+        False,
+        "Rain has been at the windows since noon, and the lamp over the counter hums to keep it company.\n\n"
+        '"You are late," she says, and does not look up. "Which is to say, you are **exactly** when the ledger said '
+        'you would be." She turns the great book round so that you can read it.\n\n'
+        "> Stop 9. One letter, grey, no stamp. *To be asked for by its writer.*",
+    ),
+    (True, '"I never sent it." I put my hand flat on the page, as if it might close. "I only *wrote* it."'),
+    (
+        False,
+        '"Mm." She slides a drawer open with her knee. Inside, in a bed of string and sealing wax, lies a grey '
+        "envelope with your handwriting on it. The ink has not quite dried.\n\n"
+        '"Writing is the greater part of sending," she says. "The tram does the rest. Now: do you want it **back**, '
+        'or do you want it *answered*?"',
+    ),
+    (True, '"Is there an answer?"'),
+    (
+        False,
+        "She takes off her spectacles. For the first time she looks at you, and not at what you carry.\n\n"
+        '"There is always an answer. What there is not, always, is somebody who will sit down first." She pulls out '
+        "the other chair. Something in the corner, which you had taken for a parcel, yawns and shows all its teeth.",
+    ),
+)
+
+
+def tell_story(server: ServerProcess) -> str:
+    """Have the story among the conversations, and give its id."""
+    with httpx2.Client(
+        base_url=f"{server.url}/api/v1", headers={"Origin": server.url}, timeout=30, trust_env=False
+    ) as client:
+        character = _json(client.get("/characters"))["items"][0]
+        space = {"name": TITLE, "character_ids": [character["id"]], "name_override": "Robin", "greeting": False}
+        space_id = _json(client.post("/spaces", json=space))["space"]["id"]
+        header = {"user_name": "Robin", "character_name": character["name"], "chat_metadata": {}}
+        lines = [
+            {
+                "name": "Robin" if own else character["name"],
+                "is_user": own,
+                "mes": text,
+                "send_date": f"2026-10-14T19:{number:02}:00Z",
+            }
+            for number, (own, text) in enumerate(STORY, start=40)
+        ]
+        chat = "\n".join(json.dumps(line) for line in (header, *lines)).encode()
+        file = (f"{TITLE}.jsonl", chat, "application/x-ndjson")
+        imported = _json(client.post(f"/spaces/{space_id}/conversations/import", files={"file": file}))
+        conversation_id: str = imported["conversations"][0]["id"]
+        return conversation_id
+
+
+def pages_of(page: Page, conversation_id: str) -> dict[str, str]:
+    """The name and address of each page that a reader can find."""
+    found = {"home": "/", "sign-in": "/sign-in", "chat": f"/conversations/{conversation_id}"}
+    page.goto("/")
+    doors = [*_links(page, "header nav"), *_links(page, "main")]
+    for path in doors:
+        found.setdefault(_name(path), path)
+    for path in list(found.values()):
+        page.goto(path)
+        for further in _links(page, "main"):
+            if further.startswith(path if path.endswith("/") else f"{path}/"):
+                found.setdefault(_name(further), further)
+    return found
+
+
+def take(browser: Browser, server: ServerProcess, pages: dict[str, str]) -> Iterator[tuple[str, bytes]]:
+    """The name of each picture, and the picture."""
+    for device, (width, height, scale) in SIZES.items():
+        for theme in THEMES:
+            context = browser.new_context(
+                base_url=server.url,
+                viewport={"width": width, "height": height},
+                device_scale_factor=scale,
+                color_scheme=theme,
+                reduced_motion="reduce",
+                locale="en-GB",
+                timezone_id="Europe/London",
+            )
+            page = context.new_page()
+            for name, path in pages.items():
+                page.goto(path)
+                page.evaluate("document.fonts.ready")
+                yield f"{name}-{device}-{theme}", page.screenshot()
+            context.close()
+
+
+def shrink(picture: bytes) -> bytes:
+    """The picture as WebP, as good as the size allows."""
+    smaller = b""
+    with Image.open(io.BytesIO(picture)) as image:
+        for quality in QUALITIES:
+            buffer = io.BytesIO()
+            image.convert("RGB").save(buffer, "WEBP", quality=quality, method=6)
+            smaller = buffer.getvalue()
+            if len(smaller) <= MOST_BYTES:
+                break
+    return smaller
+
+
+def main() -> None:
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if chromium is None:
+        raise SystemExit("Pictures need Chromium, and it is not here. Run: sh scripts/ensure-chromium")
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        running(ScriptedModel(Path(folder), delay=0.02)) as model,
+        running(ServerProcess(Path(folder), model_url=model.base_url)) as server,
+        sync_playwright() as playwright,
+    ):
+        conversation_id = tell_story(server)
+        browser = playwright.chromium.launch(
+            executable_path=chromium, args=["--no-sandbox", "--no-proxy-server", "--disable-dev-shm-usage"]
+        )
+        page = browser.new_page(base_url=server.url)
+        pages = pages_of(page, conversation_id)
+        for name, picture in take(browser, server, pages):
+            (FOLDER / f"{name}.webp").write_bytes(shrink(picture))
+        browser.close()
+    print(f"{len(pages)} pages, {len(pages) * len(SIZES) * len(THEMES)} pictures in {FOLDER}")
+
+
+def _links(page: Page, inside: str) -> list[str]:
+    """The addresses on this server that links lead to, without files and without what is in a page."""
+    found: list[str] = page.locator(f"{inside} a[href^='/']:not([download])").evaluate_all(
+        "links => links.map((link) => link.pathname)"
+    )
+    return [path for path in found if not path.startswith(("/api/", "/static/")) and "/export" not in path]
+
+
+def _name(path: str) -> str:
+    """What a page is called: its address, where an id is called `one`."""
+    if re.fullmatch(rf"/conversations/{ID.pattern}", path):
+        return "chat"
+    return ID.sub("one", path).strip("/").replace("/", "-") or "home"
+
+
+def _json(answer: httpx2.Response) -> Any:
+    answer.raise_for_status()
+    return answer.json()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,253 @@
+"""The pages of characters: the gallery, imports, and a card with its form, its versions and its end."""
+
+from __future__ import annotations
+
+from typing import Annotated, NoReturn
+from uuid import UUID
+
+from fastapi import APIRouter, Form, Header, HTTPException, Path, Query, Request, Response
+from fastapi.responses import HTMLResponse, RedirectResponse
+from markupsafe import Markup
+
+from tavernkit.playground.accounts.viewer import Viewer
+from tavernkit.playground.api.errors import RefusedError
+from tavernkit.playground.blobs.uploads import one_file, received_files
+from tavernkit.playground.characters.beginning import begin_story
+from tavernkit.playground.characters.editing import form_of, merged_with_now, save_form, typed_form
+from tavernkit.playground.characters.files import MAX_FILE_BYTES
+from tavernkit.playground.characters.import_job import MAX_FILES, MAX_TOTAL_BYTES, start_import
+from tavernkit.playground.characters.import_presenting import import_view
+from tavernkit.playground.characters.presenting import (
+    GalleryQuery,
+    character_page_view,
+    deletion_view,
+    edit_view,
+    gallery_view,
+    version_page_view,
+    versions_view,
+)
+from tavernkit.playground.characters.queries import Scope, Sort, find_character, may_not_change
+from tavernkit.playground.characters.service import delete_character, duplicate_character, restore_version, set_avatar
+from tavernkit.playground.database.models import Character
+from tavernkit.playground.jobs.service import request_cancel
+from tavernkit.playground.outcome import Refused
+from tavernkit.playground.runtime import Runtime
+from tavernkit.playground.web.rendering import render
+from tavernkit.playground.web.requests import Looking, Played
+from tavernkit.playground.web.streams import CONTENT_TYPE, stream
+
+__all__ = ["router"]
+
+router = APIRouter()
+
+# Percent-encoded, a text in most scripts takes nine times its characters.
+MAX_FIELD_BYTES = 10_000_000
+MAX_FORM_FIELDS = 3_000
+
+Words = Annotated[str, Query(max_length=200)]
+After = Annotated[str | None, Query(max_length=2000)]
+Number = Annotated[int, Path(ge=1, le=2**31 - 1)]
+Version = Annotated[int, Form(ge=1, le=2**31 - 1)]
+
+
+@router.get("/characters")
+async def gallery(
+    runtime: Played,
+    viewer: Looking,
+    scope: Scope = "own",
+    sort: Sort = "name",
+    search: Words = "",
+    tag: Words = "",
+    after: After = None,
+    turbo_frame: Annotated[str, Header()] = "",
+) -> HTMLResponse:
+    query = GalleryQuery(scope=scope, sort=sort, search=search.strip(), tag=tag.strip())
+    is_more = after is not None and turbo_frame.startswith("more_")
+    try:
+        view = await gallery_view(runtime, viewer, query, after=after, tiles_alone=is_more)
+    except RefusedError as error:
+        _refuse(error.refused)
+    return _page("characters/_more.html" if is_more else "characters/gallery.html", view=view)
+
+
+@router.post("/characters/imports")
+async def import_files(request: Request, runtime: Played, viewer: Looking) -> Response:
+    sent = received_files(request, field="files", max_files=MAX_FILES, max_bytes=MAX_TOTAL_BYTES)
+    async with sent as files:
+        if isinstance(files, Refused):
+            view = await gallery_view(runtime, viewer, GalleryQuery())
+            return _page("characters/gallery.html", files.status, view=view.with_(problem=files.sentence))
+        job = await start_import(runtime, viewer, files)
+    return RedirectResponse(f"/characters/imports/{job.id}", status_code=303)
+
+
+@router.get("/characters/imports/{job_id}")
+async def show_import(runtime: Played, viewer: Looking, job_id: UUID, only_failed: bool = False) -> HTMLResponse:
+    view = await import_view(runtime, viewer, job_id, only_failed=only_failed)
+    if isinstance(view, Refused):
+        _refuse(view)
+    return _page("characters/import.html", view=view)
+
+
+@router.get("/characters/imports/{job_id}/progress")
+async def import_progress(
+    runtime: Played, viewer: Looking, job_id: UUID, after: Annotated[int, Query(ge=0, le=MAX_FILES)]
+) -> HTMLResponse:
+    """Turbo streams for the page of an import: the files behind those whose end it shows."""
+    view = await import_view(runtime, viewer, job_id, after=after)
+    if isinstance(view, Refused):
+        _refuse(view)
+    streams = Markup().join(
+        stream("replace", f"file_{file.position}", render("characters/_file.html", file=file)) for file in view.files
+    )
+    streams += stream("replace", "import_head", render("characters/_import_head.html", view=view))
+    return HTMLResponse(str(streams), media_type=CONTENT_TYPE, headers={"Cache-Control": "no-store"})
+
+
+@router.post("/characters/imports/{job_id}/stop")
+async def stop_import(runtime: Played, viewer: Looking, job_id: UUID) -> Response:
+    stopped = await request_cancel(runtime, viewer, job_id)
+    if isinstance(stopped, Refused):
+        _refuse(stopped)
+    return RedirectResponse(f"/characters/imports/{job_id}", status_code=303)
+
+
+@router.get("/characters/{character_id}")
+async def show(runtime: Played, viewer: Looking, character_id: UUID) -> HTMLResponse:
+    view = await character_page_view(runtime, viewer, character_id)
+    if isinstance(view, Refused):
+        _refuse(view)
+    return _page("characters/character.html", view=view)
+
+
+@router.post("/characters/{character_id}/stories")
+async def new_story(
+    runtime: Played, viewer: Looking, character_id: UUID, greeting: Annotated[int, Form(ge=0, le=1000)] = 0
+) -> Response:
+    started = await begin_story(runtime, viewer, character_id, greeting=greeting)
+    if isinstance(started, Refused):
+        _refuse(started)
+    return RedirectResponse(f"/conversations/{started.id}", status_code=303)
+
+
+@router.get("/characters/{character_id}/edit")
+async def edit(runtime: Played, viewer: Looking, character_id: UUID) -> HTMLResponse:
+    return _page("characters/edit.html", view=edit_view(await _changeable(runtime, viewer, character_id)))
+
+
+@router.post("/characters/{character_id}/edit")
+async def save(request: Request, runtime: Played, viewer: Looking, character_id: UUID) -> Response:
+    row = await _changeable(runtime, viewer, character_id)
+    async with request.form(max_fields=MAX_FORM_FIELDS, max_part_size=MAX_FIELD_BYTES) as sent:
+        typed = typed_form(sent, form_of(row.data))
+        version = _version(sent.get("version"))
+    saved = await save_form(runtime, viewer, row, typed, version=version)
+    if not isinstance(saved, Refused):
+        return RedirectResponse(f"/characters/{character_id}", status_code=303)
+    if saved.code != "stale":
+        view = edit_view(row, typed, problem=saved.sentence).with_(version=version)
+        return _page("characters/edit.html", saved.status, view=view)
+    found = await merged_with_now(runtime, viewer, character_id, typed, version=version)
+    if isinstance(found, Refused):
+        _refuse(found)
+    row, merged = found
+    problem = (
+        "The card was changed in the meantime. What you typed is still here; below it stands what the card says now. "
+        "Save again to keep yours."
+        if merged.now
+        else "The card was changed in the meantime, elsewhere than where you typed. Both are here; save again."
+    )
+    return _page("characters/edit.html", 409, view=edit_view(row, merged.form, now=merged.now, problem=problem))
+
+
+@router.post("/characters/{character_id}/picture")
+async def change_picture(request: Request, runtime: Played, viewer: Looking, character_id: UUID) -> Response:
+    picture = await one_file(request, max_bytes=MAX_FILE_BYTES)
+    row = picture if isinstance(picture, Refused) else await set_avatar(runtime, viewer, character_id, picture)
+    if not isinstance(row, Refused):
+        return RedirectResponse(f"/characters/{character_id}", status_code=303)
+    shown = await _changeable(runtime, viewer, character_id)
+    return _page("characters/edit.html", row.status, view=edit_view(shown, problem=row.sentence))
+
+
+@router.post("/characters/{character_id}/duplicate")
+async def duplicate(runtime: Played, viewer: Looking, character_id: UUID) -> Response:
+    copy = await duplicate_character(runtime, viewer, character_id)
+    if isinstance(copy, Refused):
+        _refuse(copy)
+    return RedirectResponse(f"/characters/{copy.id}", status_code=303)
+
+
+@router.get("/characters/{character_id}/versions")
+async def versions(runtime: Played, viewer: Looking, character_id: UUID, after: After = None) -> HTMLResponse:
+    try:
+        view = await versions_view(runtime, viewer, character_id, after=after)
+    except RefusedError as error:
+        _refuse(error.refused)
+    if isinstance(view, Refused):
+        _refuse(view)
+    return _page("characters/versions.html", view=view)
+
+
+@router.get("/characters/{character_id}/versions/{number}")
+async def version(runtime: Played, viewer: Looking, character_id: UUID, number: Number) -> HTMLResponse:
+    view = await version_page_view(runtime, viewer, character_id, number)
+    if isinstance(view, Refused):
+        _refuse(view)
+    return _page("characters/version.html", view=view)
+
+
+@router.post("/characters/{character_id}/versions/{number}/restore")
+async def restore(runtime: Played, viewer: Looking, character_id: UUID, number: Number, version: Version) -> Response:
+    restored = await restore_version(runtime, viewer, character_id, version=version, number=number)
+    if not isinstance(restored, Refused):
+        return RedirectResponse(f"/characters/{character_id}", status_code=303)
+    if restored.code != "stale":
+        _refuse(restored)
+    problem = "The card was changed in the meantime. This is how it differs now."
+    view = await version_page_view(runtime, viewer, character_id, number, problem=problem)
+    if isinstance(view, Refused):
+        _refuse(view)
+    return _page("characters/version.html", 409, view=view)
+
+
+@router.get("/characters/{character_id}/delete")
+async def ask_before_deleting(runtime: Played, viewer: Looking, character_id: UUID) -> HTMLResponse:
+    view = await deletion_view(runtime, viewer, character_id)
+    if isinstance(view, Refused):
+        _refuse(view)
+    return _page("characters/delete.html", view=view)
+
+
+@router.post("/characters/{character_id}/delete")
+async def delete(runtime: Played, viewer: Looking, character_id: UUID) -> Response:
+    deleted = await delete_character(runtime, viewer, character_id)
+    if isinstance(deleted, Refused):
+        _refuse(deleted)
+    return RedirectResponse("/characters", status_code=303)
+
+
+async def _changeable(runtime: Runtime, viewer: Viewer, character_id: UUID) -> Character:
+    async with runtime.database.read() as session:
+        row = await find_character(session, character_id, viewer)
+    if isinstance(row, Refused):
+        _refuse(row)
+    refused = may_not_change(row, viewer)
+    if refused is not None:
+        _refuse(refused)
+    return row
+
+
+def _version(sent: object) -> int:
+    if isinstance(sent, str) and sent.isdecimal() and len(sent) < 10:
+        return max(int(sent), 1)
+    raise HTTPException(422, "The form does not say which version of the card it was made from. Open it again.")
+
+
+def _page(template: str, status: int = 200, **context: object) -> HTMLResponse:
+    return HTMLResponse(str(render(template, **context)), status_code=status)
+
+
+def _refuse(refused: Refused) -> NoReturn:
+    """The page that says why; Turbo shows it as well, since it is no stream."""
+    raise HTTPException(refused.status, refused.sentence)

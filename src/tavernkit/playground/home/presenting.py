@@ -1,0 +1,135 @@
+"""From rows to what the first page and the page of a new story show."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Literal
+from uuid import UUID
+
+from tavernkit.playground.accounts.viewer import Viewer
+from tavernkit.playground.api.paging import cursor
+from tavernkit.playground.api.router import PREFIX
+from tavernkit.playground.conversations.opening import FIRST_TITLE
+from tavernkit.playground.database.models import Character, Persona, Provider
+from tavernkit.playground.home.queries import (
+    Someone,
+    Told,
+    default_provider,
+    faces_in,
+    recent_stories,
+    usable_characters,
+)
+from tavernkit.playground.home.views import Choice, Face, HomeView, NewStoryView, StoryCard
+from tavernkit.playground.personas.queries import all_personas
+from tavernkit.playground.prompting.cards import library_character
+from tavernkit.playground.runtime import Runtime
+from tavernkit.playground.web.markdown import render_markdown
+
+__all__ = ["face", "home_view", "new_story_view", "told_title"]
+
+STORIES_PER_PAGE = 15
+CHARACTERS_SHOWN = 12
+CHARACTERS_TO_CHOOSE = 200
+FACES_SHOWN = 3
+LINE_CHARACTERS = 140
+KINDS = {"branch": "Branch", "checkpoint": "Checkpoint", "thread": "Thread"}
+
+
+async def home_view(runtime: Runtime, viewer: Viewer, *, after: tuple[datetime, UUID] | None = None) -> HomeView:
+    """The first page: what was talked about last, and who is there to talk to."""
+    async with runtime.database.read() as session:
+        rows = await recent_stories(session, viewer, after=after, limit=STORIES_PER_PAGE + 1)
+        shown, more = rows[:STORIES_PER_PAGE], len(rows) > STORIES_PER_PAGE
+        faces = await faces_in(session, [row.space.id for row in shown])
+        characters = await usable_characters(session, viewer, limit=CHARACTERS_SHOWN)
+        model = await default_provider(session)
+    last = shown[-1].conversation if more else None
+    return HomeView(
+        stories=tuple(_story_card(row, faces.get(row.space.id, ())) for row in shown),
+        characters=tuple(_character_choice(character) for character in characters),
+        older="" if last is None else cursor(last.updated_at.isoformat(), str(last.id)),
+        is_first=after is None,
+        model_name=_model_name(model),
+        model_is_embedded=model is not None and model.kind == "embedded",
+    )
+
+
+async def new_story_view(
+    runtime: Runtime,
+    viewer: Viewer,
+    *,
+    character_ids: Sequence[UUID] = (),
+    persona_id: UUID | Literal["default"] | None = "default",
+    name: str = "",
+    error: str = "",
+) -> NewStoryView:
+    """The page on which a story is put together."""
+    async with runtime.database.read() as session:
+        characters = await usable_characters(session, viewer, limit=CHARACTERS_TO_CHOOSE, even=character_ids)
+        personas = await all_personas(session, viewer.user_id)
+    return NewStoryView(
+        characters=tuple(_character_choice(row, is_chosen=row.id in character_ids) for row in characters),
+        personas=tuple(
+            _persona_choice(row, is_chosen=row.is_default if persona_id == "default" else row.id == persona_id)
+            for row in personas
+        ),
+        name=name,
+        error=error,
+    )
+
+
+def face(name: str, picture_sha256: str | None) -> Face:
+    """Somebody's picture, or what stands in its place."""
+    picture = f"{PREFIX}/blobs/{picture_sha256}" if picture_sha256 else ""
+    return Face(name=name, initials=_initials(name), picture=picture)
+
+
+def told_title(row: Told) -> str:
+    """The title of a conversation, where it says more than that there is one."""
+    title = row.conversation.title
+    return "" if title in (row.space.name, FIRST_TITLE) else title
+
+
+def _story_card(row: Told, faces: Sequence[Someone]) -> StoryCard:
+    return StoryCard(
+        id=str(row.conversation.id),
+        title=told_title(row),
+        space_name=row.space.name,
+        kind=KINDS.get(row.conversation.kind, ""),
+        faces=tuple(face(*someone) for someone in faces[:FACES_SHOWN]) or (face(row.space.name, None),),
+        last_line=_one_line(render_markdown(row.last_words or "").striptags()),
+        last_at=row.conversation.updated_at,
+    )
+
+
+def _character_choice(row: Character, *, is_chosen: bool = False) -> Choice:
+    card = library_character(row)
+    return Choice(
+        id=str(row.id),
+        face=face(card.display_name, row.thumbnail_sha256),
+        tagline=_one_line(card.creator_notes or card.scenario or card.description),
+        is_chosen=is_chosen,
+    )
+
+
+def _persona_choice(row: Persona, *, is_chosen: bool) -> Choice:
+    # The macros are for the model.
+    about = row.description.replace("{{user}}", row.name)
+    return Choice(id=str(row.id), face=face(row.name, None), tagline=_one_line(about), is_chosen=is_chosen)
+
+
+def _one_line(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= LINE_CHARACTERS else line[: LINE_CHARACTERS - 1].rstrip() + "…"
+
+
+def _initials(name: str) -> str:
+    words = name.split()
+    return "".join(word[0] for word in (words[:1] + words[-1:] if len(words) > 1 else words)).upper() or "?"
+
+
+def _model_name(provider: Provider | None) -> str:
+    if provider is None:
+        return "Nobody"
+    return provider.name if provider.kind == "embedded" else provider.model

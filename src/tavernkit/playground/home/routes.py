@@ -1,0 +1,97 @@
+"""The first page, the page of a new story, and what the palette finds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Form, HTTPException, Query, Request, Response
+from fastapi.responses import HTMLResponse, RedirectResponse
+
+from tavernkit.playground.api.errors import RefusedError
+from tavernkit.playground.api.paging import behind_time
+from tavernkit.playground.database.models import User
+from tavernkit.playground.home.palette import places
+from tavernkit.playground.home.presenting import home_view, new_story_view
+from tavernkit.playground.home.views import Place
+from tavernkit.playground.outcome import Refused
+from tavernkit.playground.spaces.schemas import MAX_CHARACTERS, MAX_NAME
+from tavernkit.playground.spaces.service import create_space, start_story
+from tavernkit.playground.web.rendering import render
+from tavernkit.playground.web.requests import Looking, Played, refusal
+
+__all__ = ["router"]
+
+router = APIRouter()
+
+NOBODY = "Choose at least one character."
+_UNCACHED = {"Cache-Control": "no-store"}
+
+
+@router.get("/")
+async def home(
+    runtime: Played, viewer: Looking, after: Annotated[str | None, Query(max_length=2000)] = None
+) -> Response:
+    try:
+        place = behind_time(after)
+    except RefusedError as error:
+        raise HTTPException(422, "This page of the list cannot be found. Begin at the first one.") from error
+    view = await home_view(runtime, viewer, after=place)
+    return HTMLResponse(str(render("home.html", view=view)), headers=_UNCACHED)
+
+
+@router.get("/spaces/new")
+async def new_story(
+    runtime: Played, viewer: Looking, character: Annotated[Sequence[UUID], Query(max_length=MAX_CHARACTERS)] = ()
+) -> Response:
+    view = await new_story_view(runtime, viewer, character_ids=character)
+    return HTMLResponse(str(render("new_story.html", view=view)), headers=_UNCACHED)
+
+
+@router.post("/spaces/new")
+async def begin_story(
+    runtime: Played,
+    viewer: Looking,
+    character_id: Annotated[Sequence[UUID], Form(max_length=MAX_CHARACTERS)] = (),
+    persona_id: Annotated[UUID | str, Form()] = "",
+    name: Annotated[str, Form(max_length=MAX_NAME)] = "",
+) -> Response:
+    chosen = persona_id if isinstance(persona_id, UUID) else None
+    made = (
+        await create_space(runtime, viewer, name=name, character_ids=character_id, persona_id=chosen)
+        if character_id
+        else Refused(code="invalid", sentence=NOBODY)
+    )
+    if not isinstance(made, Refused):
+        return RedirectResponse(f"/conversations/{made.conversation.id}", status_code=303)
+    view = await new_story_view(
+        runtime, viewer, character_ids=character_id, persona_id=chosen, name=name, error=made.sentence
+    )
+    return HTMLResponse(str(render("new_story.html", view=view)), made.status, _UNCACHED)
+
+
+@router.post("/spaces")
+async def begin_story_at_once(
+    request: Request, runtime: Played, viewer: Looking, character_id: Annotated[UUID, Form()]
+) -> Response:
+    """A story with one character, as whoever took part the last time."""
+    async with runtime.database.read() as session:
+        user = await session.get_one(User, viewer.user_id)
+    started = await start_story(runtime, user, character_id)
+    if isinstance(started, Refused):
+        return refusal(request, started)
+    return RedirectResponse(f"/conversations/{started.id}", status_code=303)
+
+
+@router.get("/palette.json")
+async def palette(
+    response: Response, runtime: Played, viewer: Looking, q: Annotated[str, Query(max_length=1000)] = ""
+) -> dict[str, list[dict[str, str]]]:
+    """Where the palette leads."""
+    response.headers.update(_UNCACHED)
+    return {"places": [_json(place) for place in await places(runtime, viewer, q)]}
+
+
+def _json(place: Place) -> dict[str, str]:
+    return {"kind": place.kind, "name": place.name, "about": place.about, "address": place.address}

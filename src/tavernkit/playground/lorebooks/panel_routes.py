@@ -1,0 +1,84 @@
+"""The tab of the side panel that shows which lorebooks are in play."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+from uuid import UUID
+
+from fastapi import APIRouter, Form, Request, Response
+
+from tavernkit.playground.accounts.viewer import Viewer
+from tavernkit.playground.lorebooks.in_play import lore_view
+from tavernkit.playground.lorebooks.links import attach_lorebook, change_link, detach_lorebook
+from tavernkit.playground.lorebooks.queries import lorebook_of
+from tavernkit.playground.lorebooks.schemas import NewLink, PatchLink
+from tavernkit.playground.outcome import Refused
+from tavernkit.playground.runtime import Runtime
+from tavernkit.playground.spaces.panel import panel_answer, panel_entry, panel_page, refused_outright
+from tavernkit.playground.web.requests import Looking, Played
+
+__all__ = ["router"]
+
+router = APIRouter(prefix="/conversations/{conversation_id}/panel/lore")
+
+
+@router.get("")
+async def lore(request: Request, runtime: Played, viewer: Looking, conversation_id: UUID) -> Response:
+    view = await lore_view(runtime, viewer, conversation_id)
+    return refused_outright(request, view) if isinstance(view, Refused) else panel_page(request, "lore", view)
+
+
+@router.post("")
+async def attach(
+    request: Request,
+    runtime: Played,
+    viewer: Looking,
+    conversation_id: UUID,
+    lorebook_id: Annotated[UUID, Form()],
+    place: Annotated[Literal["conversation", "space"], Form()] = "conversation",
+) -> Response:
+    async with runtime.database.read() as session:
+        # The book first: who has no such book is told nothing about conversations.
+        book = await lorebook_of(session, viewer, lorebook_id)
+        found = book if isinstance(book, Refused) else await panel_entry(session, viewer, conversation_id)
+    outcome: object = found
+    if not isinstance(found, Refused):
+        conversation, entry = found
+        new = (
+            NewLink(lorebook_id=lorebook_id, conversation_id=conversation.id)
+            if place == "conversation"
+            else NewLink(lorebook_id=lorebook_id, space_id=entry.space.id)
+        )
+        outcome = await attach_lorebook(runtime, viewer, new)
+    return await _answer(request, runtime, viewer, conversation_id, outcome)
+
+
+@router.post("/{link_id}")
+async def switch(
+    request: Request,
+    runtime: Played,
+    viewer: Looking,
+    conversation_id: UUID,
+    link_id: UUID,
+    enabled: Annotated[bool, Form()],
+) -> Response:
+    outcome = await change_link(runtime, viewer, link_id, PatchLink(enabled=enabled))
+    return await _answer(request, runtime, viewer, conversation_id, outcome)
+
+
+@router.post("/{link_id}/detach")
+async def detach(request: Request, runtime: Played, viewer: Looking, conversation_id: UUID, link_id: UUID) -> Response:
+    outcome = await detach_lorebook(runtime, viewer, link_id)
+    return await _answer(request, runtime, viewer, conversation_id, outcome)
+
+
+async def _answer(
+    request: Request, runtime: Runtime, viewer: Viewer, conversation_id: UUID, outcome: object
+) -> Response:
+    refused = outcome if isinstance(outcome, Refused) else None
+    if refused is not None and refused.code == "not_found":
+        return refused_outright(request, refused)
+    view = await lore_view(runtime, viewer, conversation_id, problem=refused.sentence if refused else "")
+    if isinstance(view, Refused):
+        return refused_outright(request, view)
+    return panel_answer(request, "lore", view, otherwise=view.panel.address, refused=refused)

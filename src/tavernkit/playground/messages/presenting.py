@@ -1,0 +1,91 @@
+"""From rows to the messages that pages show."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from tavernkit.playground.accounts.viewer import Viewer
+from tavernkit.playground.messages.drawn import DrawnMessage, drawn_message, drawn_messages, pictures_of
+from tavernkit.playground.messages.standing import standing_of
+from tavernkit.playground.outcome import Refused, not_found
+from tavernkit.playground.prompting.history import REASONING
+from tavernkit.playground.runtime import Runtime
+from tavernkit.playground.spaces.access import Access, message_for
+from tavernkit.playground.web.markdown import render_markdown
+from tavernkit.playground.web.names import shown_name
+from tavernkit.playground.web.views import MessageView, Standing
+
+__all__ = ["MESSAGES_PER_PAGE", "initials", "message_view", "message_views", "shown_to"]
+
+MESSAGES_PER_PAGE = 50
+_NO_PICTURES: Mapping[str, str] = {}
+
+
+async def message_views(
+    session: AsyncSession, conversation_id: UUID, *, before: int | None
+) -> tuple[tuple[MessageView, ...], int | None]:
+    """The newest messages below `before`, oldest first; and the number of the first, when there are older ones."""
+    rows = await drawn_messages(session, conversation_id, before=before, limit=MESSAGES_PER_PAGE + 1)
+    has_older = len(rows) > MESSAGES_PER_PAGE
+    views = await _views(session, rows[1:] if has_older else rows)
+    return views, views[0].seq if has_older else None
+
+
+async def message_view(session: AsyncSession, message_id: UUID) -> MessageView | None:
+    """One message that is not hidden, ready to be shown."""
+    row = await drawn_message(session, message_id)
+    return None if row is None else (await _views(session, [row]))[0]
+
+
+async def shown_to(
+    runtime: Runtime, viewer: Viewer, message_id: UUID, *, needs: Access = Access.READ
+) -> tuple[MessageView, Standing] | Refused:
+    """A message, if this person may do with it what they want to, and what else they may do with it."""
+    async with runtime.database.read() as session:
+        found = await message_for(session, message_id, viewer, needs)
+        if isinstance(found, Refused):
+            return found
+        view = await message_view(session, message_id)
+        return not_found("message") if view is None else (view, standing_of(*found[1:]))
+
+
+def initials(name: str) -> str:
+    """What stands in the place of a picture."""
+    words = name.split()
+    return "".join(word[0] for word in (words[:1] + words[-1:] if len(words) > 1 else words)).upper() or "?"
+
+
+async def _views(session: AsyncSession, rows: Sequence[DrawnMessage]) -> tuple[MessageView, ...]:
+    pictures = await pictures_of(session, {row.character_id for row in rows if row.character_id is not None})
+    return tuple(_view(row, pictures.get(row.character_id, _NO_PICTURES)) for row in rows)
+
+
+def _view(row: DrawnMessage, pictures: Mapping[str, str]) -> MessageView:
+    message = row.message
+    reasoning = row.swipe_metadata.get(REASONING)
+    author = shown_name(row.author_name)
+    return MessageView(
+        id=str(message.id),
+        conversation_id=str(message.conversation_id),
+        seq=message.seq,
+        role="assistant" if message.role == "assistant" else "user" if message.role == "user" else "system",
+        author=author,
+        author_id=str(message.membership_id),
+        is_by_person=row.author_kind == "human",
+        picture_sha256=row.thumbnail or row.avatar or "",
+        initials=initials(author),
+        html=render_markdown(message.content, pictures),
+        content=message.content,
+        reasoning=reasoning if isinstance(reasoning, str) else "",
+        is_excluded=message.visibility == "excluded",
+        can_be_retold=message.role == "assistant" and row.author_status == "active",
+        swipe=row.swipe_position + 1,
+        swipes=message.swipes_count,
+        tokens_read=row.prompt_tokens,
+        tokens_written=row.completion_tokens,
+        revision=message.revision,
+        created_at=message.created_at,
+    )

@@ -1,0 +1,249 @@
+"""What people do with the messages on the chat page."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, NoReturn
+from uuid import UUID
+
+from fastapi import APIRouter, Form, Header, HTTPException, Request, Response
+from fastapi.responses import HTMLResponse, RedirectResponse
+from markupsafe import Markup
+
+from tavernkit.playground.accounts.viewer import Viewer
+from tavernkit.playground.conversations.forking import ForkKind, fork
+from tavernkit.playground.database.models import Message
+from tavernkit.playground.messages.changing import exclude_message, hide_message, include_message, restore_message
+from tavernkit.playground.messages.presenting import shown_to
+from tavernkit.playground.messages.standing import find_standing
+from tavernkit.playground.messages.swipes import edit_message, select_swipe
+from tavernkit.playground.outcome import Refused
+from tavernkit.playground.realtime.streaming import changed_message_stream, restored_message_stream, run_stream
+from tavernkit.playground.runs.asking import continue_reply
+from tavernkit.playground.runs.regenerating import regenerate
+from tavernkit.playground.runtime import Runtime
+from tavernkit.playground.spaces.access import Access
+from tavernkit.playground.web.rendering import render
+from tavernkit.playground.web.requests import Looking, Played, answer, refusal, wants_streams
+from tavernkit.playground.web.streams import CONTENT_TYPE, stream
+from tavernkit.playground.web.views import MessageView, ToastView
+
+__all__ = ["router"]
+
+router = APIRouter(prefix="/messages/{message_id}")
+
+Revision = Annotated[int | None, Form(ge=1, le=2**31 - 1)]
+Frame = Annotated[str, Header()]
+
+_UNCACHED = {"Cache-Control": "no-store"}
+_NOTHING = Markup()
+
+
+@router.get("")
+async def show(runtime: Played, viewer: Looking, message_id: UUID, turbo_frame: Frame = "") -> Response:
+    """The text, for the frame that it was edited in; for everybody else the way to its place."""
+    found = await shown_to(runtime, viewer, message_id)
+    if isinstance(found, Refused):
+        _refuse(found)
+    message, _ = found
+    if not turbo_frame:
+        return RedirectResponse(_place(message.conversation_id, message_id), status_code=303)
+    return HTMLResponse(str(render("_message_text.html", message=message)), headers=_UNCACHED)
+
+
+@router.get("/edit")
+async def edit(runtime: Played, viewer: Looking, message_id: UUID, turbo_frame: Frame = "") -> Response:
+    found = await shown_to(runtime, viewer, message_id, needs=Access.MODERATE)
+    if isinstance(found, Refused):
+        _refuse(found)
+    return _edit_page(found[0], alone=not turbo_frame)
+
+
+@router.post("")
+async def save(
+    request: Request,
+    runtime: Played,
+    viewer: Looking,
+    message_id: UUID,
+    content: Annotated[str, Form()] = "",
+    revision: Revision = None,
+) -> Response:
+    saved = await edit_message(runtime, viewer, message_id, content=content, revision=revision)
+    if isinstance(saved, Refused):
+        return await _not_saved(request, runtime, viewer, message_id, content, saved)
+    return await _changed(request, runtime, viewer, saved, first=stream("remove", f"edit_{message_id}"))
+
+
+@router.post("/swipe")
+async def swipe(
+    request: Request,
+    runtime: Played,
+    viewer: Looking,
+    message_id: UUID,
+    to: Annotated[Literal["left", "right"], Form()] = "right",
+) -> Response:
+    return await _changed(request, runtime, viewer, await select_swipe(runtime, viewer, message_id, to))
+
+
+@router.post("/exclude")
+async def exclude(request: Request, runtime: Played, viewer: Looking, message_id: UUID) -> Response:
+    return await _changed(request, runtime, viewer, await exclude_message(runtime, viewer, message_id))
+
+
+@router.post("/include")
+async def include(request: Request, runtime: Played, viewer: Looking, message_id: UUID) -> Response:
+    return await _changed(request, runtime, viewer, await include_message(runtime, viewer, message_id))
+
+
+@router.post("/hide")
+async def hide(request: Request, runtime: Played, viewer: Looking, message_id: UUID) -> Response:
+    hidden = await hide_message(runtime, viewer, message_id)
+    if isinstance(hidden, Refused):
+        return _problem(request, hidden)
+    toast = ToastView(sentence="The message is deleted.", restore_id=str(message_id))
+    async with runtime.database.read() as session:
+        streams = stream("remove", f"edit_{message_id}") + stream("remove", f"message_{message_id}") + _toast(toast)
+        streams += await run_stream(runtime, session, hidden.conversation_id)
+    return answer(request, streams, otherwise=f"/conversations/{hidden.conversation_id}?undo={message_id}")
+
+
+@router.post("/restore")
+async def restore(request: Request, runtime: Played, viewer: Looking, message_id: UUID) -> Response:
+    restored = await restore_message(runtime, viewer, message_id)
+    if isinstance(restored, Refused):
+        return _problem(request, restored)
+    async with runtime.database.read() as session:
+        standing = await find_standing(session, restored.conversation_id, viewer)
+        streams = await restored_message_stream(session, message_id, standing)
+        streams += _toast(ToastView(sentence="The message is back.")) + await run_stream(
+            runtime, session, restored.conversation_id
+        )
+    return answer(request, streams, otherwise=_place(restored.conversation_id, message_id))
+
+
+@router.post("/regenerate")
+async def tell_anew(request: Request, runtime: Played, viewer: Looking, message_id: UUID) -> Response:
+    """In its place if it is the last message, else in a branch, where the page then goes."""
+    found = await shown_to(runtime, viewer, message_id)
+    if isinstance(found, Refused):
+        return _problem(request, found)
+    conversation_id = UUID(found[0].conversation_id)
+    run = await regenerate(runtime, viewer, conversation_id, message_id=message_id)
+    if isinstance(run, Refused):
+        return _problem(request, run)
+    if run.conversation_id != conversation_id:
+        return RedirectResponse(f"/conversations/{run.conversation_id}", status_code=303)
+    return await _begun(request, runtime, conversation_id)
+
+
+@router.post("/continue")
+async def go_on(request: Request, runtime: Played, viewer: Looking, message_id: UUID) -> Response:
+    found = await shown_to(runtime, viewer, message_id)
+    if isinstance(found, Refused):
+        return _problem(request, found)
+    conversation_id = UUID(found[0].conversation_id)
+    run = await continue_reply(runtime, viewer, conversation_id)
+    return _problem(request, run) if isinstance(run, Refused) else await _begun(request, runtime, conversation_id)
+
+
+@router.post("/branch")
+async def branch(request: Request, runtime: Played, viewer: Looking, message_id: UUID) -> Response:
+    """A story that goes on differently from here; where there are only threads, one of these."""
+    found = await shown_to(runtime, viewer, message_id)
+    if isinstance(found, Refused):
+        return _problem(request, found)
+    message, standing = found
+    kind: ForkKind = "branch" if standing.has_branches else "thread"
+    made = await fork(runtime, viewer, UUID(message.conversation_id), message_id, kind=kind)
+    if isinstance(made, Refused):
+        return _problem(request, made)
+    return RedirectResponse(f"/conversations/{made.id}", status_code=303)
+
+
+@router.post("/checkpoint")
+async def checkpoint(request: Request, runtime: Played, viewer: Looking, message_id: UUID) -> Response:
+    """The story up to here, to come back to; the page stays where it is."""
+    found = await shown_to(runtime, viewer, message_id)
+    if isinstance(found, Refused):
+        return _problem(request, found)
+    message, standing = found
+    conversation_id = message.conversation_id
+    kind: ForkKind = "checkpoint" if standing.has_branches else "thread"
+    made = await fork(runtime, viewer, UUID(conversation_id), message_id, kind=kind)
+    if isinstance(made, Refused):
+        return _problem(request, made)
+    toast = ToastView(sentence=f"The story up to here is kept as a {kind}.", address=f"/conversations/{made.id}")
+    return answer(request, _toast(toast), otherwise=_place(conversation_id, message_id))
+
+
+async def _changed(
+    request: Request, runtime: Runtime, viewer: Viewer, changed: Message | Refused, *, first: Markup = _NOTHING
+) -> Response:
+    """The message as it is now, for who has just changed it."""
+    if isinstance(changed, Refused):
+        return _problem(request, changed)
+    async with runtime.database.read() as session:
+        standing = await find_standing(session, changed.conversation_id, viewer)
+        streams = first + await changed_message_stream(session, changed.id, standing)
+    return answer(request, streams, otherwise=_place(changed.conversation_id, changed.id))
+
+
+async def _begun(request: Request, runtime: Runtime, conversation_id: UUID) -> Response:
+    async with runtime.database.read() as session:
+        streams = await run_stream(runtime, session, conversation_id)
+    return answer(request, streams, otherwise=f"/conversations/{conversation_id}")
+
+
+async def _not_saved(
+    request: Request, runtime: Runtime, viewer: Viewer, message_id: UUID, typed: str, refused: Refused
+) -> Response:
+    """What was typed stays in the form; beside it stands why, and what the message says now if it was changed."""
+    found = await shown_to(runtime, viewer, message_id, needs=Access.MODERATE)
+    if isinstance(found, Refused):
+        return _problem(request, refused)
+    message = found[0]
+    is_stale = refused.code == "stale"
+    if not wants_streams(request):
+        return _edit_page(
+            message, alone=True, typed=typed, error=refused.sentence, is_stale=is_stale, status=refused.status
+        )
+    note = render("_message_edit_note.html", message=message, error=refused.sentence, is_stale=is_stale)
+    html = stream("replace", f"edit_{message_id}_note", note)
+    return HTMLResponse(str(html), refused.status, media_type=CONTENT_TYPE)
+
+
+def _edit_page(
+    message: MessageView,
+    *,
+    alone: bool,
+    typed: str | None = None,
+    error: str = "",
+    is_stale: bool = False,
+    status: int = 200,
+) -> HTMLResponse:
+    html = render(
+        "message_edit.html" if alone else "_message_edit.html",
+        message=message,
+        typed=message.content if typed is None else typed,
+        error=error,
+        is_stale=is_stale,
+    )
+    return HTMLResponse(str(html), status, headers=_UNCACHED)
+
+
+def _problem(request: Request, refused: Refused) -> Response:
+    if not wants_streams(request):
+        return refusal(request, refused)
+    html = _toast(ToastView(sentence=refused.sentence, is_problem=True))
+    return HTMLResponse(str(html), refused.status, media_type=CONTENT_TYPE)
+
+
+def _toast(toast: ToastView) -> Markup:
+    return stream("replace", "toast", render("_toast.html", toast=toast))
+
+
+def _place(conversation_id: UUID | str, message_id: UUID) -> str:
+    return f"/conversations/{conversation_id}#message_{message_id}"
+
+
+def _refuse(refused: Refused) -> NoReturn:
+    raise HTTPException(refused.status, refused.sentence)

@@ -1,0 +1,46 @@
+"""The picture of a persona."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from anyio import to_thread
+
+from tavernkit.playground.accounts.viewer import Viewer
+from tavernkit.playground.blobs.store import remove_unused, store
+from tavernkit.playground.characters.pictures import PictureError, read_picture
+from tavernkit.playground.database.models import Persona
+from tavernkit.playground.database.versions import advance
+from tavernkit.playground.outcome import Refused
+from tavernkit.playground.personas.queries import persona_for
+from tavernkit.playground.personas.schemas import PersonaOut
+from tavernkit.playground.runtime import Runtime
+
+__all__ = ["MAX_PICTURE_BYTES", "set_picture"]
+
+MAX_PICTURE_BYTES = 16 * 1024 * 1024
+
+
+async def set_picture(
+    runtime: Runtime, viewer: Viewer, persona_id: UUID, data: bytes | None, *, settings_version: int
+) -> Persona | Refused:
+    """Give a persona a picture, which is kept small, or take it away."""
+    try:
+        picture = None if data is None else (await to_thread.run_sync(read_picture, data)).thumbnail
+    except PictureError as error:
+        return Refused(code="invalid", sentence=str(error))
+    async with runtime.database.write() as session:
+        row = await persona_for(session, viewer, persona_id, lock=True)
+        if isinstance(row, Refused):
+            return row
+        current = PersonaOut.of(row).model_dump(mode="json")
+        refused = advance(row, settings_version, what="persona", current=current)
+        if refused is not None:
+            return refused
+        before = row.avatar_sha256
+        if picture is not None:
+            await store(session, [picture], runtime.clock())
+        row.avatar_sha256 = None if picture is None else picture.sha256
+        row.updated_at = runtime.clock()
+        await remove_unused(session, [before])
+        return row

@@ -1,0 +1,186 @@
+"""The pages about presets: the list, and one preset with its prompts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Literal
+from uuid import UUID
+
+from fastapi import APIRouter, Form, Request, Response
+from fastapi.responses import HTMLResponse, RedirectResponse
+
+from tavernkit.playground.accounts.viewer import Viewer
+from tavernkit.playground.api.paging import After
+from tavernkit.playground.blobs.uploads import file_body
+from tavernkit.playground.database.models import Preset
+from tavernkit.playground.outcome import Refused, not_found
+from tavernkit.playground.presets import service
+from tavernkit.playground.presets.schemas import OrderPrompts, PatchPreset, PatchPrompt
+from tavernkit.playground.presets.views import preset_view, presets_view
+from tavernkit.playground.runtime import Runtime
+from tavernkit.playground.web.forms import one_newline, page, refused_page, understood
+from tavernkit.playground.web.imports import Made, imported_answer, take_in
+from tavernkit.playground.web.rendering import render
+from tavernkit.playground.web.requests import Looking, Played, answer
+from tavernkit.playground.web.streams import stream
+from tavernkit.sillytavern.presets import ChatPreset
+
+__all__ = ["router"]
+
+router = APIRouter()
+
+Text = Annotated[str, Form()]
+Identifier = Annotated[str, Form(max_length=10_000)]
+Version = Annotated[int, Form(ge=0, le=2**31 - 1)]
+
+
+@router.get("/presets")
+async def presets(runtime: Played, viewer: Looking, after: After = None) -> HTMLResponse:
+    return page("presets/index.html", view=await presets_view(runtime, viewer, after), problem="")
+
+
+@router.post("/presets/import", openapi_extra=file_body("file", many=True))
+async def import_files(request: Request, runtime: Played, viewer: Looking) -> Response:
+    async def import_one(data: bytes, name: str) -> Made | Refused:
+        outcome = await service.import_preset(runtime, viewer, data, name=name)
+        if isinstance(outcome, Refused):
+            return outcome
+        row, report = outcome
+        return Made(name=row.name, address=f"/presets/{row.id}", report=report)
+
+    outcomes = await take_in(request, import_one, max_bytes=service.MAX_FILE_BYTES)
+    library = render("presets/_library.html", view=await presets_view(runtime, viewer))
+    return imported_answer(request, outcomes, library, otherwise="/presets")
+
+
+@router.post("/presets/default")
+async def choose_default(
+    runtime: Played, viewer: Looking, preset_id: Annotated[UUID | Literal[""], Form()] = ""
+) -> Response:
+    chosen = await service.set_default_preset(runtime, viewer, preset_id or None)
+    if isinstance(chosen, Refused):
+        return refused_page(chosen)
+    return RedirectResponse("/presets", status_code=303)
+
+
+@router.get("/presets/{preset_id}")
+async def show(runtime: Played, viewer: Looking, preset_id: UUID) -> Response:
+    return await _preset_page(runtime, viewer, preset_id)
+
+
+@router.post("/presets/{preset_id}")
+async def change(
+    runtime: Played,
+    viewer: Looking,
+    preset_id: UUID,
+    settings_version: Version,
+    name: Text,
+    description: Text = "",
+) -> Response:
+    given = {"name": name, "description": one_newline(description)}
+    patch = understood(PatchPreset, settings_version=settings_version, **given)
+    row = patch if isinstance(patch, Refused) else await service.update_preset(runtime, viewer, preset_id, patch)
+    if isinstance(row, Refused):
+        return await _preset_page(runtime, viewer, preset_id, refused=row, given=given)
+    return RedirectResponse(f"/presets/{row.id}", status_code=303)
+
+
+@router.post("/presets/{preset_id}/duplicate")
+async def duplicate(runtime: Played, viewer: Looking, preset_id: UUID) -> Response:
+    copy = await service.duplicate_preset(runtime, viewer, preset_id)
+    if isinstance(copy, Refused):
+        return refused_page(copy)
+    return RedirectResponse(f"/presets/{copy.id}", status_code=303)
+
+
+@router.post("/presets/{preset_id}/delete")
+async def delete(runtime: Played, viewer: Looking, preset_id: UUID) -> Response:
+    refused = await service.delete_preset(runtime, viewer, preset_id)
+    if refused is None:
+        return RedirectResponse("/presets", status_code=303)
+    if refused.code == "not_found":
+        return refused_page(refused)
+    return page("presets/index.html", refused, view=await presets_view(runtime, viewer), problem=refused.sentence)
+
+
+@router.post("/presets/{preset_id}/prompts/enabled")
+async def switch_prompt(
+    request: Request,
+    runtime: Played,
+    viewer: Looking,
+    preset_id: UUID,
+    identifier: Identifier,
+    settings_version: Version,
+    enabled: Annotated[bool, Form()],
+) -> Response:
+    patch = PatchPrompt(settings_version=settings_version, enabled=enabled)
+    outcome = await service.change_prompt(runtime, viewer, preset_id, identifier, patch)
+    return await _changed(request, runtime, viewer, preset_id, outcome)
+
+
+@router.post("/presets/{preset_id}/prompts/move")
+async def move_prompt(
+    request: Request,
+    runtime: Played,
+    viewer: Looking,
+    preset_id: UUID,
+    identifier: Identifier,
+    settings_version: Version,
+    direction: Annotated[Literal["up", "down"], Form()],
+) -> Response:
+    """Change places with the prompt before or behind."""
+    view = await preset_view(runtime, viewer, preset_id)
+    if isinstance(view, Refused):
+        return refused_page(view)
+    order = [
+        {"identifier": prompt.identifier, "enabled": prompt.enabled}
+        for prompt in view.prompts
+        if prompt.enabled is not None
+    ]
+    place = next((place for place, prompt in enumerate(order) if prompt["identifier"] == identifier), None)
+    if place is None:
+        return refused_page(not_found("prompt"))
+    # At its end of the order, it stays.
+    other = min(max(place + (-1 if direction == "up" else 1), 0), len(order) - 1)
+    order[place], order[other] = order[other], order[place]
+    new = understood(OrderPrompts, settings_version=settings_version, order=order)
+    outcome = new if isinstance(new, Refused) else await service.order_prompts(runtime, viewer, preset_id, new)
+    return await _changed(request, runtime, viewer, preset_id, outcome)
+
+
+async def _changed(
+    request: Request, runtime: Runtime, viewer: Viewer, preset_id: UUID, outcome: tuple[Preset, ChatPreset] | Refused
+) -> Response:
+    """The prompts as they are now, in the preset or in the copy that was made of it."""
+    if isinstance(outcome, Refused):
+        return await _preset_page(runtime, viewer, preset_id, refused=outcome)
+    row, _ = outcome
+    view = await preset_view(runtime, viewer, row.id)
+    if row.id != preset_id or isinstance(view, Refused):
+        return RedirectResponse(f"/presets/{row.id}", status_code=303)
+    streams = stream("replace", "prompts", render("presets/_prompts.html", view=view))
+    version = render("_seen_version.html", field="settings_version", version=view.version)
+    streams += stream("replace", "seen_version", version) + stream("update", "problem")
+    return answer(request, streams, otherwise=f"/presets/{row.id}#prompts")
+
+
+async def _preset_page(
+    runtime: Runtime,
+    viewer: Viewer,
+    preset_id: UUID,
+    *,
+    refused: Refused | None = None,
+    given: Mapping[str, str] | None = None,
+) -> Response:
+    """A preset as it is now; `given` is what somebody wanted it to be called, and was refused."""
+    view = await preset_view(runtime, viewer, preset_id)
+    if isinstance(view, Refused):
+        return refused_page(view)
+    return page(
+        "presets/preset.html",
+        refused,
+        view=view,
+        given=given or {"name": view.name, "description": view.description},
+        is_renaming=given is not None,
+        problem=refused.sentence if refused else "",
+    )

@@ -1,0 +1,226 @@
+"""The prompt that would be sent now, as a page shows it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from tavernkit.playground.accounts.viewer import Viewer
+from tavernkit.playground.members.queries import active_members
+from tavernkit.playground.outcome import Refused
+from tavernkit.playground.prompting.previewing import PreviewKind, preview_prompt, speaker_at_hand
+from tavernkit.playground.prompting.queries import KeptBlock, KeptPrompt
+from tavernkit.playground.runtime import Runtime
+from tavernkit.playground.spaces.access import Access, conversation_for
+from tavernkit.playground.web.names import shown_name
+from tavernkit.values import JsonObject, Value
+
+__all__ = [
+    "BlockView",
+    "EvictedView",
+    "LoreView",
+    "PreviewView",
+    "SpeakerLink",
+    "block_view",
+    "evicted_view",
+    "preview_view",
+    "request_text",
+    "verdict_view",
+]
+
+LONGEST_SHOWN = 20_000
+"""Of a longer block, the page shows the beginning; the request has all of it."""
+
+PARTS = {
+    "main": "Main prompt",
+    "nsfw": "Auxiliary prompt",
+    "jailbreak": "Post-history instructions",
+    "enhanceDefinitions": "Enhance definitions",
+    "personaDescription": "Persona",
+    "charDescription": "Character's description",
+    "charPersonality": "Character's personality",
+    "scenario": "Scenario",
+    "worldInfoBefore": "Lore before the character",
+    "worldInfoAfter": "Lore behind the character",
+    "new_example": "Beginning of an example",
+    "new_example_chat": "Beginning of an example",
+    "example": "Example",
+    "new_chat": "Beginning of the chat",
+    "chat_start": "Beginning of the chat",
+    "history": "Message",
+    "message": "Message",
+    "story_string": "Story string",
+    "last_line": "Last line",
+    "post_history": "Post-history instructions",
+    "injection": "Inserted between messages",
+    "depth": "Inserted between messages",
+    "bias": "Beginning of the reply",
+    "squashed": "Several parts in one",
+    "impersonation": "How to write for a person",
+    "continued": "The reply that goes on",
+    "continue_prefill": "The reply that goes on",
+    "continue_nudge": "How to go on",
+    "group_nudge": "Who speaks in the group",
+    "send_if_empty": "In place of an empty message",
+    "quiet": "A request beside the story",
+}
+LEFT_OUT = {
+    "budget_exceeded": "no room was left",
+    "group_overflow": "what belongs together did not fit",
+    "priority_cutoff": "others matter more",
+}
+
+
+class BlockView(Value, frozen=True, kw_only=True):
+    """A block of the prompt; `share` is its part of the largest one, in percent."""
+
+    role: str
+    part: str
+    source: str
+    tokens: int
+    share: int
+    content: str
+
+
+class EvictedView(Value, frozen=True, kw_only=True):
+    """Something that did not fit."""
+
+    part: str
+    tokens: int
+    reason: str
+
+
+class LoreView(Value, frozen=True, kw_only=True):
+    """An entry of a lorebook, and why it is in the prompt, or why not."""
+
+    book: str
+    name: str
+    sentence: str
+    is_in: bool
+
+
+class SpeakerLink(Value, frozen=True, kw_only=True):
+    """Somebody whose prompt can be looked at."""
+
+    id: str
+    name: str
+    is_shown: bool
+
+
+class PreviewView(Value, frozen=True, kw_only=True):
+    """The preview. `budget` is None where nothing was measured."""
+
+    conversation_id: str
+    title: str
+    speaker: str
+    speakers: tuple[SpeakerLink, ...]
+    model: str
+    provider: str
+    blocks: tuple[BlockView, ...]
+    tokens: int
+    budget: int | None
+    budget_share: int
+    evicted: tuple[EvictedView, ...]
+    lore: tuple[LoreView, ...]
+    warnings: tuple[str, ...]
+    request: str
+
+
+async def preview_view(
+    runtime: Runtime, viewer: Viewer, conversation_id: UUID, *, speaker_id: UUID | None, kind: PreviewKind | None
+) -> PreviewView | Refused:
+    """The prompt for what this member would say next here, or whoever would speak."""
+    async with runtime.database.read() as session:
+        found = await conversation_for(session, conversation_id, viewer, Access.READ)
+        if isinstance(found, Refused):
+            return found
+        conversation, entry = found
+        speaker = await speaker_at_hand(session, conversation, entry, speaker_id, kind)
+        if isinstance(speaker, Refused):
+            return speaker
+        members = await active_members(session, conversation.space_id)
+    prompt = await preview_prompt(runtime, viewer, conversation_id, speaker_id=speaker.id, kind=kind)
+    if isinstance(prompt, Refused):
+        return prompt
+    largest = max((block.tokens for block in prompt.blocks), default=0)
+    tokens = sum(block.tokens for block in prompt.blocks)
+    trimming = prompt.report["trimming"]
+    budget = trimming["budget_tokens"] if trimming else None
+    return PreviewView(
+        conversation_id=str(conversation.id),
+        title=_title(entry.space.name, conversation.title),
+        speaker=shown_name(speaker.cached_display_name),
+        speakers=tuple(
+            SpeakerLink(
+                id=str(member.id), name=shown_name(member.cached_display_name), is_shown=member.id == speaker.id
+            )
+            for member in members
+            # For others than oneself, nobody can have a model write.
+            if member.kind == "character" or member.user_id == viewer.user_id
+        ),
+        model=str(prompt.request["model"]),
+        provider=str(prompt.request["provider"]),
+        blocks=tuple(block_view(block, largest) for block in prompt.blocks),
+        tokens=tokens,
+        budget=budget,
+        budget_share=min(100, round(100 * tokens / budget)) if budget else 0,
+        evicted=tuple(evicted_view(record) for record in trimming["evictions"]) if trimming else (),
+        lore=tuple(verdict_view(verdict) for verdict in prompt.report.get("lore", ())),
+        warnings=tuple(str(warning["message"]) for warning in prompt.report["warnings"]),
+        request=request_text(prompt),
+    )
+
+
+def _title(space: str, conversation: str) -> str:
+    return shown_name(conversation) if space == conversation else f"{shown_name(space)} › {shown_name(conversation)}"
+
+
+def block_view(block: KeptBlock, largest: int) -> BlockView:
+    """A block, with a bar that is as long as its part of the largest one."""
+    long = len(block.content) > LONGEST_SHOWN
+    return BlockView(
+        role=block.role if block.name is None else f"{block.role} · {shown_name(block.name)}",
+        part=_part(block.slot, block.source),
+        source=_source(block.source),
+        tokens=block.tokens,
+        share=max(1, round(100 * block.tokens / largest)) if largest else 0,
+        content=f"{block.content[:LONGEST_SHOWN]}…" if long else block.content,
+    )
+
+
+def _part(slot: str | None, source: Mapping[str, Any]) -> str:
+    """What people call this part of a prompt; one that the preset brings is called by its own name."""
+    kind, _, number = str(source.get("id", "")).partition(":")
+    if kind == "message" and number.isdecimal():
+        return f"Message {int(number) + 1}"
+    return PARTS.get(slot or "") or PARTS.get(kind) or shown_name(slot or kind or "Part of the prompt")
+
+
+def _source(source: Mapping[str, Any]) -> str:
+    return " · ".join(str(source[name]) for name in ("stage", "id") if source.get(name))
+
+
+def evicted_view(record: Mapping[str, Any]) -> EvictedView:
+    """A block that did not fit, out of the report."""
+    reason = str(record["reason"])
+    return EvictedView(
+        part=_part(record["slot"], record["source"]), tokens=record["tokens"], reason=LEFT_OUT.get(reason, reason)
+    )
+
+
+def verdict_view(verdict: Mapping[str, Any]) -> LoreView:
+    """An entry of a lorebook, out of the report."""
+    return LoreView(
+        book=shown_name(verdict["book"]),
+        name=shown_name(verdict["name"] or f"Entry {verdict['entry']}"),
+        sentence=verdict["sentence"],
+        is_in=verdict["reason"] == "activated",
+    )
+
+
+def request_text(prompt: KeptPrompt) -> str:
+    """The request as text, with what it does not have left out."""
+    request: JsonObject = {name: value for name, value in prompt.request.items() if value not in (None, [], {})}
+    return json.dumps(request, ensure_ascii=False, indent=2)

@@ -1,0 +1,202 @@
+"""The pages of models: which there are, and for administrators how they are reached. They work without scripts."""
+
+from __future__ import annotations
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Form, Request, Response
+from fastapi.responses import HTMLResponse, RedirectResponse
+from markupsafe import Markup
+
+from tavernkit.playground.accounts.viewer import Viewer, administrator
+from tavernkit.playground.database.models import Provider
+from tavernkit.playground.outcome import Refused
+from tavernkit.playground.providers import service, trying
+from tavernkit.playground.providers.forms import ProviderForm, Typed, form_of, new_form, read_new, read_patch
+from tavernkit.playground.providers.queries import provider_to_manage
+from tavernkit.playground.providers.schemas import PatchProvider
+from tavernkit.playground.providers.usual import KIND_NAMES, USUAL, usual_server
+from tavernkit.playground.providers.views import Answer, answer_of, models_answer, models_view, provider_row
+from tavernkit.playground.runtime import Runtime
+from tavernkit.playground.web.rendering import render
+from tavernkit.playground.web.requests import Looking, Played, refusal, wants_streams
+from tavernkit.playground.web.streams import CONTENT_TYPE, stream
+
+__all__ = ["router"]
+
+router = APIRouter()
+
+_UNCACHED = {"Cache-Control": "no-store"}
+_KINDS = {kind: name for kind, name in KIND_NAMES.items() if kind != "embedded"}
+
+
+@router.get("/models")
+async def models(runtime: Played, viewer: Looking) -> Response:
+    return _page("providers/list.html", view=await models_view(runtime, viewer), usual=USUAL)
+
+
+@router.get("/models/new")
+async def new_model(request: Request, viewer: Looking, server: str = "") -> Response:
+    refused = administrator(viewer)
+    if refused is not None:
+        return refusal(request, refused)
+    known = usual_server(server)
+    return _new_page(new_form(known))
+
+
+@router.post("/models")
+async def add_model(request: Request, runtime: Played, viewer: Looking, form: Typed) -> Response:
+    refused = administrator(viewer)
+    if refused is not None:
+        return refusal(request, refused)
+    new = read_new(form)
+    added = new if isinstance(new, Refused) else await service.add_provider(runtime, viewer, new)
+    if isinstance(added, Refused):
+        return _new_page(form, refused=added)
+    return RedirectResponse(f"/models/{added.id}?added=1", status_code=303)
+
+
+@router.get("/models/{provider_id}")
+async def model(request: Request, runtime: Played, viewer: Looking, provider_id: UUID, added: bool = False) -> Response:
+    row = await _row(runtime, viewer, provider_id)
+    if isinstance(row, Refused):
+        return refusal(request, row)
+    return _edit_page(row, form_of(row), is_new=added)
+
+
+@router.post("/models/{provider_id}")
+async def change_model(request: Request, runtime: Played, viewer: Looking, provider_id: UUID, form: Typed) -> Response:
+    saved = await _save(request, runtime, viewer, provider_id, form)
+    if isinstance(saved, Response):
+        return saved
+    return RedirectResponse("/models", status_code=303)
+
+
+@router.post("/models/{provider_id}/test")
+async def try_model(request: Request, runtime: Played, viewer: Looking, provider_id: UUID, form: Typed) -> Response:
+    """Save what was typed, and ask the model something tiny."""
+    saved = await _save(request, runtime, viewer, provider_id, form)
+    if isinstance(saved, Response):
+        return saved
+    trial = await trying.try_connection(runtime, viewer, provider_id)
+    if isinstance(trial, Refused):
+        return refusal(request, trial)
+    return _answered(request, saved, answer_of(saved, trial))
+
+
+@router.post("/models/{provider_id}/list")
+async def list_models(request: Request, runtime: Played, viewer: Looking, provider_id: UUID, form: Typed) -> Response:
+    """Save what was typed, and ask which models there are."""
+    saved = await _save(request, runtime, viewer, provider_id, form)
+    if isinstance(saved, Response):
+        return saved
+    listed = await trying.list_models(runtime, viewer, provider_id)
+    if isinstance(listed, Refused):
+        return refusal(request, listed)
+    return _answered(request, saved, models_answer(saved, listed), names=listed.models)
+
+
+@router.post("/models/{provider_id}/default")
+async def make_default(runtime: Played, viewer: Looking, provider_id: UUID) -> Response:
+    return await _back(runtime, viewer, await service.make_default(runtime, viewer, provider_id))
+
+
+@router.post("/models/{provider_id}/switch")
+async def switch_model(
+    request: Request, runtime: Played, viewer: Looking, provider_id: UUID, disabled: Annotated[bool, Form()]
+) -> Response:
+    """Let nobody use it, or let them again."""
+    row = await _row(runtime, viewer, provider_id)
+    if isinstance(row, Refused):
+        return refusal(request, row)
+    patch = PatchProvider(settings_version=row.settings_version, disabled=disabled)
+    return await _back(runtime, viewer, await service.change_provider(runtime, viewer, provider_id, patch))
+
+
+@router.post("/models/{provider_id}/delete")
+async def delete_model(runtime: Played, viewer: Looking, provider_id: UUID) -> Response:
+    return await _back(runtime, viewer, await service.delete_provider(runtime, viewer, provider_id))
+
+
+async def _row(runtime: Runtime, viewer: Viewer, provider_id: UUID) -> Provider | Refused:
+    async with runtime.database.read() as session:
+        return await provider_to_manage(session, viewer, provider_id)
+
+
+async def _save(
+    request: Request, runtime: Runtime, viewer: Viewer, provider_id: UUID, form: ProviderForm
+) -> Provider | Response:
+    """The provider as it is stored now; else the page that says why not, with everything that was typed but the key."""
+    row = await _row(runtime, viewer, provider_id)
+    if isinstance(row, Refused):
+        return refusal(request, row)
+    patch = read_patch(form, row)
+    saved = patch if isinstance(patch, Refused) else await service.change_provider(runtime, viewer, provider_id, patch)
+    if not isinstance(saved, Refused):
+        return saved
+    # Who has seen the sentence about somebody else's change can decide to save theirs all the same.
+    return _edit_page(row, form.model_copy(update={"settings_version": row.settings_version}), refused=saved)
+
+
+async def _back(runtime: Runtime, viewer: Viewer, outcome: object) -> Response:
+    if not isinstance(outcome, Refused):
+        return RedirectResponse("/models", status_code=303)
+    view = await models_view(runtime, viewer, outcome)
+    return _page("providers/list.html", outcome, view=view, usual=USUAL)
+
+
+def _answered(request: Request, row: Provider, answer: Answer, names: list[str] | None = None) -> Response:
+    """What came back, beside the form."""
+    if not wants_streams(request):
+        return _edit_page(row, form_of(row), answer=answer, names=names or [])
+    form = render("providers/_form.html", **_edit_context(row, form_of(row), answer=answer, names=names or []))
+    streams = stream("replace", "model_form", form) + stream("update", "announcer", Markup.escape(answer.sentence))
+    return HTMLResponse(str(streams), media_type=CONTENT_TYPE)
+
+
+def _new_page(form: ProviderForm, *, refused: Refused | None = None) -> HTMLResponse:
+    known = usual_server(form.server)
+    context = {"form": form, "usual": USUAL, "known": known, "kinds": _KINDS, "error": _sentence(refused)}
+    return _page("providers/new.html", refused, **context)
+
+
+def _edit_page(
+    row: Provider,
+    form: ProviderForm,
+    *,
+    refused: Refused | None = None,
+    answer: Answer | None = None,
+    names: list[str] | None = None,
+    is_new: bool = False,
+) -> HTMLResponse:
+    context = _edit_context(row, form, refused=refused, answer=answer, names=names or [], is_new=is_new)
+    return _page("providers/edit.html", refused, **context)
+
+
+def _edit_context(
+    row: Provider,
+    form: ProviderForm,
+    *,
+    refused: Refused | None = None,
+    answer: Answer | None = None,
+    names: list[str],
+    is_new: bool = False,
+) -> dict[str, object]:
+    return {
+        "provider": provider_row(row),
+        "form": form,
+        "error": _sentence(refused),
+        "answer": answer,
+        "names": names,
+        "is_new": is_new,
+        "usual": USUAL,
+    }
+
+
+def _sentence(refused: Refused | None) -> str:
+    return refused.sentence if refused else ""
+
+
+def _page(template: str, refused: Refused | None = None, **context: object) -> HTMLResponse:
+    return HTMLResponse(str(render(template, **context)), refused.status if refused else 200, _UNCACHED)

@@ -1,0 +1,230 @@
+"""What is shown of runs that were: the newest of a conversation, and one with the prompt that it sent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from tavernkit.playground.accounts.viewer import Viewer
+from tavernkit.playground.database.models import Conversation, PromptSnapshot, Run, SpaceMembership
+from tavernkit.playground.outcome import Refused
+from tavernkit.playground.prompting.preview_page import (
+    BlockView,
+    EvictedView,
+    LoreView,
+    block_view,
+    evicted_view,
+    request_text,
+    verdict_view,
+)
+from tavernkit.playground.prompting.queries import KeptPrompt, PromptChange, compare_prompts, read_prompt
+from tavernkit.playground.runs.queries import list_runs, read_run
+from tavernkit.playground.runtime import Runtime
+from tavernkit.playground.spaces.panel import panel_entry, panel_view
+from tavernkit.playground.spaces.views import PanelRunView, RunsView
+from tavernkit.playground.web.names import shown_name
+from tavernkit.values import Value
+
+__all__ = ["ChangeView", "FactView", "PromptView", "RunPageView", "run_page_view", "runs_view"]
+
+RUNS_SHOWN = 20
+STATES = {
+    "queued": "About to begin",
+    "running": "Being written",
+    "succeeded": "Done",
+    "failed": "Failed",
+    "canceled": "Stopped",
+    "skipped": "Passed over",
+}
+KINDS = {
+    "user_turn": "Answer",
+    "auto_mode": "By itself",
+    "regenerate": "Told anew",
+    "force_talk": "Asked to speak",
+    "copilot": "Copilot",
+    "continue": "Continued",
+    "impersonate": "Written for a person",
+}
+CHANGES = {"added": "New", "removed": "Gone"}
+
+
+class FactView(Value, frozen=True, kw_only=True):
+    """Something that is known about a run."""
+
+    name: str
+    value: str
+
+
+class ChangeView(Value, frozen=True, kw_only=True):
+    """A block that is in one of two prompts only."""
+
+    change: str
+    label: str
+    block: BlockView
+
+
+class PromptView(Value, frozen=True, kw_only=True):
+    """The prompt that a run has sent. `before` is the run that it is compared with, if there is one."""
+
+    blocks: tuple[BlockView, ...]
+    tokens: int
+    trimming: str
+    evicted: tuple[EvictedView, ...]
+    lore: tuple[LoreView, ...]
+    warnings: tuple[str, ...]
+    request: str
+    before: str
+    changes: tuple[ChangeView, ...]
+    same: int
+
+
+class RunPageView(Value, frozen=True, kw_only=True):
+    """A run, with its prompt if it was kept and the viewer may see it."""
+
+    run: PanelRunView
+    conversation_id: str
+    title: str
+    facts: tuple[FactView, ...]
+    text: str
+    prompt: PromptView | None
+
+
+async def runs_view(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> RunsView | Refused:
+    """The newest runs of a conversation."""
+    runs = await list_runs(runtime, viewer, conversation_id, after=None, limit=RUNS_SHOWN)
+    if isinstance(runs, Refused):
+        return runs
+    async with runtime.database.read() as session:
+        found = await panel_entry(session, viewer, conversation_id)
+        if isinstance(found, Refused):
+            return found
+        names = await _names(session, runs)
+    return RunsView(panel=panel_view(*found, "runs"), runs=tuple(_run(run, names) for run in runs))
+
+
+async def run_page_view(runtime: Runtime, viewer: Viewer, run_id: UUID) -> RunPageView | Refused:
+    """A run and its prompt, and what has changed since the prompt before it."""
+    run = await read_run(runtime, viewer, run_id)
+    if isinstance(run, Refused):
+        return run
+    async with runtime.database.read() as session:
+        names = await _names(session, [run])
+        title = await session.scalar(select(Conversation.title).where(Conversation.id == run.conversation_id))
+        before = await _prompt_before(session, run)
+    prompt = await read_prompt(runtime, viewer, run_id)
+    kept = None if isinstance(prompt, Refused) else await _prompt(runtime, viewer, prompt, before, run_id)
+    return RunPageView(
+        run=_run(run, names),
+        conversation_id=str(run.conversation_id),
+        title=shown_name(title or ""),
+        facts=tuple(_facts(run)),
+        text=runtime.live_text.get(run.id, run.text),
+        prompt=kept,
+    )
+
+
+async def _names(session: AsyncSession, runs: Iterable[Run]) -> dict[UUID, str]:
+    rows = await session.execute(
+        select(SpaceMembership.id, SpaceMembership.cached_display_name).where(
+            SpaceMembership.id.in_({run.speaker_membership_id for run in runs})
+        )
+    )
+    return {id: shown_name(name) for id, name in rows}
+
+
+async def _prompt_before(session: AsyncSession, run: Run) -> UUID | None:
+    """The last run before this one whose prompt was kept."""
+    found: UUID | None = await session.scalar(
+        select(Run.id)
+        .join(PromptSnapshot, PromptSnapshot.run_id == Run.id)
+        .where(
+            Run.conversation_id == run.conversation_id,
+            Run.created_at < run.created_at,
+        )
+        .order_by(Run.created_at.desc(), Run.id)
+        .limit(1)
+    )
+    return found
+
+
+async def _prompt(
+    runtime: Runtime, viewer: Viewer, prompt: KeptPrompt, before: UUID | None, run_id: UUID
+) -> PromptView:
+    compared = () if before is None else await compare_prompts(runtime, viewer, before, run_id)
+    changes: tuple[PromptChange, ...] = () if isinstance(compared, Refused) else compared
+    largest = max((block.tokens for block in prompt.blocks), default=0)
+    trimming = prompt.report["trimming"]
+    return PromptView(
+        blocks=tuple(block_view(block, largest) for block in prompt.blocks),
+        tokens=sum(block.tokens for block in prompt.blocks),
+        trimming=_trimming(trimming) if trimming else "",
+        evicted=tuple(evicted_view(record) for record in trimming["evictions"]) if trimming else (),
+        lore=tuple(verdict_view(verdict) for verdict in prompt.report.get("lore", ())),
+        warnings=tuple(str(warning["message"]) for warning in prompt.report["warnings"]),
+        request=request_text(prompt),
+        before="" if before is None else str(before),
+        changes=tuple(
+            ChangeView(change=change.change, label=CHANGES[change.change], block=block_view(change.block, largest))
+            for change in changes
+            if change.change != "same"
+        ),
+        same=sum(change.change == "same" for change in changes),
+    )
+
+
+def _trimming(report: Mapping[str, int]) -> str:
+    sentence = f"{report['final_tokens']:,} of {report['budget_tokens']:,} tokens used"
+    cut = report["initial_tokens"] - report["final_tokens"]
+    return f"{sentence}; {cut:,} did not fit." if cut > 0 else f"{sentence}; everything fitted."
+
+
+def _run(run: Run, names: Mapping[UUID, str]) -> PanelRunView:
+    used = (run.prompt_tokens, run.completion_tokens)
+    return PanelRunView(
+        id=str(run.id),
+        kind=KINDS.get(run.kind, run.kind),
+        status=run.status,
+        state=STATES.get(run.status, run.status),
+        speaker=names.get(run.speaker_membership_id, "Somebody"),
+        tokens="" if used == (None, None) else f"{used[0] or 0:,} + {used[1] or 0:,} tokens",
+        cost=_cost(run.cost),
+        seconds=_seconds(run.started_at, run.finished_at),
+        created_at=run.created_at,
+        error=str(run.error["message"]) if run.error else "",
+    )
+
+
+def _facts(run: Run) -> Iterable[FactView]:
+    """What is known about the run, in the order in which people ask."""
+    debug = run.debug
+    known = {
+        "Why": run.reason.replace("_", " ").capitalize(),
+        "Provider": debug.get("provider"),
+        "Model": debug.get("model"),
+        "Prompt": None if run.prompt_tokens is None else f"{run.prompt_tokens:,} tokens",
+        "Reply": None if run.completion_tokens is None else f"{run.completion_tokens:,} tokens",
+        "Cost": _cost(run.cost),
+        "Took": _seconds(run.started_at, run.finished_at),
+        "Ended because": debug.get("finish_reason"),
+    }
+    shown = {"provider", "model", "finish_reason", "prompt_tokens", "completion_tokens", "cost", "warnings"}
+    further = {
+        key.replace("_", " ").capitalize(): value
+        for key, value in debug.items()
+        if key not in shown and isinstance(value, str | int | float)
+    }
+    return (
+        FactView(name=name, value=str(value)) for name, value in {**known, **further}.items() if value not in (None, "")
+    )
+
+
+def _cost(cost: float | None) -> str:
+    return "" if cost is None else f"${cost:.4f}"
+
+
+def _seconds(started: datetime | None, finished: datetime | None) -> str:
+    return "" if started is None or finished is None else f"{(finished - started).total_seconds():.1f} s"

@@ -1,0 +1,84 @@
+"""The side panel of a chat: its tabs, and who may open it."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+from uuid import UUID
+
+from fastapi import Request, Response
+from fastapi.responses import HTMLResponse, RedirectResponse
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from tavernkit.playground.accounts.viewer import Viewer
+from tavernkit.playground.database.models import Conversation
+from tavernkit.playground.outcome import Refused, not_found
+from tavernkit.playground.spaces.access import Access, Entry, conversation_for
+from tavernkit.playground.spaces.views import PanelView, TabView
+from tavernkit.playground.web.rendering import render
+from tavernkit.playground.web.requests import wants_streams
+from tavernkit.playground.web.streams import CONTENT_TYPE, stream
+
+__all__ = ["FRAME", "Tab", "panel_answer", "panel_entry", "panel_page", "panel_view", "refused_outright"]
+
+Tab: TypeAlias = Literal["members", "settings", "lore", "runs"]
+
+TABS: dict[Tab, str] = {"members": "Members", "settings": "Settings", "lore": "Lore", "runs": "Runs"}
+FRAME = "side_panel_frame"
+_UNCACHED = {"Cache-Control": "no-store"}
+
+
+async def panel_entry(
+    session: AsyncSession, viewer: Viewer, conversation_id: UUID
+) -> tuple[Conversation, Entry] | Refused:
+    """The conversation, for those who are in its space: others who may read the story do not see what is behind it."""
+    found = await conversation_for(session, conversation_id, viewer, Access.READ)
+    if isinstance(found, Refused) or (found[1].member is None and found[1].access < Access.ADMINISTER):
+        return not_found("conversation")
+    return found
+
+
+def panel_view(conversation: Conversation, entry: Entry, tab: Tab, problem: str = "") -> PanelView:
+    """What every tab shows around what is its own."""
+    return PanelView(
+        conversation_id=str(conversation.id),
+        title=conversation.title,
+        space_id=str(entry.space.id),
+        space_name=entry.space.name,
+        tabs=tuple(
+            TabView(
+                key=key, label=label, address=f"/conversations/{conversation.id}/panel/{key}", is_current=key == tab
+            )
+            for key, label in TABS.items()
+        ),
+        tab=tab,
+        problem=problem,
+    )
+
+
+def panel_page(request: Request, tab: Tab, view: object, status: int = 200) -> Response:
+    """A tab: the frame alone for the chat page that asks for it, else a page of its own."""
+    framed = request.headers.get("turbo-frame") == FRAME
+    layout = "panel/_frame.html" if framed else "panel/_page.html"
+    html = render(f"panel/{tab}.html", view=view, layout=layout)
+    return HTMLResponse(str(html), status, _UNCACHED)
+
+
+def panel_answer(
+    request: Request, tab: Tab, view: object, *, otherwise: str, refused: Refused | None = None
+) -> Response:
+    """What a form of the panel is answered: the tab as it is now, or the way to it."""
+    if wants_streams(request):
+        html = stream("replace", "panel_content", render(f"panel/{tab}.html", view=view, layout="panel/_content.html"))
+        return HTMLResponse(str(html), refused.status if refused else 200, media_type=CONTENT_TYPE)
+    if refused is not None:
+        return panel_page(request, tab, view, refused.status)
+    return RedirectResponse(otherwise, status_code=303)
+
+
+def refused_outright(request: Request, refused: Refused) -> Response:
+    """For somebody who cannot see the tab, or not what they asked about."""
+    if wants_streams(request):
+        html = stream("update", "panel_problem", render("panel/_problem.html", problem=refused.sentence))
+        return HTMLResponse(str(html), refused.status, media_type=CONTENT_TYPE)
+    page = render("error.html", status=refused.status, title="That did not work", sentence=refused.sentence)
+    return HTMLResponse(str(page), refused.status)

@@ -1,0 +1,81 @@
+"""From rows to the page of a space."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from tavernkit.playground.accounts.viewer import Viewer
+from tavernkit.playground.api.moments import behind_moment, moment
+from tavernkit.playground.api.paging import cursor
+from tavernkit.playground.conversations.listing import ListedConversation, list_conversations
+from tavernkit.playground.home.presenting import face
+from tavernkit.playground.members.queries import pictured_members
+from tavernkit.playground.outcome import Refused
+from tavernkit.playground.runtime import Runtime
+from tavernkit.playground.spaces.access import Access, space_for
+from tavernkit.playground.spaces.trail import KINDS
+from tavernkit.playground.spaces.views import SpaceStoryView, SpaceView
+from tavernkit.playground.web.markdown import render_markdown
+from tavernkit.playground.web.names import shown_name
+
+__all__ = ["space_view"]
+
+STORIES_PER_PAGE = 30
+MEMBERS_SHOWN = 100
+
+
+async def space_view(
+    runtime: Runtime,
+    viewer: Viewer,
+    space_id: UUID,
+    *,
+    after: str | None = None,
+    name_typed: str | None = None,
+    problem: str = "",
+) -> SpaceView | Refused:
+    """A space with a page of its conversations, those that changed last first."""
+    stories = await list_conversations(
+        runtime, viewer, space_id, after=behind_moment(after), limit=STORIES_PER_PAGE + 1
+    )
+    if isinstance(stories, Refused):
+        return stories
+    async with runtime.database.read() as session:
+        entry = await space_for(session, space_id, viewer, Access.READ)
+        if isinstance(entry, Refused):
+            return entry
+        members = await pictured_members(session, space_id, limit=MEMBERS_SHOWN)
+    shown = stories[:STORIES_PER_PAGE]
+    last = shown[-1].conversation if len(stories) > STORIES_PER_PAGE else None
+    space = entry.space
+    is_open = space.status == "active"
+    return SpaceView(
+        id=str(space.id),
+        name=shown_name(space.name),
+        version=space.settings_version,
+        is_archived=not is_open,
+        may_begin=is_open and entry.access >= Access.TAKE_PART,
+        may_change=entry.access >= Access.ADMINISTER,
+        members=tuple(
+            face(shown_name(row.member.cached_display_name), row.thumbnail)
+            for row in members
+            if row.member.status == "active"
+        ),
+        members_address=f"/conversations/{shown[0].conversation.id}/panel/members" if shown else "",
+        stories=tuple(_story(row) for row in shown),
+        is_first=after is None,
+        next=None if last is None else cursor(moment(last.updated_at), str(last.id)),
+        name_typed=space.name if name_typed is None else name_typed,
+        problem=problem,
+    )
+
+
+def _story(row: ListedConversation) -> SpaceStoryView:
+    conversation = row.conversation
+    return SpaceStoryView(
+        id=str(conversation.id),
+        title=shown_name(conversation.title),
+        kind=KINDS.get(conversation.kind, ""),
+        messages=conversation.messages_count,
+        last_line=str(render_markdown(row.last_text or "").striptags()),
+        updated_at=conversation.updated_at,
+    )

@@ -1,0 +1,209 @@
+"""Characters: dropped onto the page, looked at, edited, taken along, let go."""
+
+import base64
+import re
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from playwright.sync_api import FilePayload, Page, expect
+
+from tests.browser.axe import violations
+from tests.browser.conftest import DESKTOP, PHONE, OpenWindow
+from tests.browser.story import Story
+from tests.characters import card_files
+from tests.playground.characters.builders import json_card, png_card
+from tests.playground.support.server import ServerProcess
+
+DROP = """files => {
+  const transfer = new DataTransfer()
+  for (const { name, data } of files) {
+    const bytes = Uint8Array.from(atob(data), (letter) => letter.charCodeAt(0))
+    transfer.items.add(new File([bytes], name))
+  }
+  for (const type of ["dragenter", "dragover", "drop"])
+    document.body.dispatchEvent(new DragEvent(type, { bubbles: true, cancelable: true, dataTransfer: transfer }))
+}"""
+
+
+def drop(page: Page, **files: bytes) -> None:
+    """Drop files onto the middle of the gallery."""
+    page.goto("/characters")
+    named = [{"name": name, "data": base64.b64encode(data).decode()} for name, data in files.items()]
+    page.evaluate(DROP, named)
+    page.wait_for_url("**/characters/imports/*")
+
+
+def bring(page: Page, *, name: str, **fields: Any) -> str:
+    """Import a card and go to its page, whose address this is."""
+    drop(page, card=png_card(name=name, **fields))
+    page.get_by_role("main").get_by_role("link", name=name, exact=True).click()
+    expect(page.get_by_role("heading", level=1, name=name)).to_be_visible()
+    return page.url
+
+
+def test_dropped_files_are_imported_and_answer(page: Page) -> None:
+    drop(
+        page,
+        anna=png_card(name="Anna Drop", first_mes="The door is open."),
+        berta=json_card(name="Berta Drop"),
+        carla=card_files.charx(card_files.v3(name="Carla Drop")),
+        broken=b"%PDF-1.7 and nothing else",
+    )
+    rows = page.get_by_role("list", name="Files").get_by_role("listitem")
+    expect(rows).to_have_count(4)
+    for number, name in enumerate(("Anna Drop", "Berta Drop", "Carla Drop")):
+        expect(rows.nth(number).get_by_role("link", name=name)).to_be_visible()
+    expect(rows.nth(3)).to_contain_text("it looks like a PDF document")
+    expect(page.get_by_text("Done: 3 imported, 1 not readable.").first).to_be_visible()
+    page.get_by_role("button", name="New story with Anna Drop").click()
+    page.wait_for_url("**/conversations/*")
+    story = Story(page)
+    expect(story.words.first).to_contain_text("The door is open.")
+    story.send("[[say: Come in, then.]]")
+    story.expect_one_reply("Come in, then.")
+
+
+def test_files_are_chosen_and_the_import_is_found_again(page: Page) -> None:
+    page.goto("/characters")
+    cards = [json_card(name=f"Chosen {n}") for n in range(12)]
+    page.get_by_label("Import").set_input_files(
+        [FilePayload(name=f"{n}.json", mimeType="application/json", buffer=card) for n, card in enumerate(cards)]
+    )
+    page.wait_for_url("**/characters/imports/*")
+    address = page.url
+    page.goto("/")
+    page.goto(address)
+    expect(page.get_by_text("12 of 12 files")).to_be_visible()
+    expect(page.get_by_text("Done: 12 imported.").first).to_be_visible()
+    expect(page.get_by_role("button", name="New story with Chosen")).to_have_count(12)
+
+
+def test_the_gallery_is_searched_while_one_types_and_back_works(page: Page) -> None:
+    drop(
+        page,
+        one=json_card(name="Quill the Scribe", tags=["ink"], creator="a"),
+        two=json_card(name="Quill the Porcupine", tags=["spines"], creator="b"),
+    )
+    expect(page.get_by_text("2 of 2 files")).to_be_visible()
+    page.goto("/characters")
+    tiles = page.locator(".tile")
+    search = page.get_by_role("searchbox", name="Search")
+    search.press_sequentially("quill")
+    expect(tiles).to_have_count(2)
+    expect(search).to_be_focused()
+    expect(page).to_have_url(re.compile("search=quill"))
+    page.get_by_role("link", name="ink", exact=True).click()
+    expect(tiles).to_have_count(1)
+    expect(page).to_have_url(re.compile("tag=ink"))
+    expect(search).to_have_value("quill")
+    page.go_back()
+    expect(tiles).to_have_count(2)
+    expect(page).not_to_have_url(re.compile("tag=ink"))
+    page.get_by_role("link", name="Quill the Porcupine").click()
+    expect(page.get_by_role("heading", level=1, name="Quill the Porcupine")).to_be_visible()
+    page.go_back()
+    expect(tiles).to_have_count(2)
+
+
+def test_more_are_shown_below_and_the_keyboard_goes_on_there(page: Page) -> None:
+    drop(page, **{f"c{n}": json_card(name=f"Extra {n:02}", creator=f"by {n}") for n in range(50)})
+    expect(page.get_by_text("Done: 50 imported.").first).to_be_visible(timeout=30_000)
+    page.goto("/characters?search=extra")
+    tiles = page.locator(".tile")
+    expect(tiles).to_have_count(48)
+    page.get_by_role("link", name="More").press("Enter")
+    expect(tiles).to_have_count(50)
+    expect(page.get_by_role("link", name="Extra 48")).to_be_focused()
+    expect(page.get_by_role("link", name="More")).to_have_count(0)
+
+
+def test_a_story_begins_with_another_greeting(page: Page) -> None:
+    bring(page, name="Greta Greets", first_mes="Good morning.", alternate_greetings=["Good night."])
+    page.get_by_role("button", name="Begin with this: Another beginning").click()
+    page.wait_for_url("**/conversations/*")
+    expect(Story(page).words.first).to_contain_text("Good night.")
+
+
+def test_what_is_typed_survives_a_reload_and_is_saved(page: Page) -> None:
+    address = bring(page, name="Edda Edits", description="Small.")
+    page.get_by_role("link", name="Edit").click()
+    box = page.get_by_role("textbox", name="Description", exact=True)
+    box.fill("Small, and\nloud.")
+    page.reload()
+    expect(box).to_have_value("Small, and\nloud.")
+    expect(page.get_by_text("What you had typed here before is back.")).to_be_visible()
+    page.get_by_role("button", name="Take the card's words instead").click()
+    expect(box).to_have_value("Small.")
+    box.fill("Small, but loud.")
+    page.get_by_role("button", name="Save").click()
+    expect(page).to_have_url(address)
+    expect(page.get_by_text("Small, but loud.")).to_be_visible()
+    page.get_by_role("link", name="Edit").click()
+    expect(box).to_have_value("Small, but loud.")
+    expect(page.get_by_text("What you had typed here before is back.")).to_be_hidden()
+
+
+def test_two_windows_edit_and_nobody_loses_a_word(open_window: OpenWindow, site: ServerProcess) -> None:
+    page = open_window(site, expected_complaint="409")
+    address = bring(page, name="Clara Conflict", description="Small.", scenario="A shop.")
+    other = page.context.new_page()
+    for window in (page, other):
+        window.goto(f"{address}/edit")
+    other.get_by_role("textbox", name="Description", exact=True).fill("Tall.")
+    other.get_by_role("textbox", name="Scenario", exact=True).fill("A ship.")
+    other.get_by_role("button", name="Save").click()
+    expect(other.get_by_text("Tall.")).to_be_visible()
+    page.get_by_role("textbox", name="Description", exact=True).fill("Round.")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("alert")).to_contain_text("changed in the meantime")
+    expect(page.get_by_role("textbox", name="Description", exact=True)).to_have_value("Round.")
+    expect(page.get_by_role("textbox", name="Scenario", exact=True)).to_have_value("A ship.")
+    expect(page.locator("#now_description")).to_contain_text("Tall.")
+    page.get_by_role("button", name="Save").click()
+    expect(page).to_have_url(address)
+    expect(page.get_by_text("Round.")).to_be_visible()
+    expect(page.get_by_text("A ship.")).to_be_visible()
+
+
+def test_a_version_comes_back_and_the_character_goes(page: Page) -> None:
+    bring(page, name="Vera Versions", description="As she was.")
+    page.get_by_role("link", name="Edit").click()
+    page.get_by_role("textbox", name="Description", exact=True).fill("As she is.")
+    page.get_by_role("button", name="Save").click()
+    page.get_by_role("link", name="Version 1").click()
+    expect(page.get_by_text("As she is.")).to_be_visible()
+    page.get_by_role("button", name="Restore version 1").click()
+    expect(page.get_by_text("As she was.")).to_be_visible()
+    page.get_by_role("link", name="Delete this character").click()
+    expect(page.get_by_text("with 2 earlier versions")).to_be_visible()
+    page.get_by_role("button", name="Delete").click()
+    expect(page).to_have_url(re.compile("/characters$"))
+    expect(page.get_by_role("link", name="Vera Versions")).to_have_count(0)
+
+
+@pytest.mark.parametrize("kind", ["PNG", "JSON", "CHARX"])
+def test_a_card_is_saved_as_a_file(page: Page, tmp_path: Path, kind: str) -> None:
+    bring(page, name=f"Ella {kind}")
+    with page.expect_download() as saving:
+        page.get_by_role("link", name=kind, exact=True).click()
+    assert saving.value.suggested_filename == f"Ella {kind}.{kind.lower()}"
+    saving.value.save_as(tmp_path / "card")
+    assert (tmp_path / "card").stat().st_size > 100
+
+
+@pytest.mark.parametrize(("theme", "size"), [("light", PHONE), ("dark", DESKTOP)], ids=["light-phone", "dark-desktop"])
+def test_axe_finds_nothing_and_nothing_sticks_out(
+    open_window: OpenWindow, site: ServerProcess, theme: Literal["light", "dark"], size: tuple[int, int]
+) -> None:
+    page = open_window(site, size=size, theme=theme)
+    long = "Llanfairpwllgwyngyllgogerychwyrndrobwllllantysiliogogogoch" * 3
+    address = bring(page, name=f"Wide {long}"[:199], description=f"{long}\n\n| a | b |\n|---|---|\n| {long} | {long} |")
+    page.goto(f"{address}/edit")
+    page.get_by_role("textbox", name="Scenario", exact=True).fill("Elsewhere.")
+    page.get_by_role("button", name="Save").click()
+    page.wait_for_url(address)
+    for path in ("/characters", address, f"{address}/edit", f"{address}/versions/1", f"{address}/delete"):
+        page.goto(path)
+        assert violations(page) == [], path
+        assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, path

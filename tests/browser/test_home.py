@@ -1,0 +1,106 @@
+"""The first page, a new story, the palette and the help."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import DESKTOP, PHONE, OpenWindow
+from tests.browser.story import Story, begin_story
+from tests.playground.support.server import ScriptedModel, ServerProcess, running
+
+
+def test_an_empty_installation_is_a_small_world(
+    open_window: OpenWindow, scripted_model: ScriptedModel, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("first")
+    with running(ServerProcess(folder, model_url=scripted_model.base_url)) as server:
+        page = open_window(server)
+        page.get_by_role("link", name="The end of line nine").click()
+        story = Story(page)
+        expect(story.words).to_have_count(2)
+        expect(story.words.first).to_contain_text("We're shut")
+        expect(story.words.last).to_contain_text("Soup")
+        page.goto("about:blank")
+
+
+def test_a_story_with_two_characters_and_a_name(open_window: OpenWindow, site: ServerProcess) -> None:
+    page = open_window(site, expected_complaint="422")
+    page.get_by_role("link", name="New story").click()
+    page.get_by_role("button", name="Begin").click()
+    expect(page.get_by_role("alert")).to_contain_text("Choose at least one character.")
+    page.get_by_label("Ottoline").check()
+    page.get_by_label("Tansy").check()
+    page.get_by_label("Yourself").check()
+    page.get_by_label("What the story is called").fill("Two lamps")
+    page.get_by_role("button", name="Begin").click()
+    page.wait_for_url("**/conversations/*")
+    expect(Story(page).words).to_have_count(2)
+    page.goto("/")
+    expect(page.get_by_role("link", name="Two lamps")).to_be_visible()
+
+
+def test_the_palette_leads_anywhere_with_keys_alone(page: Page) -> None:
+    page.keyboard.press("Control+k")
+    palette = page.get_by_role("dialog", name="Go to")
+    expect(palette.get_by_role("option").first).to_have_attribute("aria-selected", "true")
+    page.keyboard.type("mdls")
+    expect(palette.get_by_role("option").first).to_contain_text("Models")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/models")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("ottoline")
+    expect(palette.get_by_role("option").filter(has_text="Character").first).to_contain_text("Ottoline Marsh")
+    page.keyboard.press("ArrowDown")
+    expect(palette.get_by_role("option").nth(1)).to_have_attribute("aria-selected", "true")
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Escape")
+    expect(palette).to_be_hidden()
+    page.keyboard.press("Control+k")
+    page.keyboard.type("zzzz")
+    expect(palette.get_by_text("Nothing has that name.")).to_be_visible()
+    page.keyboard.press("Escape")
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+
+
+def test_the_palette_takes_no_letter_and_stops_no_reply(story: Story) -> None:
+    story.send("[[slow: 200]] Go on.")
+    story.wait_until_reply_says("word3")
+    story.box.press_sequentially("a k ? of mine")
+    expect(story.box).to_have_value("a k ? of mine")
+    story.page.keyboard.press("Control+k")
+    palette = story.page.get_by_role("dialog", name="Go to")
+    expect(palette).to_be_visible()
+    story.page.keyboard.press("Escape")
+    expect(palette).to_be_hidden()
+    expect(story.box).to_be_focused()
+    expect(story.box).to_have_value("a k ? of mine")
+    story.expect_one_reply("word199 word200")
+
+
+def test_a_question_mark_tells_the_keys_unless_somebody_writes_it(page: Page) -> None:
+    help = page.get_by_role("dialog", name="Keys")
+    page.keyboard.press("?")
+    expect(help).to_contain_text("New line")
+    page.keyboard.press("Escape")
+    expect(help).to_be_hidden()
+    story = begin_story(page)
+    story.box.press("?")
+    expect(story.box).to_have_value("?")
+    expect(help).to_be_hidden()
+
+
+def test_nothing_opens_while_a_character_is_composed(page: Page) -> None:
+    composing = "new KeyboardEvent('keydown', {key: %r, ctrlKey: %s, isComposing: true, bubbles: true})"
+    for key, control in (("k", "true"), ("?", "false")):
+        page.evaluate(f"() => document.body.dispatchEvent({composing % (key, control)})")
+    expect(page.locator("dialog[open]")).to_have_count(0)
+
+
+@pytest.mark.parametrize("size", [PHONE, (360, 640), DESKTOP], ids=["phone", "narrowest", "desktop"])
+def test_the_page_of_a_new_story_fits(open_window: OpenWindow, site: ServerProcess, size: tuple[int, int]) -> None:
+    page = open_window(site, size=size)
+    page.goto("/spaces/new")
+    expect(page.get_by_role("heading", name=re.compile("New story"))).to_be_visible()
+    assert page.evaluate("document.scrollingElement.scrollWidth") <= size[0]

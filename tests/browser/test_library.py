@@ -1,0 +1,227 @@
+"""Lorebooks, presets and personas in a browser."""
+
+import json
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from playwright.sync_api import FilePayload, Page, expect
+
+from tests.browser.axe import violations
+from tests.browser.conftest import DESKTOP, PHONE, OpenWindow
+from tests.playground.support.server import ServerProcess
+
+NARROWEST = (360, 640)
+
+WORLD = {
+    "entries": {
+        "0": {"uid": 0, "key": ["ice", "frost"], "comment": "The ice", "content": "In January the harbour freezes."},
+        "1": {"uid": 1, "key": ["Ottoline"], "comment": "The innkeeper", "content": "She never sleeps.", "position": 4},
+        "2": {"uid": 2, "key": [], "comment": "Gulls", "content": "There are always gulls.", "constant": True},
+        "3": {
+            "uid": 3,
+            "key": ["tide"],
+            "comment": "The tide",
+            "content": "Twice a day.",
+            "disable": True,
+            "order": [],
+        },
+    }
+}
+CALM = {
+    "temperature": 0.7,
+    "openai_max_context": 32768,
+    "prompts": [
+        {"identifier": "main", "name": "Main prompt", "role": "system", "content": "Write the next reply, in prose."},
+        {"identifier": "worldInfoBefore", "name": "World info", "marker": True},
+        {"identifier": "chatHistory", "name": "Chat history", "marker": True},
+        {"identifier": "late", "name": "Reminder", "content": "Stay brief.", "injection_position": 1},
+    ],
+    "prompt_order": [
+        {
+            "character_id": 100001,
+            "order": [
+                {"identifier": name, "enabled": True} for name in ("main", "worldInfoBefore", "chatHistory", "late")
+            ],
+        }
+    ],
+}
+
+
+def file(name: str, content: object) -> FilePayload:
+    return {"name": name, "mimeType": "application/json", "buffer": json.dumps(content).encode()}
+
+
+def import_file(page: Page, where: str, payload: FilePayload) -> None:
+    """Take a file in and open what it became."""
+    page.goto(where)
+    page.locator("input[type=file]").set_input_files(payload)
+    page.locator("#imported a").click()
+    page.wait_for_url(f"**{where}/*-*")
+
+
+def test_files_are_taken_in_as_soon_as_they_are_chosen(page: Page) -> None:
+    page.goto("/lorebooks")
+    broken: FilePayload = {"name": "broken.json", "mimeType": "application/json", "buffer": b"{"}
+    page.locator("input[type=file]").set_input_files([file("Coast.json", WORLD), broken])
+    told = page.locator("#imported")
+    expect(told).to_contain_text("broken.json was not taken in.")
+    expect(told.get_by_role("link", name="Coast")).to_be_visible()
+    told.get_by_text("remark").click()
+    expect(told).to_contain_text("order")
+    expect(page.locator("#library").get_by_role("link", name="Coast").first).to_be_visible()
+
+
+def test_an_entry_is_switched_off_with_the_keyboard_and_keeps_the_focus(page: Page) -> None:
+    import_file(page, "/lorebooks", file("Switches.json", WORLD))
+    switch = page.get_by_role("switch", name="The ice is in use")
+    expect(switch).to_have_attribute("aria-checked", "true")
+    switch.press("Space")
+    expect(switch).to_have_attribute("aria-checked", "false")
+    expect(switch).to_be_focused()
+    page.reload()
+    expect(switch).to_have_attribute("aria-checked", "false")
+
+
+def test_a_text_is_tried_out_while_it_is_typed(page: Page) -> None:
+    import_file(page, "/lorebooks", file("Trial.json", WORLD))
+    page.get_by_label("As the newest message").press_sequentially("Frost on the rope")
+    outcome = page.locator("#trial")
+    expect(outcome).to_contain_text("2 entries fire")
+    expect(outcome).to_contain_text("“frost” was found in the newest message")
+    expect(outcome).to_contain_text("switched off")
+    expect(page.get_by_label("As the newest message")).to_be_focused()
+
+
+def test_an_entry_is_saved_in_place(page: Page) -> None:
+    import_file(page, "/lorebooks", file("Saved.json", WORLD))
+    page.get_by_role("link", name="The ice").click()
+    page.get_by_role("textbox", name="Text", exact=True).fill("It cracks at night.")
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator("#saved")).to_contain_text("Saved at")
+    page.get_by_role("textbox", name="Text", exact=True).fill("It sings at night.")
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator("#seen_version")).to_have_value("3")
+    page.reload()
+    expect(page.get_by_role("textbox", name="Text", exact=True)).to_have_value("It sings at night.")
+    expect(page.get_by_text("not saved")).to_be_hidden()
+
+
+def test_what_was_typed_survives_a_reload(page: Page) -> None:
+    import_file(page, "/lorebooks", file("Draft.json", WORLD))
+    page.get_by_role("link", name="The ice").click()
+    page.get_by_role("textbox", name="Text", exact=True).fill("Half a thought")
+    page.get_by_label("Always on").check()
+    page.reload()
+    expect(page.get_by_role("textbox", name="Text", exact=True)).to_have_value("Half a thought")
+    expect(page.get_by_label("Always on")).to_be_checked()
+    page.get_by_role("link", name="Go back to what is saved").click()
+    expect(page.get_by_role("textbox", name="Text", exact=True)).to_have_value("In January the harbour freezes.")
+    expect(page.get_by_label("Always on")).not_to_be_checked()
+
+
+def test_two_who_change_an_entry_see_each_other(open_window: OpenWindow, site: ServerProcess) -> None:
+    page = open_window(site, expected_complaint="409")
+    import_file(page, "/lorebooks", file("Two.json", WORLD))
+    page.get_by_role("link", name="The ice").click()
+    expect(page.get_by_role("textbox", name="Text", exact=True)).to_be_visible()
+    other = open_window(site)
+    other.goto(page.url)
+    other.get_by_role("textbox", name="Text", exact=True).fill("Theirs.")
+    other.get_by_role("button", name="Save").click()
+    expect(other.locator("#saved")).to_contain_text("Saved at")
+    page.get_by_role("textbox", name="Text", exact=True).fill("Mine.")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("alert")).to_contain_text("Theirs.")
+    expect(page.get_by_role("textbox", name="Text", exact=True)).to_have_value("Mine.")
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator("#saved")).to_contain_text("Saved at")
+    other.reload()
+    expect(other.get_by_role("textbox", name="Text", exact=True)).to_have_value("Mine.")
+
+
+def test_deleting_asks_once_more(page: Page) -> None:
+    import_file(page, "/lorebooks", file("Gone.json", WORLD))
+    page.get_by_role("button", name="Delete Gone").click()
+    question = page.get_by_role("dialog", name="Delete “Gone” and its entries?")
+    expect(question.get_by_role("button", name="Keep")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(question).to_be_hidden()
+    page.get_by_role("button", name="Delete Gone").click()
+    question.get_by_role("button", name="Delete").click()
+    page.wait_for_url("**/lorebooks")
+    expect(page.get_by_role("link", name="Gone", exact=True)).to_have_count(0)
+
+
+def test_prompts_are_switched_and_moved(page: Page) -> None:
+    import_file(page, "/presets", file("Moves.json", CALM))
+    names = page.locator("#prompts .row-name")
+    expect(names).to_have_text(["Main prompt", "World info", "Chat history", "Reminder"])
+    down = page.get_by_role("button", name="Move Main prompt down")
+    down.press("Enter")
+    expect(names).to_have_text(["World info", "Main prompt", "Chat history", "Reminder"])
+    expect(down).to_be_focused()
+    page.get_by_role("switch", name="Reminder is sent").click()
+    expect(page.get_by_role("switch", name="Reminder is sent")).to_have_attribute("aria-checked", "false")
+    page.get_by_text("Main prompt").click()
+    expect(page.get_by_text("Write the next reply, in prose.")).to_be_visible()
+    page.get_by_role("button", name="Make default").click()
+    page.wait_for_url("**/presets")
+    expect(page.locator(".row", has_text="Moves")).to_contain_text("default")
+    page.get_by_role("button", name="Moves is no default any more").click()
+    expect(page.locator(".row", has_text="Moves").locator(".badge")).to_have_count(0)
+
+
+def test_a_persona_is_written_down(page: Page) -> None:
+    page.goto("/personas")
+    page.get_by_role("link", name="New persona").click()
+    page.get_by_role("textbox", name="Name").fill("Robin")
+    page.get_by_role("textbox", name="Description").fill("A pilot without a ship.")
+    page.get_by_role("button", name="Make the persona").click()
+    page.wait_for_url("**/personas/*-*")
+    page.get_by_role("textbox", name="Description").fill("A pilot with a ship.")
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator("#saved")).to_contain_text("Saved at")
+    page.goto("/personas")
+    expect(page.get_by_text("A pilot with a ship.")).to_be_visible()
+
+
+@pytest.mark.parametrize(
+    ("theme", "size"),
+    [("light", PHONE), ("dark", DESKTOP), ("light", DESKTOP), ("dark", NARROWEST)],
+    ids=["light-phone", "dark-desktop", "light-desktop", "dark-narrowest"],
+)
+def test_every_page_fits_and_axe_finds_nothing(
+    open_window: OpenWindow,
+    site: ServerProcess,
+    pictures: Path,
+    theme: Literal["light", "dark"],
+    size: tuple[int, int],
+) -> None:
+    page = open_window(site, size=size, theme=theme)
+
+    def look(name: str) -> None:
+        page.screenshot(path=pictures / f"{name}.png", full_page=True)
+        assert page.evaluate("document.scrollingElement.scrollWidth") <= size[0]
+        assert violations(page) == []
+
+    import_file(page, "/lorebooks", file("The coast in winter.json", WORLD))
+    page.get_by_label("As the newest message").fill("Frost on the rope, and Ottoline at the door.")
+    expect(page.locator("#trial")).to_contain_text("fire")
+    look("lorebook")
+    page.get_by_role("link", name="The innkeeper").first.click()
+    page.get_by_role("heading", name="The innkeeper").wait_for()
+    look("entry")
+    page.get_by_role("button", name="Delete The innkeeper").click()
+    page.screenshot(path=pictures / "question.png")
+    page.goto("/lorebooks")
+    look("lorebooks")
+    import_file(page, "/presets", file("Calm evenings.json", CALM))
+    expect(page.locator("#prompts")).to_be_visible()
+    look("preset")
+    page.goto("/presets")
+    look("presets")
+    page.goto("/personas")
+    look("personas")
+    page.goto("/personas/new")
+    look("persona")

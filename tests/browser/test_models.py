@@ -1,0 +1,94 @@
+"""Adding a model and using it."""
+
+from typing import Literal
+from uuid import uuid4
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.axe import violations
+from tests.browser.conftest import DESKTOP, PHONE, OpenWindow
+from tests.browser.story import begin_story
+from tests.playground.support.server import ScriptedModel, ServerProcess, running
+
+
+def add(page: Page, name: str, address: str) -> None:
+    """Add a server that speaks as Ollama does."""
+    page.goto("/models")
+    page.get_by_role("link", name="Ollama").click()
+    expect(page.get_by_label("Address")).to_have_value("http://127.0.0.1:11434/v1")
+    page.get_by_label("Name").fill(name)
+    page.get_by_label("Address").fill(address)
+    page.get_by_role("button", name="Add").click()
+    page.wait_for_url("**/models/*-*")
+
+
+def test_a_model_is_added_tested_made_the_default_and_answers(
+    open_window: OpenWindow, scripted_model: ScriptedModel, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    with running(ServerProcess(tmp_path_factory.mktemp("models"), model_url="")) as server:
+        page = open_window(server)
+        add(page, "Mine", scripted_model.base_url)
+        # The models are asked for at once.
+        expect(page.locator("#model_form").get_by_role("status")).to_contain_text("models")
+        first = page.locator("#model_names option").first.get_attribute("value")
+        assert first
+        page.get_by_label("Model", exact=True).fill(first)
+        page.get_by_role("button", name="Save and test").click()
+        expect(page.locator("#model_form").get_by_role("status")).to_contain_text("Mine answers.")
+        expect(page.get_by_label("Model", exact=True)).to_have_value(first)
+        page.get_by_role("button", name="Make it the default").click()
+        page.wait_for_url("**/models")
+        expect(page.get_by_role("listitem").filter(has_text="Mine")).to_contain_text("Default")
+        story = begin_story(page)
+        story.send("[[say: A better partner.]]")
+        story.expect_one_reply("A better partner.")
+        page.goto("about:blank")
+
+
+def test_a_server_that_is_not_there_is_said_beside_the_form_and_nothing_typed_is_lost(page: Page) -> None:
+    name = f"Nowhere {uuid4()}"
+    add(page, name, "http://127.0.0.1:9/v1")
+    expect(page.get_by_role("alert")).to_be_visible()
+    page.get_by_label("Model", exact=True).fill("something")
+    page.get_by_role("button", name="Save and test").click()
+    expect(page.get_by_role("alert")).to_be_visible()
+    expect(page.get_by_label("Model", exact=True)).to_have_value("something")
+    page.get_by_text("Delete…").click()
+    page.get_by_role("button", name=f"Delete {name}").click()
+    page.wait_for_url("**/models")
+    expect(page.get_by_text(name)).to_have_count(0)
+
+
+def test_a_key_is_stored_and_never_shown(page: Page) -> None:
+    page.goto("/models/new?server=openrouter")
+    page.get_by_label("Name").fill(f"Keyed {uuid4()}")
+    page.get_by_label("Address").fill("http://127.0.0.1:9/v1")
+    page.get_by_label("Key", exact=True).fill("sk-secret-of-mine")
+    page.get_by_label("Model", exact=True).fill("something")
+    page.get_by_role("button", name="Add").click()
+    page.wait_for_url("**/models/*-*")
+    expect(page.get_by_label("Key", exact=True)).to_have_value("")
+    expect(page.get_by_label("Key", exact=True)).to_have_attribute(
+        "placeholder", "A key is stored; leave this empty to keep it"
+    )
+    assert "sk-secret-of-mine" not in page.content()
+
+
+@pytest.mark.parametrize(("theme", "size"), [("light", PHONE), ("dark", DESKTOP)], ids=["light-phone", "dark-desktop"])
+def test_axe_finds_nothing_and_everything_fits(
+    open_window: OpenWindow, site: ServerProcess, theme: Literal["light", "dark"], size: tuple[int, int]
+) -> None:
+    page = open_window(site, size=size, theme=theme)
+    for address in ("/models", "/models/new?server=gemini", "/spaces/new", "/"):
+        page.goto(address)
+        assert violations(page) == []
+        assert page.evaluate("document.scrollingElement.scrollWidth") <= size[0]
+    page.get_by_role("heading", level=1).click()
+    page.keyboard.press("Control+k")
+    expect(page.get_by_role("option").first).to_be_visible()
+    assert violations(page) == []
+    page.keyboard.press("Escape")
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+    assert violations(page) == []

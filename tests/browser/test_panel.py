@@ -1,0 +1,140 @@
+"""What lies beside the chat, or over it on a phone."""
+
+import re
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import DESKTOP, PHONE, OpenWindow
+from tests.browser.story import Story, begin_story
+from tests.playground.support.server import ServerProcess
+
+AXE = Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js"
+NARROWEST = (360, 640)
+TABS = ("members", "settings", "lore", "runs")
+
+
+def test_the_panel_opens_with_its_tab_in_the_address_and_escape_closes_it(story: Story) -> None:
+    page = story.page
+    button = _button(page)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url) if "/panel/" in request.url else None)
+    page.reload()
+    expect(button).to_have_attribute("aria-expanded", "false")
+    assert asked == []
+    button.click()
+    expect(button).to_have_attribute("aria-expanded", "true")
+    expect(page.get_by_role("heading", name="Members")).to_be_visible()
+    expect(page).to_have_url(re.compile(r"\?panel=members$"))
+    page.locator("#panel_tab_lore").click()
+    expect(page).to_have_url(re.compile(r"\?panel=lore$"))
+    expect(page.locator("#panel_tab_lore")).to_be_focused()
+    page.reload()
+    expect(page.get_by_role("heading", name="Lore in play")).to_be_visible()
+    page.locator("#panel_tab_lore").press("Escape")
+    expect(page.locator("#side_panel")).to_be_hidden()
+    expect(button).to_be_focused()
+    expect(page).to_have_url(re.compile(r"/conversations/[^?]+$"))
+
+
+def test_escape_in_the_panel_leaves_the_reply_alone(story: Story) -> None:
+    page = story.page
+    _button(page).click()
+    expect(page.get_by_role("heading", name="Members")).to_be_visible()
+    page.locator("#composer_text").fill("[[slow: 200]]")
+    page.locator("#composer_text").press("Enter")
+    story.wait_until_reply_says("word2")
+    page.locator("#panel_tab_members").focus()
+    page.keyboard.press("Escape")
+    expect(page.locator("#side_panel")).to_be_hidden()
+    story.wait_until_reply_says("word30")
+    story.stop()
+
+
+def test_members_are_added_muted_moved_and_removed(story: Story) -> None:
+    page = story.page
+    _button(page).click()
+    panel = page.locator("#side_panel")
+    panel.get_by_label("Search characters").fill("tansy")
+    expect(panel.get_by_label("Search characters")).to_be_focused()
+    panel.get_by_role("button", name="Add Tansy").click()
+    mute = panel.get_by_role("button", name="Mute Tansy")
+    expect(mute).to_be_visible()
+    mute.click()
+    expect(panel.get_by_role("button", name="Unmute Tansy")).to_be_focused()
+    panel.get_by_role("button", name="Move Tansy up").click()
+    expect(panel.locator(".member-name").nth(1)).to_have_text("Tansy")
+    row = panel.locator(".member").nth(1)
+    row.get_by_text("More").click()
+    row.get_by_label("Talkativeness").fill("20")
+    row.get_by_label("Talkativeness").press("Tab")
+    expect(panel.locator("#panel_problem")).to_be_empty()
+    expect(row.get_by_label("Talkativeness")).to_have_value("20")
+    panel.get_by_role("button", name="Remove Tansy").click()
+    expect(panel.get_by_role("button", name="Bring back Tansy")).to_be_visible()
+
+
+def test_a_run_is_looked_at_and_back_leads_to_the_chat(story: Story) -> None:
+    page = story.page
+    story.send("[[say: By the window.]]")
+    story.expect_one_reply("By the window.")
+    _button(page).click()
+    page.locator("#panel_tab_runs").click()
+    page.locator(".run-row-name a").first.click()
+    page.wait_for_url("**/runs/*")
+    expect(page.get_by_role("heading", name="Exact request")).to_be_visible()
+    page.go_back()
+    expect(page.get_by_role("heading", name="Newest runs")).to_be_visible()
+
+
+@pytest.mark.parametrize("size", [PHONE, NARROWEST], ids=["phone", "narrowest"])
+def test_on_a_phone_the_panel_is_a_sheet_over_the_chat(
+    open_window: OpenWindow, site: ServerProcess, size: tuple[int, int]
+) -> None:
+    page = open_window(site, size=size)
+    begin_story(page)
+    _button(page).click()
+    expect(page.get_by_role("heading", name="Members")).to_be_visible()
+    expect(page.locator(".chat")).to_have_attribute("inert", "")
+    for tab in TABS:
+        page.locator(f"#panel_tab_{tab}").click()
+        expect(page.locator(f"#panel_tab_{tab}")).to_have_attribute("aria-current", "page")
+        assert page.evaluate("document.scrollingElement.scrollWidth") <= size[0]
+        assert page.locator("#side_panel").evaluate("panel => panel.scrollWidth") <= size[0]
+    page.mouse.click(size[0] / 2, 20)
+    expect(page.locator("#side_panel")).to_be_hidden()
+    expect(page.locator(".chat")).not_to_have_attribute("inert", "")
+
+
+@pytest.mark.parametrize(("theme", "size"), [("light", PHONE), ("dark", DESKTOP)], ids=["light-phone", "dark-desktop"])
+def test_axe_finds_nothing_beside_the_chat(
+    open_window: OpenWindow, site: ServerProcess, theme: Literal["light", "dark"], size: tuple[int, int]
+) -> None:
+    page = open_window(site, size=size, theme=theme)
+    story = begin_story(page)
+    story.send("Good evening.")
+    story.expect_one_reply("Good evening.")
+    _button(page).click()
+    for tab in TABS:
+        page.locator(f"#panel_tab_{tab}").click()
+        expect(page.locator(f"#panel_tab_{tab}")).to_have_attribute("aria-current", "page")
+        assert _violations(page) == []
+    page.locator(".run-row-name a").first.click()
+    page.wait_for_url("**/runs/*")
+    assert _violations(page) == []
+
+
+def _button(page: Page) -> Any:
+    return page.get_by_role("button", name="Side panel", exact=True)
+
+
+def _violations(page: Page) -> list[str]:
+    page.evaluate(AXE.read_text())
+    result: dict[str, Any] = page.evaluate("() => axe.run()")
+    return [
+        f"{violation['id']}: {violation['help']}: {node['html']}"
+        for violation in result["violations"]
+        for node in violation["nodes"]
+    ]

@@ -1,0 +1,125 @@
+"""Settings that are saved while somebody types, and two people who change the same one."""
+
+import json
+import re
+
+from playwright.sync_api import Page, Route, expect
+
+from tests.browser.conftest import OpenWindow
+from tests.browser.story import Story, begin_story
+from tests.playground.support.server import ServerProcess
+
+SAVED = "Saved"
+
+
+def test_a_setting_is_saved_as_it_is_typed_and_taken_back(story: Story) -> None:
+    page = _settings(story.page, "conversation")
+    temperature = page.get_by_role("spinbutton", name="Temperature")
+    temperature.fill("0.7")
+    expect(page.get_by_text(SAVED, exact=True)).to_be_visible()
+    page.reload()
+    expect(temperature).to_have_value("0.7")
+    page.get_by_label("Changed only").check()
+    expect(page.locator(".setting:visible")).to_have_count(1)
+    page.get_by_role("button", name="Reset Temperature").click()
+    expect(page.get_by_text("No setting is like that.")).to_be_visible()
+    page.get_by_label("Changed only").uncheck()
+    expect(temperature).to_have_value("")
+
+
+def test_settings_are_found_by_words_and_shown_when_they_matter(story: Story) -> None:
+    page = _settings(story.page, "conversation")
+    page.get_by_label("Search settings").fill("note place")
+    expect(page.locator(".setting:visible")).to_have_count(1)
+    page.get_by_label("Search settings").fill("note")
+    depth = page.get_by_label("Messages behind it")
+    expect(depth).to_be_visible()
+    page.get_by_label("Place", exact=True).select_option("none")
+    expect(depth).to_be_hidden()
+
+
+def test_what_is_typed_while_something_is_being_saved_is_not_lost(story: Story) -> None:
+    page = _settings(story.page, "conversation")
+    bodies: list[dict[str, object]] = []
+
+    def slowly(route: Route) -> None:
+        bodies.append(json.loads(route.request.post_data or "{}"))
+        if len(bodies) == 1:
+            note.press_sequentially(" Hard.")
+        route.continue_()
+
+    page.route("**/api/v1/conversations/*/settings", slowly)
+    note = page.get_by_label("Note", exact=True)
+    note.press_sequentially("It rains.")
+    expect(page.get_by_text(SAVED, exact=True)).to_be_visible()
+    expect(note).to_have_value("It rains. Hard.")
+    page.reload()
+    expect(note).to_have_value("It rains. Hard.")
+    assert [body["settings"] for body in bodies] == [
+        {"authors_note": {"text": "It rains."}},
+        {"authors_note": {"text": "It rains. Hard."}},
+    ]
+
+
+def test_a_conflict_shows_both_values_and_keeps_what_was_typed(open_window: OpenWindow, site: ServerProcess) -> None:
+    page = open_window(site, expected_complaint="409")
+    begin_story(page)
+    _settings(page, "conversation")
+    other = open_window(site, expected_complaint="409")
+    other.goto(page.url)
+    _settings(other, "conversation")
+    other.get_by_label("Note", exact=True).fill("Theirs")
+    expect(other.get_by_text(SAVED, exact=True)).to_be_visible()
+
+    page.get_by_label("Note", exact=True).fill("Mine")
+    conflict = page.locator(".setting-conflict")
+    expect(conflict).to_contain_text("Theirs")
+    expect(conflict).to_contain_text("Mine")
+    expect(page.get_by_label("Note", exact=True)).to_have_value("Mine")
+    conflict.get_by_role("button", name="Keep mine").click()
+    expect(page.get_by_text(SAVED, exact=True)).to_be_visible()
+    expect(conflict).to_have_count(0)
+
+    other.get_by_role("spinbutton", name="Temperature").fill("0.4")
+    # What the other one left alone is no conflict.
+    expect(other.locator(".setting-conflict")).to_have_count(0)
+    expect(other.get_by_label("Note", exact=True)).to_have_value("Mine")
+
+
+def test_a_value_that_cannot_be_is_not_sent_and_says_why(story: Story) -> None:
+    page = _settings(story.page, "conversation")
+    temperature = page.get_by_role("spinbutton", name="Temperature")
+    temperature.fill("9")
+    field = page.locator('.setting[data-path="llm.temperature"]')
+    expect(field.locator(".setting-problem")).to_be_visible()
+    expect(temperature).to_have_attribute("aria-invalid", "true")
+    temperature.fill("1.5")
+    expect(field.locator(".setting-problem")).to_be_hidden()
+    expect(page.get_by_text(SAVED, exact=True)).to_be_visible()
+
+
+def test_a_lost_connection_loses_no_setting(open_window: OpenWindow, site: ServerProcess) -> None:
+    page = open_window(site, expected_complaint="ERR_FAILED|Failed to load")
+    begin_story(page)
+    _settings(page, "conversation")
+    page.route("**/api/v1/conversations/*/settings", lambda route: route.abort())
+    page.get_by_label("Note", exact=True).fill("It rains.")
+    expect(page.locator(".settings-status")).to_contain_text("The server did not answer")
+    # Another tab and back: what was typed is still there.
+    page.locator("#panel_tab_runs").click()
+    expect(page.get_by_role("heading", name="Newest runs")).to_be_visible()
+    _settings(page, "conversation")
+    expect(page.get_by_label("Note", exact=True)).to_have_value("It rains.")
+    page.unroute("**/api/v1/conversations/*/settings")
+    expect(page.get_by_text(SAVED, exact=True)).to_be_visible(timeout=20_000)
+
+
+def _settings(page: Page, layer: str) -> Page:
+    """Open the settings of a layer beside the chat."""
+    if not page.locator("#side_panel").is_visible():
+        page.get_by_role("button", name="Side panel", exact=True).click()
+    page.locator("#panel_tab_settings").click()
+    page.locator(f"#layer_{layer}").click()
+    expect(page.locator(f"#layer_{layer}")).to_have_attribute("aria-current", "true")
+    expect(page).to_have_url(re.compile(rf"\?panel=settings&layer={layer}$"))
+    return page

@@ -1,0 +1,106 @@
+"""The tree of conversations, and the way from one to another."""
+
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import DESKTOP, PHONE, OpenWindow
+from tests.browser.story import Story, begin_story
+from tests.playground.support.server import ServerProcess
+
+AXE = Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js"
+
+
+def test_from_the_tree_to_a_branch_and_back_by_the_bar(story: Story) -> None:
+    page = story.page
+    root = page.url
+    branch = _branch(page, "By the sea")
+    page.get_by_role("link", name="Tree of conversations").click()
+    expect(page.get_by_role("heading", name="Tree of conversations")).to_be_visible()
+    expect(page.locator(".tree-current")).to_contain_text("Main")
+    page.get_by_role("link", name="By the sea").click()
+    page.wait_for_url(f"**/conversations/{branch}")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("By the sea")
+    page.get_by_role("navigation", name="Where you are").get_by_role("link", name="Main").click()
+    page.wait_for_url(root)
+
+
+def test_a_branch_is_renamed_and_deleted_after_a_question(story: Story) -> None:
+    page = story.page
+    branch = _branch(page, "By the sea")
+    page.goto(f"/conversations/{branch}/tree")
+    node = page.locator(f"#node_{branch}")
+    node.get_by_text("Rename By the sea").click()
+    node.get_by_label("Title").fill("In the hills")
+    node.get_by_label("Title").press("Enter")
+    expect(node.get_by_role("heading")).to_have_text("In the hills")
+    node.get_by_role("button", name="Delete In the hills").click()
+    page.get_by_role("button", name="Keep").click()
+    expect(node).to_be_visible()
+    node.get_by_role("button", name="Delete In the hills").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    expect(node).to_have_count(0)
+    expect(page.locator(".tree-node")).to_have_count(1)
+
+
+def test_another_conversation_begins_in_the_same_space(story: Story) -> None:
+    page = story.page
+    first = page.url
+    page.get_by_role("button", name="New conversation in this space").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Conversation 2")
+    assert page.url != first
+    page.locator("a.crumbs-space").click()
+    page.wait_for_url("**/spaces/*")
+    expect(page.locator(".space-story")).to_have_count(2)
+
+
+@pytest.mark.parametrize(("theme", "size"), [("dark", PHONE), ("light", DESKTOP)], ids=["dark-phone", "light-desktop"])
+def test_tree_and_space_fit_and_axe_finds_nothing(
+    open_window: OpenWindow,
+    site: ServerProcess,
+    pictures: Path,
+    theme: Literal["light", "dark"],
+    size: tuple[int, int],
+) -> None:
+    page = open_window(site, size=size, theme=theme)
+    begin_story(page)
+    branch = page.url.rpartition("/")[2]
+    for number in range(4):
+        page.goto(f"/conversations/{branch}")
+        branch = _branch(page, f"Branch {number} with a title that is rather long for a phone")
+    page.goto(f"/conversations/{branch}/tree")
+    expect(page.locator(".tree-node")).to_have_count(5)
+    assert page.evaluate("document.scrollingElement.scrollWidth") <= size[0]
+    assert _violations(page) == []
+    page.screenshot(path=pictures / "tree.png", full_page=True)
+    page.get_by_role("navigation", name="Where you are").get_by_role("link").first.click()
+    page.wait_for_url("**/spaces/*")
+    assert page.evaluate("document.scrollingElement.scrollWidth") <= size[0]
+    assert _violations(page) == []
+
+
+def _branch(page: Page, title: str) -> str:
+    """Branch from the last message, as a program would; gives the new conversation."""
+    conversation = page.url.partition("?")[0].rpartition("/")[2]
+    message = page.locator("#messages > li.message").last.get_attribute("id")
+    assert message is not None
+    made = page.request.post(
+        f"/api/v1/conversations/{conversation}/fork",
+        data={"message_id": message.removeprefix("message_"), "title": title},
+        headers={"Origin": page.url.partition("/conversations")[0]},
+    )
+    assert made.ok, made.text()
+    id: str = made.json()["id"]
+    return id
+
+
+def _violations(page: Page) -> list[str]:
+    page.evaluate(AXE.read_text())
+    result: dict[str, Any] = page.evaluate("() => axe.run()")
+    return [
+        f"{violation['id']}: {violation['help']}: {node['html']}"
+        for violation in result["violations"]
+        for node in violation["nodes"]
+    ]

@@ -1,0 +1,140 @@
+"""The tree of conversations, the page of a space, and the runs of a conversation with their prompts."""
+
+import re
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+from sqlalchemy import select
+
+from tavernkit.playground.conversations.forking import fork
+from tavernkit.playground.conversations.tree_presenting import tree_view
+from tavernkit.playground.database.models import Conversation, Message, Run
+from tavernkit.playground.outcome import Refused
+from tests.playground.spaces.panel import FRAME, Beside, beside, words
+
+pytestmark = pytest.mark.anyio
+
+HOSTILE = '<script>alert("1")</script>'
+
+
+async def test_the_tree_shows_every_branch_below_where_it_left(database_url: str, tmp_path: Path) -> None:
+    async with beside(database_url, tmp_path, "Ada") as at:
+        left = await _branch(at, at.conversation_id, "Left")
+        lower = await _branch(at, left, "Lower")
+        await _branch(at, at.conversation_id, "Right")
+        view = await tree_view(at.play.runtime, at.play.viewer, lower)
+        assert not isinstance(view, Refused)
+        assert [(node.title, node.rails) for node in view.nodes] == [
+            ("Main", ()),
+            ("Left", ("tee",)),
+            ("Lower", ("line", "end")),
+            ("Right", ("end",)),
+        ]
+        assert [node.is_current for node in view.nodes] == [False, False, True, False]
+        html = await at.see(f"/conversations/{lower}/tree")
+        assert "left “Left” at message 1" in words(html)
+        assert "I am Ada." in words(html)
+        assert html.count("You are here") == 1
+
+
+async def test_a_conversation_is_renamed_and_a_title_that_is_none_is_refused(database_url: str, tmp_path: Path) -> None:
+    async with beside(database_url, tmp_path, "Ada") as at:
+        path = f"/conversations/{at.conversation_id}/rename"
+        await at.press(path, settings_version=0, title=HOSTILE)
+        html = await at.see(f"/conversations/{at.conversation_id}/tree")
+        assert "<script>alert" not in html
+        assert "&lt;script&gt;alert" in html
+        assert "A conversation needs a title." in (await at.press(path, settings_version=1, title=" ", status=422)).text
+        late = await at.press(path, settings_version=0, title="My words", status=409)
+        assert 'value="My words"' in late.text
+        assert "changed in the meantime" in late.text
+
+
+async def test_deleting_goes_back_to_what_is_left(database_url: str, tmp_path: Path) -> None:
+    async with beside(database_url, tmp_path, "Ada") as at:
+        assert "Delete" not in words(await at.see(f"/conversations/{at.conversation_id}/tree"))
+        branch = await _branch(at, at.conversation_id, "Left")
+        path = f"/conversations/{branch}/delete"
+        answer = await at.press(path, here=branch)
+        assert answer.headers["location"] == f"/conversations/{at.conversation_id}/tree"
+        await at.press(path, here=branch, status=404)
+        only = await at.press(f"/conversations/{at.conversation_id}/delete", status=409)
+        assert "A space keeps at least one conversation." in only.text
+
+
+async def test_the_bar_names_space_conversation_and_branch(database_url: str, tmp_path: Path) -> None:
+    async with beside(database_url, tmp_path, "Ada") as at:
+        branch = await _branch(at, at.conversation_id, "Left")
+        html = await at.see(f"/conversations/{branch}")
+        bar = html.partition("<header")[2].partition("</header>")[0]
+        assert f'href="/spaces/{at.space_id}"' in bar
+        assert f'href="/conversations/{at.conversation_id}"' in bar
+        assert "Branch Left" in words(bar)
+        assert 'aria-controls="side_panel" aria-expanded="false"' in bar
+        # The panel costs nothing before it is opened.
+        assert " src=" not in html.partition('<turbo-frame id="side_panel_frame"')[2].partition(">")[0]
+
+
+async def test_a_space_has_a_page_where_conversations_begin(database_url: str, tmp_path: Path) -> None:
+    async with beside(database_url, tmp_path, "Ada", "Bo") as at:
+        html = words(await at.see(f"/spaces/{at.space_id}"))
+        assert "Ada and Bo" in html
+        begun = await at.press(f"/spaces/{at.space_id}/conversations")
+        assert words(await at.see(begun.headers["location"])).count("I am Ada.") == 1
+        assert "Conversation 2" in words(await at.see(f"/spaces/{at.space_id}"))
+        await at.press(f"/spaces/{at.space_id}", settings_version=0, name="The lighthouse")
+        assert "The lighthouse" in await at.see(f"/spaces/{at.space_id}")
+        kept = await at.press(f"/spaces/{at.space_id}", settings_version=0, name="Mine", status=409)
+        assert 'value="Mine"' in kept.text
+        await at.press(f"/spaces/{at.space_id}", settings_version=1, archived="true")
+        closed = words(await at.see(f"/spaces/{at.space_id}"))
+        assert "New conversation" not in closed
+        assert "Bring it back into use" in closed
+        await at.press(f"/spaces/{at.space_id}/delete")
+        await at.see(f"/spaces/{at.space_id}", status=404)
+
+
+async def test_a_long_list_of_conversations_has_pages(sqlite_url: str, tmp_path: Path) -> None:
+    async with beside(sqlite_url, tmp_path, "Ada") as at:
+        for _ in range(31):
+            await at.press(f"/spaces/{at.space_id}/conversations")
+        first = await at.see(f"/spaces/{at.space_id}")
+        more = re.search(r'href="(/spaces/[^"]+after=[^"]+)"', first)
+        assert more
+        second = await at.see(more[1])
+        assert first.count('class="space-story"') == 30
+        assert second.count('class="space-story"') == 2
+        await at.see(f"/spaces/{at.space_id}?after=nonsense", status=422)
+
+
+async def test_runs_are_listed_with_what_they_used_and_keep_their_prompt(database_url: str, tmp_path: Path) -> None:
+    async with beside(database_url, tmp_path, "Ada") as at:
+        assert "Nobody has answered here yet" in await at.see(f"{at.panel}/runs", headers=FRAME)
+        at.play.conversation_id = at.conversation_id
+        async with at.play.working():
+            for sentence in ("[[say: One.]]", "[[say: Two.]]"):
+                await at.play.say(sentence)
+                await at.play.until(lambda run: run.status == "succeeded")
+        runs = words(await at.see(f"{at.panel}/runs"))
+        assert runs.count("Done · Answer") == 2
+        assert "tokens" in runs
+        async with at.play.runtime.database.read() as session:
+            newest = (await session.scalars(select(Run.id).order_by(Run.created_at.desc()).limit(1))).one()
+        page = words(await at.see(f"/runs/{newest}"))
+        assert "Exact request" in page
+        assert "Since the run before" in page
+        assert "[[say: Two.]]" in page
+        assert "New:" in page
+        await at.see(f"/runs/{at.space_id}", status=404)
+
+
+async def _branch(at: Beside, conversation_id: UUID, title: str) -> UUID:
+    async with at.play.runtime.database.read() as session:
+        last = await session.scalars(
+            select(Message.id).where(Message.conversation_id == conversation_id).order_by(Message.seq.desc()).limit(1)
+        )
+        message_id = last.one()
+    child = await fork(at.play.runtime, at.play.viewer, conversation_id, message_id, title=title)
+    assert isinstance(child, Conversation), child
+    return child.id

@@ -1,0 +1,111 @@
+"""The first page, the page of a new story, and what the palette finds."""
+
+import re
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from sqlalchemy import select
+
+from tavernkit.playground.accounts.viewer import Viewer
+from tavernkit.playground.database.models import Character, Conversation, Persona, SpaceMembership
+from tavernkit.playground.home.palette import loosely
+from tavernkit.playground.home.presenting import STORIES_PER_PAGE, home_view
+from tavernkit.playground.members.service import add_member
+from tavernkit.playground.outcome import Refused
+from tavernkit.playground.spaces.service import create_space
+from tests.playground.accounts.house import House
+from tests.playground.spaces.cast import opened
+
+pytestmark = pytest.mark.anyio
+
+
+async def character_ids(house: House) -> list[str]:
+    async with house.runtime.database.read() as session:
+        return [str(id) for id in await session.scalars(select(Character.id).order_by(Character.name))]
+
+
+async def test_members_find_the_stories_of_others_that_they_are_in(house: House) -> None:
+    hugo, pia = await house.add("Hugo"), await house.add("Pia")
+    made = await create_space(house.runtime, house.play.viewer, kind="discussion", name="Club")
+    assert not isinstance(made, Refused)
+    joined = await add_member(house.runtime, house.play.viewer, made.space.id, user_id=hugo.user_id)
+    assert isinstance(joined, SpaceMembership)
+    assert [story.space_name for story in (await home_view(house.runtime, hugo)).stories] == ["Club"]
+    assert (await home_view(house.runtime, pia)).stories == ()
+    async with house.runtime.database.write() as session:
+        (await session.get_one(Conversation, made.conversation.id)).visibility = "private"
+    assert (await home_view(house.runtime, hugo)).stories == ()
+    assert len((await home_view(house.runtime, house.play.viewer)).stories) == 2
+
+
+async def test_a_story_with_several_characters_a_persona_and_a_name(house: House) -> None:
+    await opened(house.play, "Ada", "Bo")
+    async with house.runtime.database.write() as session:
+        now = house.runtime.clock()
+        persona = Persona(id=uuid4(), owner_id=house.play.user_id, name="Kit", created_at=now, updated_at=now)
+        session.add(persona)
+    browser = house.browser()
+    ada, bo = (await character_ids(house))[:2]
+    page = await browser.get(f"/spaces/new?character={ada}")
+    assert re.search(rf'value="{ada}" checked', page.text)
+    begun = await browser.post(
+        "/spaces/new", data={"character_id": [ada, bo], "persona_id": str(persona.id), "name": "Night"}
+    )
+    assert begun.status_code == 303
+    chat = await browser.get(begun.headers["location"])
+    assert "Night" in chat.text
+    assert "I am Ada." in chat.text
+    assert "I am Bo." in chat.text
+    assert "Kit" in chat.text
+
+
+async def test_a_story_without_anybody_is_refused_and_what_was_typed_stays(house: House) -> None:
+    page = await house.browser().post("/spaces/new", data={"name": "Night <b>", "persona_id": ""})
+    assert page.status_code == 422
+    assert "Choose at least one character." in page.text
+    assert 'value="Night &lt;b&gt;"' in page.text
+
+
+async def test_one_character_is_one_click(house: House) -> None:
+    [ottoline] = await character_ids(house)
+    begun = await house.browser().post("/spaces", data={"character_id": ottoline})
+    assert begun.status_code == 303
+
+
+async def test_older_stories_are_on_the_next_page(house: House) -> None:
+    for number in range(STORIES_PER_PAGE):
+        await create_space(house.runtime, house.play.viewer, name=f"Story {number}")
+    browser = house.browser()
+    first = await browser.get("/")
+    assert first.text.count("story-card-title") == STORIES_PER_PAGE
+    older = re.search(r'href="(/\?after=[^"]+)"', first.text)
+    assert older is not None
+    second = await browser.get(older[1])
+    assert second.text.count("story-card-title") == 1
+    assert "Newest stories" in second.text
+    assert (await browser.get("/?after=nonsense")).status_code == 422
+
+
+async def found(house: House, question: str, viewer: Viewer | None = None) -> list[tuple[str, str]]:
+    browser = house.browser() if viewer is None else await house.signed_in(viewer)
+    answer: Any = (await browser.get("/palette.json", params={"q": question})).json()
+    return [(place["kind"], place["name"]) for place in answer["places"] if place["kind"] != "Page"]
+
+
+async def test_the_palette_finds_stories_and_characters_by_some_letters(house: House) -> None:
+    await create_space(house.runtime, house.play.viewer, name="Winter 100% quiet")
+    assert ("Story", "Winter 100% quiet") in await found(house, "")
+    assert await found(house, "wntr") == [("Story", "Winter 100% quiet")]
+    assert await found(house, "0%") == [("Story", "Winter 100% quiet")]
+    assert await found(house, "OTTO") == [("Story", "Ottoline"), ("Character", "Ottoline Marsh")]
+    assert await found(house, "otto_") == []
+
+
+async def test_the_palette_shows_nobody_what_is_somebody_elses(house: House) -> None:
+    await house.owner_with_password()
+    assert await found(house, "", await house.add("Hugo")) == []
+
+
+def test_letters_that_mean_something_to_the_database_are_meant_as_they_are() -> None:
+    assert loosely("a %_\\") == "%a%\\%%\\_%\\\\%"

@@ -1,0 +1,247 @@
+"""Messages on the chat page, as a browser without scripts uses it, and one that takes streams."""
+
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from uuid import UUID
+
+import httpx2
+import pytest
+
+from tavernkit.playground.database.models import Conversation, Message, MessageSwipe
+from tavernkit.playground.messages.swipes import add_swipe
+from tavernkit.playground.outcome import Refused
+from tavernkit.playground.web.streams import CONTENT_TYPE
+from tests.playground.accounts.house import House, open_house
+from tests.playground.messages.people import somebody
+from tests.playground.messages.story import Story
+from tests.playground.support.counting import counted_statements
+
+pytestmark = pytest.mark.anyio
+
+STREAMS = {"Accept": f"{CONTENT_TYPE}, text/html"}
+ACTIONS = ("edit", "regenerate", "continue", "branch", "checkpoint", "exclude", "include", "hide")
+
+
+@asynccontextmanager
+async def reading(url: str, folder: Path) -> AsyncIterator[tuple[Story, House, httpx2.AsyncClient]]:
+    """A story, the house that it is told in, and the owner's browser."""
+    async with open_house(url, folder) as house:
+        yield Story(house.runtime, house.play.user_id, house.play.conversation_id), house, house.browser()
+
+
+def drawn(page: str, message_id: UUID) -> str:
+    """One message out of a page."""
+    found = re.search(rf'<li id="message_{message_id}".*?</li>', page, re.DOTALL)
+    assert found is not None, page
+    return found[0]
+
+
+def offered(html: str) -> set[str]:
+    """What can be done with a message."""
+    return {name for name in ACTIONS if re.search(rf'"/messages/[^"/]+/{name}"', html)}
+
+
+async def test_the_owner_may_do_everything_with_every_message(database_url: str, tmp_path: Path) -> None:
+    async with reading(database_url, tmp_path) as (story, _, browser):
+        greeting = (await story.rows())[0]
+        (told,) = await story.tell("It rains.")
+        page = (await browser.get(f"/conversations/{story.conversation_id}")).text
+        everything = {"edit", "branch", "checkpoint", "exclude", "hide"}
+        assert offered(drawn(page, told.id)) == everything
+        assert offered(drawn(page, greeting.id)) == everything | {"regenerate", "continue"}
+        assert 'id="composer_text"' in page
+
+
+async def test_others_are_offered_only_what_they_may_do(database_url: str, tmp_path: Path) -> None:
+    async with reading(database_url, tmp_path) as (story, house, _):
+        greeting = (await story.rows())[0]
+        (told,) = await story.tell("It rains.")
+        address = f"/conversations/{story.conversation_id}"
+        browser = await house.signed_in(await somebody(story))
+        sent = await browser.post(f"{address}/messages", data={"content": "Hello."}, headers=STREAMS)
+        assert offered(sent.text) == {"edit", "branch", "exclude", "hide"}
+        page = (await browser.get(address)).text
+        assert 'id="composer_text"' in page
+        assert offered(drawn(page, told.id)) == {"branch", "exclude"}
+        assert offered(drawn(page, greeting.id)) == {"regenerate", "continue", "branch", "exclude"}
+        assert "Begin a thread here" in page
+        assert (await browser.get(f"/messages/{told.id}/edit")).status_code == 403
+        assert (await browser.post(f"/messages/{told.id}/hide")).status_code == 403
+        browser = await house.signed_in(await somebody(story, role="moderator"))
+        page = (await browser.get(address)).text
+        assert {"edit", "hide"} <= offered(drawn(page, told.id))
+        browser = await house.signed_in(await somebody(story, participation="observer"))
+        page = (await browser.get(address)).text
+        assert offered(page) == set()
+        assert 'id="composer_text"' not in page
+        assert (await browser.get(f"{address}/older", params={"before": 2})).status_code == 200
+        browser = await house.signed_in(await somebody(story, role=None))
+        assert (await browser.get(address)).status_code == 404
+        assert (await browser.get(f"/messages/{told.id}/edit")).status_code == 404
+
+
+async def test_an_archived_conversation_is_read_and_branched_but_not_changed(database_url: str, tmp_path: Path) -> None:
+    async with reading(database_url, tmp_path) as (story, _, browser):
+        greeting = (await story.rows())[0]
+        async with story.runtime.database.write() as session:
+            (await session.get_one(Conversation, story.conversation_id)).status = "archived"
+        page = (await browser.get(f"/conversations/{story.conversation_id}")).text
+        assert offered(drawn(page, greeting.id)) == {"branch", "checkpoint"}
+        assert 'id="composer_text"' not in page
+
+
+async def test_a_message_is_edited_without_scripts(database_url: str, tmp_path: Path) -> None:
+    async with reading(database_url, tmp_path) as (story, _, browser):
+        (told,) = await story.tell("It rains <b>hard</b>.")
+        form = (await browser.get(f"/messages/{told.id}/edit")).text
+        assert "It rains &lt;b&gt;hard&lt;/b&gt;.</textarea>" in form
+        assert 'name="revision" value="1"' in form
+        saved = await browser.post(f"/messages/{told.id}", data={"content": "It snows.", "revision": 1})
+        assert saved.status_code == 303
+        assert saved.headers["location"] == f"/conversations/{story.conversation_id}#message_{told.id}"
+        assert await story.shown() == ["It snows."]
+
+
+async def test_what_was_typed_stays_when_it_is_refused(database_url: str, tmp_path: Path) -> None:
+    async with reading(database_url, tmp_path) as (story, _, browser):
+        (told,) = await story.tell("It rains.")
+        await browser.post(f"/messages/{told.id}", data={"content": "It hails.", "revision": 1})
+        stale = await browser.post(f"/messages/{told.id}", data={"content": "It snows.", "revision": 1})
+        assert stale.status_code == 409
+        assert "It snows.</textarea>" in stale.text
+        assert "It hails.</blockquote>" in stale.text
+        assert 'name="revision" value="2"' in stale.text
+        blank = await browser.post(f"/messages/{told.id}", data={"content": " ", "revision": 2})
+        assert (blank.status_code, 'role="alert"' in blank.text) == (422, True)
+        again = await browser.post(f"/messages/{told.id}", data={"content": "It snows.", "revision": 2})
+        assert again.status_code == 303
+        assert await story.shown() == ["It snows."]
+
+
+async def test_streams_leave_the_box_alone_when_it_is_refused(sqlite_url: str, tmp_path: Path) -> None:
+    async with reading(sqlite_url, tmp_path) as (story, _, browser):
+        (told,) = await story.tell("It rains.")
+        await browser.post(f"/messages/{told.id}", data={"content": "It hails.", "revision": 1})
+        data = {"content": "It snows.", "revision": 1}
+        stale = await browser.post(f"/messages/{told.id}", data=data, headers=STREAMS)
+        assert (stale.status_code, stale.headers["content-type"].split(";")[0]) == (409, CONTENT_TYPE)
+        assert f'target="edit_{told.id}_note"' in stale.text
+        assert "textarea" not in stale.text
+        saved = await browser.post(f"/messages/{told.id}", data={**data, "revision": 2}, headers=STREAMS)
+        assert re.findall(r'action="(\w+)" target="(\w+)_', saved.text) == [("remove", "edit"), ("replace", "message")]
+
+
+async def test_a_deleted_message_comes_back(database_url: str, tmp_path: Path) -> None:
+    async with reading(database_url, tmp_path) as (story, _, browser):
+        first, _ = await story.tell("It rains.", "It stops.")
+        hidden = await browser.post(f"/messages/{first.id}/hide")
+        page = (await browser.get(hidden.headers["location"])).text
+        assert f"message_{first.id}" not in page
+        assert f'action="/messages/{first.id}/restore"' in page
+        back = await browser.post(f"/messages/{first.id}/restore")
+        assert back.headers["location"].endswith(f"#message_{first.id}")
+        assert await story.shown() == ["It rains.", "It stops."]
+        gone = await browser.post(f"/messages/{first.id}/hide", headers=STREAMS)
+        assert f'<turbo-stream action="remove" target="message_{first.id}">' in gone.text
+        assert f"/messages/{first.id}/restore" in gone.text
+
+
+async def test_excluding_is_said_and_taken_back(sqlite_url: str, tmp_path: Path) -> None:
+    async with reading(sqlite_url, tmp_path) as (story, _, browser):
+        (told,) = await story.tell("It rains.")
+        out = await browser.post(f"/messages/{told.id}/exclude", headers=STREAMS)
+        assert ("Not read by the model" in out.text, "include" in offered(out.text)) == (True, True)
+        back = await browser.post(f"/messages/{told.id}/include", headers=STREAMS)
+        assert ("Not read by the model" in back.text, "exclude" in offered(back.text)) == (False, True)
+
+
+async def test_versions_are_counted_and_chosen(sqlite_url: str, tmp_path: Path) -> None:
+    async with reading(sqlite_url, tmp_path) as (story, _, browser):
+        (told,) = await story.tell("It rains.")
+        added = await add_swipe(story.runtime, story.viewer, told.id, swipe_id=story.runtime.ids(), content="It snows.")
+        assert not isinstance(added, Refused)
+        left = await browser.post(f"/messages/{told.id}/swipe", data={"to": "left"}, headers=STREAMS)
+        assert re.search(r"Version </span>1<.*?> of </span>2<", left.text)
+        assert "It rains." in left.text
+        await browser.post(f"/messages/{told.id}/swipe", data={"to": "right"})
+        assert await story.shown() == ["It snows."]
+        assert (await browser.post(f"/messages/{told.id}/swipe", data={"to": "up"})).status_code == 422
+
+
+async def test_reasoning_is_folded_and_escaped(sqlite_url: str, tmp_path: Path) -> None:
+    async with reading(sqlite_url, tmp_path) as (story, _, browser):
+        (told,) = await story.tell("It rains.")
+        async with story.runtime.database.write() as session:
+            message = await session.get_one(Message, told.id)
+            swipe = await session.get_one(MessageSwipe, message.active_swipe_id)
+            swipe.metadata_ = {"reasoning": "<script>rain</script>"}
+        page = (await browser.get(f"/conversations/{story.conversation_id}")).text
+        shown = drawn(page, told.id)
+        assert '<details class="reasoning">' in shown
+        assert "&lt;script&gt;rain" in shown
+
+
+async def test_a_branch_and_a_checkpoint_are_made_from_a_message(database_url: str, tmp_path: Path) -> None:
+    async with reading(database_url, tmp_path) as (story, _, browser):
+        first, _ = await story.tell("It rains.", "It stops.")
+        branched = await browser.post(f"/messages/{first.id}/branch", headers=STREAMS)
+        assert branched.status_code == 303
+        branch = UUID(branched.headers["location"].removeprefix("/conversations/"))
+        assert ((await story.conversation(branch)).kind, await story.shown(branch)) == ("branch", ["It rains."])
+        kept = await browser.post(f"/messages/{first.id}/checkpoint", headers=STREAMS)
+        place = re.search(r'href="/conversations/([^"]+)"', kept.text)
+        assert place is not None
+        assert (await story.conversation(UUID(place[1]))).kind == "checkpoint"
+
+
+async def test_the_last_reply_is_told_anew_here_and_an_earlier_one_in_a_branch(
+    database_url: str, tmp_path: Path
+) -> None:
+    async with reading(database_url, tmp_path) as (story, _, browser):
+        greeting = (await story.rows())[0]
+        here = await browser.post(f"/messages/{greeting.id}/regenerate", headers=STREAMS)
+        assert (here.status_code, 'id="stop_form"' in here.text) == (200, True)
+        async with story.working():
+            await story.until(lambda run: run.status == "succeeded")
+        assert (await story.message(greeting.id)).swipes_count == greeting.swipes_count + 1
+        await story.tell("It rains.")
+        there = await browser.post(f"/messages/{greeting.id}/regenerate", headers=STREAMS)
+        assert there.status_code == 303
+        assert there.headers["location"] != f"/conversations/{story.conversation_id}"
+        assert there.headers["location"].startswith("/conversations/")
+
+
+async def test_a_refusal_is_a_sentence(sqlite_url: str, tmp_path: Path) -> None:
+    async with reading(sqlite_url, tmp_path) as (story, _, browser):
+        (told,) = await story.tell("It rains.")
+        for headers in ({}, STREAMS):
+            refused = await browser.post(f"/messages/{told.id}/continue", headers=headers)
+            assert refused.status_code == 409
+            assert "there is nothing to go on with" in refused.text
+
+
+async def test_a_message_has_an_address(sqlite_url: str, tmp_path: Path) -> None:
+    async with reading(sqlite_url, tmp_path) as (story, _, browser):
+        (told,) = await story.tell("It rains.")
+        led = await browser.get(f"/messages/{told.id}")
+        assert led.headers["location"] == f"/conversations/{story.conversation_id}#message_{told.id}"
+        frame = await browser.get(f"/messages/{told.id}", headers={"Turbo-Frame": f"text_{told.id}"})
+        assert frame.text.count("<turbo-frame") == 1
+        assert "It rains." in frame.text
+
+
+async def test_a_page_takes_the_same_statements_however_much_was_said(sqlite_url: str, tmp_path: Path) -> None:
+    async with reading(sqlite_url, tmp_path) as (story, _, browser):
+        counts = []
+        for length in (3, 60):
+            told = await story.tell(*(f"Line {number}." for number in range(length)))
+            address = f"/conversations/{story.conversation_id}"
+            for path in (address, f"{address}/older?before={told[-1].seq}"):
+                await browser.get(path)
+                with counted_statements(story.runtime.database) as sent:
+                    assert (await browser.get(path)).status_code == 200
+                counts.append(len(sent))
+        assert counts[:2] == counts[2:]
+        assert max(counts) < 20

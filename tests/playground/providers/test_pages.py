@@ -1,0 +1,128 @@
+"""The pages of models, as a browser without scripts uses them."""
+
+import re
+from typing import Any
+
+import httpx2
+import pytest
+
+from tavernkit.playground.accounts.viewer import Viewer
+from tavernkit.playground.providers.usual import USUAL, usual_server
+from tavernkit.playground.web.streams import CONTENT_TYPE
+from tests.playground.accounts.house import House
+from tests.playground.providers.desk import Desk
+
+pytestmark = pytest.mark.anyio
+
+KEY = "sk-very-secret"
+
+
+async def ask(desk: Desk, method: str, path: str, status: int = 200, **options: Any) -> httpx2.Response:
+    answer = await desk.api.request(method, f"http://127.0.0.1{path}", **options)
+    assert answer.status_code == status, answer.text
+    assert KEY not in answer.text
+    return answer
+
+
+def form(**fields: str) -> dict[str, str]:
+    return {"name": "Desk", "kind": "openai", "base_url": "http://127.0.0.1:9/v1", "streamable": "true", **fields}
+
+
+async def add(desk: Desk, **fields: str) -> str:
+    """The address of the page of a provider that was just added."""
+    added = await ask(desk, "POST", "/models", 303, data=form(**fields))
+    return added.headers["location"].partition("?")[0]
+
+
+async def test_the_usual_servers_fill_the_form(desk: Desk) -> None:
+    page = await ask(desk, "GET", "/models")
+    assert all(f'href="/models/new?server={server.slug}"' in page.text for server in USUAL)
+    gemini = usual_server("gemini")
+    assert gemini is not None
+    page = await ask(desk, "GET", "/models/new?server=gemini")
+    assert f'value="{gemini.address}"' in page.text
+    assert '<option value="google" selected>' in page.text
+
+
+async def test_a_model_is_added_tested_and_made_the_default(desk: Desk, provider: str) -> None:
+    there = await add(desk, base_url=f"{provider}/v1", api_key=KEY)
+    page = await ask(desk, "GET", there)
+    assert "A key is stored" in page.text
+    listed = await ask(desk, "POST", f"{there}/list", data=form(base_url=f"{provider}/v1"))
+    assert "The field suggests them" in listed.text
+    [name, *_] = re.findall(r'<option value="([^"]+)"></option>', listed.text)
+    changed = form(base_url=f"{provider}/v1", model=name, settings_version="1")
+    tested = await ask(desk, "POST", f"{there}/test", data=changed)
+    assert "Desk answers." in tested.text
+    await ask(desk, "POST", f"{there}/default", 303)
+    assert (await desk.rows())["Desk"].is_default
+    row = (await desk.rows())["Desk"]
+    assert (row.model, row.api_key is not None) == (name, True)
+
+
+async def test_a_test_that_fails_says_why_beside_the_form(desk: Desk) -> None:
+    there = await add(desk, model="none")
+    tested = await ask(desk, "POST", f"{there}/test", data=form(model="none"), headers={"Accept": CONTENT_TYPE})
+    assert tested.headers["content-type"].startswith(CONTENT_TYPE)
+    assert 'target="model_form"' in tested.text
+    assert 'role="alert"' in tested.text
+
+
+async def test_what_was_typed_stays_when_something_is_wrong(desk: Desk) -> None:
+    wrong = await ask(desk, "POST", "/models", 422, data=form(name="My <b>", base_url="ftp://here", api_key=KEY))
+    assert "does not begin with http" in wrong.text
+    assert 'value="My &lt;b&gt;"' in wrong.text
+    assert 'value="ftp://here"' in wrong.text
+    wrong = await ask(desk, "POST", "/models", 422, data=form(context_tokens="12"))
+    assert "how much it reads at once" in wrong.text
+    there = await add(desk)
+    stale = await ask(desk, "POST", there, 409, data=form(model="mine", settings_version="7"))
+    assert 'value="mine"' in stale.text
+    # The page knows the version now: who insists can save.
+    assert 'name="settings_version" value="0"' in stale.text
+    await ask(desk, "POST", there, 303, data=form(model="mine", settings_version="0"))
+    assert (await desk.rows())["Desk"].model == "mine"
+
+
+async def test_a_key_is_kept_unless_it_is_replaced_or_forgotten(desk: Desk) -> None:
+    there = await add(desk, api_key=KEY)
+    await ask(desk, "POST", there, 303, data=form(settings_version="0", model="m"))
+    assert (await desk.rows())["Desk"].api_key is not None
+    moved = form(settings_version="1", base_url="http://127.0.0.2:9/v1")
+    assert "another server" in (await ask(desk, "POST", there, 422, data=moved)).text
+    await ask(desk, "POST", there, 303, data={**moved, "forget_key": "true"})
+    assert (await desk.rows())["Desk"].api_key is None
+
+
+async def test_one_is_switched_off_and_deleted_and_the_default_is_not(desk: Desk) -> None:
+    there = await add(desk)
+    await ask(desk, "POST", f"{there}/switch", 303, data={"disabled": "true"})
+    assert "Switched off" in (await ask(desk, "GET", "/models")).text
+    await ask(desk, "POST", f"{there}/switch", 303, data={"disabled": "false"})
+    await ask(desk, "POST", f"{there}/default", 303)
+    refused = await ask(desk, "POST", f"{there}/delete", 409)
+    assert "Choose another default first" in refused.text
+    other = await add(desk, name="Other")
+    await ask(desk, "POST", f"{other}/delete", 303)
+    assert "Other" not in await desk.rows()
+
+
+async def test_the_small_model_can_be_renamed_and_not_much_more(desk: Desk) -> None:
+    [row] = (await desk.rows()).values()
+    page = await ask(desk, "GET", f"/models/{row.id}")
+    assert 'name="base_url"' not in page.text
+    changed = {"name": "Small", "context_tokens": "1024", "response_tokens": "128", "settings_version": "0"}
+    await ask(desk, "POST", f"/models/{row.id}", 303, data=changed)
+    assert (await desk.rows())["Small"].context_tokens == 1024
+
+
+async def test_others_see_who_can_answer_and_nothing_to_change(house: House) -> None:
+    await house.owner_with_password()
+    member: Viewer = await house.add("Hugo")
+    browser = await house.signed_in(member)
+    page = await browser.get("/models")
+    assert "SmolLM2" in page.text
+    assert "added and changed by administrators" in page.text
+    assert "<form" not in page.text.partition("<main")[2].partition("</main>")[0]
+    assert (await browser.get("/models/new")).status_code == 403
+    assert (await browser.post("/models", data=form())).status_code == 403
