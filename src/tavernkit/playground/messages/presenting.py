@@ -84,6 +84,7 @@ def _view(row: DrawnMessage, pictures: Mapping[str, str]) -> MessageView:
         can_be_retold=message.role == "assistant" and row.author_status == "active",
         swipe=row.swipe_position + 1,
         swipes=message.swipes_count,
+        run_id="" if message.run_id is None else str(message.run_id),
         tokens_read=row.prompt_tokens,
         tokens_written=row.completion_tokens,
         revision=message.revision,

@@ -54,6 +54,7 @@ class MessageView(Value, frozen=True, kw_only=True):
     can_be_retold: bool = False
     swipe: int = 1
     swipes: int = 1
+    run_id: str = ""
     tokens_read: int | None = None
     tokens_written: int | None = None
     revision: int = 1
