@@ -110,6 +110,7 @@ class SampleSite:
                 Route("/conversations/{id}", _conversation),
                 Route("/conversations/{id}/older", _older),
                 Route("/conversations/{id}/events", self._events),
+                Route("/conversations/{id}/copilot", _nothing_new),
                 Route("/runs/r1/text", self._text),
                 Route("/{path:path}", self._post, methods=["POST"]),
                 Mount(STATIC_URL, HashedFiles()),
@@ -179,6 +180,10 @@ def _older(request: Request) -> Response:
         older_before=first if first > 1 else None,
     )
     return HTMLResponse(render("_older.html", older=older))
+
+
+def _nothing_new(request: Request) -> Response:
+    return HTMLResponse("", media_type=CONTENT_TYPE)
 
 
 def _missing(request: Request) -> Response:

