@@ -54,9 +54,9 @@ def browser(chromium_path: str) -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory, scripted_model: ScriptedModel) -> Iterator[ServerProcess]:
-    """A server that the tests share, each in a story of its own."""
+    """A server that the tests of a module share, each in a story of its own."""
     with running(ServerProcess(tmp_path_factory.mktemp("site"), model_url=scripted_model.base_url)) as server:
         yield server
 
