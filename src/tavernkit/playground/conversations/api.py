@@ -7,8 +7,8 @@ from uuid import UUID
 from fastapi import APIRouter
 
 from tavernkit.playground.api.errors import documented, unless_refused
-from tavernkit.playground.api.moments import behind_moment, moment
-from tavernkit.playground.api.paging import After, Page, page
+from tavernkit.playground.api.moments import moment
+from tavernkit.playground.api.paging import After, Page, behind_time, page
 from tavernkit.playground.api.requests import Asked, Limit, Running
 from tavernkit.playground.conversations.listing import ListedConversation, list_conversations, read_conversation
 from tavernkit.playground.conversations.schemas import (
@@ -34,7 +34,7 @@ async def index(
 ) -> Page[ConversationItem]:
     """The conversations of a space, those that changed last first."""
     rows = unless_refused(
-        await list_conversations(runtime, viewer, space_id, after=behind_moment(after), limit=limit + 1)
+        await list_conversations(runtime, viewer, space_id, after=behind_time(after), limit=limit + 1)
     )
     return page(rows, limit, _item, lambda row: (moment(row.conversation.updated_at), str(row.conversation.id)))
 

@@ -8,8 +8,8 @@ from uuid import UUID
 from fastapi import APIRouter, Query, Response
 
 from tavernkit.playground.api.errors import documented, unless_refused
-from tavernkit.playground.api.moments import behind_moment, moment
-from tavernkit.playground.api.paging import After, Page, page
+from tavernkit.playground.api.moments import moment
+from tavernkit.playground.api.paging import After, Page, behind_time, page
 from tavernkit.playground.api.requests import Asked, Limit, Running
 from tavernkit.playground.conversations.schemas import ConversationOut
 from tavernkit.playground.jobs.schemas import JobOut
@@ -31,7 +31,7 @@ async def index(
     limit: Limit = 50,
 ) -> Page[SpaceItem]:
     """The spaces that you are in, the most recently used first."""
-    rows = await list_spaces(runtime, viewer, status=status, after=behind_moment(after), limit=limit + 1)
+    rows = await list_spaces(runtime, viewer, status=status, after=behind_time(after), limit=limit + 1)
     return page(rows, limit, _item, lambda row: (moment(row.last_active_at), str(row.space.id)))
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from uuid import UUID
 
 from tavernkit.playground.accounts.viewer import Viewer
-from tavernkit.playground.api.moments import behind_moment, moment
-from tavernkit.playground.api.paging import cursor
+from tavernkit.playground.api.moments import moment
+from tavernkit.playground.api.paging import behind_time, cursor
 from tavernkit.playground.conversations.listing import ListedConversation, list_conversations
 from tavernkit.playground.home.presenting import face
 from tavernkit.playground.members.queries import pictured_members
@@ -34,9 +34,7 @@ async def space_view(
     problem: str = "",
 ) -> SpaceView | Refused:
     """A space with a page of its conversations, those that changed last first."""
-    stories = await list_conversations(
-        runtime, viewer, space_id, after=behind_moment(after), limit=STORIES_PER_PAGE + 1
-    )
+    stories = await list_conversations(runtime, viewer, space_id, after=behind_time(after), limit=STORIES_PER_PAGE + 1)
     if isinstance(stories, Refused):
         return stories
     async with runtime.database.read() as session:
