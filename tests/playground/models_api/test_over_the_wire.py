@@ -27,8 +27,7 @@ async def test_our_own_client_talks_to_a_character(scripted_model: ScriptedModel
         made = httpx2.post(f"{server.url}/api/v1/api_keys", json={"name": "it"}, headers=origin, trust_env=False)
         client = OpenAIClient(f"{server.url}/v1", api_key=made.json()["key"])
         try:
-            (model,) = await client.list_models()
-            assert model.startswith("ottoline-")
+            model = next(name for name in await client.list_models() if name.startswith("ottoline-"))
             text, finished = await heard(client, model, "[[say:The kettle sings.]]")
             assert (text, finished.reason) == ("The kettle sings.", "stop")
             assert finished.completion_tokens == 3
@@ -47,7 +46,11 @@ async def test_our_own_client_talks_to_a_character(scripted_model: ScriptedModel
             trust_env=False,
         )
         with read:
-            (space,) = read.get("/spaces").json()["items"]
-            conversations = read.get(f"/spaces/{space['id']}/conversations").json()["items"]
-        # The first one has a greeting and two turns, that of the failed reply a greeting and what was said.
-        assert sorted(conversation["messages_count"] for conversation in conversations) == [2, 5]
+            said_by_people = [
+                sum(message["role"] == "user" for message in messages)
+                for space in read.get("/spaces").json()["items"]
+                for conversation in read.get(f"/spaces/{space['id']}/conversations").json()["items"]
+                for messages in [read.get(f"/conversations/{conversation['id']}/messages").json()["items"]]
+            ]
+        # Two turns in one conversation, the failed one in its own; nobody has said anything in the sample story.
+        assert sorted(said_by_people) == [0, 1, 2]
