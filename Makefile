@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PAGES := $(shell find frontend src/tavernkit/playground/web/templates -type f 2>/dev/null)
 export UV_PYTHON_DOWNLOADS := never
+# Where it is set, every process of ours would compile all that it imports, each time it starts.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help run test install check bench screenshots fuzz soak lock clean

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import select
 import signal
-import subprocess
-import sys
+from functools import partial
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 from tests.crash.points import Points
+from tests.crash.programs import run_with_points
+from tests.playground.support.forking import Forked
 from tests.playground.support.server import Child, ServerProcess
 
 __all__ = ["Mortal", "Role"]
@@ -30,23 +29,14 @@ class Mortal(ServerProcess):
         self._folder = folder / role
         self._folder.mkdir()
         self._role = role
-        self._launcher: subprocess.Popen[bytes] | None = None
         self._log_begins = 0
         self.points = Points(self._folder)
 
-    def command(self) -> list[str]:
-        options = ["--port", str(self.port)] if self._role == "serve" else []
-        return [sys.executable, "-m", "tests.crash.launcher", str(self._folder), self._role, *options]
-
     def spawn(self) -> Child:
         self._log_begins = self.log.stat().st_size if self.log.exists() else 0
-        if self._launcher is None:
-            with self.log.open("ab") as output:
-                self._launcher = subprocess.Popen(
-                    self.command(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=output, bufsize=0,
-                    env=self.whole_environment(),
-                )  # fmt: skip
-        return _Forked(self._launcher)
+        options = ["--port", str(self.port)] if self._role == "serve" else []
+        program = partial(run_with_points, self._folder)
+        return Forked(program, [self._role, *options], self.whole_environment(), self.log)
 
     def is_up(self) -> bool:
         # Asking over HTTP until it answers would keep the machine busier than the start itself.
@@ -62,41 +52,3 @@ class Mortal(ServerProcess):
         self._running = None
         self.start()
         self.points.clear()
-
-    def stop(self) -> None:
-        super().stop()
-        if self._launcher is not None:
-            # It has nothing to tidy up.
-            self._launcher.kill()
-            self._launcher.communicate()
-            self._launcher = None
-
-
-class _Forked:
-    """A process that the launcher has forked."""
-
-    def __init__(self, launcher: subprocess.Popen[bytes]) -> None:
-        assert launcher.stdin is not None
-        assert launcher.stdout is not None
-        self._answers = launcher.stdout
-        self._exit_code: int | None = None
-        launcher.stdin.write(b"start\n")
-        self._number = int(self._answers.readline())
-
-    def poll(self) -> int | None:
-        return self._ended(within=0)
-
-    def send_signal(self, sig: int) -> None:
-        if self.poll() is None:
-            os.kill(self._number, sig)
-
-    def wait(self, timeout: float) -> int:
-        exit_code = self._ended(within=timeout)
-        if exit_code is None:
-            raise subprocess.TimeoutExpired("tavernkit", timeout)
-        return exit_code
-
-    def _ended(self, *, within: float) -> int | None:
-        if self._exit_code is None and select.select([self._answers], [], [], within)[0]:
-            self._exit_code = int(self._answers.readline())
-        return self._exit_code

@@ -14,6 +14,8 @@ from typing import Protocol, TypeVar
 import httpx2
 import pytest
 
+from tests.playground.support.forking import Forked, tavernkit
+
 __all__ = ["Child", "Process", "ScriptedModel", "ServerProcess", "running", "scripted_model"]
 
 _P = TypeVar("_P", bound="Process")
@@ -34,7 +36,7 @@ class Child(Protocol):
 
 
 class Process:
-    """A process that listens on a port of its own and logs to a file; a subclass knows the command."""
+    """A process that listens on a port of its own and logs to a file; a subclass knows how to start it."""
 
     def __init__(self, name: str, folder: Path) -> None:
         self.name = name
@@ -47,7 +49,8 @@ class Process:
         """The address without a slash at the end."""
         return f"http://127.0.0.1:{self.port}"
 
-    def command(self) -> list[str]:
+    def spawn(self) -> Child:
+        """Start without waiting for anything."""
         raise NotImplementedError
 
     def environment(self) -> Mapping[str, str]:
@@ -67,13 +70,6 @@ class Process:
                 self.kill()
                 raise RuntimeError(f"The {self.name} did not start:\n{self.log_tail()}")
             time.sleep(0.02)
-
-    def spawn(self) -> Child:
-        """Start without waiting for anything."""
-        with self.log.open("ab") as output:
-            return subprocess.Popen(
-                self.command(), stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=self.whole_environment()
-            )
 
     def whole_environment(self) -> dict[str, str]:
         """What the process finds in its environment."""
@@ -132,9 +128,13 @@ class ScriptedModel(Process):
         """The address that an OpenAI-style client is given."""
         return f"{self.url}/v1"
 
-    def command(self) -> list[str]:
+    def spawn(self) -> Child:
         module = "tavernkit.playground.llm.scripted_server"
-        return [sys.executable, "-m", module, "--port", str(self.port), "--delay", str(self._delay)]
+        command = [sys.executable, "-m", module, "--port", str(self.port), "--delay", str(self._delay)]
+        with self.log.open("ab") as output:
+            return subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=self.whole_environment()
+            )
 
     def is_up(self) -> bool:
         with socket.socket() as probe:
@@ -157,8 +157,8 @@ class ServerProcess(Process):
             **{f"TAVERNKIT_{name.upper()}": value for name, value in settings.items()},
         }
 
-    def command(self) -> list[str]:
-        return [str(Path(sys.executable).with_name("tavernkit")), "serve", "--port", str(self.port)]
+    def spawn(self) -> Child:
+        return Forked(tavernkit, ["serve", "--port", str(self.port)], self.whole_environment(), self.log)
 
     def environment(self) -> Mapping[str, str]:
         return self._environment

@@ -1,0 +1,28 @@
+"""`tavernkit` with points at which it can die."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from unittest.mock import patch
+
+from tavernkit.playground.paths import snapshots
+from tavernkit.playground.runs import executor
+from tests.crash.points import Points, watched_writes
+from tests.playground.support.forking import tavernkit
+
+__all__ = ["run_with_points"]
+
+# Replies are short here, and yet have to be written down on the way; stories are too, and yet have to have snapshots.
+CHECKPOINT_SECONDS = 0.15
+SNAPSHOT_EVERY = 1
+
+
+def run_with_points(folder: Path, arguments: Sequence[str]) -> None:
+    """Run a command, with its points in the folder."""
+    with (
+        watched_writes(Points(folder)),
+        patch.object(executor, "CHECKPOINT_SECONDS", CHECKPOINT_SECONDS),
+        patch.object(snapshots, "EVERY", SNAPSHOT_EVERY),
+    ):
+        tavernkit(arguments)
