@@ -16,7 +16,7 @@ __all__ = ["Mortal", "Role"]
 
 Role: TypeAlias = Literal["serve", "worker"]
 
-READY: dict[Role, bytes] = {"serve": b"TavernKit is at", "worker": b"Working as"}
+READY: dict[Role, str] = {"serve": "TavernKit is at", "worker": "Working as"}
 
 
 class Mortal(ServerProcess):
@@ -29,18 +29,15 @@ class Mortal(ServerProcess):
         self._folder = folder / role
         self._folder.mkdir()
         self._role = role
-        self._log_begins = 0
         self.points = Points(self._folder)
 
     def spawn(self) -> Child:
-        self._log_begins = self.log.stat().st_size if self.log.exists() else 0
         options = ["--port", str(self.port)] if self._role == "serve" else []
         program = partial(run_with_points, self._folder)
         return Forked(program, [self._role, *options], self.whole_environment(), self.log)
 
     def is_up(self) -> bool:
-        # Asking over HTTP until it answers would keep the machine busier than the start itself.
-        return READY[self._role] in self.log.read_bytes()[self._log_begins :]
+        return self.has_said(READY[self._role])
 
     def is_dead(self) -> bool:
         return self._running is not None and self._running.poll() is not None
