@@ -16,6 +16,7 @@ Check: TypeAlias = Callable[[JsonObject], tuple[Json, Json]]
 """Replays one case; returns what was recorded and what we did, which should be equal."""
 
 _CHECKS: Mapping[tuple[str, str], str] = {
+    ("liquidjs", "liquid"): "tavernkit.conformance.liquid",
     ("sillytavern", "card_book"): "tavernkit.conformance.card_book",
     ("sillytavern", "card_io"): "tavernkit.conformance.card_io",
     ("sillytavern", "chat_prompt"): "tavernkit.conformance.chat_prompt",
