@@ -1,6 +1,8 @@
 """Every error of the tree is raised through a public door."""
 
+import asyncio
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 
 import pytest
 
@@ -23,6 +25,17 @@ from tavernkit import (
     errors,
     lore,
 )
+from tavernkit.artifacts import (
+    Artifact,
+    ArtifactWrite,
+    MemoryStore,
+    Session,
+    Surface,
+    Writer,
+    apply_patch,
+    check_permission,
+)
+from tavernkit.artifacts.liquid import LiquidLimits, LiquidTemplate
 from tavernkit.sillytavern import Story
 from tavernkit.sillytavern import build as build_as_sillytavern
 from tavernkit.sillytavern.groups import GroupMember, StoryGroup, activate
@@ -49,6 +62,10 @@ def expand_strictly(text: str, limits: Limits = Limits()) -> None:  # noqa: B008
     Pipeline([("macros", macros)]).run(Context(strict=True))
 
 
+def render_liquid(source: str, limits: LiquidLimits = LiquidLimits()) -> None:  # noqa: B008 - a frozen value
+    LiquidTemplate.parse(source).render({}, clock=lambda: datetime.now(UTC), random=lambda: 0.5, limits=limits)
+
+
 def wake_a_hostile_key() -> None:
     entry = Entry(id="1", keys=("/(a+)+$/",), content="Never.")
     build_as_sillytavern(
@@ -59,6 +76,19 @@ def wake_a_hostile_key() -> None:
 def speak_in_a_group(speaker: str) -> None:
     group = StoryGroup.of(GroupMember.of(MIRA, "mira.png"))
     build_as_sillytavern(character=MIRA, user=ROBIN, story=Story(group=group, speaker=speaker))
+
+
+def write_from_an_old_version() -> None:
+    mood = Artifact(id="1", session=Session(owner_id="o", session_id="s"), tag="mood")
+    write = ArtifactWrite(
+        artifact=mood,
+        content="calm",
+        based_on_version=3,
+        writer=Writer(pipeline="weather"),
+        permissions=frozenset({"artifact_write"}),
+        now=datetime(2026, 1, 1, tzinfo=UTC),
+    )
+    asyncio.run(MemoryStore().write(write))
 
 
 RAISED: dict[type[TavernKitError], Callable[[], object]] = {
@@ -82,6 +112,13 @@ RAISED: dict[type[TavernKitError], Callable[[], object]] = {
     errors.DialectError: lambda: dialects.convert([{"role": "user", "content": 7}], dialect="openai"),
     errors.RegexError: lambda: compile_regex("("),
     errors.RegexTimeout: lambda: compile_regex("^(a+)+$").test("a" * 32 + "b"),
+    errors.LiquidSyntaxError: lambda: LiquidTemplate.parse("{% if %}"),
+    errors.LiquidRenderError: lambda: render_liquid("{% render 'scene' %}"),
+    errors.LiquidLimitError: lambda: render_liquid("{% for i in (1..9) %}{% endfor %}", LiquidLimits(loops=3)),
+    errors.InvalidArtifactError: lambda: Surface.parse("cellar:1"),
+    errors.ArtifactConflict: write_from_an_old_version,
+    errors.ArtifactPolicyError: lambda: check_permission([], tag="mood", kind="state"),
+    errors.JsonPatchError: lambda: apply_patch({}, [{"op": "remove", "path": "/nothing"}]),
     sillytavern.MacroError: lambda: expand_strictly("{{user}}" * 99, Limits(steps=9)),
     sillytavern.MacroSyntaxError: lambda: expand_strictly("{{broken"),
     sillytavern.UnknownMacroError: lambda: expand_strictly("{{nonsense}}"),
@@ -99,7 +136,7 @@ RAISED: dict[type[TavernKitError], Callable[[], object]] = {
     sillytavern.InvalidContextTemplateError: lambda: read_preset(b'{"story_string": [], "chat_start": ""}'),
 }
 
-ONLY_A_BASE = {sillytavern.GroupError}
+ONLY_A_BASE = {errors.ArtifactError, errors.LiquidError, sillytavern.GroupError}
 
 NOT_YET = {
     risuai.CBSError: "the CBS engine",

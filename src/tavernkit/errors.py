@@ -15,8 +15,17 @@ TavernKitError
 ├── MissingInputError             a build without something it cannot do without (also a ValueError)
 ├── UnknownDialectError           a dialect that is not registered (also a ValueError)
 ├── DialectError                  messages that a provider's format cannot express
-└── RegexError                    a regular expression that cannot be understood; `.source` and `.flags`
-    └── RegexTimeout              one that used up its time or memory
+├── RegexError                    a regular expression that cannot be understood; `.source` and `.flags`
+│   └── RegexTimeout              one that used up its time or memory
+├── LiquidError                   a template that cannot be used; `.line` says where
+│   ├── LiquidSyntaxError         … that cannot be read
+│   └── LiquidRenderError         … that failed while it was rendered
+│       └── LiquidLimitError      … that costs too much
+└── ArtifactError                 something about an artifact; every one has a `.code`
+    ├── InvalidArtifactError      a definition that contradicts itself, or content of the wrong type
+    ├── ArtifactConflict          a write that was worked out from a version that is no longer the latest
+    ├── ArtifactPolicyError       a write that its pipeline may not make
+    └── JsonPatchError            a JSON patch that cannot be read or does not fit
 
 The platform layers hang their own branches below TavernKitError:
 `tavernkit.sillytavern.errors` and `tavernkit.risuai.errors`.
@@ -24,10 +33,21 @@ The platform layers hang their own branches below TavernKitError:
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 __all__ = [
     "ArchiveParseError",
+    "ArtifactConflict",
+    "ArtifactError",
+    "ArtifactPolicyError",
     "DialectError",
+    "InvalidArtifactError",
     "InvalidCardError",
+    "JsonPatchError",
+    "LiquidError",
+    "LiquidLimitError",
+    "LiquidRenderError",
+    "LiquidSyntaxError",
     "LoreParseError",
     "MissingInputError",
     "ParseError",
@@ -129,3 +149,65 @@ class RegexError(TavernKitError):
 
 class RegexTimeout(RegexError):  # noqa: N818 - the name of what happened, as with TokenBudgetExceeded
     """A regular expression that used up its time or memory before it had an answer."""
+
+
+class LiquidError(TavernKitError):
+    """A Liquid template that cannot be used; `line` counts from 1."""
+
+    def __init__(self, message: str, *, line: int) -> None:
+        super().__init__(message)
+        self.line = line
+
+
+class LiquidSyntaxError(LiquidError):
+    """A template that cannot be read."""
+
+
+class LiquidRenderError(LiquidError):
+    """A template that failed while it was rendered."""
+
+
+class LiquidLimitError(LiquidRenderError):
+    """A template that is too large, too deep or costs too much."""
+
+
+class ArtifactError(TavernKitError):
+    """Something about an artifact; `code` is stable and for programs."""
+
+    code: ClassVar[str] = "artifact_error"
+
+
+class InvalidArtifactError(ArtifactError):
+    """A definition that contradicts itself or breaks a rule, or content that is not of the type it should be."""
+
+    code = "artifact_invalid"
+
+
+class ArtifactConflict(ArtifactError):  # noqa: N818 - the name of what happened, as with TokenBudgetExceeded
+    """A write that was worked out from a version that is no longer the latest; nothing was written."""
+
+    code = "artifact_conflict"
+
+    def __init__(self, *, tag: str, based_on_version: int | None, latest_version: int | None) -> None:
+        based = "no version" if based_on_version is None else f"version {based_on_version}"
+        latest = "there is none yet" if latest_version is None else f"the latest is {latest_version}"
+        super().__init__(f"art.{tag} was worked out from {based}, but {latest}. Read it again and repeat the step.")
+        self.tag = tag
+        self.based_on_version = based_on_version
+        self.latest_version = latest_version
+
+
+class ArtifactPolicyError(ArtifactError):
+    """A write that its pipeline may not make: the tag is another's, or the permission is missing."""
+
+    code = "artifact_policy_error"
+
+    def __init__(self, message: str, *, tag: str) -> None:
+        super().__init__(message)
+        self.tag = tag
+
+
+class JsonPatchError(ArtifactError):
+    """A JSON patch that cannot be read, or that does not fit what it is applied to."""
+
+    code = "json_patch_error"

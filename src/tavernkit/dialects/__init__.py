@@ -5,8 +5,9 @@
 
 from tavernkit.dialects.builtin import register_builtin
 from tavernkit.dialects.caching import cache_at_depth, cache_control, cache_system_prompt
-from tavernkit.dialects.conversion import convert
+from tavernkit.dialects.conversion import convert, note_mappings
 from tavernkit.dialects.merging import Merging, merge_messages, post_process
+from tavernkit.dialects.notes import NOTE_LABEL, NoteMapping
 from tavernkit.dialects.options import DEFAULT_PLACEHOLDER, DialectOptions, PostProcessing
 from tavernkit.dialects.prefix import mark_assistant_prefix
 from tavernkit.dialects.registry import Accepts, Dialect, get, names, register
@@ -15,11 +16,13 @@ from tavernkit.dialects.wire import ChatMessage
 
 __all__ = [
     "DEFAULT_PLACEHOLDER",
+    "NOTE_LABEL",
     "Accepts",
     "ChatMessage",
     "Dialect",
     "DialectOptions",
     "Merging",
+    "NoteMapping",
     "PostProcessing",
     "SpeakerNames",
     "cache_at_depth",
@@ -30,6 +33,7 @@ __all__ = [
     "mark_assistant_prefix",
     "merge_messages",
     "names",
+    "note_mappings",
     "post_process",
     "register",
 ]

@@ -27,14 +27,21 @@ def register_builtin() -> None:
         "anthropic",
         anthropic,
         accepts=Accepts(data=frozenset({"image", "file"}), url=frozenset({"image", "file"})),
+        system_anywhere=False,
     )
-    register("google", google, accepts=Accepts(data=frozenset({"image", "audio", "video", "file"})))
+    register(
+        "google",
+        google,
+        accepts=Accepts(data=frozenset({"image", "audio", "video", "file"})),
+        system_anywhere=False,
+    )
     register("cohere", cohere, accepts=Accepts(data=_PICTURES, url=_PICTURES))
-    register("ai21", ai21, accepts=Accepts())
+    register("ai21", ai21, accepts=Accepts(), system_anywhere=False)
     register(
         "mistral",
         mistral,
         accepts=Accepts(data=frozenset({"image", "audio", "file"}), url=frozenset({"image", "file"})),
+        system_anywhere=False,
     )
     register("xai", xai, accepts=Accepts(data=_PICTURES, url=_PICTURES))
     register("text", text, accepts=Accepts())

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from tavernkit.dialects import registry
-from tavernkit.dialects.merging import MODES, merge
+from tavernkit.dialects.merging import MODES, Merging, merge
+from tavernkit.dialects.notes import NoteMapping, map_notes
 from tavernkit.dialects.options import DialectOptions
 from tavernkit.dialects.wire import Source, read_messages, refuse
 from tavernkit.prompt.message import Message
 from tavernkit.values import Json
 
-__all__ = ["convert"]
+__all__ = ["convert", "note_mappings"]
 
 
 def convert(messages: Sequence[Source], dialect: str = "openai", **options: Any) -> Json:
@@ -24,9 +25,21 @@ def convert(messages: Sequence[Source], dialect: str = "openai", **options: Any)
     """
     write = registry.get(dialect)
     chosen = _options(options)
-    read = read_messages(_accepted(messages, dialect))
     merging = MODES[chosen.post_processing]
+    read, _ = map_notes(
+        read_messages(_accepted(messages, dialect)), system_anywhere=_takes_system_anywhere(dialect, merging)
+    )
     return write(merge(read, merging, chosen.names, chosen.placeholder) if merging else read, chosen)
+
+
+def note_mappings(messages: Sequence[Source], dialect: str = "openai", **options: Any) -> tuple[NoteMapping, ...]:
+    """What `convert` makes of each developer note, for whoever explains a prompt."""
+    merging = MODES[_options(options).post_processing]
+    return map_notes(read_messages(messages), system_anywhere=_takes_system_anywhere(dialect, merging))[1]
+
+
+def _takes_system_anywhere(dialect: str, merging: Merging | None) -> bool:
+    return registry.takes_system_anywhere(dialect) and not (merging is not None and merging.strict)
 
 
 def _options(given: dict[str, Any]) -> DialectOptions:

@@ -10,7 +10,7 @@ from tavernkit.dialects.wire import ChatMessage
 from tavernkit.errors import UnknownDialectError
 from tavernkit.values import Json, Value
 
-__all__ = ["EVERYTHING", "Accepts", "Dialect", "accepted", "get", "names", "register"]
+__all__ = ["EVERYTHING", "Accepts", "Dialect", "accepted", "get", "names", "register", "takes_system_anywhere"]
 
 Dialect: TypeAlias = Callable[[Sequence[ChatMessage], DialectOptions], Json]
 
@@ -25,14 +25,23 @@ class Accepts(Value, frozen=True, kw_only=True):
 _KINDS = frozenset({"image", "audio", "video", "file"})
 EVERYTHING = Accepts(data=_KINDS, url=_KINDS)
 
-_dialects: dict[str, tuple[Dialect, Accepts]] = {}
+_dialects: dict[str, tuple[Dialect, Accepts, bool]] = {}
 
 
-def register(name: str, dialect: Dialect, *, accepts: Accepts = EVERYTHING, replace: bool = False) -> None:
-    """Add a dialect. Attachments that it does not accept are refused before it is called."""
+def register(
+    name: str,
+    dialect: Dialect,
+    *,
+    accepts: Accepts = EVERYTHING,
+    system_anywhere: bool = True,
+    replace: bool = False,
+) -> None:
+    """Add a dialect. Attachments that it does not accept are refused before it is called. `system_anywhere` says
+    whether the provider takes system messages in the middle of a conversation; where not, developer notes there are
+    joined to a user's message."""
     if name in _dialects and not replace:
         raise ValueError(f"A dialect named {name!r} is registered. Say replace=True to put another in its place.")
-    _dialects[name] = (dialect, accepts)
+    _dialects[name] = (dialect, accepts, system_anywhere)
 
 
 def get(name: str) -> Dialect:
@@ -44,12 +53,17 @@ def accepted(name: str) -> Accepts:
     return _entry(name)[1]
 
 
+def takes_system_anywhere(name: str) -> bool:
+    """Whether the dialect of that name has system messages in the middle of a conversation."""
+    return _entry(name)[2]
+
+
 def names() -> tuple[str, ...]:
     """Every registered name, in alphabetical order."""
     return tuple(sorted(_dialects))
 
 
-def _entry(name: str) -> tuple[Dialect, Accepts]:
+def _entry(name: str) -> tuple[Dialect, Accepts, bool]:
     try:
         return _dialects[name]
     except KeyError:

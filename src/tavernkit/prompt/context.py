@@ -13,7 +13,7 @@ from typing import Any, NoReturn, TypeAlias, TypeVar
 from tavernkit.characters.character import Character, User
 from tavernkit.errors import MissingInputError, StrictModeError, TavernKitError
 from tavernkit.history import ChatHistory, HistorySource, wrap
-from tavernkit.hooks import BuildHooks, HookRegistry
+from tavernkit.hooks import BuildHook, BuildHooks, HookRegistry
 from tavernkit.injections import InjectionRegistry, Injections
 from tavernkit.lore.book import Book
 from tavernkit.lore.engine import LoreResult
@@ -28,10 +28,13 @@ from tavernkit.prompt.trimming import TrimReport
 from tavernkit.prompt.warning import BuildWarning
 from tavernkit.values import JsonObject
 
-__all__ = ["Clock", "Context", "IdSource"]
+__all__ = ["Clock", "Context", "IdSource", "Wording"]
 
 Clock: TypeAlias = Callable[[], datetime]
 IdSource: TypeAlias = Callable[[], str]
+Wording: TypeAlias = Callable[[str, str], str]
+"""How a message of some role is written where the prompt is one text."""
+
 T = TypeVar("T")
 
 
@@ -41,6 +44,9 @@ class Context:
     A platform layer attaches one object of its own type with `attach` and reads it back with `platform`. Everything
     else that has no field goes into `metadata`, also reached as `ctx["key"]`. Two contexts with equal inputs, clock,
     seed and ids build the same bytes.
+
+    Who must know what trimming has left, such as a hook whose block stands beside a message, puts a function into
+    `after_trimming`. Where the blocks are pieces of one text, `wording` says how a message is written in it.
     """
 
     def __init__(
@@ -90,6 +96,8 @@ class Context:
         self.metadata: dict[str, Any] = dict(metadata or {})
 
         self.blocks: list[Block] = []
+        self.after_trimming: list[BuildHook] = []
+        self.wording: Wording | None = None
         self.outlets: dict[str, str] = {}
         self.lore_result: LoreResult | None = None
         self.llm_options: dict[str, Any] = {}
@@ -132,6 +140,7 @@ class Context:
         """
         twin = copy.copy(self)
         twin.blocks = list(self.blocks)
+        twin.after_trimming = list(self.after_trimming)
         twin.outlets = dict(self.outlets)
         twin.llm_options = dict(self.llm_options)
         twin.dialect_options = dict(self.dialect_options)

@@ -7,7 +7,7 @@ from tavernkit.prompt.context import Context
 from tavernkit.prompt.plan import Plan
 from tavernkit.prompt.trimming import TrimReport
 
-__all__ = ["tell_of_trimming", "write_plan"]
+__all__ = ["settle", "tell_of_trimming", "write_plan"]
 
 
 def tell_of_trimming(ctx: Context, report: TrimReport, *, overflow: TokenBudgetExceeded | None = None) -> None:
@@ -31,6 +31,15 @@ def tell_of_trimming(ctx: Context, report: TrimReport, *, overflow: TokenBudgetE
             error=TokenBudgetExceeded(budget=report.budget_tokens, actual=report.initial_tokens),
             evicted=report.eviction_count,
         )
+
+
+def settle(ctx: Context) -> None:
+    """Let those act who have waited to see what trimming leaves; a trimming stage calls this once its blocks stand.
+
+    They may move blocks and disable them, but not add any: the budget has been given out.
+    """
+    for act in ctx.after_trimming:
+        act(ctx)
 
 
 def write_plan(ctx: Context) -> None:

@@ -16,7 +16,7 @@ from tavernkit.lore.plain import PlainLore
 from tavernkit.macros.engine import NameEnvironment, NameMacros
 from tavernkit.prompt.block import Block
 from tavernkit.prompt.context import Context
-from tavernkit.prompt.finishing import tell_of_trimming, write_plan
+from tavernkit.prompt.finishing import settle, tell_of_trimming, write_plan
 from tavernkit.prompt.message import Message
 from tavernkit.prompt.pipeline import Pipeline
 from tavernkit.prompt.tokens import message_tokens
@@ -261,6 +261,7 @@ def trimming(ctx: Context) -> None:
         ctx.fail(error)
     ctx.blocks = list(result.blocks)
     tell_of_trimming(ctx, result.report)
+    settle(ctx)
 
 
 def plan(ctx: Context) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from tavernkit.errors import TokenBudgetExceeded
 from tavernkit.prompt.block import Block
 from tavernkit.prompt.context import Context
-from tavernkit.prompt.finishing import tell_of_trimming, write_plan
+from tavernkit.prompt.finishing import settle, tell_of_trimming, write_plan
 from tavernkit.prompt.tokens import attachment_tokens
 from tavernkit.prompt.trimming import EvictionReason, EvictionRecord, TrimReport
 from tavernkit.sillytavern.chat_completion.compilation import DESCRIPTIONS
@@ -45,6 +45,7 @@ def trimming(ctx: Context) -> None:
         block if place in share.given or not block.enabled else block.disable()
         for place, block in enumerate(ctx.blocks)
     ]
+    settle(ctx)
     if scene.preset.squash_system_messages:
         ctx.blocks = squashed(ctx, ctx.blocks)
     ctx.blocks = [block for block in ctx.blocks if _says_something(block)]

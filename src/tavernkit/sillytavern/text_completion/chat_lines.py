@@ -13,7 +13,7 @@ from tavernkit.sillytavern.turns import Turn
 from tavernkit.text.js_strings import JS_WHITESPACE
 from tavernkit.values import Value
 
-__all__ = ["Chat", "Speech", "alignment", "chat_lines", "least_line"]
+__all__ = ["Chat", "Speech", "alignment", "chat_lines", "least_line", "note_line"]
 
 _ROLES: tuple[ExtensionRole, ...] = ("system", "user", "assistant")
 
@@ -113,6 +113,24 @@ def least_line(speakers: Speakers) -> Callable[[Turn], str]:
             return "".join(sequences.write(turn.text, name, role, turn.force_avatar))
         _, label, suffix = sequences.around(name, role, turn.force_avatar)
         return f"{label}{turn.text}{suffix}"
+
+    return line
+
+
+def note_line(speakers: Speakers) -> Callable[[str, str], str]:
+    """How a message is written that somebody puts between those of the chat, by its role and its text."""
+    sequences = Sequences(speakers)
+
+    def line(role: str, text: str) -> str:
+        spoken = {"user": speakers.user_name, "assistant": speakers.character_name}
+        speech = Speech(
+            source="note",
+            text=text,
+            name=spoken.get(role, ""),
+            is_user=role == "user",
+            is_narrator=role not in spoken,
+        )
+        return _write(speakers, sequences, speech, "between")
 
     return line
 

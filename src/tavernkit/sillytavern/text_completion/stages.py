@@ -8,7 +8,7 @@ from tavernkit.errors import TokenBudgetExceeded
 from tavernkit.presets import Preset
 from tavernkit.prompt.block import Block
 from tavernkit.prompt.context import Context
-from tavernkit.prompt.finishing import tell_of_trimming, write_plan
+from tavernkit.prompt.finishing import settle, tell_of_trimming, write_plan
 from tavernkit.prompt.trimming import EvictionRecord, Trimmer, TrimReport
 from tavernkit.sillytavern.errors import InvalidContextTemplateError, InvalidPresetError
 from tavernkit.sillytavern.persona import PersonaPosition
@@ -18,7 +18,7 @@ from tavernkit.sillytavern.stages.chat import affordable_turns
 from tavernkit.sillytavern.stopping_strings import stopping_strings
 from tavernkit.sillytavern.story import Story
 from tavernkit.sillytavern.text_completion.assembling import assemble_text_prompt
-from tavernkit.sillytavern.text_completion.chat_lines import least_line
+from tavernkit.sillytavern.text_completion.chat_lines import least_line, note_line
 from tavernkit.sillytavern.text_completion.prompt import Piece, TextPrompt
 from tavernkit.sillytavern.text_completion.request import request_options
 from tavernkit.sillytavern.text_completion.scene import Speakers, TextScene
@@ -53,18 +53,19 @@ class TextWorkspace(Scene):
             self._expanded_once[text] = self.expand(text)
         return self._expanded_once[text]
 
-    def least_wording(self) -> Callable[[Turn], str]:
+    def speakers(self) -> Speakers:
         known = self.environment
-        return least_line(
-            Speakers(
-                settings=self.story.settings,
-                user_name=known.user_name,
-                character_name=known.character_name,
-                group=None if known.group is None else known.group.members,
-                generation_type=known.generation_type,
-                expand=self.expand_once,
-            )
+        return Speakers(
+            settings=self.story.settings,
+            user_name=known.user_name,
+            character_name=known.character_name,
+            group=None if known.group is None else known.group.members,
+            generation_type=known.generation_type,
+            expand=self.expand_once,
         )
+
+    def least_wording(self) -> Callable[[Turn], str]:
+        return least_line(self.speakers())
 
 
 def compilation(ctx: Context) -> None:
@@ -83,7 +84,9 @@ def compilation(ctx: Context) -> None:
         )
     except InvalidContextTemplateError as error:
         ctx.fail(error)
-    ctx.blocks.extend(_block(ctx, piece) for piece in prompt.pieces)
+    said = {f"message:{turn.index}": turn.text for turn in scene.affordable_turns}
+    ctx.blocks.extend(_block(ctx, piece, said.get(piece.source)) for piece in prompt.pieces)
+    ctx.wording = note_line(scene.speakers())
     if not len(ctx.history):
         ctx.greeting = scene.expand(ctx.require_character().first_mes) or None
 
@@ -116,6 +119,7 @@ def trimming(ctx: Context) -> None:
         and "".join(block.content for block in ctx.blocks if block.enabled) != scene.prompt.text
     ):
         _fit_what_hooks_changed(ctx)
+    settle(ctx)
     tell_of_trimming(ctx, _report(ctx, scene), overflow=_overflow_error(scene.prompt))
     write_plan(ctx)
 
@@ -190,8 +194,10 @@ def _system_texts(scene: TextWorkspace) -> tuple[str, str]:
     return system_prompt, post_history
 
 
-def _block(ctx: Context, piece: Piece) -> Block:
+def _block(ctx: Context, piece: Piece, said: str | None) -> Block:
+    """A piece of the text; of a message it is also known what was said, without what the template writes around it."""
     kind = piece.source.partition(":")[0]
+    metadata = {"left_out": piece.reason} if piece.reason else {}
     return ctx.new_block(
         source=piece.source,
         slot="history" if kind == "message" else kind,
@@ -200,7 +206,7 @@ def _block(ctx: Context, piece: Piece) -> Block:
         enabled=piece.kept,
         removable=kind in _GROUPS,
         token_budget_group=_GROUPS.get(kind, "system"),
-        metadata={"left_out": piece.reason} if piece.reason else {},
+        metadata=metadata if said is None else {**metadata, "said": said},
     )
 
 

@@ -1,0 +1,43 @@
+"""What an artifact holds: a text, Markdown, or any JSON value, checked once when it comes in."""
+
+from __future__ import annotations
+
+import json
+from typing import Literal, TypeAlias
+
+from tavernkit.errors import InvalidArtifactError, ParseError
+from tavernkit.reading import kind_of, parse_json
+from tavernkit.values import Json
+
+__all__ = ["ContentType", "check_content", "parse_content", "write_json"]
+
+ContentType: TypeAlias = Literal["text", "json", "markdown"]
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
+
+
+def write_json(value: Json) -> str:
+    """JSON that always comes out the same: compact, keys sorted, letters as they are; no NaN and no infinities."""
+    try:
+        return _ENCODER.encode(value)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidArtifactError(f"The content of an artifact is not JSON: {error}.") from None
+
+
+def check_content(content: Json, content_type: ContentType) -> Json:
+    """The content, if it is of its type; else InvalidArtifactError."""
+    if content_type == "json":
+        write_json(content)
+    elif not isinstance(content, str):
+        raise InvalidArtifactError(f"An artifact of type {content_type} holds text, not {kind_of(content)}.")
+    return content
+
+
+def parse_content(text: str, content_type: ContentType) -> Json:
+    """What a model or a template wrote, as content of that type: JSON becomes values, never a text that holds JSON."""
+    if content_type != "json":
+        return text
+    try:
+        return check_content(parse_json(text, what="The content of a JSON artifact"), "json")
+    except ParseError as error:
+        raise InvalidArtifactError(str(error)) from None

@@ -1,0 +1,163 @@
+"""JSON patches (RFC 6902): what changed between two values, and applying such a list of changes."""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TypeAlias
+
+from tavernkit.errors import JsonPatchError
+from tavernkit.values import Json, JsonObject
+
+__all__ = ["apply_patch", "make_patch", "same_json"]
+
+Path: TypeAlias = tuple[str, ...]
+
+_INDEX = re.compile(r"0|[1-9][0-9]*")
+
+
+def same_json(one: Json, other: Json) -> bool:
+    """Whether two values are the same JSON; True is not 1 there, but 1 is 1.0."""
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return one.keys() == other.keys() and all(same_json(value, other[key]) for key, value in one.items())
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(same_json, one, other))
+    return bool(one == other)
+
+
+def make_patch(before: Json, after: Json) -> list[JsonObject]:
+    """The operations add, remove and replace that turn the one into the other; keys in sorted order."""
+    return list(_changes(before, after, ()))
+
+
+def _changes(before: Json, after: Json, path: Path) -> Iterator[JsonObject]:
+    if isinstance(before, Mapping) and isinstance(after, Mapping):
+        for key in sorted({*before, *after}):
+            if key not in after:
+                yield {"op": "remove", "path": _pointer((*path, key))}
+            elif key not in before:
+                yield {"op": "add", "path": _pointer((*path, key)), "value": after[key]}
+            else:
+                yield from _changes(before[key], after[key], (*path, key))
+    elif isinstance(before, list) and isinstance(after, list):
+        yield from _list_changes(before, after, path)
+    elif not same_json(before, after):
+        yield {"op": "replace", "path": _pointer(path), "value": after}
+
+
+def _list_changes(before: list[Json], after: list[Json], path: Path) -> Iterator[JsonObject]:
+    """What stands alike at both ends stays; between them items change in pairs, and the rest comes or goes."""
+    start = 0
+    while start < min(len(before), len(after)) and same_json(before[start], after[start]):
+        start += 1
+    end = 0
+    while end < min(len(before), len(after)) - start and same_json(before[-1 - end], after[-1 - end]):
+        end += 1
+    old, new = before[start : len(before) - end], after[start : len(after) - end]
+    paired = min(len(old), len(new))
+    for place in range(paired):
+        yield from _changes(old[place], new[place], (*path, str(start + place)))
+    for place in range(len(old) - 1, paired - 1, -1):
+        yield {"op": "remove", "path": _pointer((*path, str(start + place)))}
+    for place in range(paired, len(new)):
+        yield {"op": "add", "path": _pointer((*path, str(start + place))), "value": new[place]}
+
+
+def apply_patch(document: Json, patch: Iterable[JsonObject]) -> Json:
+    """The document after all operations; JsonPatchError says which one could not be done, and nothing is changed."""
+    changed = copy.deepcopy(document)
+    for number, operation in enumerate(patch):
+        try:
+            changed = _apply(changed, operation)
+        except _Unfit as problem:
+            raise JsonPatchError(f"Operation {number} of the JSON patch cannot be done: {problem}") from None
+    return changed
+
+
+class _Unfit(Exception):  # noqa: N818 - never leaves this module
+    pass
+
+
+def _apply(document: Json, operation: JsonObject) -> Json:
+    if not isinstance(operation, Mapping):
+        raise _Unfit("it is no object.")
+    path = _path(operation, "path")
+    match operation.get("op"):
+        case "add":
+            return _add(document, path, _value(operation))
+        case "remove":
+            return _remove(document, path)[0]
+        case "replace":
+            return _add(_remove(document, path)[0], path, _value(operation)) if path else _value(operation)
+        case "move":
+            origin = _path(operation, "from")
+            if path[: len(origin)] == origin and path != origin:
+                raise _Unfit("a value cannot be moved into itself.")
+            rest, value = _remove(document, origin)
+            return _add(rest, path, value)
+        case "copy":
+            return _add(document, path, copy.deepcopy(_get(document, _path(operation, "from"))))
+        case "test":
+            if not same_json(_get(document, path), _value(operation)):
+                raise _Unfit(f"the value at {_pointer(path)!r} is another one.")
+            return document
+        case other:
+            raise _Unfit(f"there is no operation {other!r}.")
+
+
+def _value(operation: JsonObject) -> Json:
+    if "value" not in operation:
+        raise _Unfit("it has no value.")
+    return copy.deepcopy(operation["value"])
+
+
+def _path(operation: JsonObject, field: str) -> Path:
+    pointer = operation.get(field)
+    if not isinstance(pointer, str) or (pointer and not pointer.startswith("/")):
+        raise _Unfit(f"its {field!r} is no JSON pointer.")
+    return tuple(part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:])
+
+
+def _pointer(path: Path) -> str:
+    return "".join("/" + part.replace("~", "~0").replace("/", "~1") for part in path)
+
+
+def _get(document: Json, path: Path) -> Json:
+    for depth, part in enumerate(path):
+        if isinstance(document, dict) and part in document:
+            document = document[part]
+        elif isinstance(document, list) and _INDEX.fullmatch(part) and int(part) < len(document):
+            document = document[int(part)]
+        else:
+            raise _Unfit(f"there is nothing at {_pointer(path[: depth + 1])!r}.")
+    return document
+
+
+def _add(document: Json, path: Path, value: Json) -> Json:
+    if not path:
+        return value
+    parent, last = _get(document, path[:-1]), path[-1]
+    if isinstance(parent, dict):
+        parent[last] = value
+    elif isinstance(parent, list) and last == "-":
+        parent.append(value)
+    elif isinstance(parent, list) and _INDEX.fullmatch(last) and int(last) <= len(parent):
+        parent.insert(int(last), value)
+    else:
+        raise _Unfit(f"nothing can be put at {_pointer(path)!r}.")
+    return document
+
+
+def _remove(document: Json, path: Path) -> tuple[Json, Json]:
+    value = _get(document, path)
+    if not path:
+        return None, value
+    parent = _get(document, path[:-1])
+    if isinstance(parent, dict):
+        del parent[path[-1]]
+    else:
+        del parent[int(path[-1])]
+    return document, value

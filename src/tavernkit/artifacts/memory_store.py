@@ -1,0 +1,81 @@
+"""A store in memory, for tests, scripts and the command line."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+from datetime import datetime
+
+from tavernkit.artifacts.archive import ArchiveRow
+from tavernkit.artifacts.artifact import Artifact, ArtifactKey, Session
+from tavernkit.artifacts.permissions import check_owner
+from tavernkit.artifacts.store import ArtifactRecord, ArtifactWrite, Commit, plan_reset, plan_sweep, plan_write
+from tavernkit.errors import InvalidArtifactError
+from tavernkit.prompt.context import IdSource
+
+__all__ = ["MemoryStore"]
+
+
+class MemoryStore:
+    """Every method decides first and changes afterwards, without a pause in between: nothing is ever half done."""
+
+    def __init__(self, *, ids: IdSource | None = None) -> None:
+        numbers = itertools.count(1)
+        self._ids: IdSource = (lambda: f"archive-{next(numbers)}") if ids is None else ids
+        self._records: dict[ArtifactKey, ArtifactRecord] = {}
+        self._last_versions: dict[ArtifactKey, int] = {}
+        self._archives: list[ArchiveRow] = []
+
+    async def reserve(self, artifact: Artifact, pipeline: str) -> ArtifactRecord:
+        if artifact.access != "persisted" or artifact.tag is None:
+            raise InvalidArtifactError(f"{artifact.name} is run_only: it has no tag to reserve.")
+        stored = self._records.get(artifact.key)
+        check_owner(None if stored is None else stored.owner, pipeline, tag=artifact.tag)
+        if stored is None:
+            record = ArtifactRecord(artifact=artifact, owner=pipeline)
+        else:
+            record = stored.with_(artifact=artifact.with_(id=stored.artifact.id))
+        self._records[artifact.key] = record
+        return record
+
+    async def release(self, session: Session, pipeline: str) -> None:
+        for key, record in list(self._records.items()):
+            unwritten = key not in self._last_versions
+            if key.session == session and record.owner == pipeline and unwritten:
+                del self._records[key]
+
+    async def load(self, session: Session) -> tuple[ArtifactRecord, ...]:
+        own = [record for key, record in self._records.items() if key.session == session]
+        return tuple(sorted(own, key=lambda record: record.artifact.key.tag))
+
+    async def get(self, session: Session, tag: str) -> ArtifactRecord | None:
+        return self._records.get(ArtifactKey(session=session, tag=tag))
+
+    async def write(self, write: ArtifactWrite) -> Commit:
+        key = None if write.artifact.tag is None else write.artifact.key
+        stored = None if key is None else self._records.get(key)
+        last = None if key is None else self._last_versions.get(key)
+        commit = plan_write(write, stored, last_version=last, ids=self._ids)
+        key = commit.record.artifact.key
+        self._records[key] = commit.record
+        self._last_versions[key] = commit.version.version
+        self._archives.extend(commit.archived)
+        return commit
+
+    async def archives(self, session: Session, tag: str | None = None) -> tuple[ArchiveRow, ...]:
+        return tuple(row for row in self._archives if row.key.session == session and tag in (None, row.key.tag))
+
+    async def sweep(self, session: Session, *, now: datetime, turn: int) -> tuple[ArchiveRow, ...]:
+        own = [record for key, record in self._records.items() if key.session == session]
+        return self._settle([plan_sweep(record, now=now, turn=turn, ids=self._ids) for record in own])
+
+    async def reset(self, session: Session, tags: Iterable[str], *, now: datetime) -> tuple[ArchiveRow, ...]:
+        keys = [ArtifactKey(session=session, tag=tag) for tag in tags]
+        own = [self._records[key] for key in keys if key in self._records]
+        return self._settle([plan_reset(record, now=now, ids=self._ids) for record in own])
+
+    def _settle(self, plans: list[tuple[ArtifactRecord, tuple[ArchiveRow, ...]]]) -> tuple[ArchiveRow, ...]:
+        for record, rows in plans:
+            self._records[record.artifact.key] = record
+            self._archives.extend(rows)
+        return tuple(row for _, rows in plans for row in rows)

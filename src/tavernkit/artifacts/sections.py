@@ -1,0 +1,224 @@
+"""The system prompt as an ordered list of named sections, which are blocks; nothing is searched for in their text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import takewhile
+
+from tavernkit.artifacts.candidate import Prepared
+from tavernkit.artifacts.content import write_json
+from tavernkit.artifacts.decisions import Reason
+from tavernkit.artifacts.merge_patch import merge_patch
+from tavernkit.artifacts.timeline import message_source
+from tavernkit.errors import ParseError
+from tavernkit.prompt.block import Block
+from tavernkit.prompt.context import IdSource
+from tavernkit.reading import parse_json
+from tavernkit.values import Json, JsonObject
+
+__all__ = ["BETWEEN", "SystemPrompt", "changed", "credit", "merged_json", "wrapped"]
+
+BETWEEN = "\n\n"
+"""What stands between the parts of one text."""
+
+_HEADINGS = ("new_chat", "chat_start")
+"""Blocks that head the chat, and belong to it."""
+
+_CREATED = "section:"
+
+
+class SystemPrompt:
+    """The blocks of a prompt, of which the system's sections are changed in place.
+
+    `report` is told what became of each artifact. Everything that enters between sections is joined once, in the
+    order of the artifacts, into one block before them and one behind.
+    """
+
+    def __init__(self, blocks: list[Block], *, ids: IdSource, is_text: bool, first_message: str | None) -> None:
+        self.blocks = blocks
+        self._ids = ids
+        self._end = "\n" if is_text else ""
+        before_chat = takewhile(lambda place: blocks[place].id != first_message, range(len(blocks)))
+        self._own = [place for place in before_chat if _is_section(blocks[place])]
+        self._created: list[Block] = []
+        self._places: dict[str | None, int] | None = None
+
+    def apply(self, prepared: Sequence[Prepared], report: Callable[[Prepared, Reason], None]) -> None:
+        """Apply all of them: what replaces, then what merges, then what wraps, then what is inserted."""
+        self._replace([item for item in prepared if item.inclusion.operation == "replace"], report)
+        for item in prepared:
+            if item.inclusion.operation == "merge_section":
+                report(item, self._merge(item))
+        wraps = [item for item in prepared if item.inclusion.operation == "wrap"]
+        inserts = [item for item in prepared if item.inclusion.operation == "insert"]
+        self._surround_sections(wraps, inserts, report)
+        around = [item for item in (*wraps, *inserts) if item.inclusion.section is None]
+        for item in around:
+            report(item, "placed")
+        self._surround(
+            before=[item for item in inserts if item.inclusion.section is None and item.inclusion.place == "before"],
+            wraps=[item for item in wraps if item.inclusion.section is None],
+            behind=[item for item in inserts if item.inclusion.section is None and item.inclusion.place == "after"],
+        )
+
+    def _replace(self, items: Sequence[Prepared], report: Callable[[Prepared, Reason], None]) -> None:
+        whole = [item for item in items if item.inclusion.section is None]
+        last = {item.inclusion.section: item for item in items}
+        for item in items:
+            if item is not last[item.inclusion.section] or (whole and item.inclusion.section is not None):
+                report(item, "superseded")
+            elif item.inclusion.section is None:
+                self._replace_whole(item)
+                report(item, "placed")
+            else:
+                place = self._find(item.inclusion.section)
+                if place is None:
+                    report(item, "section_not_found")
+                else:
+                    self.blocks[place] = changed(self.blocks[place], item.before + self._end, [item])
+                    report(item, "placed")
+
+    def _replace_whole(self, item: Prepared) -> None:
+        if not self._own:
+            self._created.append(self._block([item], item.before, slot="artifact"))
+            return
+        first, *rest = self._own
+        self.blocks[first] = changed(self.blocks[first], item.before + self._end, [item]).with_(slot="artifact")
+        for place in rest:
+            self.blocks[place] = self.blocks[place].disable()
+        self._own = [first]
+        self._places = None
+
+    def _merge(self, item: Prepared) -> Reason:
+        name = str(item.inclusion.section)
+        created = next((place for place, block in enumerate(self._created) if block.slot == _CREATED + name), None)
+        place = self._find(name) if created is None else None
+        known = self._created[created] if created is not None else None if place is None else self.blocks[place]
+        if item.inclusion.needs_json:
+            content = merged_json("{}" if known is None else known.content, item.value)
+            if content is None:
+                return "merge_type_error"
+        else:
+            content = _merged_text("" if known is None else known.content, item)
+        if created is not None:
+            self._created[created] = changed(self._created[created], content, [item])
+        elif place is not None:
+            self.blocks[place] = changed(self.blocks[place], content, [item])
+        else:
+            self._created.append(self._block([item], content, slot=_CREATED + name))
+        return "placed"
+
+    def _surround_sections(
+        self, wraps: Sequence[Prepared], inserts: Sequence[Prepared], report: Callable[[Prepared, Reason], None]
+    ) -> None:
+        by_section: dict[str, list[Prepared]] = {}
+        for item in (*wraps, *inserts):
+            if item.inclusion.section is not None:
+                by_section.setdefault(item.inclusion.section, []).append(item)
+        for name, items in by_section.items():
+            place = self._find(name)
+            for item in items:
+                report(item, "section_not_found" if place is None else "placed")
+            if place is not None:
+                wrapping = [item for item in items if item.inclusion.operation == "wrap"]
+                before = [item.before for item in items if item.inclusion.place == "before"]
+                behind = [item.before for item in items if item.inclusion.place == "after"]
+                text = wrapped(self.blocks[place].content, wrapping, before=before, behind=behind)
+                self.blocks[place] = changed(self.blocks[place], text, items)
+
+    def _surround(self, *, before: list[Prepared], wraps: list[Prepared], behind: list[Prepared]) -> None:
+        end = self._own[-1] + 1 if self._own else 0
+        closing = [item for item in reversed(wraps) if item.after.strip()]
+        after = [*((item, item.after) for item in closing), *((item, item.before) for item in behind)]
+        self.blocks[end:end] = [*self._created, *self._joined(after)]
+        opening = [item for item in (*before, *wraps) if item.before.strip()]
+        start = self._own[0] if self._own else 0
+        self.blocks[start:start] = self._joined([(item, item.before) for item in opening])
+
+    def _joined(self, parts: Sequence[tuple[Prepared, str]]) -> list[Block]:
+        if not parts:
+            return []
+        text = BETWEEN.join(text for _, text in parts)
+        return [self._block([item for item, _ in parts], text, slot="artifact")]
+
+    def _block(self, items: Sequence[Prepared], text: str, *, slot: str) -> Block:
+        return Block(
+            id=self._ids(),
+            role="system",
+            content=text + self._end,
+            slot=slot,
+            removable=False,
+            token_budget_group="system",
+            metadata=credit(items),
+        )
+
+    def _find(self, name: str) -> int | None:
+        if self._places is None:
+            self._places = {}
+            for place, block in enumerate(self.blocks):
+                if block.slot not in self._places and _is_system(block):
+                    self._places[block.slot] = place
+        return self._places.get(name)
+
+
+def wrapped(text: str, wraps: Sequence[Prepared], *, before: Iterable[str] = (), behind: Iterable[str] = ()) -> str:
+    """A text with what is put around it: the earlier of two wraps is the outer one. Its last line breaks stay last."""
+    body = text.rstrip("\n")
+    parts = [
+        *before,
+        *(item.before for item in wraps),
+        body,
+        *(item.after for item in reversed(wraps)),
+        *behind,
+    ]
+    return BETWEEN.join(part for part in parts if part.strip()) + text[len(body) :]
+
+
+def changed(block: Block, content: str, by: Sequence[Prepared]) -> Block:
+    """A block whose content artifacts have changed; it still says where it came from, and by whom it was changed."""
+    earlier = block.metadata.get("artifacts", [])
+    return block.with_(
+        content=content,
+        metadata={**block.metadata, "artifacts": [*earlier, *(item.source for item in by)]},
+    )
+
+
+def credit(items: Sequence[Prepared]) -> JsonObject:
+    """The metadata of a block that artifacts have made."""
+    sources = [item.source for item in items]
+    if len(sources) == 1:
+        return {"source": sources[0], "artifacts": sources}
+    joined = "+".join(source["id"] for source in sources)
+    return {"source": {"stage": "artifacts", "id": joined}, "artifacts": sources}
+
+
+def merged_json(text: str, patch: Json, *, key: str | None = None) -> str | None:
+    """A JSON object with a merge patch applied to it, or to what it has under a key; None if either is no object."""
+    try:
+        document = parse_json(text, what="A section")
+    except ParseError:
+        return None
+    inner = document if key is None else document.get(key, {}) if isinstance(document, dict) else None
+    if not isinstance(patch, dict) or not isinstance(document, dict) or not isinstance(inner, dict):
+        return None
+    merged = merge_patch(inner, patch)
+    return write_json(merged if key is None else {**document, key: merged}) + text[len(text.rstrip("\n")) :]
+
+
+def _merged_text(text: str, item: Prepared) -> str:
+    match item.inclusion.strategy:
+        case "replace":
+            body = text.rstrip("\n")
+            return item.before + text[len(body) :]
+        case "append":
+            return wrapped(text, [], behind=[item.before])
+        case "prepend":
+            return wrapped(text, [], before=[item.before])
+
+
+def _is_system(block: Block) -> bool:
+    return block.role == "system" and block.enabled and message_source(block) is None
+
+
+def _is_section(block: Block) -> bool:
+    return _is_system(block) and block.token_budget_group == "system" and block.slot not in _HEADINGS

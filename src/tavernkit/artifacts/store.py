@@ -1,0 +1,149 @@
+"""Where artifacts are kept: what every store promises. `tests/artifacts/store_contract.py` holds stores to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Protocol
+
+from tavernkit.artifacts.archive import ArchiveRow, archive_rows
+from tavernkit.artifacts.artifact import Artifact, Session
+from tavernkit.artifacts.permissions import WritePermission, check_owner, check_permission
+from tavernkit.artifacts.retention import prune
+from tavernkit.artifacts.version import ArtifactVersion, Writer
+from tavernkit.errors import ArtifactConflict, InvalidArtifactError
+from tavernkit.prompt.context import IdSource
+from tavernkit.values import Json, Value
+
+__all__ = ["ArtifactRecord", "ArtifactStore", "ArtifactWrite", "Commit", "plan_reset", "plan_sweep", "plan_write"]
+
+
+class ArtifactRecord(Value, frozen=True, kw_only=True):
+    """One persisted artifact as it is stored: its definition, its owner, and the versions that are kept, oldest first.
+
+    A tag that was reserved and never written has no versions.
+    """
+
+    artifact: Artifact
+    owner: str
+    versions: tuple[ArtifactVersion, ...] = ()
+
+    @property
+    def latest(self) -> ArtifactVersion | None:
+        return self.versions[-1] if self.versions else None
+
+    @property
+    def latest_version(self) -> int | None:
+        return self.versions[-1].version if self.versions else None
+
+
+class ArtifactWrite(Value, frozen=True, kw_only=True):
+    """A new value. `based_on_version` is the version the step has read, None if it found none; it is never looked up
+    again before the write."""
+
+    artifact: Artifact
+    content: Json
+    based_on_version: int | None
+    writer: Writer
+    permissions: frozenset[WritePermission]
+    now: datetime
+    turn: int = 0
+    turn_id: str | None = None
+    variant_id: str | None = None
+    run_id: str | None = None
+    step_run_id: str | None = None
+
+
+class Commit(Value, frozen=True, kw_only=True):
+    """What a write does to a store, all of it or nothing: the record as it will be, and what goes into the archive."""
+
+    record: ArtifactRecord
+    version: ArtifactVersion
+    archived: tuple[ArchiveRow, ...] = ()
+
+
+class ArtifactStore(Protocol):
+    """Keeps the latest version of each artifact, and as much history as its retention wants.
+
+    Each method is one transaction. A store brings rows and locks; what a write means is decided by `plan_write`,
+    `plan_sweep` and `plan_reset`.
+    """
+
+    async def reserve(self, artifact: Artifact, pipeline: str) -> ArtifactRecord:
+        """Give a tag an owner before anything is written, when a profile is activated; again by the same owner, it
+        changes the definition. ArtifactPolicyError if the tag belongs to another pipeline."""
+
+    async def release(self, session: Session, pipeline: str) -> None:
+        """Give up what a pipeline has reserved and never written."""
+
+    async def load(self, session: Session) -> tuple[ArtifactRecord, ...]:
+        """Every artifact of a session in the order of tags, read at one moment."""
+
+    async def get(self, session: Session, tag: str) -> ArtifactRecord | None:
+        """One artifact."""
+
+    async def write(self, write: ArtifactWrite) -> Commit:
+        """Add a version, prune and archive, together. ArtifactPolicyError, or ArtifactConflict if another version has
+        become the latest; of two writers with the same base exactly one succeeds."""
+
+    async def archives(self, session: Session, tag: str | None = None) -> tuple[ArchiveRow, ...]:
+        """What was pruned, oldest first, of one tag or of all."""
+
+    async def sweep(self, session: Session, *, now: datetime, turn: int) -> tuple[ArchiveRow, ...]:
+        """Archive what has outlived its retention since the last write."""
+
+    async def reset(self, session: Session, tags: Iterable[str], *, now: datetime) -> tuple[ArchiveRow, ...]:
+        """Archive every version of these tags and start again; owners stay, and versions go on counting."""
+
+
+def plan_write(
+    write: ArtifactWrite, stored: ArtifactRecord | None, *, last_version: int | None, ids: IdSource
+) -> Commit:
+    """Decide a write against what is stored at this moment; `last_version` is the highest there ever was."""
+    artifact = write.artifact
+    if artifact.access != "persisted" or artifact.tag is None:
+        raise InvalidArtifactError(f"{artifact.name} is run_only: it lives in its run and is not stored.")
+    tag = artifact.tag
+    check_permission(
+        write.permissions, tag=tag, kind=artifact.kind, stored_kind=None if stored is None else stored.artifact.kind
+    )
+    check_owner(None if stored is None else stored.owner, write.writer.pipeline, tag=tag)
+    latest = None if stored is None else stored.latest_version
+    if latest != write.based_on_version:
+        raise ArtifactConflict(tag=tag, based_on_version=write.based_on_version, latest_version=latest)
+    version = ArtifactVersion(
+        version=(last_version or 0) + 1,
+        content=write.content,
+        created_at=write.now,
+        content_type=artifact.content_type,
+        based_on_version=write.based_on_version,
+        turn=write.turn,
+        turn_id=write.turn_id,
+        variant_id=write.variant_id,
+        writer=write.writer,
+    )
+    before = () if stored is None else stored.versions
+    pruned = prune((*before, version), artifact.retention, now=write.now, turn=write.turn)
+    archived = archive_rows(
+        artifact.key, pruned.gone, ids=ids, now=write.now, run_id=write.run_id, step_run_id=write.step_run_id
+    )
+    owner = write.writer.pipeline if stored is None else stored.owner
+    kept_id = artifact if stored is None else artifact.with_(id=stored.artifact.id)
+    record = ArtifactRecord(artifact=kept_id, owner=owner, versions=pruned.kept)
+    return Commit(record=record, version=version, archived=archived)
+
+
+def plan_sweep(
+    stored: ArtifactRecord, *, now: datetime, turn: int, ids: IdSource
+) -> tuple[ArtifactRecord, tuple[ArchiveRow, ...]]:
+    """The record without what has outlived its retention, and the rows that hold that."""
+    pruned = prune(stored.versions, stored.artifact.retention, now=now, turn=turn)
+    return stored.with_(versions=pruned.kept), archive_rows(stored.artifact.key, pruned.gone, ids=ids, now=now)
+
+
+def plan_reset(
+    stored: ArtifactRecord, *, now: datetime, ids: IdSource
+) -> tuple[ArtifactRecord, tuple[ArchiveRow, ...]]:
+    """The record without any version, and the row that holds them."""
+    rows = archive_rows(stored.artifact.key, [("reset", version) for version in stored.versions], ids=ids, now=now)
+    return stored.with_(versions=()), rows

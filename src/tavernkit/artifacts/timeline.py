@@ -1,0 +1,175 @@
+"""The chat as anchors see it: the messages as they were said, whatever else stands among them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias
+
+from tavernkit.artifacts.anchors import Anchor, RoleFilter
+from tavernkit.history import ChatHistory
+from tavernkit.prompt.block import Block
+from tavernkit.values import Value
+
+__all__ = ["Absent", "At", "Found", "Past", "Timeline", "message_source", "resolve", "tail_gap"]
+
+_NUMBERED = "message:"
+_is_message = re.compile(r"message(?::\d+)?").fullmatch
+FIRST_WINDOW = 128
+
+
+class At(Value, frozen=True, kw_only=True):
+    """A message of the timeline, by its place there."""
+
+    place: int
+
+
+class Past(Value, frozen=True, kw_only=True):
+    """A message that was said, but which the build has not taken up; `number` is unknown if it is older than all."""
+
+    number: int | None = None
+
+
+class Absent(Value, frozen=True, kw_only=True):
+    """No such message was ever said."""
+
+
+Found: TypeAlias = At | Past | Absent
+
+
+class Timeline:
+    """The messages that a build has taken up, oldest first, without what the system said among them.
+
+    Blocks say by their source which message of the history they are; several can be one message.
+    """
+
+    def __init__(self, blocks: Iterable[Block]) -> None:
+        self.first_block: str | None = None
+        self._heads: list[Block] = []
+        self._more: dict[int, list[str]] = {}
+        last_source = None
+        for block in blocks:
+            source = message_source(block)
+            if source is None:
+                last_source = None
+                continue
+            if source == last_source:
+                self._more.setdefault(len(self._heads) - 1, []).append(block.id)
+                continue
+            if self.first_block is None:
+                self.first_block = block.id
+            if block.role == "system":
+                last_source = None
+            else:
+                last_source = source
+                self._heads.append(block)
+
+    def blocks(self, place: int) -> list[str]:
+        """The ids of the blocks that a message has become."""
+        return [self._heads[place].id, *self._more.get(place, ())]
+
+    def last(self, role: str) -> int | None:
+        newest_first = range(len(self._heads) - 1, -1, -1)
+        return next((place for place in newest_first if self._heads[place].role == role), None)
+
+    def find(self, message_id: str) -> int | None:
+        found = (place for place, head in enumerate(self._heads) if _message_id(head.message_metadata) == message_id)
+        return next(found, None)
+
+    def kept(self, blocks: Iterable[Block]) -> set[int]:
+        """The places of which at least one block is still sent."""
+        sent = {block.id for block in blocks if block.enabled}
+        alone = {place for place, head in enumerate(self._heads) if head.id in sent}
+        return alone | {place for place, more in self._more.items() if not sent.isdisjoint(more)}
+
+    def matching(self, role_filter: RoleFilter) -> Sequence[int]:
+        if role_filter == "any":
+            return range(len(self._heads))
+        return [place for place, head in enumerate(self._heads) if head.role == role_filter]
+
+    def nearest(self, found: At | Past, kept: Sequence[int]) -> int:
+        """The place among `kept` that is nearest to a message; of two, the newer."""
+        if isinstance(found, At):
+            return min(kept, key=lambda place: (abs(place - found.place), -place))
+        if found.number is None:
+            return kept[0]
+        number = found.number
+        return min(kept, key=lambda place: (abs(self._number(place) - number), -place))
+
+    def _number(self, place: int) -> int:
+        """Where a message stands in the history; what is said now comes behind all of it."""
+        source = message_source(self._heads[place]) or ""
+        if source.startswith(_NUMBERED):
+            return int(source.removeprefix(_NUMBERED))
+        return self._number(place - 1) + 1 if place else 0
+
+
+def resolve(anchor: Anchor, timeline: Timeline, history: ChatHistory) -> Found:
+    """Find an anchor's message among all that was said, never among what is put in."""
+    match anchor.selector:
+        case "after_last_user":
+            return _last("user", timeline, history)
+        case "before_last_assistant":
+            return _last("assistant", timeline, history)
+        case "after_message_id":
+            return _by_id(str(anchor.message_id), timeline, history)
+        case "relative_to_end":
+            matching = timeline.matching(anchor.role_filter)
+            return At(place=matching[anchor.offset]) if -anchor.offset <= len(matching) else Past()
+        case "relative_to_anchor":
+            return Absent() if anchor.base is None else _before(anchor.base, anchor.offset, timeline, history)
+
+
+def tail_gap(blocks: Sequence[Block], *, is_continued: bool = False) -> int:
+    """The place behind the chat and what is injected at its end, or before the last message if that is continued."""
+    said = [place for place, block in enumerate(blocks) if block.slot == "history"]
+    if not said or (is_continued and len(said) == 1):
+        moved = (place for place, block in enumerate(blocks) if message_source(block) is not None)
+        return next(moved, len(blocks))
+    gap = said[-2 if is_continued else -1] + 1
+    while gap < len(blocks) and blocks[gap].slot == "injection":
+        gap += 1
+    return gap
+
+
+def _last(role: str, timeline: Timeline, history: ChatHistory) -> Found:
+    place = timeline.last(role)
+    if place is not None:
+        return At(place=place)
+    return Past() if history.count_role(role) else Absent()
+
+
+def _before(anchor: Anchor, offset: int, timeline: Timeline, history: ChatHistory) -> Found:
+    base = resolve(anchor, timeline, history)
+    if isinstance(base, At):
+        return At(place=base.place + offset) if base.place + offset >= 0 else Past()
+    return Past() if isinstance(base, Past) and offset else base
+
+
+def _by_id(message_id: str, timeline: Timeline, history: ChatHistory) -> Found:
+    known = timeline.find(message_id)
+    if known is not None:
+        return At(place=known)
+    total, size, seen = len(history), FIRST_WINDOW, 0
+    while seen < total:
+        window = history.last(size)
+        for place in range(len(window) - seen - 1, -1, -1):
+            if _message_id(window[place].metadata) == message_id:
+                return Past(number=total - len(window) + place)
+        if len(window) <= seen:
+            # A history may tell of a longer chat than it lets one read.
+            break
+        seen, size = len(window), size * 2
+    return Absent()
+
+
+def message_source(block: Block) -> str | None:
+    """Which message of the history a block is, as every build writes it: `message:<number>`, or `message` for what is
+    said now."""
+    source = block.source.get("id")
+    return source if isinstance(source, str) and _is_message(source) else None
+
+
+def _message_id(metadata: Mapping[str, object]) -> str | None:
+    value = metadata.get("id")
+    return None if value is None else str(value)

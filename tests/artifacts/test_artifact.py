@@ -1,0 +1,267 @@
+"""What an artifact is: its fields, its two axes, its name."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.artifacts.builders import HOUR, NOW, SESSION, artifact, version
+
+from tavernkit.artifacts import (
+    Anchor,
+    Artifact,
+    Presentation,
+    PromptInclusion,
+    Retention,
+    Surface,
+    VersionSelector,
+    Writer,
+    check_tag,
+    parse_content,
+    read_artifact,
+    read_inclusion,
+    read_retention,
+    read_version,
+    write_artifact,
+    write_inclusion,
+    write_retention,
+    write_version,
+)
+from tavernkit.errors import InvalidArtifactError
+from tavernkit.reading import ReportBuilder
+from tavernkit.values import JsonObject
+
+
+def read(**source: object) -> Artifact:
+    return read_artifact(source, SESSION, ReportBuilder(), id="new")
+
+
+VISIBILITIES = ["prompt_only", "ui_only", "prompt_and_ui", "internal"]
+SURFACES = ["chat_history", "panel:rpg_state", "feed:commentary", "overlay:map", "internal", None]
+
+
+@pytest.mark.parametrize("surface", SURFACES)
+@pytest.mark.parametrize("visibility", VISIBILITIES)
+def test_r3_visibility_and_surface_are_independent(visibility: str, surface: str | None) -> None:
+    made = read(tag="x", visibility=visibility, uiSurface=surface)
+    assert made.visibility == visibility
+    assert (None if made.surface is None else str(made.surface)) == surface
+
+
+@pytest.mark.parametrize(
+    "wrong", ["panel", "panel:", "panel:a b", "sidebar:x", "internal:x", "chat_history:1", "feed:../x"]
+)
+def test_r3_a_surface_that_does_not_exist_is_refused(wrong: str) -> None:
+    with pytest.raises(InvalidArtifactError):
+        Surface.parse(wrong)
+
+
+def test_r3_a_visibility_outside_the_four_is_refused() -> None:
+    with pytest.raises(InvalidArtifactError, match="visibility is 'both'; it must be one of prompt_only"):
+        read(tag="x", visibility="both")
+
+
+THINKING = {
+    "visibility": "prompt_only",
+    "uiSurface": "internal",
+    "retention": "ephemeral",
+    "promptInclusion": {"mode": "append_after_last_user"},
+}
+RPG_STATE = {
+    "tag": "rpg_state",
+    "kind": "state",
+    "contentType": "json",
+    "visibility": "prompt_and_ui",
+    "uiSurface": "panel:rpg_state",
+    "retentionPolicyJson": {"mode": "durable"},
+    "promptInclusionJson": {"mode": "prepend_system", "format": "json"},
+}
+COMMENTATORS = {
+    "tag": "commentary",
+    "kind": "commentary",
+    "visibility": "ui_only",
+    "uiSurface": "feed:commentary",
+    "retention": {"mode": "ttl", "ttlSeconds": 3600},
+}
+GM_NOTE = {
+    "tag": "gm_note",
+    "visibility": "prompt_and_ui",
+    "uiSurface": "chat_history",
+    "promptInclusion": {"mode": "as_message"},
+}
+
+
+def test_r5_the_four_cases_of_the_design_can_be_said() -> None:
+    thinking, state, comments, note = (read(**source) for source in (THINKING, RPG_STATE, COMMENTATORS, GM_NOTE))
+    assert (thinking.access, thinking.tag, thinking.retention.mode) == ("run_only", None, "ephemeral")
+    assert (state.access, str(state.surface), state.retention) == ("persisted", "panel:rpg_state", Retention())
+    assert (comments.inclusion, comments.retention) == (None, Retention(mode="windowed", ttl=HOUR))
+    assert note.inclusion == PromptInclusion.of(mode="as_message")
+
+
+def test_r22_reasoning_is_for_people_unless_it_says_more() -> None:
+    assert read(tag="thoughts", kind="reasoning").visibility == "ui_only"
+
+
+def test_r23_every_field_is_read_in_both_spellings_and_written_back() -> None:
+    snake = {
+        "id": "a1",
+        "tag": "rpg_state",
+        "kind": "state",
+        "access": "persisted",
+        "visibility": "prompt_and_ui",
+        "ui_surface": "panel:rpg_state",
+        "content_type": "json",
+        "prompt_inclusion": {"mode": "as_message", "depth_policy": "clamp_to_oldest_kept", "role": "system",
+                             "version_selector": {"mode": "last_n", "n": 3}, "anchor": "after_message_id:m7"},
+        "retention": {"mode": "windowed", "max_versions": 5, "max_turns": 9, "ttl_seconds": 60},
+        "ui_presentation": {"mode": "timeline", "max_items": 7},
+    }  # fmt: skip
+    made = read(**snake)
+    assert made.inclusion is not None
+    assert made.inclusion.versions == VersionSelector(mode="last_n", n=3)
+    assert made.presentation == Presentation(mode="timeline", max_items=7)
+    report = ReportBuilder()
+    assert read_artifact(write_artifact(made), SESSION, report) == made
+    assert report.build("artifact").is_exact
+
+
+def test_r23_a_field_that_nobody_knows_is_noted() -> None:
+    report = ReportBuilder()
+    read_artifact({"tag": "x", "colour": "red", "promptInclusion": {"mode": "none", "zeal": 1}}, SESSION, report)
+    assert [note.path for note in report.build("artifact").ignored] == ["colour"]
+
+
+def test_r23_a_version_is_written_and_read_back() -> None:
+    made = version(
+        3, {"a": [1, None]}, based_on_version=2, turn=4, turn_id="t", variant_id="v", writer=Writer(pipeline="p")
+    )
+    assert read_version(write_version(made)) == made
+    seed = {"version": 1, "contentType": "json", "contentJson": {"a": 1}, "createdAt": NOW.isoformat()}
+    assert read_version(seed) == version(1, {"a": 1})
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"version": 0, "content": "x", "createdAt": NOW.isoformat()},
+        {"version": 1, "content": "x", "createdAt": "yesterday"},
+        {"version": 1, "content": "x", "createdAt": "2026-01-01T00:00:00"},
+        {"version": 1, "content": 5, "createdAt": NOW.isoformat()},
+        {"version": 1, "content": "x", "createdAt": NOW.isoformat(), "writer": "me"},
+    ],
+)
+def test_r23_a_broken_version_is_refused_with_a_sentence(broken: JsonObject) -> None:
+    with pytest.raises(InvalidArtifactError) as refused:
+        read_version(broken)
+    assert len(str(refused.value).split()) > 4
+
+
+def test_r23_a_presentation_needs_a_mode_and_a_merge_needs_json() -> None:
+    with pytest.raises(InvalidArtifactError, match="needs a mode"):
+        read(tag="x", uiPresentation={"maxItems": 3})
+    with pytest.raises(InvalidArtifactError, match="Make its content JSON"):
+        read(tag="x", promptInclusion={"operation": "merge_section", "section": "s", "format": "json"})
+
+
+def test_r24_only_what_is_persisted_must_have_a_tag() -> None:
+    with pytest.raises(InvalidArtifactError, match="needs a tag"):
+        read(kind="state")
+    assert read(access="run_only").tag is None
+    with pytest.raises(InvalidArtifactError, match="no key"):
+        _ = read(access="run_only").key
+
+
+def test_r24_what_lives_for_one_run_cannot_be_persisted() -> None:
+    with pytest.raises(InvalidArtifactError, match="persisted and ephemeral"):
+        read(tag="x", access="persisted", retention="ephemeral")
+
+
+def test_r25_kind_surface_and_visibility_are_not_part_of_the_key() -> None:
+    one = artifact(kind="state", visibility="ui_only")
+    other = artifact(kind="stats", visibility="internal", surface=Surface.parse("panel:x"), id="other")
+    assert one.key == other.key
+
+
+@pytest.mark.parametrize("retention", ["overwrite", {"mode": "overwrite"}, {"maxVersions": 1}])
+def test_r37_overwrite_is_a_window_of_one(retention: object) -> None:
+    assert read_retention(retention) == Retention(mode="windowed", max_versions=1)
+
+
+def test_r37_append_is_bounded_by_count_time_or_both() -> None:
+    assert read_retention({"mode": "append"}) == Retention(mode="durable")
+    assert read_retention({"mode": "append", "maxVersions": 3}) == Retention(mode="windowed", max_versions=3)
+    both = read_retention({"mode": "append", "maxVersions": 3, "ttl": 3600})
+    assert both == Retention(mode="windowed", max_versions=3, ttl=HOUR)
+    assert read_retention(write_retention(both)) == both
+    turns = Retention(mode="windowed", max_turns=2)
+    assert read_retention(write_retention(turns)) == turns
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"mode": "windowed"},
+        {"mode": "ttl"},
+        {"mode": "forever"},
+        {"mode": "windowed", "maxVersions": 0},
+        {"mode": "windowed", "ttlSeconds": -1},
+        {"mode": "ephemeral", "maxVersions": 3},
+        7,
+    ],
+)
+def test_r37_a_policy_that_makes_no_sense_is_refused(wrong: object) -> None:
+    with pytest.raises(InvalidArtifactError):
+        read_retention(wrong)
+
+
+@pytest.mark.parametrize("tag", ["a", "rpg_state", "x9", "a" + "b" * 63])
+def test_g20_a_tag_is_one_plain_word(tag: str) -> None:
+    assert check_tag(tag) == tag
+
+
+@pytest.mark.parametrize("tag", ["", "A", "9a", "_a", "a.b", "a-b", "é", "a b", "a" * 65, "a\n", "tk_anything"])
+def test_g20_anything_else_is_none(tag: str) -> None:
+    with pytest.raises(InvalidArtifactError):
+        check_tag(tag)
+
+
+def test_pitfall_06_json_that_a_model_wrote_becomes_values() -> None:
+    assert parse_content('{"hp": 3}', "json") == {"hp": 3}
+    assert parse_content('{"hp": 3}', "text") == '{"hp": 3}'
+    for broken in ("{", '{"hp": NaN}', ""):
+        with pytest.raises(InvalidArtifactError):
+            parse_content(broken, "json")
+
+
+def test_content_must_be_of_its_type() -> None:
+    with pytest.raises(InvalidArtifactError, match="holds text, not an object"):
+        version(1, {"a": 1}, content_type="text")
+    with pytest.raises(InvalidArtifactError, match="not JSON"):
+        version(1, {"a": float("nan")})
+
+
+anchors = st.one_of(
+    st.sampled_from([Anchor(selector="after_last_user"), Anchor(selector="before_last_assistant")]),
+    st.builds(
+        lambda id: Anchor(selector="after_message_id", message_id=id),
+        st.text("abc:,()= 0-", min_size=1, max_size=12).filter(lambda id: id == id.strip()),
+    ),
+    st.builds(
+        lambda offset, role: Anchor(selector="relative_to_end", offset=offset, role_filter=role),
+        st.integers(-9, -1),
+        st.sampled_from(["any", "user", "assistant"]),
+    ),
+)
+all_anchors = anchors | st.builds(
+    lambda base, offset: Anchor(selector="relative_to_anchor", base=base, offset=offset), anchors, st.integers(-9, 0)
+)
+
+
+@given(all_anchors)
+def test_r14_every_anchor_is_read_as_it_is_written(anchor: Anchor) -> None:
+    assert Anchor.parse(str(anchor)) == anchor
+    written = write_inclusion(PromptInclusion.of(anchor=anchor))
+    read_back = read_inclusion(written)
+    assert read_back is not None
+    assert read_back.anchor == anchor
