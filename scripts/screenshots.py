@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 import httpx2
 from PIL import Image
@@ -27,6 +28,15 @@ THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 MOST_BYTES = 150_000
 QUALITIES = (82, 70, 55, 40)
 ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+# The pages of one conversation.
+INSIDE = {
+    "members": "panel/members",
+    "settings": "panel/settings",
+    "lore": "panel/lore",
+    "runs": "panel/runs",
+    "tree": "tree",
+    "prompt": "preview",
+}
 TITLE = "The letter that came back"
 STORY = (
     (
@@ -61,7 +71,8 @@ def tell_story(server: ServerProcess) -> str:
     ) as client:
         character = _json(client.get("/characters"))["items"][0]
         space = {"name": TITLE, "character_ids": [character["id"]], "name_override": "Robin", "greeting": False}
-        space_id = _json(client.post("/spaces", json=space))["space"]["id"]
+        begun = _json(client.post("/spaces", json=space))
+        space_id = begun["space"]["id"]
         header = {"user_name": "Robin", "character_name": character["name"], "chat_metadata": {}}
         lines = [
             {
@@ -75,13 +86,33 @@ def tell_story(server: ServerProcess) -> str:
         chat = "\n".join(json.dumps(line) for line in (header, *lines)).encode()
         file = (f"{TITLE}.jsonl", chat, "application/x-ndjson")
         imported = _json(client.post(f"/spaces/{space_id}/conversations/import", files={"file": file}))
+        # A space begins with a conversation, which nothing is said in here.
+        client.delete(f"/conversations/{begun['conversation']['id']}").raise_for_status()
         conversation_id: str = imported["conversations"][0]["id"]
         return conversation_id
 
 
+def speak_in_group(page: Page) -> tuple[str, str]:
+    """Say something to the two who came along, and give the addresses of their conversation and of a reply's record."""
+    page.goto("/")
+    page.get_by_role("link", name="The end of line nine").first.click()
+    page.locator("#composer_text").fill("I follow the smell of soup to the kiosk, and knock.")
+    page.keyboard.press("Enter")
+    group = urlsplit(page.url).path
+    page.locator("article").nth(3).wait_for()
+    page.goto(f"{group}/panel/runs")
+    run = page.locator("a[href^='/runs/']").first.get_attribute("href")
+    if run is None:
+        raise SystemExit("The reply has no record.")
+    return group, run
+
+
 def pages_of(page: Page, conversation_id: str) -> dict[str, str]:
     """The name and address of each page that a reader can find."""
-    found = {"home": "/", "sign-in": "/sign-in", "chat": f"/conversations/{conversation_id}"}
+    group, run = speak_in_group(page)
+    chat = f"/conversations/{conversation_id}"
+    found = {"home": "/", "sign-in": "/sign-in", "chat": chat, "group": group, "run": run}
+    found |= {f"chat-{name}": f"{chat}/{path}" for name, path in INSIDE.items()}
     page.goto("/")
     doors = [*_links(page, "header nav"), *_links(page, "main")]
     for path in doors:
