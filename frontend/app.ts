@@ -23,6 +23,7 @@ import MessageEdit from "./controllers/message_edit"
 import MessageForm from "./controllers/message_form"
 import ModelPicker from "./controllers/model_picker"
 import PageDraft from "./controllers/page_draft"
+import PanelNews from "./controllers/panel_news"
 import PromptPreview from "./controllers/prompt_preview"
 import RoundEditor from "./controllers/round_editor"
 import SchemaRenderer from "./controllers/schema_renderer"
@@ -38,12 +39,16 @@ import { keepFocus } from "./kept_focus"
 import { keepEditedMessages } from "./edited_messages"
 import { keepMessagesInOrder } from "./message_order"
 import { keepRunsInOrder } from "./run_order"
+import { keepProblemsInView } from "./problem"
+import { passOnNews } from "./news"
 import { reportLostSubmissions } from "./lost_submissions"
 
 keepMessagesInOrder()
 keepEditedMessages()
 keepRunsInOrder()
 keepFocus()
+keepProblemsInView()
+passOnNews()
 reportLostSubmissions()
 
 const application = Application.start()
@@ -70,6 +75,7 @@ application.register("message-edit", MessageEdit)
 application.register("message-form", MessageForm)
 application.register("model-picker", ModelPicker)
 application.register("page-draft", PageDraft)
+application.register("panel-news", PanelNews)
 application.register("prompt-preview", PromptPreview)
 application.register("round-editor", RoundEditor)
 application.register("schema-renderer", SchemaRenderer)

@@ -1,17 +1,19 @@
-import { showComposerError } from "./composer_error"
+import { showProblem } from "./problem"
 
 type FetchRequestError = CustomEvent<{ error: Error }>
 
-// A form whose answer never came, or was no stream, says so. The server's own sentences come as streams.
+// A form whose answer never came, or cannot be shown, says so. The server's own sentences come as streams or pages.
+const SHOWN = ["text/vnd.turbo-stream.html", "text/html"]
+
 export function reportLostSubmissions(): void {
   document.addEventListener("turbo:submit-end", (event) => {
     const { success, fetchResponse } = (event as TurboSubmitEndEvent).detail
     if (success) return
     const response = fetchResponse?.response
     if (!response) {
-      showComposerError("The server did not answer. Your words are still here; try again in a moment.")
-    } else if (!response.headers.get("Content-Type")?.startsWith("text/vnd.turbo-stream.html")) {
-      showComposerError(`The server could not do that (${response.status}). Your words are still here; try again.`)
+      showProblem("The server did not answer. Your words are still here; try again in a moment.", event.target)
+    } else if (!SHOWN.some((type) => response.headers.get("Content-Type")?.startsWith(type))) {
+      showProblem(`The server could not do that (${response.status}). Your words are still here; try again.`, event.target)
     }
   })
   keepConsoleQuiet()

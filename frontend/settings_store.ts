@@ -40,11 +40,16 @@ export class SettingsStore {
   readonly conflicts = new Map<string, Conflict>()
   // What cannot be saved as it is; it stays where it was typed, with why.
   readonly held = new Map<string, Held>()
+  // What was changed elsewhere while the page was open.
+  readonly news = new Set<string>()
+  // Something was changed elsewhere that is not taken over yet.
+  isBehind = false
 
   private version = -1
   private own = new Map<string, Json>()
   private pending = new Map<string, Json>()
   private sending: Map<string, Json> | undefined
+  private saving = Promise.resolve()
   private timer = 0
   private retry = FIRST_RETRY_MS
   private readonly listeners = new Set<() => void>()
@@ -73,6 +78,7 @@ export class SettingsStore {
   }
 
   edit(path: string, value: Json): void {
+    this.news.delete(path)
     this.held.delete(path)
     this.conflicts.delete(path)
     this.pending.set(path, value)
@@ -87,14 +93,39 @@ export class SettingsStore {
   }
 
   takeTheirs(path: string): void {
+    this.held.delete(path)
     this.conflicts.delete(path)
     this.changed()
+  }
+
+  // Something was changed elsewhere: take it over, and compare it with what was typed. Only while it would change the
+  // control that somebody is in, and has not typed in yet, all stays; the server then compares what they type with that.
+  async look(inside: string | undefined): Promise<void> {
+    while (this.sending) await this.saving
+    const current = await this.read()
+    if (!current || this.sending || current.settings_version < this.version) return
+    const changed = this.differing(current)
+    for (const path of changed) this.news.add(path)
+    if (changed.length > 0) this.status = "Settings were changed elsewhere."
+    this.isBehind = inside !== undefined && this.typed(inside) === undefined && this.wouldChange(inside, current)
+    if (this.isBehind) {
+      this.changed()
+      return
+    }
+    for (const [path, { value }] of this.held)
+      if (changed.includes(path)) this.conflicts.set(path, { mine: value, theirs: null })
+    this.compare(this.pending, current)
   }
 
   // One save at a time; what is typed meanwhile goes with the next.
   async flush(): Promise<void> {
     clearTimeout(this.timer)
     if (this.sending || this.pending.size === 0) return
+    this.saving = this.save()
+    await this.saving
+  }
+
+  private async save(): Promise<void> {
     const sent = (this.sending = this.pending)
     this.pending = new Map()
     this.changed("")
@@ -132,6 +163,27 @@ export class SettingsStore {
     else this.refuse(sent, sentence)
   }
 
+  private async read(): Promise<Settings | undefined> {
+    try {
+      const answer = await fetch(this.resource, { headers: { Accept: "application/json" } })
+      return answer.ok ? ((await answer.json()) as Settings) : undefined
+    } catch {
+      // It is asked for again when the next change is told, or something is saved.
+      return undefined
+    }
+  }
+
+  // Where these settings say something else than what is known here.
+  private differing(current: Settings): string[] {
+    const paths = new Set([...this.own.keys(), ...ownOf(current).keys()])
+    return [...paths].filter((path) => !isSame(ownIn(current, path), this.own.get(path) ?? null))
+  }
+
+  private wouldChange(path: string, current: Settings): boolean {
+    const [before, now] = [this.latest, current].map((settings) => settings && effectiveIn(settings, path).value)
+    return before === undefined || now === undefined || !isSame(before, now) || this.differing(current).includes(path)
+  }
+
   // Somebody was faster. What they left alone is saved over the new version; what they changed too is not overwritten
   // before somebody has seen both.
   private compare(sent: Map<string, Json>, current: Settings): void {
@@ -146,8 +198,9 @@ export class SettingsStore {
         this.conflicts.set(path, { mine, theirs })
       }
     }
+    for (const [path, conflict] of this.conflicts) conflict.theirs = ownIn(current, path)
     this.adopt(current)
-    this.changed(this.conflicts.size > 0 ? "Not all is saved: somebody has changed the same settings." : "")
+    this.changed(this.conflicts.size > 0 ? "Not all is saved: somebody has changed the same settings." : this.status)
   }
 
   private refuse(sent: Map<string, Json>, sentence: string): void {
@@ -175,9 +228,7 @@ export class SettingsStore {
   private adopt(settings: Settings): void {
     this.latest = settings
     this.version = settings.settings_version
-    this.own = new Map()
-    for (const [group, content] of Object.entries(settings.own))
-      for (const [name, value] of Object.entries(content)) this.own.set(`${group}.${name}`, value)
+    this.own = ownOf(settings)
   }
 
   private later(pause: number): void {
@@ -200,6 +251,13 @@ export function settingsStore(resource: string): SettingsStore {
   let store = stores.get(resource)
   if (!store) stores.set(resource, (store = new SettingsStore(resource)))
   return store
+}
+
+function ownOf(settings: Settings): Map<string, Json> {
+  const groups = Object.entries(settings.own)
+  return new Map(
+    groups.flatMap(([group, content]) => Object.entries(content).map(([name, value]) => [`${group}.${name}`, value] as const)),
+  )
 }
 
 export function ownIn(settings: Settings, path: string): Json {

@@ -63,6 +63,7 @@ export default class ChatScroll extends Controller<HTMLElement> {
       render(from, to)
       this.height = document.documentElement.scrollHeight
       scrollBy({ top: this.height - before, behavior: "instant" })
+      for (const list of from.querySelectorAll<HTMLElement>(":scope > .messages")) restOutOfSight(list)
     }
   }
 
@@ -70,4 +71,10 @@ export default class ChatScroll extends Controller<HTMLElement> {
     const { scrollHeight, clientHeight, scrollTop } = document.documentElement
     return scrollHeight - clientHeight - scrollTop < NEAR
   }
+}
+
+// Its height is known from now on, so that nothing moves while the browser leaves it out because nobody sees it.
+function restOutOfSight(list: HTMLElement): void {
+  list.style.containIntrinsicBlockSize = `auto ${list.offsetHeight}px`
+  list.style.contentVisibility = "auto"
 }

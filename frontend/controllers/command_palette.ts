@@ -12,7 +12,7 @@ interface Place {
 const MOST_SHOWN = 12
 const ABOUT = 100
 
-// Ctrl+K: leads to a page, a story or a character by some letters of its name.
+// Ctrl+K, or a button that says so: leads to a page, a story or a character by some letters of its name.
 export default class CommandPalette extends Controller<HTMLDialogElement> {
   static override targets = ["question", "list", "nothing"]
   static override values = { url: String }
@@ -38,12 +38,12 @@ export default class CommandPalette extends Controller<HTMLDialogElement> {
     if (this.element.open) {
       this.close()
     } else if (!document.querySelector("dialog[open]")) {
-      this.questionTarget.value = ""
-      this.places = []
-      this.draw()
-      this.element.showModal()
-      void this.ask()
+      this.show()
     }
+  }
+
+  openByButton(event: MouseEvent): void {
+    if (event.target instanceof Element && event.target.closest(`[data-opens="${this.element.id}"]`)) this.show()
   }
 
   // What was found before stays until the server has answered, as far as it still fits.
@@ -90,6 +90,14 @@ export default class CommandPalette extends Controller<HTMLDialogElement> {
 
   leave(event: MouseEvent): void {
     if (event.target === this.element) this.close()
+  }
+
+  private show(): void {
+    this.questionTarget.value = ""
+    this.places = []
+    this.draw()
+    this.element.showModal()
+    void this.ask()
   }
 
   private close(): void {

@@ -30,6 +30,8 @@ export default class DayMarks extends Controller<HTMLElement> {
     detail.render = (from, to) => {
       render(from, to)
       this.mark()
+      // These are marked; the observer need not look at them again.
+      this.observer?.takeRecords()
     }
   }
 
@@ -37,11 +39,12 @@ export default class DayMarks extends Controller<HTMLElement> {
     // While older messages are to come, nobody knows what day it was before the first.
     let before = this.page.querySelector(".older-link") ? undefined : ""
     for (const message of this.page.querySelectorAll<HTMLElement>("li[data-seq]")) {
-      const moment = momentOf(message)
-      const day = moment?.toDateString() ?? before
-      const mark = message.querySelector<HTMLElement>(":scope > .day")
-      const isNew = moment !== undefined && before !== undefined && day !== before
-      if (isNew && !mark) message.prepend(dayMark(moment))
+      const sent = sentOf(message)
+      const day = sent?.day ?? before
+      const first = message.firstElementChild
+      const mark = first?.classList.contains("day") ? first : undefined
+      const isNew = sent !== undefined && before !== undefined && day !== before
+      if (isNew && !mark) message.prepend(dayMark(sent.moment))
       else if (!isNew) mark?.remove()
       before = day
     }
@@ -52,17 +55,23 @@ export default class DayMarks extends Controller<HTMLElement> {
   }
 }
 
-// What each message was sent at does not change.
-const moments = new WeakMap<HTMLElement, Date>()
+interface Sent {
+  moment: Date
+  day: string
+}
 
-function momentOf(message: HTMLElement): Date | undefined {
-  const known = moments.get(message)
-  if (known) return known
+// What each message was sent at does not change, and all of them are asked whenever one comes.
+const known = new WeakMap<HTMLElement, Sent>()
+
+function sentOf(message: HTMLElement): Sent | undefined {
+  const remembered = known.get(message)
+  if (remembered) return remembered
   const time = message.querySelector<HTMLTimeElement>(".message-time time")
   if (!time) return undefined
   const moment = new Date(time.dateTime)
-  moments.set(message, moment)
-  return moment
+  const sent = { moment, day: moment.toDateString() }
+  known.set(message, sent)
+  return sent
 }
 
 function dayMark(moment: Date): HTMLElement {

@@ -15,7 +15,11 @@ export default class MessageEdit extends Controller<HTMLFormElement> {
   declare readonly cancelTarget: HTMLAnchorElement
   declare readonly noticeTarget: HTMLElement
 
+  private message: Element | null = null
+
   override connect(): void {
+    this.message = this.element.closest(".message")
+    this.message?.classList.add("message-in-edit")
     // Put back after the message was replaced around it, it has begun long ago.
     if (this.element.dataset.from !== undefined) return
     this.element.dataset.from = document.activeElement?.id ?? ""
@@ -26,6 +30,7 @@ export default class MessageEdit extends Controller<HTMLFormElement> {
   }
 
   override disconnect(): void {
+    this.message?.classList.remove("message-in-edit")
     const from = this.element.dataset.from
     // Not at once: what takes its place is not there yet.
     requestAnimationFrame(() => {

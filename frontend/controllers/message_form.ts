@@ -1,6 +1,6 @@
 import { Controller } from "@hotwired/stimulus"
-import { showComposerError } from "../composer_error"
 import { type Draft, loadDraft, saveDraft } from "../draft"
+import { showProblem } from "../problem"
 import { uuid } from "../uuid"
 
 // The composer: keeps every word until the server has it.
@@ -48,7 +48,6 @@ export default class MessageForm extends Controller<HTMLFormElement> {
     if (this.draft.attempt?.text !== text) this.draft.attempt = { id: uuid(), text }
     this.idTarget.value = this.draft.attempt.id
     saveDraft(this.conversationValue, this.draft)
-    showComposerError("")
     this.sending = true
   }
 
@@ -71,7 +70,7 @@ export default class MessageForm extends Controller<HTMLFormElement> {
     const { value } = this.textTarget
     this.textTarget.value = value.startsWith(attempt.text) ? value.slice(attempt.text.length) : value
     this.draft.attempt = undefined
-    showComposerError("")
+    showProblem("")
     this.edited()
   }
 

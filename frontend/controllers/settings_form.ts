@@ -1,6 +1,10 @@
 import { Controller } from "@hotwired/stimulus"
+import type { Changed } from "../news"
 import { SettingControl } from "../setting_control"
 import { effectiveIn, type Json, ownIn, settingsStore, type SettingsStore } from "../settings_store"
+
+// The kinds of events that tell of settings; what a member is given counts as well.
+const SHOWN = ["settings", "members"]
 
 // Settings that are saved while somebody types. What is not saved yet is kept by the store; this draws it.
 export default class SettingsForm extends Controller<HTMLFormElement> {
@@ -55,6 +59,17 @@ export default class SettingsForm extends Controller<HTMLFormElement> {
     else this.store?.hold(setting.path, setting.value, problem)
   }
 
+  heard({ detail }: Changed): void {
+    if (detail.kinds.some((kind) => SHOWN.includes(kind))) void this.look()
+  }
+
+  // When the focus has gone on, what was changed elsewhere can be shown where it was.
+  left(): void {
+    requestAnimationFrame(() => {
+      if (this.store?.isBehind) void this.look()
+    })
+  }
+
   submit(event: Event): void {
     event.preventDefault()
     void this.store?.flush()
@@ -82,6 +97,10 @@ export default class SettingsForm extends Controller<HTMLFormElement> {
     setting.control.focus()
   }
 
+  private async look(): Promise<void> {
+    await this.store?.look(this.settingAt(document.activeElement)?.path)
+  }
+
   private draw(): void {
     this.statusTarget.textContent = this.store?.status ?? ""
     for (const setting of this.settings) this.drawSetting(setting)
@@ -100,13 +119,18 @@ export default class SettingsForm extends Controller<HTMLFormElement> {
       if (own === null) setting.show(value)
       element.dataset.own = JSON.stringify(own)
       element.toggleAttribute("data-changed", own !== null)
-      const words = setting.part("source")
-      if (words) words.textContent = own !== null ? "Changed here" : source === "default" ? "" : `From the ${source}`
+      this.say(setting, own !== null ? "Changed here" : source === "default" ? "" : `From the ${source}`)
     }
+    if (this.store?.news.has(path)) this.say(setting, "Changed elsewhere just now")
     const reset = setting.part("reset")
     if (reset) reset.hidden = !element.hasAttribute("data-changed")
     this.drawProblem(setting)
     this.drawConflict(setting)
+  }
+
+  private say(setting: SettingControl, source: string): void {
+    const words = setting.part("source")
+    if (words) words.textContent = source
   }
 
   private drawProblem(setting: SettingControl): void {

@@ -109,6 +109,7 @@ export default class SidePanel extends Controller<HTMLElement> {
     const covers = this.isOpen && !BESIDE.matches
     this.backdropTarget.hidden = !covers
     this.chat?.toggleAttribute("inert", covers)
+    this.chat?.classList.toggle("chat-beside-panel", this.isOpen)
     this.panelTarget.toggleAttribute("data-covers", covers)
     this.button?.setAttribute("aria-expanded", String(this.isOpen))
   }

@@ -30,6 +30,7 @@ export default class Typing extends Controller<HTMLElement> {
 
   override connect(): void {
     this.sayWhatChanged()
+    this.element.closest(".chat")?.setAttribute("data-run", this.statusValue)
     if (!this.hasTextTarget) return
     const known = this.textTarget.textContent ?? ""
     if (isWriting(this.statusValue)) runText(this.runValue).setFrom(known)

@@ -156,7 +156,7 @@ def test_two_windows_edit_and_nobody_loses_a_word(open_window: OpenWindow, site:
     expect(other.get_by_text("Tall.")).to_be_visible()
     page.get_by_role("textbox", name="Description", exact=True).fill("Round.")
     page.get_by_role("button", name="Save").click()
-    expect(page.get_by_role("alert")).to_contain_text("changed in the meantime")
+    expect(page.locator("#main").get_by_role("alert")).to_contain_text("changed in the meantime")
     expect(page.get_by_role("textbox", name="Description", exact=True)).to_have_value("Round.")
     expect(page.get_by_role("textbox", name="Scenario", exact=True)).to_have_value("A ship.")
     expect(page.locator("#now_description")).to_contain_text("Tall.")

@@ -28,7 +28,7 @@ def test_a_story_with_two_characters_and_a_name(open_window: OpenWindow, site: S
     page = open_window(site, expected_complaint="422")
     page.get_by_role("link", name="New story").click()
     page.get_by_role("button", name="Begin").click()
-    expect(page.get_by_role("alert")).to_contain_text("Choose at least one character.")
+    expect(page.locator("#main").get_by_role("alert")).to_contain_text("Choose at least one character.")
     page.get_by_label("Ottoline").check()
     page.get_by_label("Tansy").check()
     page.get_by_label("Yourself").check()

@@ -49,10 +49,10 @@ def test_a_model_is_added_tested_made_the_default_and_answers(
 def test_a_server_that_is_not_there_is_said_beside_the_form_and_nothing_typed_is_lost(page: Page) -> None:
     name = f"Nowhere {uuid4()}"
     add(page, name, "http://127.0.0.1:9/v1")
-    expect(page.get_by_role("alert")).to_be_visible()
+    expect(page.locator("#model_form").get_by_role("alert")).to_be_visible()
     page.get_by_label("Model", exact=True).fill("something")
     page.get_by_role("button", name="Save and test").click()
-    expect(page.get_by_role("alert")).to_be_visible()
+    expect(page.locator("#model_form").get_by_role("alert")).to_be_visible()
     expect(page.get_by_label("Model", exact=True)).to_have_value("something")
     page.get_by_text("Delete…").click()
     page.get_by_role("button", name=f"Delete {name}").click()

@@ -2,13 +2,29 @@
 
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import OpenWindow
+from tests.browser.conftest import PHONE, OpenWindow
 from tests.browser.story import Story, begin_story
 from tests.playground.support.server import ScriptedModel, ServerProcess, running
 
 GROWN = "([run, length]) => run.textContent.length > length"
+# Where the words of the reply and the name above them stand, after each time that the page was drawn.
+WATCH = """() => {
+  window.places = []
+  const look = () => setTimeout(() => {
+    const bubble = document.querySelector('#run article')
+    const article = bubble ?? document.querySelector('#messages > li:last-child article')
+    const words = article.querySelector('.story').getBoundingClientRect()
+    const name = article.querySelector('.message-author').getBoundingClientRect()
+    const { left, right, top, bottom } = words
+    window.places.push({ bubble: bubble !== null, left, right, top, bottom, name: name.left, above: top - name.top })
+    requestAnimationFrame(look)
+  })
+  requestAnimationFrame(look)
+}"""
+TALL = (800, 1500)
 
 
 def test_from_the_first_page_to_a_streamed_reply(page: Page) -> None:
@@ -24,6 +40,25 @@ def test_from_the_first_page_to_a_streamed_reply(page: Page) -> None:
     page.reload()
     expect(story.messages).to_have_count(3)
     story.expect_one_reply("word119 word120")
+
+
+@pytest.mark.parametrize(
+    ("size", "edge"), [(TALL, "top"), (PHONE, "bottom")], ids=["a page with room below", "a page that scrolls"]
+)
+def test_the_bubble_becomes_the_message_without_a_jump(
+    open_window: OpenWindow, site: ServerProcess, size: tuple[int, int], edge: str
+) -> None:
+    story = begin_story(open_window(site, size=size))
+    story.send("[[slow: 80]]")
+    story.wait_until_reply_says("word5")
+    story.page.evaluate(WATCH)
+    story.expect_one_reply("word79 word80")
+    story.page.wait_for_timeout(200)
+    places = story.page.evaluate("window.places")
+    bubble = [place for place in places if place["bubble"]][-1]
+    for message in [place for place in places if not place["bubble"]]:
+        for measure in ("left", "right", "name", "above", edge):
+            assert message[measure] == pytest.approx(bubble[measure], abs=1), measure
 
 
 def test_conversations_are_found_again_on_the_first_page(story: Story) -> None:

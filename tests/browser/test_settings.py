@@ -43,8 +43,9 @@ def test_what_is_typed_while_something_is_being_saved_is_not_lost(story: Story) 
     bodies: list[dict[str, object]] = []
 
     def slowly(route: Route) -> None:
-        bodies.append(json.loads(route.request.post_data or "{}"))
-        if len(bodies) == 1:
+        if route.request.method == "PATCH":
+            bodies.append(json.loads(route.request.post_data or "{}"))
+        if len(bodies) == 1 and route.request.method == "PATCH":
             note.press_sequentially(" Hard.")
         route.continue_()
 
@@ -68,10 +69,18 @@ def test_a_conflict_shows_both_values_and_keeps_what_was_typed(open_window: Open
     other = open_window(site, expected_complaint="409")
     other.goto(page.url)
     _settings(other, "conversation")
+    on_its_way: list[Route] = []
+
+    def hold(route: Route) -> None:
+        on_its_way.append(route)
+
+    page.route("**/api/v1/conversations/*/settings", hold, times=1)
+    with page.expect_request("**/api/v1/conversations/*/settings"):
+        page.get_by_label("Note", exact=True).fill("Mine")
     other.get_by_label("Note", exact=True).fill("Theirs")
     expect(other.get_by_text(SAVED, exact=True)).to_be_visible()
+    on_its_way[0].continue_()
 
-    page.get_by_label("Note", exact=True).fill("Mine")
     conflict = page.locator(".setting-conflict")
     expect(conflict).to_contain_text("Theirs")
     expect(conflict).to_contain_text("Mine")
@@ -84,6 +93,41 @@ def test_a_conflict_shows_both_values_and_keeps_what_was_typed(open_window: Open
     # What the other one left alone is no conflict.
     expect(other.locator(".setting-conflict")).to_have_count(0)
     expect(other.get_by_label("Note", exact=True)).to_have_value("Mine")
+
+
+def test_what_is_changed_elsewhere_is_shown_but_never_where_somebody_is(
+    open_window: OpenWindow, site: ServerProcess
+) -> None:
+    page = open_window(site, expected_complaint="409")
+    begin_story(page)
+    _settings(page, "conversation")
+    other = open_window(site)
+    other.goto(page.url)
+    _settings(other, "conversation")
+    note, temperature = page.get_by_label("Note", exact=True), page.get_by_role("spinbutton", name="Temperature")
+    other.get_by_role("spinbutton", name="Temperature").fill("0.4")
+    expect(temperature).to_have_value("0.4")
+    expect(page.locator('.setting[data-path="llm.temperature"] .setting-source')).to_have_text(
+        "Changed elsewhere just now"
+    )
+    expect(page.locator(".settings-status")).to_have_text("Settings were changed elsewhere.")
+
+    note.focus()
+    other.get_by_label("Note", exact=True).fill("Theirs")
+    expect(page.locator('.setting[data-path="authors_note.text"] .setting-source')).to_have_text(
+        "Changed elsewhere just now"
+    )
+    expect(note).to_have_value("")
+    temperature.focus()
+    expect(note).to_have_value("Theirs")
+
+    note.focus()
+    other.get_by_label("Note", exact=True).fill("Theirs again")
+    expect(page.locator(".settings-status")).to_have_text("Settings were changed elsewhere.")
+    expect(other.get_by_text(SAVED, exact=True)).to_be_visible()
+    note.fill("Mine")
+    expect(page.locator(".setting-conflict")).to_contain_text("Theirs again")
+    expect(note).to_have_value("Mine")
 
 
 def test_a_value_that_cannot_be_is_not_sent_and_says_why(story: Story) -> None:

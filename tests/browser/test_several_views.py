@@ -1,7 +1,8 @@
-"""The same reply, seen again after a reload and from a second tab."""
+"""The same reply, seen again after a reload and from a second tab; and what one tab changes in the other."""
 
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, Page, expect
 
+from tests.browser.groups import Group, begin_group
 from tests.browser.story import Story
 
 
@@ -48,6 +49,62 @@ def test_what_one_tab_stops_and_keeps_is_stopped_and_kept_in_the_other(story: St
     for view in (story, other):
         view.expect_one_reply("word4 word5")
         expect(view.messages).to_have_count(3)
+
+
+def test_members_changed_in_one_tab_are_shown_in_the_other(page: Page) -> None:
+    group = begin_group(page)
+    tab = page.context.new_page()
+    tab.goto(page.url)
+    other = Group(tab)
+    here, there = _members(page), _members(tab)
+    there.get_by_role("button", name="Mute Tansy").focus()
+    here.get_by_role("button", name="Mute Tansy").click()
+    # Whoever was at the button still is, and finds it changed.
+    expect(there.get_by_role("button", name="Unmute Tansy")).to_be_focused()
+    expect(other.menu().get_by_role("button", name="Let Tansy speak")).to_contain_text("muted")
+    tab.keyboard.press("Escape")
+    here.get_by_role("button", name="Move Tansy up").click()
+    for panel in (here, there):
+        expect(panel.locator(".member-name").nth(1)).to_have_text("Tansy")
+    assert group.bar.inner_text() == other.bar.inner_text()
+
+
+def test_what_is_being_typed_in_the_panel_stays_when_it_changes_elsewhere(page: Page) -> None:
+    begin_group(page)
+    tab = page.context.new_page()
+    tab.goto(page.url)
+    here, there = _members(page), _members(tab)
+    row = there.locator(".member").filter(has_text="Ottoline")
+    row.get_by_text("More").click()
+    row.get_by_label("Talkativeness").press_sequentially("4")
+    here.get_by_role("button", name="Mute Tansy").click()
+    expect(there.get_by_text("Something here was changed elsewhere.")).to_be_visible()
+    expect(row.get_by_label("Talkativeness")).to_be_focused()
+    row.get_by_label("Talkativeness").press_sequentially("0")
+    row.get_by_label("Talkativeness").press("Tab")
+    # It is sent with what was typed, and the answer shows what the other tab has done as well.
+    expect(there.get_by_role("button", name="Unmute Tansy")).to_be_visible()
+    expect(row.get_by_label("Talkativeness")).to_have_value("40")
+    expect(there.get_by_text("Something here was changed elsewhere.")).to_be_hidden()
+
+
+def test_a_run_that_ends_is_in_the_open_list(story: Story) -> None:
+    page = story.page
+    _members(page)
+    page.locator("#panel_tab_runs").click()
+    expect(page.get_by_text("Nobody has answered here yet.")).to_be_visible()
+    box = page.locator("#composer_text")
+    box.fill("[[say: By the window.]]")
+    box.press("Enter")
+    expect(page.locator(".run-row .run-state-succeeded")).to_have_count(1)
+    expect(box).to_be_focused()
+
+
+def _members(page: Page) -> Locator:
+    page.get_by_role("button", name="Side panel", exact=True).click()
+    panel = page.locator("#side_panel")
+    expect(panel.get_by_role("heading", name="Members")).to_be_visible()
+    return panel
 
 
 def _is_gapless(text: str) -> bool:

@@ -13,6 +13,8 @@ ROOT = Path(__file__).parents[2]
 PAGES = {path.relative_to(ROOT).as_posix(): path.read_text() for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]}
 PUBLIC_MODULES = [
     "tavernkit",
+    "tavernkit.artifacts",
+    "tavernkit.artifacts.liquid",
     "tavernkit.benchmarks",
     "tavernkit.characters",
     "tavernkit.chats",

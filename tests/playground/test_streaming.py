@@ -76,8 +76,8 @@ async def test_a_reply_is_seen_growing_and_then_arrives_whole(database_url: str,
         assert "".join(piece["text"] for piece in pieces) == "One two three."
         numbers = [int(event["id"]) for event in seen if "id" in event]
         assert numbers == sorted(set(numbers))
-        # The message, the place of the reply and the group bar.
-        assert seen[-1]["data"].count("<turbo-stream") == 3
+        # The message, the place of the reply and the group bar; and that something has changed.
+        assert seen[-1]["data"].count("<turbo-stream") == 4
 
 
 async def test_many_readers_get_the_same_events_from_few_readings(database_url: str, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import HTMLResponse, JSONResponse
+from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from tavernkit import __version__
@@ -23,7 +23,7 @@ from tavernkit.playground.lorebooks.routes import router as lorebooks
 from tavernkit.playground.members.routes import router as members_tab
 from tavernkit.playground.messages.routes import router as messages
 from tavernkit.playground.models_api.api import router as models
-from tavernkit.playground.models_api.errors import error_answer, is_below
+from tavernkit.playground.models_api.errors import EndpointError, error_answer, is_below
 from tavernkit.playground.personas.routes import router as personas
 from tavernkit.playground.presets.routes import router as presets
 from tavernkit.playground.providers.routes import router as providers
@@ -34,9 +34,8 @@ from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.settings.routes import router as settings_tab
 from tavernkit.playground.spaces.routes import router as spaces
 from tavernkit.playground.web.assets import STATIC_URL, HashedFiles
-from tavernkit.playground.web.rendering import render
-from tavernkit.playground.web.requests import SignedOutError, to_sign_in
-from tavernkit.playground.web.security import SecurityMiddleware
+from tavernkit.playground.web.requests import SignedOutError, problem, to_sign_in
+from tavernkit.playground.web.security import SecurityMiddleware, plain_answer
 
 __all__ = ["create_app"]
 
@@ -44,6 +43,7 @@ NO_ROUTE = {
     404: "There is nothing at this address. The documentation of the API names those that there are.",
     405: "This address does not take requests of this method. The documentation of the API names those it takes.",
 }
+KEPT_OUT = {421: "wrong_host", 403: "forbidden"}
 TITLES = {507: "No room left", 404: "Not here", 403: "Not allowed", 405: "Not like this", 422: "That cannot be read"}
 
 
@@ -52,7 +52,9 @@ def create_app(runtime: Runtime, owner_id: UUID) -> FastAPI:
     app = FastAPI(title="TavernKit Playground", version=__version__, docs_url=None, redoc_url=None)
     app.state.runtime, app.state.owner_id = runtime, owner_id
     settings = runtime.settings
-    app.add_middleware(SecurityMiddleware, hosts=settings.names, any_address=not settings.is_local)
+    app.add_middleware(
+        SecurityMiddleware, hosts=settings.names, any_address=not settings.is_local, answer=kept_out_answer
+    )
     app.mount(STATIC_URL, HashedFiles())
     app.include_router(accounts)
     app.include_router(home)
@@ -81,15 +83,25 @@ async def health() -> dict[str, str]:
     return {"status": "ok", "version": __version__}
 
 
+def kept_out_answer(path: str, status: int, sentence: str) -> Response:
+    """What somebody is told who is kept out before any route is asked."""
+    code = KEPT_OUT.get(status, "refused")
+    if is_below(path):
+        return EndpointError(status, sentence, code=code).response()
+    if _is_for_programs(path):
+        return _json(status, code, sentence)
+    return plain_answer(path, status, sentence)
+
+
 async def error_page(request: Request, error: Exception) -> Response:
     if is_below(request.url.path):
         return error_answer(error)
-    if isinstance(error, RefusedError) and _is_for_programs(request):
+    if isinstance(error, RefusedError) and _is_for_programs(request.url.path):
         return JSONResponse(error.body, error.status_code, headers=error.headers)
     status = error.status_code if isinstance(error, HTTPException) else 500
     sentence = error.detail if isinstance(error, HTTPException) else "Something went wrong."
-    if not _is_for_programs(request):
-        return _page(status, sentence)
+    if not _is_for_programs(request.url.path):
+        return _page(request, status, sentence)
     if status == 400:
         # The framework's, about a body that is not even text.
         return _json(422, "invalid", "The request cannot be read: look at its body.")
@@ -99,7 +111,9 @@ async def error_page(request: Request, error: Exception) -> Response:
 async def full_page(request: Request, error: Exception) -> Response:
     if is_below(request.url.path):
         return error_answer(error)
-    return _json(507, "storage_full", str(error)) if _is_for_programs(request) else _page(507, str(error))
+    if _is_for_programs(request.url.path):
+        return _json(507, "storage_full", str(error))
+    return _page(request, 507, str(error))
 
 
 async def unreadable_page(request: Request, error: Exception) -> Response:
@@ -111,17 +125,16 @@ async def unreadable_page(request: Request, error: Exception) -> Response:
         else []
     )
     sentence = f"The request cannot be read: look at {', '.join(fields) or 'its form'}."
-    return _json(422, "invalid", sentence) if _is_for_programs(request) else _page(422, sentence)
+    return _json(422, "invalid", sentence) if _is_for_programs(request.url.path) else _page(request, 422, sentence)
 
 
-def _is_for_programs(request: Request) -> bool:
-    return request.url.path.startswith(f"{PREFIX}/")
+def _is_for_programs(path: str) -> bool:
+    return path.startswith(f"{PREFIX}/")
 
 
 def _json(status: int, code: str, sentence: str) -> JSONResponse:
     return JSONResponse({"error": {"code": code, "sentence": sentence, "current": None}}, status)
 
 
-def _page(status: int, sentence: str) -> HTMLResponse:
-    html = render("error.html", status=status, title=TITLES.get(status, "That did not work"), sentence=sentence)
-    return HTMLResponse(str(html), status_code=status)
+def _page(request: Request, status: int, sentence: str) -> Response:
+    return problem(request, status, sentence, title=TITLES.get(status, "That did not work"))

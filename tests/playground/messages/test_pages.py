@@ -8,12 +8,15 @@ from uuid import UUID
 
 import httpx2
 import pytest
+from sqlalchemy import select, update
 
-from tavernkit.playground.database.models import Conversation, Message, MessageSwipe
+from tavernkit.playground.database.models import Conversation, Message, MessageSwipe, SpaceMembership
 from tavernkit.playground.messages.swipes import add_swipe
 from tavernkit.playground.outcome import Refused
 from tavernkit.playground.web.streams import CONTENT_TYPE
+from tests.characters import card_files
 from tests.playground.accounts.house import House, open_house
+from tests.playground.characters.builders import picture
 from tests.playground.messages.people import somebody
 from tests.playground.messages.story import Story
 from tests.playground.support.counting import counted_statements
@@ -29,6 +32,22 @@ async def reading(url: str, folder: Path) -> AsyncIterator[tuple[Story, House, h
     """A story, the house that it is told in, and the owner's browser."""
     async with open_house(url, folder) as house:
         yield Story(house.runtime, house.play.user_id, house.play.conversation_id), house, house.browser()
+
+
+async def begun_with(house: House, browser: httpx2.AsyncClient, file: bytes) -> Story:
+    """A story with the character of a card file."""
+    card = ("card.charx", file, "application/octet-stream")
+    brought = (await browser.post("/api/v1/characters", files={"file": card})).json()["character"]
+    begun = await browser.post(f"/characters/{brought['id']}/stories")
+    conversation_id = UUID(begun.headers["location"].removeprefix("/conversations/"))
+    return Story(house.runtime, house.play.user_id, conversation_id)
+
+
+def smiling(name: str, image: bytes) -> bytes:
+    """A card whose character smiles in three ways at once."""
+    asset = {"type": "emotion", "uri": "embeded://assets/smile.png", "name": "smile", "ext": "png"}
+    first = "![one](smile) ![two](embeded://assets/smile.png) <img src='smile.png' alt='three'> ![four](frown)"
+    return card_files.charx(card_files.v3(name=name, first_mes=first, assets=[asset]), **{"assets/smile.png": image})
 
 
 def drawn(page: str, message_id: UUID) -> str:
@@ -245,3 +264,50 @@ async def test_a_page_takes_the_same_statements_however_much_was_said(sqlite_url
                 counts.append(len(sent))
         assert counts[:2] == counts[2:]
         assert max(counts) < 20
+
+
+async def test_a_character_shows_the_pictures_of_its_own_card(database_url: str, tmp_path: Path) -> None:
+    async with reading(database_url, tmp_path) as (_, house, browser):
+        for name, image in (("Mira", picture("teal")), ("Mara", picture("red"))):
+            story = await begun_with(house, browser, smiling(name, image))
+            greeting = (await story.rows())[0]
+            page = (await browser.get(f"/conversations/{story.conversation_id}")).text
+            shown = re.findall(r'<img src="(/api/v1/blobs/[^"]+)" alt="(\w+)"', drawn(page, greeting.id))
+            assert [words for _, words in shown] == ["one", "two", "three"]
+            # The other card says the same words, and means another picture.
+            assert {(await browser.get(address)).content for address, _ in shown} == {image}
+            assert "four" in drawn(page, greeting.id)
+
+
+async def test_pictures_are_looked_up_once_for_a_page(sqlite_url: str, tmp_path: Path) -> None:
+    async with reading(sqlite_url, tmp_path) as (_, house, browser):
+        story = await begun_with(house, browser, smiling("Mira", picture()))
+        address = f"/conversations/{story.conversation_id}"
+        with counted_statements(story.runtime.database) as alone:
+            await browser.get(address)
+        told = await story.tell(*(f"![{number}](smile)" for number in range(20)))
+        async with story.runtime.database.write() as session:
+            speaker = select(SpaceMembership.id).where(SpaceMembership.cached_display_name == "Mira")
+            say = update(Message).where(Message.id.in_([message.id for message in told]))
+            await session.execute(say.values(membership_id=speaker.scalar_subquery()))
+        with counted_statements(story.runtime.database) as many:
+            page = (await browser.get(address)).text
+        assert page.count('<img src="/api/v1/blobs/') >= 23
+        assert len(many) == len(alone)
+
+
+async def test_a_reply_says_with_how_much_lore_it_was_written(database_url: str, tmp_path: Path) -> None:
+    async with reading(database_url, tmp_path) as (_, house, browser):
+        story = await begun_with(house, browser, card_files.charx(card_files.v3()))
+        async with story.working():
+            for words, entries in (("It is late.", 0), ("A gear is missing.", 1)):
+                await story.say(words)
+                run = await story.until(lambda run: run.status == "succeeded")
+                page = (await browser.get(f"/conversations/{story.conversation_id}")).text
+                reply = drawn(page, (await story.rows())[-1].id)
+                assert f'href="/runs/{run.id}"' in reply
+                assert reply.count(f'href="/runs/{run.id}#lore_heading"') == entries
+        assert "Written with 1 lore entry" in re.sub(r"<[^>]+>", "", reply)
+        record = (await browser.get(f"/runs/{run.id}")).text
+        assert 'id="lore_heading"' in record
+        assert '<dt>Lore</dt><dd dir="auto">1 entry</dd>' in record

@@ -113,7 +113,7 @@ async def test_with_scripts_the_answer_draws_the_bar_anew(sqlite_url: str, tmp_p
         await two.send("round/stop")
         refused = await two.send("round/skip")
         assert refused.status_code == 409
-        assert 'target="composer_error"' in refused.text
+        assert 'target="problem"' in refused.text
         assert "No round is going on." in refused.text
 
 

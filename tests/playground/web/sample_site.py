@@ -158,7 +158,7 @@ def no_run_stream() -> Markup:
 
 
 def error_stream(sentence: str) -> Markup:
-    return stream("replace", "composer_error", render("_composer_error.html", error=sentence))
+    return stream("update", "problem", render("_problem.html", problem=sentence))
 
 
 def _home(request: Request) -> Response:

@@ -6,20 +6,11 @@ from typing import Literal
 from tavernkit.playground.home.presenting import face
 from tavernkit.playground.home.views import Choice, HomeView, StoryCard
 from tavernkit.playground.web.markdown import render_markdown
-from tavernkit.playground.web.views import (
-    CharacterView,
-    ConversationView,
-    MessageView,
-    RunView,
-)
+from tavernkit.playground.web.views import ConversationView, MessageView, RunView
 
 EVENING = datetime(2026, 10, 14, 19, 42, tzinfo=UTC)
-OTTOLINE = CharacterView(
-    id="c1",
-    name="Ottoline Marsh",
-    tagline="Keeps the dead-letter office at the last stop of tram line nine. Has been wrong twice in nineteen years.",
-    initials="OM",
-)
+OTTOLINE = "Ottoline Marsh"
+TAGLINE = "Keeps the dead-letter office at the last stop of tram line nine. Has been wrong twice in nineteen years."
 GREETING = (
     "The bell over the door gives half a ring and thinks better of it.\n\n"
     '"We\'re shut," says the woman behind the counter, without looking up from a ledger as wide as a door. Then she '
@@ -41,7 +32,7 @@ def message(seq: int, text: str, *, own: bool = False) -> MessageView:
         id=f"00000000-0000-4000-8000-{seq:012}",
         seq=seq,
         role="user" if own else "assistant",
-        author="Robin" if own else OTTOLINE.name,
+        author="Robin" if own else OTTOLINE,
         is_by_person=own,
         html=render_markdown(text),
         created_at=EVENING + timedelta(minutes=seq),
@@ -59,7 +50,7 @@ def run(
     *,
     preparing: bool = False,
 ) -> RunView:
-    return RunView(id="r1", status=status, speaker=OTTOLINE.name, text=text, error=error, preparing=preparing)
+    return RunView(id="r1", status=status, speaker=OTTOLINE, text=text, error=error, preparing=preparing)
 
 
 def conversation(
@@ -74,7 +65,6 @@ def conversation(
         id=id,
         title="A letter in my own hand",
         space_name="The dead-letter office",
-        character=OTTOLINE,
         messages=messages,
         older_before=older_before,
         run=run,
@@ -92,7 +82,7 @@ def home(*, empty: bool = False) -> HomeView:
             title="A letter in my own hand",
             space_name="The dead-letter office",
             kind="Branch",
-            faces=(face("Ottoline Marsh", None), face("Mr Abel", None)),
+            faces=(face(OTTOLINE, None), face("Mr Abel", None)),
             last_line="“Then we'd better do this properly. Sit. Mind the cat, she's a parcel.” She pulls the lamp "
             "closer and smooths the envelope with the side of her hand, and for a long while there is only the rain.",
             last_at=EVENING,
@@ -110,7 +100,7 @@ def home(*, empty: bool = False) -> HomeView:
     return HomeView(
         stories=() if empty else cards,
         characters=(
-            Choice(id="c1", face=face("Ottoline Marsh", None), tagline=OTTOLINE.tagline),
+            Choice(id="c1", face=face(OTTOLINE, None), tagline=TAGLINE),
             Choice(id="c2", face=face("Mr Abel", None), tagline="Has never sold a return ticket from the end stop."),
         ),
         older="",

@@ -74,12 +74,12 @@ def test_what_the_server_refuses_stays_with_its_reason(page: Page, site: SampleS
     site.answer = (422, error_stream("That was too long."))
     box(page).fill("Words")
     box(page).press("Enter")
-    expect(page.locator("#composer_error")).to_have_text("That was too long.")
+    expect(page.locator("#problem")).to_have_text("That was too long.")
     expect(box(page)).to_have_value("Words")
     site.answer = (200, message_stream(4, "Words", own=True))
     box(page).press("Enter")
     expect(box(page)).to_have_value("")
-    expect(page.locator("#composer_error")).to_be_empty()
+    expect(page.locator("#problem")).to_be_empty()
     complaints.clear()
 
 
@@ -91,11 +91,11 @@ def test_trying_again_uses_the_same_id_and_other_words_another(
     for text in ("one", "one", "one two"):
         box(page).fill(text)
         box(page).press("Enter")
-        expect(page.locator("#composer_error")).to_have_text("Not now.")
+        expect(page.locator("#problem")).to_have_text("Not now.")
         page.wait_for_function("() => !document.querySelector('.composer-send').disabled")
     page.reload()
     box(page).press("Enter")
-    page.wait_for_function("() => document.getElementById('composer_error').textContent !== ''")
+    page.wait_for_function("() => document.getElementById('problem').textContent !== ''")
     ids = [form["id"] for _, form in site.posts]
     assert ids[0] == ids[1] != ids[2] == ids[3]
     complaints.clear()
@@ -106,7 +106,7 @@ def test_a_server_that_does_not_answer_loses_nothing(page: Page, site: SampleSit
     page.route("**/messages", lambda route: route.abort())
     box(page).fill("Words")
     box(page).press("Enter")
-    expect(page.locator("#composer_error")).to_contain_text("did not answer")
+    expect(page.locator("#problem")).to_contain_text("did not answer")
     expect(box(page)).to_have_value("Words")
     # The browser itself notes what it could not load; our scripts add nothing to it.
     assert all("net::ERR_" in complaint for complaint in complaints)
@@ -128,11 +128,11 @@ def test_a_message_whose_answer_was_lost_is_recognised_when_it_comes_by_event(
     page.route("**/messages", lose)
     box(page).fill("Words")
     box(page).press("Enter")
-    expect(page.locator("#composer_error")).to_contain_text("did not answer")
+    expect(page.locator("#problem")).to_contain_text("did not answer")
     message = samples.message(4, "Words", own=True).with_(id=sent[0])
     site.streams(8, stream("append", "messages", render("_message.html", message=message)))
     expect(box(page)).to_have_value("")
-    expect(page.locator("#composer_error")).to_be_empty()
+    expect(page.locator("#problem")).to_be_empty()
     complaints.clear()
 
 

@@ -36,7 +36,7 @@ def test_an_empty_home_says_what_to_do() -> None:
 def test_a_conversation_has_every_part_that_streams_change() -> None:
     html = render("conversation.html", view=samples.conversation())
     ids = re.findall(r'\bid="([^"]+)"', html)
-    assert {"messages", "run", "composer", "composer_error", "announcer", "retry_form"} <= set(ids)
+    assert {"messages", "run", "composer", "problem", "announcer", "retry_form"} <= set(ids)
     assert len(ids) == len(set(ids))
     assert [int(seq) for seq in re.findall(r'data-seq="(\d+)"', html)] == [1, 2, 3]
     assert 'data-conversation-channel-after-value="7"' in html
@@ -79,6 +79,18 @@ def test_a_run_says_how_it_stands_and_what_can_be_done(run: RunView, buttons: li
     assert sentence in html
 
 
+@pytest.mark.parametrize("picture", ["", "a" * 64])
+def test_a_run_has_the_head_that_its_message_will_have(picture: str) -> None:
+    message = samples.message(3, "Half a").with_(picture_sha256=picture, initials="OM")
+    run = samples.run("running", "Half a").with_(picture_sha256=picture, initials="OM")
+    heads = [
+        re.findall(r'<(?:img|span) class="message-picture".*?>(?:OM</span>)?|class="message-author">[^<]*', html)
+        for html in (render("_message.html", message=message), render("_run.html", run=run))
+    ]
+    assert len(heads[0]) == 2
+    assert heads[0] == heads[1]
+
+
 def test_without_a_run_its_place_is_kept_and_empty() -> None:
     html = render("_run.html", run=None)
     assert html.count('id="run"') == 1
@@ -113,7 +125,7 @@ def test_names_and_lines_are_escaped_everywhere() -> None:
         render("new_story.html", view=choices),
         render("conversation.html", view=conversation),
         render("error.html", status=404, title=HOSTILE, sentence=HOSTILE),
-        render("_composer_error.html", error=HOSTILE),
+        render("_problem.html", problem=HOSTILE),
     ]
     assert all("<script>alert" not in page for page in pages)
 

@@ -14,6 +14,7 @@ from tavernkit.playground.database.models import Job
 from tavernkit.playground.jobs.queries import JobFileLine, files_of_job, find_job
 from tavernkit.playground.outcome import Refused, not_found
 from tavernkit.playground.runtime import Runtime
+from tavernkit.playground.web.names import shown_name
 
 __all__ = ["import_view"]
 
@@ -66,12 +67,12 @@ def _file_view(job: Job, file: JobFileLine, lines: dict[UUID, CharacterLine], *,
         is_read = job.status == "running" and file.position == job.done
         state: FileState = "left" if is_over else "reading" if is_read else "waiting"
         sentence = {"left": "Not imported.", "reading": "Being read."}.get(state, "Waiting.")
-        return FileView(position=file.position, name=file.name, state=state, sentence=sentence)
+        return FileView(position=file.position, name=shown_name(file.name), state=state, sentence=sentence)
     made = file.outcome["character_id"]
     line = lines.get(UUID(made)) if made else None
     return FileView(
         position=file.position,
-        name=file.name,
+        name=shown_name(file.name),
         state=ENDS.get(file.outcome["outcome"], "failed"),
         sentence=file.outcome["sentence"],
         notes=tuple(file.outcome["notes"]),

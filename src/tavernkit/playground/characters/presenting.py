@@ -26,6 +26,7 @@ from tavernkit.playground.characters.queries import (
     find_version,
     has_spoken,
     may_not_change,
+    pictures_of,
     spaces_with,
     used_tags,
     versions_of,
@@ -51,6 +52,7 @@ from tavernkit.playground.outcome import Refused
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.storable import storable
 from tavernkit.playground.web.markdown import render_markdown
+from tavernkit.playground.web.names import initials, shown_name
 from tavernkit.values import Value
 
 __all__ = [
@@ -155,10 +157,10 @@ def tile_view(line: CharacterLine) -> TileView:
     """A character in a list."""
     return TileView(
         id=str(line.id),
-        name=line.name,
-        initials=_initials(line.name),
+        name=shown_name(line.name),
+        initials=initials(line.name),
         thumbnail=line.thumbnail_sha256,
-        tags=tuple(line.tags[:TILE_TAGS]),
+        tags=tuple(map(shown_name, line.tags[:TILE_TAGS])),
     )
 
 
@@ -169,28 +171,29 @@ async def character_page_view(runtime: Runtime, viewer: Viewer, character_id: UU
         if isinstance(row, Refused):
             return row
         versions = await versions_of(session, row.id, before=None, limit=RECENT_VERSIONS)
+        pictures = (await pictures_of(session, [row.id])).get(row.id, {})
     card = stored_card(row).character
     texts = form_of(row.data).texts
     return CharacterPageView(
         id=str(row.id),
-        name=row.name,
-        nickname=row.nickname or "",
-        initials=_initials(row.name),
+        name=shown_name(row.name),
+        nickname=_shown(row.nickname or ""),
+        initials=initials(row.name),
         picture=row.avatar_sha256,
         tags=tuple(row.tags),
-        creator=texts["creator"],
-        card_version=texts["character_version"],
+        creator=_shown(texts["creator"]),
+        card_version=_shown(texts["character_version"]),
         spec_version=row.spec_version,
         version=row.version,
         updated_at=row.updated_at,
         is_shared=row.owner_id is None,
         can_change=may_not_change(row, viewer) is None,
         fields=tuple(
-            FieldView(title=title, html=render_markdown(texts[field]))
+            FieldView(title=title, html=render_markdown(texts[field], pictures))
             for field, title in FIELDS
             if texts[field].strip()
         ),
-        greetings=_greetings(card),
+        greetings=_greetings(card, pictures),
         technical=tuple(
             FieldView(title=title, text=texts[field]) for field, title in TECHNICAL if texts[field].strip()
         ),
@@ -210,7 +213,7 @@ def edit_view(
     shown = form_of(row.data) if form is None else form
     return EditView(
         id=str(row.id),
-        name=row.name,
+        name=shown_name(row.name),
         version=row.version,
         typed=shown.texts,
         greetings=shown.greetings["alternate_greetings"],
@@ -219,7 +222,7 @@ def edit_view(
         problem=problem,
         is_kept=form is not None,
         picture=row.thumbnail_sha256,
-        initials=_initials(row.name),
+        initials=initials(row.name),
     )
 
 
@@ -236,7 +239,7 @@ async def versions_view(
     named = urlencode({"after": cursor(shown[-1].number)}) if len(lines) > VERSIONS else None
     return VersionsView(
         id=str(row.id),
-        name=row.name,
+        name=shown_name(row.name),
         version=row.version,
         versions=tuple(map(_version_view, shown)),
         more=f"/characters/{row.id}/versions?{named}" if named else None,
@@ -256,7 +259,7 @@ async def version_page_view(
             return version
     return VersionPageView(
         id=str(row.id),
-        name=row.name,
+        name=shown_name(row.name),
         number=version.number,
         version=row.version,
         created_at=version.created_at,
@@ -276,10 +279,10 @@ async def deletion_view(runtime: Runtime, viewer: Viewer, character_id: UUID) ->
         if refused is not None:
             return refused
         spaces = await spaces_with(session, row.id)
-        own = tuple(name for owner_id, name in spaces if owner_id == viewer.user_id)
+        own = tuple(shown_name(name) for owner_id, name in spaces if owner_id == viewer.user_id)
         return DeletionView(
             id=str(row.id),
-            name=row.name,
+            name=shown_name(row.name),
             spaces=own,
             other_spaces=len(spaces) - len(own),
             has_spoken=await has_spoken(session, row.id),
@@ -293,7 +296,7 @@ def _tag_views(query: GalleryQuery, tags: Sequence[str]) -> tuple[TagView, ...]:
     shown = [*tags] if not chosen or chosen in tags else [chosen, *tags]
     return tuple(
         TagView(
-            name=tag,
+            name=shown_name(tag),
             address=query.with_(tag="" if tag == chosen else tag).address(),
             is_chosen=tag == chosen,
         )
@@ -311,7 +314,7 @@ def _key(line: CharacterLine, sort: Sort) -> str:
             return line.created_at.isoformat()
 
 
-def _greetings(card: LibraryCharacter) -> tuple[GreetingView, ...]:
+def _greetings(card: LibraryCharacter, pictures: Mapping[str, str]) -> tuple[GreetingView, ...]:
     """In the order in which a story counts them: it leaves blank ones out."""
     told = [text for text in map(storable, card.greetings) if text.strip()]
     for_groups = [text for text in map(storable, card.group_only_greetings) if text.strip()]
@@ -319,24 +322,27 @@ def _greetings(card: LibraryCharacter) -> tuple[GreetingView, ...]:
         *(
             GreetingView(
                 title="First message" if number == 0 else f"Another beginning, {number + 1} of {len(told)}",
-                html=render_markdown(text),
+                html=render_markdown(text, pictures),
                 number=number,
             )
             for number, text in enumerate(told)
         ),
-        *(GreetingView(title="In groups only", html=render_markdown(text), number=None) for text in for_groups),
+        *(
+            GreetingView(title="In groups only", html=render_markdown(text, pictures), number=None)
+            for text in for_groups
+        ),
     )
 
 
 def _book_view(book: Book) -> BookView:
     return BookView(
-        name=storable(book.name or "") or "Lorebook",
+        name=_shown(book.name or "") or "Lorebook",
         description=storable(book.description or ""),
         count=len(book.entries),
         enabled=sum(entry.enabled for entry in book.entries),
         entries=tuple(
             (
-                storable(entry.name or entry.comment or ", ".join(entry.keys)) or "Without a name",
+                _shown(entry.name or entry.comment or ", ".join(entry.keys)) or "Without a name",
                 "always" if entry.constant else storable(", ".join(entry.keys)),
             )
             for entry in book.entries[:BOOK_ENTRIES]
@@ -348,6 +354,7 @@ def _version_view(line: VersionLine) -> VersionView:
     return VersionView(number=line.number, ended=ENDED.get(line.reason, ""), created_at=line.created_at)
 
 
-def _initials(name: str) -> str:
-    words = name.split()
-    return "".join(word[0] for word in (words[:1] + words[-1:] if len(words) > 1 else words)).upper() or "?"
+def _shown(name: str) -> str:
+    """A name that need not be there."""
+    text = storable(name)
+    return shown_name(text) if text.strip() else ""

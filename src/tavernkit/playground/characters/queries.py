@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection
+from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any, Literal, TypeAlias
 from uuid import UUID
@@ -39,6 +39,7 @@ __all__ = [
     "has_spoken",
     "lines_of",
     "may_not_change",
+    "pictures_of",
     "spaces_with",
     "used_tags",
     "versions_of",
@@ -47,6 +48,8 @@ __all__ = [
 Sort: TypeAlias = Literal["name", "recent", "created"]
 Scope: TypeAlias = Literal["own", "shared"]
 SEARCH_WORDS = 8
+MOST_PICTURES = 2_000
+"""More than any card that people have; a text calls a picture of a larger one in vain."""
 
 
 class CharacterLine(Value, frozen=True, kw_only=True):
@@ -167,6 +170,30 @@ async def assets_of(session: AsyncSession, character_id: UUID) -> list[Character
         .order_by(CharacterAsset.kind, CharacterAsset.name)
     )
     return list(found)
+
+
+async def pictures_of(
+    session: AsyncSession, character_ids: Collection[UUID]
+) -> Mapping[UUID | None, Mapping[str, str]]:
+    """By what name or address the texts of each character may call its pictures, and the SHA-256 of each."""
+    rows = await session.execute(
+        select(
+            CharacterAsset.character_id,
+            CharacterAsset.name,
+            CharacterAsset.ext,
+            CharacterAsset.uri,
+            CharacterAsset.sha256,
+        )
+        .where(CharacterAsset.character_id.in_(character_ids))
+        .order_by(CharacterAsset.id)
+        .limit(MOST_PICTURES)
+    )
+    found: defaultdict[UUID | None, dict[str, str]] = defaultdict(dict)
+    for character_id, name, ext, uri, sha256 in rows:
+        for called in (name, f"{name}.{ext}", uri):
+            if called:
+                found[character_id].setdefault(called, sha256)
+    return found
 
 
 async def versions_of(

@@ -10,18 +10,18 @@ from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.accounts.viewer import Viewer
-from tavernkit.playground.conversations.queries import has_turns_behind, last_run, speaking_member
-from tavernkit.playground.database.models import Character, Provider, Run, SpaceMembership
-from tavernkit.playground.messages.presenting import initials, message_views
+from tavernkit.playground.conversations.queries import has_turns_behind, last_run, pictured_speaker
+from tavernkit.playground.database.models import Provider, Run
+from tavernkit.playground.messages.presenting import message_views
 from tavernkit.playground.messages.standing import standing_of
 from tavernkit.playground.outcome import Refused
-from tavernkit.playground.prompting.cards import library_character
 from tavernkit.playground.providers.service import provider_for
 from tavernkit.playground.runs.presenting import copilot_steps, turns_view
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.spaces.access import Access, conversation_for
 from tavernkit.playground.spaces.trail import trail_of
-from tavernkit.playground.web.views import CharacterView, ConversationView, OlderView, RunView, ToastView
+from tavernkit.playground.web.names import initials, shown_name
+from tavernkit.playground.web.views import ConversationView, OlderView, RunView, ToastView
 
 ShownStatus: TypeAlias = Literal["queued", "running", "failed", "canceled"]
 
@@ -33,7 +33,6 @@ SHOWN: Mapping[str, ShownStatus] = {
     "failed": "failed",
     "canceled": "canceled",
 }
-TAGLINE_CHARACTERS = 140
 
 
 async def conversation_view(
@@ -46,23 +45,20 @@ async def conversation_view(
             return None
         conversation, entry = found
         space, standing = entry.space, standing_of(conversation, entry)
-        speaker = await speaking_member(session, space.id)
-        character = await session.get(Character, speaker.character_id) if speaker else None
         messages, older_before = await message_views(session, conversation_id, before=None)
         run = await last_run(session, conversation_id)
         model = await _default_model(session)
         return ConversationView(
             id=str(conversation.id),
-            title=conversation.title,
-            space_name=space.name,
-            character=_character_view(character) if character else _nobody(),
+            title=shown_name(conversation.title),
+            space_name=shown_name(space.name),
             messages=messages,
             older_before=older_before,
             run=await _run_view(runtime, session, run),
             last_event=conversation.last_event,
             model_name=_model_name(model),
             model_is_embedded=model is not None and model.kind == "embedded",
-            persona_name="" if entry.member is None else entry.member.cached_display_name,
+            persona_name="" if entry.member is None else shown_name(entry.member.cached_display_name),
             can_write=standing.can_take_part and entry.member is not None,
             turns=await turns_view(session, conversation),
             copilot_steps=copilot_steps(conversation, entry.member),
@@ -99,13 +95,17 @@ async def _run_view(runtime: Runtime, session: AsyncSession, run: Run | None) ->
     status = SHOWN.get(run.status)
     if status is None:
         return None
-    speaker = await session.get_one(SpaceMembership, run.speaker_membership_id)
+    speaker, picture = await pictured_speaker(session, run)
     provider = await provider_for(session, speaker)
+    name = shown_name(speaker.cached_display_name)
     text = runtime.live_text.get(run.id, run.text)
     return RunView(
         id=str(run.id),
         status=status,
-        speaker=speaker.cached_display_name,
+        speaker=name,
+        is_by_person=speaker.kind == "human",
+        picture_sha256=picture or "",
+        initials=initials(name),
         text=text,
         error=run.error["message"] if run.error else None,
         preparing=status == "running" and provider is not None and not runtime.models.is_ready(provider),
@@ -113,29 +113,10 @@ async def _run_view(runtime: Runtime, session: AsyncSession, run: Run | None) ->
     )
 
 
-def _character_view(row: Character) -> CharacterView:
-    card = library_character(row)
-    return CharacterView(
-        id=str(row.id),
-        name=card.display_name,
-        tagline=_one_line(card.creator_notes or card.scenario or card.description),
-        initials=initials(card.display_name),
-    )
-
-
-def _nobody() -> CharacterView:
-    return CharacterView(id="", name="Nobody", tagline="", initials="?")
-
-
-def _one_line(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= TAGLINE_CHARACTERS else line[: TAGLINE_CHARACTERS - 1].rstrip() + "…"
-
-
 def _model_name(provider: Provider | None) -> str:
     if provider is None:
         return "Nobody"
-    return provider.name if provider.kind == "embedded" else provider.model
+    return shown_name(provider.name if provider.kind == "embedded" else provider.model)
 
 
 async def _default_model(session: AsyncSession) -> Provider | None:

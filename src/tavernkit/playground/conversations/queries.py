@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from sqlalchemy import exists, select
+from sqlalchemy import exists, func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.database.models import (
+    Character,
+    Persona,
     Round,
     RoundSlot,
     Run,
@@ -19,25 +21,9 @@ __all__ = [
     "active_run",
     "has_turns_behind",
     "last_run",
+    "pictured_speaker",
     "queued_run",
-    "speaking_member",
 ]
-
-
-async def speaking_member(session: AsyncSession, space_id: UUID) -> SpaceMembership | None:
-    """The first character that takes part."""
-    found: SpaceMembership | None = await session.scalar(
-        select(SpaceMembership)
-        .where(
-            SpaceMembership.space_id == space_id,
-            SpaceMembership.kind == "character",
-            SpaceMembership.status == "active",
-            SpaceMembership.participation == "active",
-        )
-        .order_by(SpaceMembership.position)
-        .limit(1)
-    )
-    return found
 
 
 async def active_round(session: AsyncSession, conversation_id: UUID) -> Round | None:
@@ -87,3 +73,15 @@ async def last_run(session: AsyncSession, conversation_id: UUID) -> Run | None:
         select(Run).where(Run.conversation_id == conversation_id).order_by(Run.created_at.desc(), Run.id).limit(1)
     )
     return found
+
+
+async def pictured_speaker(session: AsyncSession, run: Run) -> tuple[SpaceMembership, str | None]:
+    """Who speaks in a run, and the SHA-256 of their picture, the same as beside their messages."""
+    row = await session.execute(
+        select(SpaceMembership, func.coalesce(Character.thumbnail_sha256, Persona.avatar_sha256))
+        .outerjoin(Character, Character.id == SpaceMembership.character_id)
+        .outerjoin(Persona, Persona.id == SpaceMembership.persona_id)
+        .where(SpaceMembership.id == run.speaker_membership_id)
+    )
+    member, picture = row.one()
+    return member, picture

@@ -19,7 +19,6 @@ from tavernkit.playground.runs.deciding import retry
 from tavernkit.playground.runs.directing import skip_turn
 from tavernkit.playground.web.rendering import render
 from tavernkit.playground.web.requests import Looking, Played, answer, missing, refusal
-from tavernkit.playground.web.streams import stream
 
 __all__ = ["router"]
 
@@ -60,7 +59,6 @@ async def send(
     async with runtime.database.read() as session:
         standing = await find_standing(session, conversation_id, viewer)
         streams = await message_stream(session, sent.id, standing) + await run_stream(runtime, session, conversation_id)
-    streams += stream("replace", "composer_error", render("_composer_error.html", error=""))
     return answer(request, streams, otherwise=f"/conversations/{conversation_id}")
 
 

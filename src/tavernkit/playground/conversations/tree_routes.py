@@ -15,7 +15,7 @@ from tavernkit.playground.conversations.service import change_conversation, dele
 from tavernkit.playground.conversations.tree_presenting import tree_view
 from tavernkit.playground.outcome import Refused
 from tavernkit.playground.runtime import Runtime
-from tavernkit.playground.web.forms import understood
+from tavernkit.playground.web.forms import Version, understood
 from tavernkit.playground.web.rendering import render
 from tavernkit.playground.web.requests import Looking, Played, refusal
 
@@ -23,7 +23,6 @@ __all__ = ["router"]
 
 router = APIRouter(prefix="/conversations/{conversation_id}")
 
-Version = Annotated[int, Form(ge=0, le=2**31 - 1)]
 Here = Annotated[UUID | None, Form()]
 _UNCACHED = {"Cache-Control": "no-store"}
 

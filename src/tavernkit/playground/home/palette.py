@@ -12,6 +12,7 @@ from tavernkit.playground.home.presenting import told_title
 from tavernkit.playground.home.queries import recent_stories
 from tavernkit.playground.home.views import Place
 from tavernkit.playground.runtime import Runtime
+from tavernkit.playground.web.names import shown_name
 
 __all__ = ["LONGEST_QUESTION", "places"]
 
@@ -40,14 +41,19 @@ async def places(runtime: Runtime, viewer: Viewer, question: str) -> list[Place]
         *(
             Place(
                 kind="Story",
-                name=row.space.name,
+                name=shown_name(row.space.name),
                 about=told_title(row),
                 address=f"/conversations/{row.conversation.id}",
             )
             for row in stories
         ),
         *(
-            Place(kind="Character", name=row.name, about=row.nickname or "", address=f"/characters/{row.id}")
+            Place(
+                kind="Character",
+                name=shown_name(row.name),
+                about=shown_name(row.nickname) if row.nickname else "",
+                address=f"/characters/{row.id}",
+            )
             for row in characters
         ),
     ]

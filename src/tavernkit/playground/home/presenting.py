@@ -25,6 +25,7 @@ from tavernkit.playground.personas.queries import all_personas
 from tavernkit.playground.prompting.cards import library_character
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.web.markdown import render_markdown
+from tavernkit.playground.web.names import initials, shown_name
 
 __all__ = ["face", "home_view", "new_story_view", "told_title"]
 
@@ -82,20 +83,20 @@ async def new_story_view(
 def face(name: str, picture_sha256: str | None) -> Face:
     """Somebody's picture, or what stands in its place."""
     picture = f"{PREFIX}/blobs/{picture_sha256}" if picture_sha256 else ""
-    return Face(name=name, initials=_initials(name), picture=picture)
+    return Face(name=shown_name(name), initials=initials(name), picture=picture)
 
 
 def told_title(row: Told) -> str:
     """The title of a conversation, where it says more than that there is one."""
     title = row.conversation.title
-    return "" if title in (row.space.name, FIRST_TITLE) else title
+    return "" if title in (row.space.name, FIRST_TITLE) else shown_name(title)
 
 
 def _story_card(row: Told, faces: Sequence[Someone]) -> StoryCard:
     return StoryCard(
         id=str(row.conversation.id),
         title=told_title(row),
-        space_name=row.space.name,
+        space_name=shown_name(row.space.name),
         kind=KINDS.get(row.conversation.kind, ""),
         faces=tuple(face(*someone) for someone in faces[:FACES_SHOWN]) or (face(row.space.name, None),),
         last_line=_one_line(render_markdown(row.last_words or "").striptags()),
@@ -115,7 +116,7 @@ def _character_choice(row: Character, *, is_chosen: bool = False) -> Choice:
 
 def _persona_choice(row: Persona, *, is_chosen: bool) -> Choice:
     # The macros are for the model.
-    about = row.description.replace("{{user}}", row.name)
+    about = row.description.replace("{{user}}", shown_name(row.name))
     return Choice(id=str(row.id), face=face(row.name, None), tagline=_one_line(about), is_chosen=is_chosen)
 
 
@@ -124,12 +125,7 @@ def _one_line(text: str) -> str:
     return line if len(line) <= LINE_CHARACTERS else line[: LINE_CHARACTERS - 1].rstrip() + "…"
 
 
-def _initials(name: str) -> str:
-    words = name.split()
-    return "".join(word[0] for word in (words[:1] + words[-1:] if len(words) > 1 else words)).upper() or "?"
-
-
 def _model_name(provider: Provider | None) -> str:
     if provider is None:
         return "Nobody"
-    return provider.name if provider.kind == "embedded" else provider.model
+    return shown_name(provider.name if provider.kind == "embedded" else provider.model)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from uuid import UUID
 
 from sqlalchemy import select
@@ -11,6 +12,7 @@ from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.database.models import Character, Lorebook, LorebookLink, Persona
 from tavernkit.playground.lorebooks.queries import links_of, lorebook_of
 from tavernkit.playground.lorebooks.schemas import NewLink, PatchLink, Place
+from tavernkit.playground.lorebooks.telling import tell_of_links
 from tavernkit.playground.outcome import Refused, not_found
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.spaces.access import Access, conversation_for, space_for
@@ -27,6 +29,7 @@ async def lorebooks_at(runtime: Runtime, viewer: Viewer, place: Place) -> list[t
 
 async def attach_lorebook(runtime: Runtime, viewer: Viewer, new: NewLink) -> tuple[LorebookLink, str] | Refused:
     """Use a book at a place, behind those that are there; one that is there already stays as it is."""
+    now = runtime.clock()
     async with runtime.database.write() as session:
         book = await lorebook_of(session, viewer, new.lorebook_id, lock=True)
         if isinstance(book, Refused):
@@ -44,10 +47,12 @@ async def attach_lorebook(runtime: Runtime, viewer: Viewer, new: NewLink) -> tup
             lorebook_id=book.id,
             enabled=new.enabled,
             position=max((link.position for link, _ in there), default=-1) + 1,
-            created_at=runtime.clock(),
+            created_at=now,
             **place,
         )
         session.add(link)
+        await session.flush()
+        await tell_of_links(session, [link], now)
         return link, book.name
 
 
@@ -56,7 +61,7 @@ async def change_link(
 ) -> tuple[LorebookLink, str] | Refused:
     """Switch a book on or off at its place, or move it among the books there."""
     async with runtime.database.write() as session:
-        found = await _link(session, viewer, link_id)
+        found = await _link(session, viewer, link_id, runtime.clock())
         if isinstance(found, Refused):
             return found
         link, name = found
@@ -73,29 +78,35 @@ async def change_link(
 async def detach_lorebook(runtime: Runtime, viewer: Viewer, link_id: UUID) -> Refused | None:
     """Use a book no more at this place."""
     async with runtime.database.write() as session:
-        found = await _link(session, viewer, link_id)
+        found = await _link(session, viewer, link_id, runtime.clock())
         if isinstance(found, Refused):
             return found
         await session.delete(found[0])
         return None
 
 
-async def _link(session: AsyncSession, viewer: Viewer, link_id: UUID) -> tuple[LorebookLink, str] | Refused:
+async def _link(
+    session: AsyncSession, viewer: Viewer, link_id: UUID, now: datetime
+) -> tuple[LorebookLink, str] | Refused:
+    """A link that is about to change, of which everybody is told."""
+    link = await session.get(LorebookLink, link_id)
+    if link is None:
+        return not_found("link")
+    refused = await _may(session, viewer, _place_of(link), changing=True)
+    if refused is not None:
+        return not_found("link") if refused.code == "not_found" else refused
+    # Before the link is locked: who removes a place with its links goes the same way.
+    await tell_of_links(session, [link], now)
     row = (
         await session.execute(
             select(LorebookLink, Lorebook.name)
             .join(Lorebook, Lorebook.id == LorebookLink.lorebook_id)
             .where(LorebookLink.id == link_id)
             .with_for_update(of=LorebookLink)
+            .execution_options(populate_existing=True)
         )
     ).one_or_none()
-    if row is None:
-        return not_found("link")
-    link, name = row
-    refused = await _may(session, viewer, _place_of(link), changing=True)
-    if refused is not None:
-        return not_found("link") if refused.code == "not_found" else refused
-    return link, name
+    return not_found("link") if row is None else (row[0], row[1])
 
 
 async def _may(

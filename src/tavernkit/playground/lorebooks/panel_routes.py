@@ -14,7 +14,7 @@ from tavernkit.playground.lorebooks.queries import lorebook_of
 from tavernkit.playground.lorebooks.schemas import NewLink, PatchLink
 from tavernkit.playground.outcome import Refused
 from tavernkit.playground.runtime import Runtime
-from tavernkit.playground.spaces.panel import panel_answer, panel_entry, panel_page, refused_outright
+from tavernkit.playground.spaces.panel import panel_answer, panel_entry, panel_page, panel_refusal
 from tavernkit.playground.web.requests import Looking, Played
 
 __all__ = ["router"]
@@ -25,7 +25,7 @@ router = APIRouter(prefix="/conversations/{conversation_id}/panel/lore")
 @router.get("")
 async def lore(request: Request, runtime: Played, viewer: Looking, conversation_id: UUID) -> Response:
     view = await lore_view(runtime, viewer, conversation_id)
-    return refused_outright(request, view) if isinstance(view, Refused) else panel_page(request, "lore", view)
+    return panel_refusal(request, view) if isinstance(view, Refused) else panel_page(request, "lore", view)
 
 
 @router.post("")
@@ -77,8 +77,8 @@ async def _answer(
 ) -> Response:
     refused = outcome if isinstance(outcome, Refused) else None
     if refused is not None and refused.code == "not_found":
-        return refused_outright(request, refused)
+        return panel_refusal(request, refused)
     view = await lore_view(runtime, viewer, conversation_id, problem=refused.sentence if refused else "")
     if isinstance(view, Refused):
-        return refused_outright(request, view)
+        return panel_refusal(request, view)
     return panel_answer(request, "lore", view, otherwise=view.panel.address, refused=refused)

@@ -12,6 +12,7 @@ from pydantic import Field
 
 from tavernkit.lore.files.world_fields import ENTRY_TEMPLATE
 from tavernkit.playground.accounts.viewer import Viewer
+from tavernkit.playground.api.errors import unless_refused
 from tavernkit.playground.api.paging import After
 from tavernkit.playground.blobs.uploads import file_body
 from tavernkit.playground.database.models import LorebookEntry
@@ -31,7 +32,7 @@ from tavernkit.playground.lorebooks.views import (
 )
 from tavernkit.playground.outcome import Refused, not_found
 from tavernkit.playground.runtime import Runtime
-from tavernkit.playground.web.forms import one_newline, page, refused_page, understood
+from tavernkit.playground.web.forms import Text, Version, one_newline, page, saved_streams, understood
 from tavernkit.playground.web.imports import Made, imported_answer, take_in
 from tavernkit.playground.web.rendering import render
 from tavernkit.playground.web.requests import Looking, Played, answer, wants_streams
@@ -43,8 +44,6 @@ router = APIRouter()
 
 LONGEST_TRIAL = 100_000
 
-Text = Annotated[str, Form()]
-Version = Annotated[int, Form(ge=0, le=2**31 - 1)]
 Revision = Annotated[int, Form(ge=1, le=2**31 - 1)]
 
 
@@ -115,24 +114,20 @@ async def change(
 
 @router.post("/lorebooks/{lorebook_id}/delete")
 async def delete(runtime: Played, viewer: Looking, lorebook_id: UUID) -> Response:
-    refused = await service.delete_lorebook(runtime, viewer, lorebook_id)
-    return refused_page(refused) if refused else RedirectResponse("/lorebooks", status_code=303)
+    unless_refused(await service.delete_lorebook(runtime, viewer, lorebook_id))
+    return RedirectResponse("/lorebooks", status_code=303)
 
 
 @router.post("/lorebooks/{lorebook_id}/duplicate")
 async def duplicate(runtime: Played, viewer: Looking, lorebook_id: UUID) -> Response:
-    copy = await service.duplicate_lorebook(runtime, viewer, lorebook_id)
-    if isinstance(copy, Refused):
-        return refused_page(copy)
+    copy = unless_refused(await service.duplicate_lorebook(runtime, viewer, lorebook_id))
     return RedirectResponse(f"/lorebooks/{copy.id}", status_code=303)
 
 
 @router.post("/lorebooks/{lorebook_id}/test")
 async def try_out(request: Request, runtime: Played, viewer: Looking, lorebook_id: UUID, text: Text = "") -> Response:
     """Nothing is changed, so there is nowhere to redirect to: without scripts, the page comes with the outcome."""
-    trial = await trial_view(runtime, viewer, lorebook_id, one_newline(text)[:LONGEST_TRIAL])
-    if isinstance(trial, Refused):
-        return refused_page(trial)
+    trial = unless_refused(await trial_view(runtime, viewer, lorebook_id, one_newline(text)[:LONGEST_TRIAL]))
     if wants_streams(request):
         drawn = stream("replace", "trial", render("lorebooks/_trial.html", trial=trial))
         return answer(request, drawn, otherwise=f"/lorebooks/{lorebook_id}")
@@ -170,9 +165,7 @@ async def change_entry(
     given: Annotated[SeenEntryForm, Form()],
 ) -> Response:
     form = EntryForm(**given.model_dump(exclude={"revision"}))
-    seen = await _entry(runtime, viewer, lorebook_id, entry_id)
-    if isinstance(seen, Refused):
-        return refused_page(seen)
+    seen = unless_refused(await _entry(runtime, viewer, lorebook_id, entry_id))
     data = changed_fields(form_of(seen.data), form)
     saved = (
         data
@@ -183,9 +176,7 @@ async def change_entry(
     )
     if isinstance(saved, Refused):
         return await _entry_page(runtime, viewer, lorebook_id, entry_id, form=form, refused=saved)
-    streams = stream("replace", "seen_version", render("_seen_version.html", field="revision", version=saved.revision))
-    streams += stream("update", "saved", render("_saved.html", moment=saved.updated_at))
-    streams += stream("update", "problem")
+    streams = saved_streams("revision", saved.revision, saved.updated_at)
     return answer(request, streams, otherwise=f"/lorebooks/{lorebook_id}/entries/{entry_id}")
 
 
@@ -199,20 +190,16 @@ async def switch_entry(
     enabled: Annotated[bool, Form()],
 ) -> Response:
     switched = await entry_service.toggle_entries(runtime, viewer, lorebook_id, enabled=enabled, ids=[entry_id])
-    entry = await _entry(runtime, viewer, lorebook_id, entry_id)
-    if isinstance(switched, Refused) or isinstance(entry, Refused):
-        return refused_page(not_found("entry"))
+    entry = unless_refused(await _entry(runtime, viewer, lorebook_id, entry_id))
+    _, book = unless_refused(switched)
     row = render("lorebooks/_entry.html", entry=entry_row(entry), book_id=lorebook_id)
-    version = render("_seen_version.html", field="settings_version", version=switched[1].settings_version)
-    streams = stream("replace", f"entry_{entry_id}", row) + stream("replace", "seen_version", version)
+    streams = stream("replace", f"entry_{entry_id}", row) + saved_streams("settings_version", book.settings_version)
     return answer(request, streams, otherwise=f"/lorebooks/{lorebook_id}#entry_{entry_id}")
 
 
 @router.post("/lorebooks/{lorebook_id}/entries/{entry_id}/duplicate")
 async def duplicate_entry(runtime: Played, viewer: Looking, lorebook_id: UUID, entry_id: UUID) -> Response:
-    copy = await entry_service.duplicate_entry(runtime, viewer, lorebook_id, entry_id)
-    if isinstance(copy, Refused):
-        return refused_page(copy)
+    copy = unless_refused(await entry_service.duplicate_entry(runtime, viewer, lorebook_id, entry_id))
     return RedirectResponse(f"/lorebooks/{lorebook_id}/entries/{copy.id}", status_code=303)
 
 
@@ -244,9 +231,7 @@ async def _book_page(
     given: Mapping[str, str] | None = None,
 ) -> Response:
     """A book as it is now; `given` is what somebody wanted it to be called, and was refused."""
-    view = await lorebook_view(runtime, viewer, lorebook_id, after=after, search=search)
-    if isinstance(view, Refused):
-        return refused_page(view)
+    view = unless_refused(await lorebook_view(runtime, viewer, lorebook_id, after=after, search=search))
     return page(
         "lorebooks/book.html",
         refused,
@@ -269,11 +254,10 @@ async def _entry_page(
     """The form of an entry, or of one that is yet to be made; `form` is what somebody has typed, and it stays."""
     async with runtime.database.read() as session:
         book = await lorebook_of(session, viewer, lorebook_id)
-        if isinstance(book, Refused):
-            return refused_page(book if entry_id is None else not_found("entry"))
-        row = None if entry_id is None else await entry_of(session, book, entry_id)
-    if isinstance(row, Refused):
-        return refused_page(row)
+        if isinstance(book, Refused) and entry_id is not None:
+            book = not_found("entry")
+        book = unless_refused(book)
+        row = None if entry_id is None else unless_refused(await entry_of(session, book, entry_id))
     stored = form_of(ENTRY_TEMPLATE if row is None else row.data)
     shown = form or stored
     was_changed = refused is not None and refused.code == "stale"

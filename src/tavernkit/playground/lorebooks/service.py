@@ -19,6 +19,7 @@ from tavernkit.playground.database.versions import advance
 from tavernkit.playground.lorebooks.forms import as_character_book, as_world_info, book_form, entry_forms
 from tavernkit.playground.lorebooks.queries import all_entries, lorebook_of
 from tavernkit.playground.lorebooks.schemas import LorebookOut, NewLorebook, PatchLorebook
+from tavernkit.playground.lorebooks.telling import tell_of_book
 from tavernkit.playground.outcome import Refused
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.storable import presentable, storable, titled
@@ -121,6 +122,9 @@ async def update_lorebook(
             row.description = changes["description"]
         row.data = {**row.data, "fields": {**row.data.get("fields", {}), **changes}}
         row.updated_at = runtime.clock()
+        if patch.name is not None:
+            await session.flush()
+            await tell_of_book(session, row.id, row.updated_at)
         return row
 
 
@@ -161,6 +165,7 @@ async def delete_lorebook(runtime: Runtime, viewer: Viewer, lorebook_id: UUID) -
         row = await lorebook_of(session, viewer, lorebook_id, lock=True)
         if isinstance(row, Refused):
             return row
+        await tell_of_book(session, row.id, runtime.clock())
         await session.execute(delete(Lorebook).where(Lorebook.id == row.id))
         return None
 

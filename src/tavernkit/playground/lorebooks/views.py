@@ -16,6 +16,7 @@ from tavernkit.playground.lorebooks.queries import all_entries, entries_page, lo
 from tavernkit.playground.outcome import Refused
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.storable import presentable
+from tavernkit.playground.web.names import shown_name
 from tavernkit.prompt.tokens import default_estimator
 from tavernkit.sillytavern.world_info.trial import LoreTest, run_test
 from tavernkit.values import Value
@@ -134,7 +135,7 @@ async def lorebooks_view(runtime: Runtime, viewer: Viewer, after: str | None = N
     shown = rows[:BOOKS_PER_PAGE]
     return LorebooksView(
         books=tuple(
-            LorebookRow(id=row.id, name=row.name, description=row.description, entries=row.entries_count)
+            LorebookRow(id=row.id, name=shown_name(row.name), description=row.description, entries=row.entries_count)
             for row in shown
         ),
         is_first=after is None,
@@ -177,8 +178,8 @@ def entry_row(row: LorebookEntry) -> EntryRow:
     keys = [key for key in form.keys.split("\n") if key]
     return EntryRow(
         id=row.id,
-        name=presentable(row.comment) or ", ".join(keys[:3]) or NAMELESS,
-        keys=tuple(keys[:KEYS_SHOWN]),
+        name=shown_name(presentable(row.comment) or ", ".join(keys[:3]) or NAMELESS),
+        keys=tuple(map(shown_name, keys[:KEYS_SHOWN])),
         further_keys=max(0, len(keys) - KEYS_SHOWN),
         enabled=row.enabled,
         constant=row.constant,
@@ -223,7 +224,7 @@ def _trial(book: Lorebook, rows: Sequence[LorebookEntry], text: str) -> TrialVie
         fired=tuple(
             FiredView(
                 address=addresses[one.id],
-                name=presentable(one.name) or NAMELESS,
+                name=_named(one.name),
                 place=one.position,
                 tokens=one.tokens,
                 why=presentable(one.why),
@@ -231,7 +232,7 @@ def _trial(book: Lorebook, rows: Sequence[LorebookEntry], text: str) -> TrialVie
             for one in test.fired
         ),
         silent=tuple(
-            SilentView(address=addresses[one.id], name=presentable(one.name) or NAMELESS, why=presentable(one.why))
+            SilentView(address=addresses[one.id], name=_named(one.name), why=presentable(one.why))
             for one in silent[:SILENT_SHOWN]
         ),
         further_silent=max(0, len(silent) - SILENT_SHOWN),
@@ -239,6 +240,10 @@ def _trial(book: Lorebook, rows: Sequence[LorebookEntry], text: str) -> TrialVie
         budget=test.budget,
         warnings=test.warnings,
     )
+
+
+def _named(name: str) -> str:
+    return shown_name(presentable(name) or NAMELESS)
 
 
 def _place(form: EntryForm) -> str:

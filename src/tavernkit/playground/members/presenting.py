@@ -93,7 +93,7 @@ async def _addable(
         )
     new = [line for line in found if line.id not in known]
     return tuple(
-        AddableView(id=str(line.id), face=face(shown_name(line.nickname or line.name), line.thumbnail_sha256))
+        AddableView(id=str(line.id), face=face(line.nickname or line.name, line.thumbnail_sha256))
         for line in new[:ADDABLE_SHOWN]
     )
 
@@ -110,7 +110,7 @@ def _member(row: PicturedMember, viewer: Viewer, entry: Entry, choices: _Choices
     return MemberView(
         id=str(member.id),
         kind=member.kind,
-        face=face(shown_name(member.cached_display_name), row.thumbnail),
+        face=face(member.cached_display_name, row.thumbnail),
         about=_about(row, is_self=is_self),
         address=_address(row, viewer),
         version=member.settings_version,
@@ -164,7 +164,7 @@ def _personas(rows: Sequence[Persona], chosen: UUID | None) -> tuple[ChoiceView,
 def _providers(rows: Sequence[Provider], chosen: UUID | None) -> tuple[ChoiceView, ...]:
     usual = ChoiceView(value="", label="As the space says", is_chosen=chosen is None)
     return usual, *(
-        ChoiceView(value=str(row.id), label=row.name, is_chosen=row.id == chosen)
+        ChoiceView(value=str(row.id), label=shown_name(row.name), is_chosen=row.id == chosen)
         for row in rows
         if not row.disabled or row.id == chosen
     )
@@ -172,4 +172,6 @@ def _providers(rows: Sequence[Provider], chosen: UUID | None) -> tuple[ChoiceVie
 
 def _presets(rows: Sequence[Preset], chosen: UUID | None) -> tuple[ChoiceView, ...]:
     usual = ChoiceView(value="", label="As the space says", is_chosen=chosen is None)
-    return usual, *(ChoiceView(value=str(row.id), label=row.name, is_chosen=row.id == chosen) for row in rows)
+    return usual, *(
+        ChoiceView(value=str(row.id), label=shown_name(row.name), is_chosen=row.id == chosen) for row in rows
+    )

@@ -16,8 +16,8 @@ from tavernkit.playground.members.service import add_member, change_member, remo
 from tavernkit.playground.outcome import Refused
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.spaces.access import Access, member_for
-from tavernkit.playground.spaces.panel import panel_answer, panel_entry, panel_page, refused_outright
-from tavernkit.playground.web.forms import understood, whole_number
+from tavernkit.playground.spaces.panel import panel_answer, panel_entry, panel_page, panel_refusal
+from tavernkit.playground.web.forms import Version, understood, whole_number
 from tavernkit.playground.web.requests import Looking, Played
 
 __all__ = ["router"]
@@ -25,8 +25,6 @@ __all__ = ["router"]
 router = APIRouter(prefix="/conversations/{conversation_id}/panel/members")
 
 CHANGEABLE = frozenset({"participation", "talkativeness", "persona_id", "provider_id", "preset_id"})
-
-Version = Annotated[int, Form(ge=0, le=2**31 - 1)]
 
 
 @router.get("")
@@ -38,7 +36,7 @@ async def members(
     search: Annotated[str, Query(max_length=200)] = "",
 ) -> Response:
     view = await members_view(runtime, viewer, conversation_id, search=search)
-    return refused_outright(request, view) if isinstance(view, Refused) else panel_page(request, "members", view)
+    return panel_refusal(request, view) if isinstance(view, Refused) else panel_page(request, "members", view)
 
 
 @router.post("")
@@ -140,12 +138,12 @@ async def _answer(
 ) -> Response:
     refused = outcome if isinstance(outcome, Refused) else None
     if refused is not None and refused.code == "not_found":
-        return refused_outright(request, refused)
+        return panel_refusal(request, refused)
     problem = refused.sentence if refused else ""
     view = await members_view(runtime, viewer, conversation_id, search=search, problem=problem)
     if isinstance(view, Refused):
         # Who has just left sees no more of the space.
-        return refused_outright(request, refused) if refused else RedirectResponse("/", status_code=303)
+        return panel_refusal(request, refused) if refused else RedirectResponse("/", status_code=303)
     return panel_answer(
         request, "members", view, otherwise=f"/conversations/{conversation_id}/panel/members", refused=refused
     )

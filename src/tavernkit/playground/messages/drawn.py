@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -12,7 +11,6 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.database.models import (
     Character,
-    CharacterAsset,
     Message,
     MessageSwipe,
     Persona,
@@ -20,10 +18,7 @@ from tavernkit.playground.database.models import (
     SpaceMembership,
 )
 
-__all__ = ["DrawnMessage", "drawn_message", "drawn_messages", "pictures_of"]
-
-MOST_PICTURES = 2_000
-"""More than any card that people have; a text calls a picture of a larger one in vain."""
+__all__ = ["DrawnMessage", "drawn_message", "drawn_messages"]
 
 
 class DrawnMessage(NamedTuple):
@@ -40,6 +35,7 @@ class DrawnMessage(NamedTuple):
     swipe_metadata: Mapping[str, Any]
     prompt_tokens: int | None
     completion_tokens: int | None
+    debug: Mapping[str, Any] | None
 
 
 async def drawn_messages(
@@ -58,31 +54,9 @@ async def drawn_message(session: AsyncSession, message_id: UUID) -> DrawnMessage
     return None if row is None else DrawnMessage(*row)
 
 
-async def pictures_of(
-    session: AsyncSession, character_ids: Collection[UUID]
-) -> Mapping[UUID | None, Mapping[str, str]]:
-    """By what name or address the texts of each character may call its pictures, and the SHA-256 of each."""
-    rows = await session.execute(
-        select(
-            CharacterAsset.character_id,
-            CharacterAsset.name,
-            CharacterAsset.ext,
-            CharacterAsset.uri,
-            CharacterAsset.sha256,
-        )
-        .where(CharacterAsset.character_id.in_(character_ids))
-        .order_by(CharacterAsset.id)
-        .limit(MOST_PICTURES)
-    )
-    found: defaultdict[UUID | None, dict[str, str]] = defaultdict(dict)
-    for character_id, name, ext, uri, sha256 in rows:
-        for called in (name, f"{name}.{ext}", uri):
-            if called:
-                found[character_id].setdefault(called, sha256)
-    return found
-
-
-def _shown() -> Select[Message, str, str, str, UUID | None, str | None, str | None, int, Any, int | None, int | None]:
+def _shown() -> Select[
+    Message, str, str, str, UUID | None, str | None, str | None, int, Any, int | None, int | None, Any
+]:
     return (
         select(
             Message,
@@ -96,6 +70,7 @@ def _shown() -> Select[Message, str, str, str, UUID | None, str | None, str | No
             MessageSwipe.metadata_,
             Run.prompt_tokens,
             Run.completion_tokens,
+            Run.debug,
         )
         .join(SpaceMembership, SpaceMembership.id == Message.membership_id)
         .join(MessageSwipe, MessageSwipe.id == Message.active_swipe_id)

@@ -8,19 +8,21 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.accounts.viewer import Viewer
-from tavernkit.playground.messages.drawn import DrawnMessage, drawn_message, drawn_messages, pictures_of
+from tavernkit.playground.characters.queries import pictures_of
+from tavernkit.playground.messages.drawn import DrawnMessage, drawn_message, drawn_messages
 from tavernkit.playground.messages.standing import standing_of
 from tavernkit.playground.outcome import Refused, not_found
 from tavernkit.playground.prompting.history import REASONING
+from tavernkit.playground.prompting.records import LORE
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.spaces.access import Access, message_for
-from tavernkit.playground.web.markdown import render_markdown
-from tavernkit.playground.web.names import shown_name
+from tavernkit.playground.web.markdown import calls_pictures, render_markdown
+from tavernkit.playground.web.names import initials, shown_name
 from tavernkit.playground.web.views import MessageView, Standing
 
-__all__ = ["MESSAGES_PER_PAGE", "initials", "message_view", "message_views", "shown_to"]
+__all__ = ["MESSAGES_PER_PAGE", "message_view", "message_views", "shown_to"]
 
-MESSAGES_PER_PAGE = 50
+MESSAGES_PER_PAGE = 20
 _NO_PICTURES: Mapping[str, str] = {}
 
 
@@ -52,14 +54,9 @@ async def shown_to(
         return not_found("message") if view is None else (view, standing_of(*found[1:]))
 
 
-def initials(name: str) -> str:
-    """What stands in the place of a picture."""
-    words = name.split()
-    return "".join(word[0] for word in (words[:1] + words[-1:] if len(words) > 1 else words)).upper() or "?"
-
-
 async def _views(session: AsyncSession, rows: Sequence[DrawnMessage]) -> tuple[MessageView, ...]:
-    pictures = await pictures_of(session, {row.character_id for row in rows if row.character_id is not None})
+    callers = {row.character_id for row in rows if row.character_id and calls_pictures(row.message.content)}
+    pictures = await pictures_of(session, callers) if callers else {}
     return tuple(_view(row, pictures.get(row.character_id, _NO_PICTURES)) for row in rows)
 
 
@@ -87,6 +84,7 @@ def _view(row: DrawnMessage, pictures: Mapping[str, str]) -> MessageView:
         run_id="" if message.run_id is None else str(message.run_id),
         tokens_read=row.prompt_tokens,
         tokens_written=row.completion_tokens,
+        lore=0 if row.debug is None else row.debug.get(LORE, 0),
         revision=message.revision,
         created_at=message.created_at,
     )

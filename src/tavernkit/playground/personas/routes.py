@@ -7,9 +7,11 @@ from uuid import UUID
 
 from fastapi import APIRouter, Form, Query, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
+from markupsafe import Markup
 from pydantic import Field
 
 from tavernkit.playground.accounts.viewer import Viewer
+from tavernkit.playground.api.errors import unless_refused
 from tavernkit.playground.api.paging import After
 from tavernkit.playground.blobs.uploads import file_body, one_file
 from tavernkit.playground.database.models import Persona
@@ -24,13 +26,13 @@ from tavernkit.playground.personas.views import (
     ROLES,
     PersonaForm,
     differences,
-    initials_of,
     persona_form,
     personas_view,
 )
 from tavernkit.playground.runtime import Runtime
-from tavernkit.playground.web.forms import page, refused_page, understood
+from tavernkit.playground.web.forms import Version, page, saved_streams, understood
 from tavernkit.playground.web.imports import Made, imported_answer, take_in
+from tavernkit.playground.web.names import initials
 from tavernkit.playground.web.rendering import render
 from tavernkit.playground.web.requests import Looking, Played, answer
 from tavernkit.playground.web.streams import stream
@@ -39,7 +41,6 @@ __all__ = ["router"]
 
 router = APIRouter()
 
-Version = Annotated[int, Form(ge=0, le=2**31 - 1)]
 # A form with a file is read as it comes, and never as a whole, so what it was filled in from stands in its address.
 VersionInAddress = Annotated[int, Query(ge=0, le=2**31 - 1)]
 
@@ -99,19 +100,14 @@ async def change(
     row = patch if isinstance(patch, Refused) else await service.update_persona(runtime, viewer, persona_id, patch)
     if isinstance(row, Refused):
         return await _persona_page(runtime, viewer, persona_id, form=form, refused=row)
-    seen = render("_seen_version.html", field="settings_version", version=row.settings_version)
-    streams = stream("replace", "seen_version", seen)
-    streams += stream("replace", "picture", render("personas/_picture.html", **_shown(row)))
-    streams += stream("update", "saved", render("_saved.html", moment=row.updated_at)) + stream("update", "problem")
+    streams = saved_streams("settings_version", row.settings_version, row.updated_at) + _picture(row)
     return answer(request, streams, otherwise=f"/personas/{persona_id}")
 
 
 @router.post("/personas/{persona_id}/default")
 async def choose_default(runtime: Played, viewer: Looking, persona_id: UUID, settings_version: Version) -> Response:
     patch = PatchPersona(settings_version=settings_version, is_default=True)
-    row = await service.update_persona(runtime, viewer, persona_id, patch)
-    if isinstance(row, Refused):
-        return refused_page(row)
+    unless_refused(await service.update_persona(runtime, viewer, persona_id, patch))
     return RedirectResponse("/personas", status_code=303)
 
 
@@ -134,8 +130,8 @@ async def remove_picture(
 
 @router.post("/personas/{persona_id}/delete")
 async def delete(runtime: Played, viewer: Looking, persona_id: UUID) -> Response:
-    refused = await service.delete_persona(runtime, viewer, persona_id)
-    return refused_page(refused) if refused else RedirectResponse("/personas", status_code=303)
+    unless_refused(await service.delete_persona(runtime, viewer, persona_id))
+    return RedirectResponse("/personas", status_code=303)
 
 
 async def _pictured(
@@ -144,11 +140,7 @@ async def _pictured(
     row = await set_picture(runtime, viewer, persona_id, data, settings_version=version)
     if isinstance(row, Refused):
         return await _persona_page(runtime, viewer, persona_id, refused=row)
-    seen = render("_seen_version.html", field="settings_version", version=row.settings_version)
-    streams = stream("replace", "seen_version", seen)
-    streams += stream("replace", "picture", render("personas/_picture.html", **_shown(row))) + stream(
-        "update", "problem"
-    )
+    streams = saved_streams("settings_version", row.settings_version) + _picture(row)
     return answer(request, streams, otherwise=f"/personas/{persona_id}")
 
 
@@ -162,9 +154,7 @@ async def _persona_page(
 ) -> Response:
     """A persona as it is now; `form` is what somebody has typed, and it stays."""
     async with runtime.database.read() as session:
-        row = await persona_for(session, viewer, persona_id)
-    if isinstance(row, Refused):
-        return refused_page(row)
+        row = unless_refused(await persona_for(session, viewer, persona_id))
     return _form_page(row, form or persona_form(row), refused)
 
 
@@ -183,5 +173,9 @@ def _form_page(row: Persona | None, form: PersonaForm, refused: Refused | None =
     )
 
 
+def _picture(row: Persona) -> Markup:
+    return stream("replace", "picture", render("personas/_picture.html", **_shown(row)))
+
+
 def _shown(row: Persona | None) -> dict[str, object]:
-    return {"persona": row, "initials": "" if row is None else initials_of(row.name)}
+    return {"persona": row, "initials": "" if row is None else initials(row.name)}

@@ -13,6 +13,7 @@ from tavernkit.playground.database.models import Persona
 from tavernkit.playground.personas.queries import personas_page
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.web.forms import one_newline
+from tavernkit.playground.web.names import initials, shown_name
 from tavernkit.values import Value
 
 __all__ = [
@@ -23,7 +24,6 @@ __all__ = [
     "PersonaRow",
     "PersonasView",
     "differences",
-    "initials_of",
     "persona_form",
     "personas_view",
 ]
@@ -99,9 +99,9 @@ async def personas_view(runtime: Runtime, viewer: Viewer, after: str | None = No
         personas=tuple(
             PersonaRow(
                 id=row.id,
-                name=row.name,
+                name=shown_name(row.name),
                 description=row.description,
-                initials=initials_of(row.name),
+                initials=initials(row.name),
                 picture=row.avatar_sha256,
                 is_default=row.is_default,
                 version=row.settings_version,
@@ -134,9 +134,3 @@ def differences(mine: PersonaForm, theirs: PersonaForm) -> tuple[tuple[str, str]
         for name, now in theirs.fields().items()
         if now != wanted[name]
     )
-
-
-def initials_of(name: str) -> str:
-    """One or two letters that stand for a name where there is no picture."""
-    words = name.split()
-    return "".join(word[0] for word in (words[:1] + words[-1:] if len(words) > 1 else words)).upper()

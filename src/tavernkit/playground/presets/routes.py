@@ -10,6 +10,7 @@ from fastapi import APIRouter, Form, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from tavernkit.playground.accounts.viewer import Viewer
+from tavernkit.playground.api.errors import RefusedError, unless_refused
 from tavernkit.playground.api.paging import After
 from tavernkit.playground.blobs.uploads import file_body
 from tavernkit.playground.database.models import Preset
@@ -18,7 +19,7 @@ from tavernkit.playground.presets import service
 from tavernkit.playground.presets.schemas import OrderPrompts, PatchPreset, PatchPrompt
 from tavernkit.playground.presets.views import preset_view, presets_view
 from tavernkit.playground.runtime import Runtime
-from tavernkit.playground.web.forms import one_newline, page, refused_page, understood
+from tavernkit.playground.web.forms import Text, Version, one_newline, page, saved_streams, understood
 from tavernkit.playground.web.imports import Made, imported_answer, take_in
 from tavernkit.playground.web.rendering import render
 from tavernkit.playground.web.requests import Looking, Played, answer
@@ -29,14 +30,12 @@ __all__ = ["router"]
 
 router = APIRouter()
 
-Text = Annotated[str, Form()]
 Identifier = Annotated[str, Form(max_length=10_000)]
-Version = Annotated[int, Form(ge=0, le=2**31 - 1)]
 
 
 @router.get("/presets")
 async def presets(runtime: Played, viewer: Looking, after: After = None) -> HTMLResponse:
-    return page("presets/index.html", view=await presets_view(runtime, viewer, after), problem="")
+    return page("presets/index.html", view=await presets_view(runtime, viewer, after))
 
 
 @router.post("/presets/import", openapi_extra=file_body("file", many=True))
@@ -57,9 +56,7 @@ async def import_files(request: Request, runtime: Played, viewer: Looking) -> Re
 async def choose_default(
     runtime: Played, viewer: Looking, preset_id: Annotated[UUID | Literal[""], Form()] = ""
 ) -> Response:
-    chosen = await service.set_default_preset(runtime, viewer, preset_id or None)
-    if isinstance(chosen, Refused):
-        return refused_page(chosen)
+    unless_refused(await service.set_default_preset(runtime, viewer, preset_id or None))
     return RedirectResponse("/presets", status_code=303)
 
 
@@ -87,20 +84,14 @@ async def change(
 
 @router.post("/presets/{preset_id}/duplicate")
 async def duplicate(runtime: Played, viewer: Looking, preset_id: UUID) -> Response:
-    copy = await service.duplicate_preset(runtime, viewer, preset_id)
-    if isinstance(copy, Refused):
-        return refused_page(copy)
+    copy = unless_refused(await service.duplicate_preset(runtime, viewer, preset_id))
     return RedirectResponse(f"/presets/{copy.id}", status_code=303)
 
 
 @router.post("/presets/{preset_id}/delete")
 async def delete(runtime: Played, viewer: Looking, preset_id: UUID) -> Response:
-    refused = await service.delete_preset(runtime, viewer, preset_id)
-    if refused is None:
-        return RedirectResponse("/presets", status_code=303)
-    if refused.code == "not_found":
-        return refused_page(refused)
-    return page("presets/index.html", refused, view=await presets_view(runtime, viewer), problem=refused.sentence)
+    unless_refused(await service.delete_preset(runtime, viewer, preset_id))
+    return RedirectResponse("/presets", status_code=303)
 
 
 @router.post("/presets/{preset_id}/prompts/enabled")
@@ -129,9 +120,7 @@ async def move_prompt(
     direction: Annotated[Literal["up", "down"], Form()],
 ) -> Response:
     """Change places with the prompt before or behind."""
-    view = await preset_view(runtime, viewer, preset_id)
-    if isinstance(view, Refused):
-        return refused_page(view)
+    view = unless_refused(await preset_view(runtime, viewer, preset_id))
     order = [
         {"identifier": prompt.identifier, "enabled": prompt.enabled}
         for prompt in view.prompts
@@ -139,7 +128,7 @@ async def move_prompt(
     ]
     place = next((place for place, prompt in enumerate(order) if prompt["identifier"] == identifier), None)
     if place is None:
-        return refused_page(not_found("prompt"))
+        raise RefusedError(not_found("prompt"))
     # At its end of the order, it stays.
     other = min(max(place + (-1 if direction == "up" else 1), 0), len(order) - 1)
     order[place], order[other] = order[other], order[place]
@@ -159,8 +148,7 @@ async def _changed(
     if row.id != preset_id or isinstance(view, Refused):
         return RedirectResponse(f"/presets/{row.id}", status_code=303)
     streams = stream("replace", "prompts", render("presets/_prompts.html", view=view))
-    version = render("_seen_version.html", field="settings_version", version=view.version)
-    streams += stream("replace", "seen_version", version) + stream("update", "problem")
+    streams += saved_streams("settings_version", view.version)
     return answer(request, streams, otherwise=f"/presets/{row.id}#prompts")
 
 
@@ -173,9 +161,7 @@ async def _preset_page(
     given: Mapping[str, str] | None = None,
 ) -> Response:
     """A preset as it is now; `given` is what somebody wanted it to be called, and was refused."""
-    view = await preset_view(runtime, viewer, preset_id)
-    if isinstance(view, Refused):
-        return refused_page(view)
+    view = unless_refused(await preset_view(runtime, viewer, preset_id))
     return page(
         "presets/preset.html",
         refused,

@@ -18,6 +18,7 @@ from tavernkit.playground.presets.prompt_manager import listed_prompts
 from tavernkit.playground.presets.queries import default_preset_id, preset_for, presets_page
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.storable import presentable
+from tavernkit.playground.web.names import shown_name
 from tavernkit.prompt.tokens import default_estimator
 from tavernkit.sillytavern.presets import ChatPreset, Prompt
 from tavernkit.values import Json, JsonObject, Value
@@ -146,7 +147,7 @@ async def presets_view(runtime: Runtime, viewer: Viewer, after: str | None = Non
             presets=tuple(
                 PresetRow(
                     id=row.id,
-                    name=row.name,
+                    name=shown_name(row.name),
                     description=row.description,
                     is_everybodys=row.owner_id is None,
                     is_default=row.id == default,
@@ -203,7 +204,7 @@ def _prompts(preset: ChatPreset) -> tuple[PromptView, ...]:
     return tuple(
         PromptView(
             identifier=presentable(prompt.identifier),
-            name=presentable(prompt.name or prompt.identifier) or "Without a name",
+            name=shown_name(presentable(prompt.name or prompt.identifier) or "Without a name"),
             role=presentable(prompt.role),
             place=_place(prompt),
             content=presentable(prompt.content),

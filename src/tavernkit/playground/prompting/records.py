@@ -23,7 +23,10 @@ from tavernkit.prompt.trimming import TrimReport
 from tavernkit.sillytavern.world_info.verdicts import Verdict
 from tavernkit.values import Json, Value
 
-__all__ = ["TEXT", "PromptRecord", "keep_prompt", "record_of"]
+__all__ = ["LORE", "TEXT", "PromptRecord", "keep_prompt", "lore_in", "record_of"]
+
+LORE = "lore"
+"""Where a run that has ended well says how many entries of lorebooks were in its prompt."""
 
 TEXT = "$text"
 """Stands, with its hash, for a text in a request; the text itself is kept like that of a block."""
@@ -83,6 +86,12 @@ def record_of(prompt: Prompt) -> PromptRecord:
         texts=texts,
         fingerprint=fingerprint(sent),
     )
+
+
+def lore_in(prompt: Prompt) -> int:
+    """How many entries of lorebooks are in the prompt."""
+    world = prompt.scene.world
+    return 0 if world is None else sum(verdict.is_activated for verdict in world.verdicts)
 
 
 async def keep_prompt(session: AsyncSession, run_id: UUID, record: PromptRecord, now: datetime) -> None:

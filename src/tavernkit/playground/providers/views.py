@@ -12,6 +12,7 @@ from tavernkit.playground.providers.queries import providers_page
 from tavernkit.playground.providers.schemas import ModelsOut, TrialOut
 from tavernkit.playground.providers.usual import KIND_NAMES
 from tavernkit.playground.runtime import Runtime
+from tavernkit.playground.web.names import shown_name
 from tavernkit.values import Value
 
 __all__ = ["Answer", "ModelsView", "ProviderRow", "answer_of", "models_answer", "models_view", "provider_row"]
@@ -67,7 +68,7 @@ async def models_view(runtime: Runtime, viewer: Viewer, refused: Refused | None 
 def provider_row(row: Provider) -> ProviderRow:
     return ProviderRow(
         id=str(row.id),
-        name=row.name,
+        name=shown_name(row.name),
         kind=row.kind,
         kind_name=KIND_NAMES.get(row.kind, row.kind),
         address=without_credentials(row.base_url),

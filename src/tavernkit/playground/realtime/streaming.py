@@ -29,7 +29,7 @@ from tavernkit.playground.realtime.outbox import PAGE, events_after
 from tavernkit.playground.runs.presenting import turns_view
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.web.rendering import render
-from tavernkit.playground.web.streams import stream
+from tavernkit.playground.web.streams import changed_stream, stream
 from tavernkit.playground.web.views import MessageView, Standing
 
 __all__ = ["changed_message_stream", "conversation_stream", "message_stream", "restored_message_stream", "run_stream"]
@@ -240,13 +240,16 @@ async def _streams_after(
         log.warning("Could not read the events of conversation %s", conversation_id, exc_info=True)
         raise
     last_seq = events[-1].seq
+    news = changed_stream((event.kind for event in events), last_seq)
     return [
-        (seq, partial(_with_run, message, run)) for seq, message in messages if message is not None or seq == last_seq
+        (seq, partial(_told, message or _nothing, run + news if seq == last_seq else run))
+        for seq, message in messages
+        if message is not None or seq == last_seq
     ]
 
 
-def _with_run(message: Drawing | None, run: Markup, standing: Standing) -> str:
-    return str(run if message is None else message(standing) + run)
+def _told(message: Drawing, also: Markup, standing: Standing) -> str:
+    return str(message(standing) + also)
 
 
 async def _message_of(session: AsyncSession, event: OutboxEvent) -> Drawing | None:

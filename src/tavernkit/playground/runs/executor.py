@@ -14,7 +14,7 @@ from tavernkit.errors import TavernKitError
 from tavernkit.playground.llm.base import Finished, ModelError, ModelEvent, TextDelta, ThoughtDelta
 from tavernkit.playground.prompting.building import Prompt, build_prompt
 from tavernkit.playground.prompting.inputs import PromptInputs, load_inputs
-from tavernkit.playground.prompting.records import PromptRecord, record_of
+from tavernkit.playground.prompting.records import LORE, PromptRecord, lore_in, record_of
 from tavernkit.playground.prompting.replies import Reply, make_reply
 from tavernkit.playground.realtime.bus import conversation_topic
 from tavernkit.playground.runs.limits import OverLimitError, check_tokens
@@ -126,6 +126,7 @@ class Execution:
             "provider": provider.name,
             "model": provider.model,
             "warnings": len(prompt.plan.warnings),
+            LORE: lore_in(prompt),
         }
         if finished is not None:
             figures = finished.known()

@@ -154,7 +154,7 @@ async def suggest(
     job = await ask_candidates(runtime, viewer, conversation_id, count=number)
     if isinstance(job, Refused):
         return refusal(request, job)
-    streams = _candidates(candidates_view(conversation_id, job)) + _no_error()
+    streams = _candidates(candidates_view(conversation_id, job))
     return answer(request, streams, otherwise=f"/conversations/{conversation_id}/candidates/{job.id}")
 
 
@@ -198,7 +198,7 @@ async def _shown(
         return refusal(request, outcome)
     async with runtime.database.read() as session:
         streams = await run_stream(runtime, session, conversation_id)
-    return answer(request, streams + (also or Markup()) + _no_error(), otherwise=f"/conversations/{conversation_id}")
+    return answer(request, streams + (also or Markup()), otherwise=f"/conversations/{conversation_id}")
 
 
 async def _round(
@@ -236,10 +236,6 @@ def _candidates(view: CandidatesView) -> Markup:
 
 def _copilot(conversation_id: UUID, steps: int) -> Markup:
     return render("_copilot.html", conversation_id=conversation_id, steps=steps)
-
-
-def _no_error() -> Markup:
-    return stream("replace", "composer_error", render("_composer_error.html", error=""))
 
 
 def _page(template: str, view: object, *, status: int = 200) -> HTMLResponse:

@@ -22,6 +22,7 @@ from tavernkit.playground.prompting.preview_page import (
     verdict_view,
 )
 from tavernkit.playground.prompting.queries import KeptPrompt, PromptChange, compare_prompts, read_prompt
+from tavernkit.playground.prompting.records import LORE
 from tavernkit.playground.runs.queries import list_runs, read_run
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.spaces.panel import panel_entry, panel_view
@@ -95,13 +96,15 @@ class RunPageView(Value, frozen=True, kw_only=True):
 
 async def runs_view(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> RunsView | Refused:
     """The newest runs of a conversation."""
+    async with runtime.database.read() as session:
+        found = await panel_entry(session, viewer, conversation_id)
+    if isinstance(found, Refused):
+        return found
+    # Behind the conversation, whose number of events the tab carries: it shows all that these tell of.
     runs = await list_runs(runtime, viewer, conversation_id, after=None, limit=RUNS_SHOWN)
     if isinstance(runs, Refused):
         return runs
     async with runtime.database.read() as session:
-        found = await panel_entry(session, viewer, conversation_id)
-        if isinstance(found, Refused):
-            return found
         names = await _names(session, runs)
     return RunsView(panel=panel_view(*found, "runs"), runs=tuple(_run(run, names) for run in runs))
 
@@ -207,11 +210,12 @@ def _facts(run: Run) -> Iterable[FactView]:
         "Model": debug.get("model"),
         "Prompt": None if run.prompt_tokens is None else f"{run.prompt_tokens:,} tokens",
         "Reply": None if run.completion_tokens is None else f"{run.completion_tokens:,} tokens",
+        "Lore": _entries(debug.get(LORE)),
         "Cost": _cost(run.cost),
         "Took": _seconds(run.started_at, run.finished_at),
         "Ended because": debug.get("finish_reason"),
     }
-    shown = {"provider", "model", "finish_reason", "prompt_tokens", "completion_tokens", "cost", "warnings"}
+    shown = {"provider", "model", "finish_reason", "prompt_tokens", "completion_tokens", "cost", "warnings", LORE}
     further = {
         key.replace("_", " ").capitalize(): value
         for key, value in debug.items()
@@ -220,6 +224,10 @@ def _facts(run: Run) -> Iterable[FactView]:
     return (
         FactView(name=name, value=str(value)) for name, value in {**known, **further}.items() if value not in (None, "")
     )
+
+
+def _entries(count: int | None) -> str:
+    return f"{count:,} {'entry' if count == 1 else 'entries'}" if count else ""
 
 
 def _cost(cost: float | None) -> str:

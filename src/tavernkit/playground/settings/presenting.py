@@ -199,7 +199,7 @@ def _choices(setting: Setting, place: _Place, chosen: str, inherited: Json) -> t
         for row in (place.providers if "provider" in leaf.refers_to else place.presets)
         if _fits(row, setting) or str(row.id) == chosen
     ]
-    names = {str(row.id): row.name for row in rows}
+    names = {str(row.id): shown_name(row.name) for row in rows}
     usual = "The default" if place.layer == "space" else "As the space says"
     otherwise = names.get(str(inherited), "")
     first = ChoiceView(
@@ -211,7 +211,7 @@ def _choices(setting: Setting, place: _Place, chosen: str, inherited: Json) -> t
     return first, *(
         ChoiceView(
             value=str(row.id),
-            label=row.name,
+            label=names[str(row.id)],
             is_chosen=str(row.id) == chosen,
             hint=row.kind if isinstance(row, Provider) else "",
         )

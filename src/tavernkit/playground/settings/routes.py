@@ -18,7 +18,7 @@ from tavernkit.playground.settings.presenting import settings_view
 from tavernkit.playground.settings.schemas import SettingsOut
 from tavernkit.playground.settings.typed import typed_changes
 from tavernkit.playground.settings.views import SettingsView
-from tavernkit.playground.spaces.panel import panel_page, refused_outright
+from tavernkit.playground.spaces.panel import panel_page, panel_refusal
 from tavernkit.playground.web.requests import Looking, Played
 
 __all__ = ["router"]
@@ -50,7 +50,7 @@ async def settings(
     member: Member = None,
 ) -> Response:
     view = await settings_view(runtime, viewer, conversation_id, layer=layer, member_id=member)
-    return refused_outright(request, view) if isinstance(view, Refused) else panel_page(request, "settings", view)
+    return panel_refusal(request, view) if isinstance(view, Refused) else panel_page(request, "settings", view)
 
 
 @router.post("")
@@ -65,7 +65,7 @@ async def save(
     """Save the fields that say something else than what is there."""
     view = await settings_view(runtime, viewer, conversation_id, layer=layer, member_id=member)
     if isinstance(view, Refused):
-        return refused_outright(request, view)
+        return panel_refusal(request, view)
     async with request.form(max_fields=MAX_FIELDS, max_part_size=MAX_FIELD_BYTES) as form:
         fields = {name: value for name, value in form.items() if isinstance(value, str)}
         shown = [path for path in form.getlist("shown") if isinstance(path, str)]
@@ -83,7 +83,7 @@ async def save(
         problem=saved.sentence,
     )
     return (
-        refused_outright(request, kept)
+        panel_refusal(request, kept)
         if isinstance(kept, Refused)
         else panel_page(request, "settings", kept, saved.status)
     )

@@ -14,16 +14,23 @@ from tavernkit.playground.database.models import Conversation
 from tavernkit.playground.outcome import Refused, not_found
 from tavernkit.playground.spaces.access import Access, Entry, conversation_for
 from tavernkit.playground.spaces.views import PanelView, TabView
+from tavernkit.playground.web.names import shown_name
 from tavernkit.playground.web.rendering import render
-from tavernkit.playground.web.requests import wants_streams
+from tavernkit.playground.web.requests import refusal, wants_streams
 from tavernkit.playground.web.streams import CONTENT_TYPE, stream
 
-__all__ = ["FRAME", "Tab", "panel_answer", "panel_entry", "panel_page", "panel_view", "refused_outright"]
+__all__ = ["FRAME", "Tab", "panel_answer", "panel_entry", "panel_page", "panel_refusal", "panel_view"]
 
 Tab: TypeAlias = Literal["members", "settings", "lore", "runs"]
 
 TABS: dict[Tab, str] = {"members": "Members", "settings": "Settings", "lore": "Lore", "runs": "Runs"}
+SHOWS: dict[Tab, str] = {"members": "members", "settings": "", "lore": "lore members space", "runs": "run reply"}
+"""Which kinds of events a tab is drawn anew for. The form of the settings takes in by itself what was changed."""
+
 FRAME = "side_panel_frame"
+PROBLEM = "panel_problem"
+"""Where the panel says why something was not done."""
+
 _UNCACHED = {"Cache-Control": "no-store"}
 
 
@@ -41,9 +48,11 @@ def panel_view(conversation: Conversation, entry: Entry, tab: Tab, problem: str 
     """What every tab shows around what is its own."""
     return PanelView(
         conversation_id=str(conversation.id),
-        title=conversation.title,
+        version=conversation.last_event,
+        shows=SHOWS[tab],
+        title=shown_name(conversation.title),
         space_id=str(entry.space.id),
-        space_name=entry.space.name,
+        space_name=shown_name(entry.space.name),
         tabs=tuple(
             TabView(
                 key=key, label=label, address=f"/conversations/{conversation.id}/panel/{key}", is_current=key == tab
@@ -75,10 +84,6 @@ def panel_answer(
     return RedirectResponse(otherwise, status_code=303)
 
 
-def refused_outright(request: Request, refused: Refused) -> Response:
+def panel_refusal(request: Request, refused: Refused) -> Response:
     """For somebody who cannot see the tab, or not what they asked about."""
-    if wants_streams(request):
-        html = stream("update", "panel_problem", render("panel/_problem.html", problem=refused.sentence))
-        return HTMLResponse(str(html), refused.status, media_type=CONTENT_TYPE)
-    page = render("error.html", status=refused.status, title="That did not work", sentence=refused.sentence)
-    return HTMLResponse(str(page), refused.status)
+    return refusal(request, refused, place=PROBLEM)

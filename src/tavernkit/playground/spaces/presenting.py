@@ -54,9 +54,7 @@ async def space_view(
         may_begin=is_open and entry.access >= Access.TAKE_PART,
         may_change=entry.access >= Access.ADMINISTER,
         members=tuple(
-            face(shown_name(row.member.cached_display_name), row.thumbnail)
-            for row in members
-            if row.member.status == "active"
+            face(row.member.cached_display_name, row.thumbnail) for row in members if row.member.status == "active"
         ),
         members_address=f"/conversations/{shown[0].conversation.id}/panel/members" if shown else "",
         stories=tuple(_story(row) for row in shown),

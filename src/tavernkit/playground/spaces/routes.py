@@ -16,15 +16,13 @@ from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.spaces.presenting import space_view
 from tavernkit.playground.spaces.schemas import SpaceChange
 from tavernkit.playground.spaces.service import change_space, delete_space
-from tavernkit.playground.web.forms import understood
+from tavernkit.playground.web.forms import Version, understood
 from tavernkit.playground.web.rendering import render
 from tavernkit.playground.web.requests import Looking, Played, refusal
 
 __all__ = ["router"]
 
 router = APIRouter(prefix="/spaces/{space_id}")
-
-Version = Annotated[int, Form(ge=0, le=2**31 - 1)]
 
 
 @router.get("")

@@ -59,9 +59,14 @@ class TabView(Value, frozen=True, kw_only=True):
 
 
 class PanelView(Value, frozen=True, kw_only=True):
-    """What every tab shows around what is its own. `problem` is why the last thing that was asked for was not done."""
+    """What every tab shows around what is its own. `problem` is why the last thing that was asked for was not done.
+
+    `version` is the conversation's last event when it was drawn, and `shows` the kinds of events that make it old.
+    """
 
     conversation_id: str
+    version: int
+    shows: str
     title: str
     space_id: str
     space_name: str

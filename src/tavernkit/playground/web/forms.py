@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from datetime import datetime
+from typing import Annotated, Any, TypeVar
 
+from fastapi import Form
 from fastapi.responses import HTMLResponse
+from markupsafe import Markup
 from pydantic import BaseModel, ValidationError
 
 from tavernkit.playground.outcome import Refused
 from tavernkit.playground.web.rendering import render
+from tavernkit.playground.web.streams import stream
 
-__all__ = ["as_lines", "one_newline", "page", "refused_page", "understood", "whole_number"]
+__all__ = ["Text", "Version", "as_lines", "one_newline", "page", "saved_streams", "understood", "whole_number"]
 
 M = TypeVar("M", bound=BaseModel)
+
+Text = Annotated[str, Form()]
+Version = Annotated[int, Form(ge=0, le=2**31 - 1)]
+"""The version that a form was filled in from."""
 
 
 def understood(model: type[M], **fields: Any) -> M | Refused:
@@ -50,6 +58,7 @@ def page(template: str, refused: Refused | None = None, **context: object) -> HT
     return HTMLResponse(str(render(template, **context)), refused.status if refused else 200)
 
 
-def refused_page(refused: Refused) -> HTMLResponse:
-    """A page with nothing but the sentence, for what has no page of its own; Turbo shows it as well."""
-    return page("error.html", refused, status=refused.status, title="That did not work", sentence=refused.sentence)
+def saved_streams(field: str, version: int, moment: datetime | None = None) -> Markup:
+    """What a form learns when it was saved: the version that it is filled in from now, and when that was."""
+    streams = stream("replace", "seen_version", render("_seen_version.html", field=field, version=version))
+    return streams if moment is None else streams + stream("update", "saved", render("_saved.html", moment=moment))

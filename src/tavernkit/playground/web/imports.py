@@ -13,9 +13,8 @@ from markupsafe import Markup
 from tavernkit.playground.blobs.uploads import received_files
 from tavernkit.playground.outcome import Refused
 from tavernkit.playground.storable import presentable, titled
-from tavernkit.playground.web.forms import refused_page
 from tavernkit.playground.web.rendering import render
-from tavernkit.playground.web.requests import answer, wants_streams
+from tavernkit.playground.web.requests import answer, refusal, wants_streams
 from tavernkit.playground.web.streams import stream
 from tavernkit.reading import ImportReport
 from tavernkit.values import Value
@@ -70,7 +69,7 @@ def imported_answer(request: Request, outcomes: Sequence[ImportedView], library:
         return answer(request, streams + stream("replace", "library", library), otherwise=otherwise)
     refused = next((outcome.refused for outcome in outcomes if outcome.refused is not None), None)
     if refused is not None:
-        return refused_page(refused)
+        return refusal(request, refused)
     made = outcomes[0].address if len(outcomes) == 1 else otherwise
     return RedirectResponse(made, status_code=303)
 

@@ -23,7 +23,7 @@ from tavernkit.playground.web.sanitising import sanitise, without_overrides
 from tavernkit.playground.web.speech import mark_speech
 from tavernkit.playground.web.text_cache import TextCache
 
-__all__ = ["MAX_LENGTH", "MAX_MARKS", "MAX_SHOWN", "render_markdown"]
+__all__ = ["MAX_LENGTH", "MAX_MARKS", "MAX_SHOWN", "calls_pictures", "render_markdown"]
 
 # A novel's chapter has fewer characters, and fewer marks and line breaks among them.
 MAX_LENGTH = 60_000
@@ -46,8 +46,13 @@ def render_markdown(text: str, pictures: Mapping[str, str] = _NO_PICTURES) -> Ma
 
     `pictures` says what the text may call a picture (an asset's name or address in its card), and the SHA-256 of it.
     """
-    used = pictures if pictures and _PICTURE.search(text) else _NO_PICTURES
+    used = pictures if pictures and calls_pictures(text) else _NO_PICTURES
     return _rendered.get(_key(text, used), partial(_render, text, used))
+
+
+def calls_pictures(text: str) -> bool:
+    """Whether the pictures of a card could make a difference to this text."""
+    return _PICTURE.search(text) is not None
 
 
 def _key(text: str, pictures: Mapping[str, str]) -> bytes:

@@ -10,7 +10,7 @@ __all__ = ["initials", "shown_name"]
 LONGEST = 200
 # Words of every script need fewer marks on one letter.
 MARKS_ON_A_LETTER = 6
-_INVISIBLE = re.compile("[\x00-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2028\u2029\u2060-\u206f\ufeff]+")
+_INVISIBLE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u202a-\u202e\u2028\u2029\u2060-\u206f\ufeff]+")
 
 
 def shown_name(name: str) -> str:
@@ -22,9 +22,9 @@ def shown_name(name: str) -> str:
 
 
 def initials(name: str) -> str:
-    """The first letters of the first and of the last word of a name that can be shown."""
-    words = name.split()
-    return "".join(word[0] for word in (words[:1] + words[-1:] if len(words) > 1 else words)).upper() or "?"
+    """What stands in the place of a picture: the first letters of the first and of the last word of a name."""
+    words = shown_name(name).split()
+    return "".join(word[0] for word in (words[:1] + words[-1:] if len(words) > 1 else words)).upper()
 
 
 def _without_piles(text: str) -> str:

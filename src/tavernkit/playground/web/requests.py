@@ -25,10 +25,15 @@ __all__ = [
     "SignedOutError",
     "answer",
     "missing",
+    "problem",
     "refusal",
     "to_sign_in",
     "wants_streams",
 ]
+
+
+PROBLEM = "problem"
+"""The place that every page has for why something was not done."""
 
 
 def _runtime(request: Request) -> Runtime:
@@ -74,14 +79,19 @@ def answer(request: Request, streams: Markup, *, otherwise: str) -> Response:
     return RedirectResponse(otherwise, status_code=303)
 
 
-def refusal(request: Request, refused: Refused) -> Response:
-    """The sentence beside the thing that did not work."""
-    status = refused.status
+def refusal(request: Request, refused: Refused, *, place: str = PROBLEM) -> Response:
+    """Why nothing was done, for somebody who stays where they are with everything that they have typed."""
+    return problem(request, refused.status, refused.sentence, place=place)
+
+
+def problem(
+    request: Request, status: int, sentence: str, *, title: str = "That did not work", place: str = PROBLEM
+) -> Response:
+    """The sentence, put where the page has its place for such sentences; without scripts, a page that says it."""
     if wants_streams(request):
-        html = stream("replace", "composer_error", render("_composer_error.html", error=refused.sentence))
-        return HTMLResponse(str(html), status_code=status, media_type=CONTENT_TYPE)
-    page = render("error.html", status=status, title="That did not work", sentence=refused.sentence)
-    return HTMLResponse(str(page), status_code=status)
+        html = stream("update", place, render("_problem.html", problem=sentence))
+        return HTMLResponse(str(html), status, media_type=CONTENT_TYPE)
+    return HTMLResponse(str(render("error.html", status=status, title=title, sentence=sentence)), status)
 
 
 async def to_sign_in(request: Request, _: Exception) -> Response:

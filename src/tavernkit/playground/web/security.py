@@ -8,17 +8,18 @@ beside which nothing else counts. And no page of ours can be put into a frame or
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from ipaddress import ip_address
+from typing import TypeAlias
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import PlainTextResponse
+from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tavernkit.playground.accounts.proof import api_key_in
 
-__all__ = ["CONTENT_SECURITY_POLICY", "SecurityMiddleware"]
+__all__ = ["CONTENT_SECURITY_POLICY", "SecurityMiddleware", "plain_answer"]
 
 # The one style element in our pages: Turbo brings it for its progress bar. A new version may need a new hash, and
 # browsers say on their console which.
@@ -45,17 +46,29 @@ _HEADERS = {
 }
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
+Answering: TypeAlias = Callable[[str, int, str], Response]
+"""What is answered at a path, with a status, to tell a sentence."""
+
+
+def plain_answer(_path: str, status: int, sentence: str) -> Response:
+    """Nothing but the sentence: a page could not fetch its styles either."""
+    return PlainTextResponse(f"{sentence}\n", status)
+
 
 class SecurityMiddleware:
     """Guards an application; `hosts` are the names it may be called by, besides those of this machine itself.
 
     With `any_address` it also answers to every address in numbers: nobody can point one of those at another machine.
+    `answer` gives a refusal the form that who asks can read.
     """
 
-    def __init__(self, app: ASGIApp, *, hosts: Iterable[str] = (), any_address: bool = False) -> None:
+    def __init__(
+        self, app: ASGIApp, *, hosts: Iterable[str] = (), any_address: bool = False, answer: Answering = plain_answer
+    ) -> None:
         self.app = app
         self.hosts = frozenset(host.lower() for host in hosts)
         self.any_address = any_address
+        self.answer = answer
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -69,21 +82,19 @@ class SecurityMiddleware:
                     headers.setdefault(name, value)
             await send(message)
 
-        refusal = self._refusal(scope["method"], Headers(scope=scope))
-        await (refusal or self.app)(scope, receive, send_with_headers)
+        refused = self._refusal(scope["method"], Headers(scope=scope))
+        app = self.app if refused is None else self.answer(scope["path"], *refused)
+        await app(scope, receive, send_with_headers)
 
-    def _refusal(self, method: str, headers: Headers) -> PlainTextResponse | None:
+    def _refusal(self, method: str, headers: Headers) -> tuple[int, str] | None:
         host = headers.get("host", "")
         name = _host_name(host)
         if name not in self.hosts and not _is_this_machine(name) and not (self.any_address and _is_address(name)):
-            return PlainTextResponse(
-                f"TavernKit does not answer to the name {name!r}. If it should, add it to TAVERNKIT_HOSTNAMES.\n", 421
-            )
+            return 421, f"TavernKit does not answer to the name {name!r}. If it should, add it to TAVERNKIT_HOSTNAMES."
         if method not in _SAFE_METHODS and api_key_in(headers) is None and not _is_from_our_pages(headers, host):
-            return PlainTextResponse(
+            return 403, (
                 "This change was asked for by a page that is not TavernKit's, so it was not made. "
-                "Programs use an API key, or an Origin header that names this server.\n",
-                403,
+                "Programs use an API key, or an Origin header that names this server."
             )
         return None
 

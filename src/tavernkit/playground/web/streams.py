@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal
 
 from markupsafe import Markup
 
-__all__ = ["CONTENT_TYPE", "StreamAction", "stream"]
+__all__ = ["CONTENT_TYPE", "StreamAction", "changed_stream", "stream"]
 
 CONTENT_TYPE = "text/vnd.turbo-stream.html"
 
@@ -14,6 +15,7 @@ StreamAction = Literal["append", "prepend", "replace", "update", "remove", "befo
 
 # `Markup.format` escapes whatever is not marked as safe.
 _STREAM = Markup('<turbo-stream action="{}" target="{}"{}><template>{}</template></turbo-stream>')
+_CHANGED = Markup('<turbo-stream action="changed" kinds="{}" version="{}"></turbo-stream>')
 _MORPH = Markup(' method="morph"')
 _NOTHING = Markup()
 
@@ -24,3 +26,11 @@ def stream(action: StreamAction, target: str, html: Markup = _NOTHING, *, morph:
     `morph` changes only what differs, so that what has the focus or is open stays so.
     """
     return _STREAM.format(action, target, _MORPH if morph else _NOTHING, html)
+
+
+def changed_stream(kinds: Iterable[str], version: int) -> Markup:
+    """No change to the page, but word of what has changed, up to the event of this number.
+
+    Whatever is open and shows such things asks for them again, each page as its own reader may see them.
+    """
+    return _CHANGED.format(" ".join(sorted(set(kinds))), version)

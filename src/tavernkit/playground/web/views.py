@@ -12,7 +12,6 @@ from tavernkit.playground.spaces.views import TrailView
 from tavernkit.values import Value
 
 __all__ = [
-    "CharacterView",
     "ConversationView",
     "MessageView",
     "OlderView",
@@ -22,17 +21,9 @@ __all__ = [
 ]
 
 
-class CharacterView(Value, frozen=True, kw_only=True):
-    """Somebody to talk to."""
-
-    id: str
-    name: str
-    tagline: str
-    initials: str
-
-
 class MessageView(Value, frozen=True, kw_only=True):
-    """One message; `html` has been through `render_markdown`, and `swipe` counts from one.
+    """One message; `html` has been through `render_markdown`, `swipe` counts from one, and `lore` is how many entries
+    of lorebooks it was written with.
 
     The same for everybody: what a reader may do with it, their `Standing` says.
     """
@@ -57,6 +48,7 @@ class MessageView(Value, frozen=True, kw_only=True):
     run_id: str = ""
     tokens_read: int | None = None
     tokens_written: int | None = None
+    lore: int = 0
     revision: int = 1
 
 
@@ -90,6 +82,9 @@ class RunView(Value, frozen=True, kw_only=True):
     status: Literal["queued", "running", "failed", "canceled"]
     speaker: str
     text: str
+    is_by_person: bool = False
+    picture_sha256: str = ""
+    initials: str = "?"
     error: str | None = None
     preparing: bool = False
     can_skip: bool = False
@@ -110,7 +105,6 @@ class ConversationView(Value, frozen=True, kw_only=True):
     id: str
     title: str
     space_name: str
-    character: CharacterView
     messages: tuple[MessageView, ...]
     older_before: int | None
     run: RunView | None

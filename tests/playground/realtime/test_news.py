@@ -1,0 +1,172 @@
+"""Open pages are told of what was changed elsewhere, and ask for it again as their own reader sees it."""
+
+import re
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+from sqlalchemy import select
+
+from tavernkit.playground.database.models import LorebookLink
+from tavernkit.playground.llm.scripted import ScriptedModel
+from tavernkit.playground.lorebooks.links import attach_lorebook
+from tavernkit.playground.lorebooks.schemas import NewLink, NewLorebook
+from tavernkit.playground.lorebooks.service import create_lorebook, delete_lorebook
+from tavernkit.playground.outcome import Refused
+from tests.playground.playing import Play, playing
+from tests.playground.realtime.listening import Page
+from tests.playground.spaces.cast import character, members
+from tests.playground.spaces.panel import STREAMS, Beside, beside
+
+pytestmark = pytest.mark.anyio
+
+Changing = Callable[[Beside], Awaitable[object]]
+
+
+async def add(at: Beside) -> None:
+    await at.press(f"{at.panel}/members", character_id=await character(at.play, "Cleo"))
+
+
+async def mute(at: Beside) -> None:
+    await at.press(f"{at.panel}/members/{await _second(at)}", settings_version=0, participation="muted")
+
+
+async def quieten(at: Beside) -> None:
+    await at.press(f"{at.panel}/members/{await _second(at)}", settings_version=0, talkativeness="10")
+
+
+async def remove(at: Beside) -> None:
+    await at.press(f"{at.panel}/members/{await _second(at)}/remove")
+
+
+async def move(at: Beside) -> None:
+    await at.press(f"{at.panel}/members/{await _second(at)}/move", settings_version=0, direction="up")
+
+
+@pytest.mark.parametrize("change", [add, mute, quieten, remove, move])
+async def test_a_changed_member_makes_the_tab_old_and_draws_the_bar_anew(
+    database_url: str, tmp_path: Path, change: Changing
+) -> None:
+    async with beside(database_url, tmp_path, "Ada", "Bo") as at:
+        page = await _opened(at)
+        before = await _tab(at, "members")
+        await change(at)
+        told = await _news(page)
+        assert told.kinds == {"members"}
+        assert 'action="replace" target="group_bar" method="morph"' in told.data
+        assert told.version > before.version
+        now = await _tab(at, "members")
+        assert now.shows & told.kinds
+        assert now.version >= told.version
+
+
+async def test_who_made_the_change_has_the_tab_as_it_is_with_the_answer(sqlite_url: str, tmp_path: Path) -> None:
+    async with beside(sqlite_url, tmp_path, "Ada", "Bo") as at:
+        page = await _opened(at)
+        fields = {"settings_version": "0", "participation": "muted"}
+        answer = await at.client.post(f"{at.panel}/members/{await _second(at)}", data=fields, headers=STREAMS)
+        assert _Tab(answer.text).version == (await _news(page)).version
+
+
+async def test_the_bar_says_who_is_muted_now(sqlite_url: str, tmp_path: Path) -> None:
+    async with beside(sqlite_url, tmp_path, "Ada", "Bo") as at:
+        page = await _opened(at)
+        await mute(at)
+        assert "muted" in (await _news(page)).data
+
+
+@pytest.mark.parametrize("layer", ["spaces", "conversations"])
+async def test_settings_that_were_changed_are_told_of(database_url: str, tmp_path: Path, layer: str) -> None:
+    async with beside(database_url, tmp_path, "Ada") as at:
+        page = await _opened(at)
+        id = at.space_id if layer == "spaces" else at.conversation_id
+        body = {"settings_version": 0, "settings": {"llm": {"temperature": 0.3}}}
+        changed = await at.client.patch(f"/api/v1/{layer}/{id}/settings", json=body)
+        assert changed.status_code == 200, changed.text
+        assert (await _news(page)).kinds == {"settings"}
+        # Its form takes in what was changed by itself, and is never drawn anew around what somebody types.
+        assert not (await _tab(at, "settings")).shows
+
+
+async def test_lore_is_told_of_wherever_it_is_used(database_url: str, tmp_path: Path) -> None:
+    async with beside(database_url, tmp_path, "Ada") as at:
+        book = await create_lorebook(at.play.runtime, at.play.viewer, NewLorebook(name="Harbour"))
+        assert not isinstance(book, Refused)
+        [_, ada] = await members(at.play, at.space_id)
+        page = await _opened(at)
+        for place in (
+            NewLink(lorebook_id=book.id, conversation_id=at.conversation_id),
+            NewLink(lorebook_id=book.id, space_id=at.space_id),
+            NewLink(lorebook_id=book.id, character_id=ada.character_id),
+        ):
+            assert not isinstance(await attach_lorebook(at.play.runtime, at.play.viewer, place), Refused)
+            assert (await _news(page)).kinds == {"lore"}
+        link = await _link(at)
+        await at.press(f"{at.panel}/lore/{link}", enabled="false")
+        assert (await _news(page)).kinds == {"lore"}
+        await at.press(f"{at.panel}/lore/{link}/detach")
+        assert (await _news(page)).kinds == {"lore"}
+        assert await delete_lorebook(at.play.runtime, at.play.viewer, book.id) is None
+        told = await _news(page)
+        now = await _tab(at, "lore")
+        assert now.shows >= {"lore", "members"}
+        assert now.version >= told.version
+
+
+async def test_a_run_that_ends_is_told_of(database_url: str, tmp_path: Path) -> None:
+    async with playing(database_url, tmp_path, ScriptedModel("By the window.")) as play:
+        page = Page(play)
+        await page.take(1)
+        async with play.working():
+            await play.say()
+            seen = await page.until(lambda event: "By the window." in event["data"] and 'kinds="' in event["data"])
+        assert "reply" in _News(seen[-1]["data"]).kinds
+
+
+class _News:
+    """What an event says has changed."""
+
+    def __init__(self, data: str) -> None:
+        found = re.search(r'<turbo-stream action="changed" kinds="([^"]*)" version="(\d+)"></turbo-stream>$', data)
+        assert found, data
+        self.data = data
+        self.kinds = set(found[1].split())
+        self.version = int(found[2])
+
+
+class _Tab:
+    """What a tab says about itself."""
+
+    def __init__(self, html: str) -> None:
+        found = re.search(r'id="panel_content"[^>]* data-shows="([^"]*)" data-version="(\d+)"', html)
+        assert found, html
+        self.shows = set(found[1].split())
+        self.version = int(found[2])
+
+
+async def _opened(at: Beside) -> Page:
+    """A page that shows everything up to now."""
+    seen = (await _tab(at, "members")).version
+    page = Page(Play(at.play.runtime, at.play.user_id, at.conversation_id), after=seen)
+    await page.take(1)
+    return page
+
+
+async def _tab(at: Beside, name: str) -> _Tab:
+    return _Tab(await at.see(f"{at.panel}/{name}"))
+
+
+async def _news(page: Page) -> _News:
+    [event] = await page.take(1)
+    return _News(event["data"])
+
+
+async def _second(at: Beside) -> UUID:
+    return (await members(at.play, at.space_id))[2].id
+
+
+async def _link(at: Beside) -> UUID:
+    async with at.play.runtime.database.read() as session:
+        found = await session.scalars(select(LorebookLink.id).where(LorebookLink.conversation_id == at.conversation_id))
+        return found.one()
