@@ -6,16 +6,13 @@
 import asyncio
 import os
 import queue
-import re
 import sqlite3
 import statistics
-import subprocess
-import sys
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing
 from datetime import UTC, datetime
 from functools import cached_property, partial
 from pathlib import Path
@@ -26,7 +23,7 @@ import uvicorn
 from sqlalchemy import insert, select
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from tavernkit.benchmarks import Benchmark
+from tavernkit.benchmarks import Benchmark, started
 from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.config import Settings
 from tavernkit.playground.database.models import (
@@ -49,25 +46,6 @@ CHUNK = 5_000
 PATIENCE_SECONDS = 60
 BEGAN = datetime(2024, 1, 1, tzinfo=UTC)
 LINE = "Line {} of a story that has been going on for a long time, in which *somebody* says something every day."
-
-
-@contextmanager
-def started(*command: str, **environment: str) -> Iterator[str]:
-    """A process of ours, until it is not needed any more; its address, if it has one."""
-    others = {name: value for name, value in os.environ.items() if not name.startswith("TAVERNKIT_")}
-    process = subprocess.Popen(  # noqa: S603 - our own program
-        [sys.executable, "-m", "tavernkit.cli", *command],
-        stdout=subprocess.PIPE,
-        env={**others, "PYTHONUNBUFFERED": "1", "TAVERNKIT_LOG_LEVEL": "warning", **environment},
-    )
-    with process:
-        try:
-            line = next(iter(process.stdout or ()), b"").decode()
-            if not line:
-                raise RuntimeError(f"{command[0]} did not start")
-            yield "".join(re.findall(r"http://[\d.]+:\d+", line)[:1])
-        finally:
-            process.terminate()
 
 
 def client_of(address: str) -> httpx2.Client:

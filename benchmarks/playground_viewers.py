@@ -8,19 +8,17 @@ import json
 import os
 import re
 import resource
-import subprocess
-import sys
 import tempfile
 import time
 from asyncio import StreamReader, StreamWriter
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing
 from functools import cached_property, partial
 from uuid import uuid4
 
 import httpx2
 
-from tavernkit.benchmarks import Benchmark
+from tavernkit.benchmarks import Benchmark, started
 
 VIEWERS = int(os.environ.get("BENCH_VIEWERS", "1000"))
 WORDS = int(os.environ.get("BENCH_WORDS", "200"))
@@ -28,25 +26,6 @@ WORD_SECONDS = 0.02
 ARRIVING_AT_ONCE = 50
 PATIENCE_SECONDS = 120
 WHOLE = " ".join(f"word{number}" for number in range(1, WORDS + 1))
-
-
-@contextmanager
-def started(*command: str, **environment: str) -> Iterator[str]:
-    """A process of ours, until it is not needed any more; its address, if it has one."""
-    others = {name: value for name, value in os.environ.items() if not name.startswith("TAVERNKIT_")}
-    process = subprocess.Popen(  # noqa: S603 - our own program
-        [sys.executable, "-m", "tavernkit.cli", *command],
-        stdout=subprocess.PIPE,
-        env={**others, "PYTHONUNBUFFERED": "1", "TAVERNKIT_LOG_LEVEL": "warning", **environment},
-    )
-    with process:
-        try:
-            line = next(iter(process.stdout or ()), b"").decode()
-            if not line:
-                raise RuntimeError(f"{command[0]} did not start")
-            yield "".join(re.findall(r"http://[\d.]+:\d+", line)[:1])
-        finally:
-            process.terminate()
 
 
 class Viewer:

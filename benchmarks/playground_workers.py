@@ -7,10 +7,8 @@ import asyncio
 import importlib.util
 import os
 import pwd
-import re
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -22,32 +20,13 @@ from uuid import uuid4
 import httpx2
 import psycopg
 
-from tavernkit.benchmarks import Benchmark
+from tavernkit.benchmarks import Benchmark, started
 
 RUNS = int(os.environ.get("BENCH_RUNS", "100"))
-WORDS = int(os.environ.get("BENCH_WORDS", "100"))
+WORDS = int(os.environ.get("BENCH_WORDS", "300"))
 WORD_SECONDS = 0.05
 WORKERS = 2
 PATIENCE_SECONDS = 60
-
-
-@contextmanager
-def started(*command: str, **environment: str) -> Iterator[str]:
-    """A process of ours, until it is not needed any more; its address, if it has one."""
-    others = {name: value for name, value in os.environ.items() if not name.startswith("TAVERNKIT_")}
-    process = subprocess.Popen(  # noqa: S603 - our own program
-        [sys.executable, "-m", "tavernkit.cli", *command],
-        stdout=subprocess.PIPE,
-        env={**others, "PYTHONUNBUFFERED": "1", "TAVERNKIT_LOG_LEVEL": "warning", **environment},
-    )
-    with process:
-        try:
-            line = next(iter(process.stdout or ()), b"").decode()
-            if not line:
-                raise RuntimeError(f"{command[0]} did not start")
-            yield "".join(re.findall(r"http://[\d.]+:\d+", line)[:1])
-        finally:
-            process.terminate()
 
 
 class Hall:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import gc
+import os
+import re
 import runpy
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
 from tavernkit.values import Value
 
-__all__ = ["Benchmark", "Measurement", "load_benchmarks", "run"]
+__all__ = ["Benchmark", "Measurement", "load_benchmarks", "run", "started"]
 
 ROUNDS = 21
 MIN_ROUND_SECONDS = 0.03
@@ -65,6 +70,25 @@ def load_benchmarks() -> Iterator[Benchmark]:
     folder = shipped if shipped.is_dir() else package.parents[1] / "benchmarks"
     for script in sorted(folder.glob("*.py")):
         yield from runpy.run_path(str(script))["benchmarks"]()
+
+
+@contextmanager
+def started(*command: str, **environment: str) -> Iterator[str]:
+    """A process of ours, until it is not needed any more; its address, if it has one."""
+    others = {name: value for name, value in os.environ.items() if not name.startswith("TAVERNKIT_")}
+    process = subprocess.Popen(  # noqa: S603 - our own program
+        [sys.executable, "-m", "tavernkit.cli", *command],
+        stdout=subprocess.PIPE,
+        env={**others, "PYTHONUNBUFFERED": "1", "TAVERNKIT_LOG_LEVEL": "warning", **environment},
+    )
+    with process:
+        try:
+            line = next(iter(process.stdout or ()), b"").decode()
+            if not line:
+                raise RuntimeError(f"{command[0]} did not start")
+            yield "".join(re.findall(r"http://[\d.]+:\d+", line)[:1])
+        finally:
+            process.terminate()
 
 
 def _measure(benchmark: Benchmark) -> Measurement:

@@ -345,7 +345,7 @@ async def test_a_round_is_paused_behind_the_reply_that_is_written(database_url: 
         claim = await table.group.claim()
         paused = (await table.post("round/pause")).json()
         assert (paused["state"], paused["round"]["scheduling_state"]) == ("generating", "paused")
-        assert refusal(await table.post("round/resume")) == (423, "generation_locked")
+        assert refusal(await table.post("round/resume")) == (409, "conflict")
         await cancel_run(table.group.runtime, claim, "")
         assert (await table.turns())["state"] == "paused"
         assert (await table.post("round/resume")).json()["run"]["speaker_id"] == table.id("Ada")

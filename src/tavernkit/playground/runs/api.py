@@ -133,7 +133,7 @@ async def pause(runtime: Running, viewer: Asked, conversation_id: ConversationId
     return _turns(runtime, await pause_round(runtime, viewer, conversation_id))
 
 
-@router.post("/conversations/{conversation_id}/round/resume", responses=documented(409, 423))
+@router.post("/conversations/{conversation_id}/round/resume", responses=documented(409))
 async def resume(runtime: Running, viewer: Asked, conversation_id: ConversationId) -> TurnsOut:
     """Go on with the turn that it is."""
     return _turns(runtime, await resume_round(runtime, viewer, conversation_id))

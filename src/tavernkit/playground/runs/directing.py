@@ -58,7 +58,7 @@ async def resume_round(runtime: Runtime, viewer: Viewer, conversation_id: UUID) 
             return found
         conversation, round = found
         if await active_run(session, conversation_id) is not None:
-            return LOCKED
+            return Refused(code="conflict", sentence=LOCKED.sentence)
         await go_on(session, runtime, conversation, round, at=round.current_position, delay_ms=0)
         return await shown_turns(session, conversation)
 
