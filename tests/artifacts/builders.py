@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from typing import Any, Unpack
+from uuid import NAMESPACE_OID, uuid5
 
 from tavernkit import BuildHooks, Character, Message, Plan, User, build
 from tavernkit.artifacts import (
@@ -23,7 +24,14 @@ from tavernkit.values import Json
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
-SESSION = Session(owner_id="ada", session_id="chat-1")
+
+
+def id_of(name: str) -> str:
+    """Always the same id for a name; stores may count on ids being UUIDs."""
+    return str(uuid5(NAMESPACE_OID, name))
+
+
+SESSION = Session(owner_id=id_of("ada"), session_id=id_of("chat-1"))
 MIRA, ROBIN = Character(name="Mira"), User(name="Robin")
 
 

@@ -1,7 +1,7 @@
 """What any artifact store must do.
 
 Subclass `StoreContract` in a test module, give it a fixture `make_store` that returns a factory of empty stores, and
-all of these run against it:
+all of these run against it. The sessions are `SESSION` and `ELSEWHERE`; all ids are UUIDs.
 
 class TestMyStore(StoreContract):
     @pytest.fixture
@@ -18,7 +18,7 @@ from datetime import timedelta
 from typing import TypeAlias
 
 import pytest
-from tests.artifacts.builders import HOUR, NOW, SESSION, artifact, write
+from tests.artifacts.builders import HOUR, NOW, SESSION, artifact, id_of, write
 
 from tavernkit.artifacts import ArtifactStore, Retention, Session, Writer, session_view
 from tavernkit.errors import ArtifactConflict, ArtifactPolicyError, InvalidArtifactError
@@ -26,13 +26,14 @@ from tavernkit.prompt.context import IdSource
 
 StoreFactory: TypeAlias = Callable[[IdSource], ArtifactStore]
 
+ELSEWHERE = Session(owner_id=SESSION.owner_id, session_id=id_of("chat-2"))
 LAST_TWO = Retention(mode="windowed", max_versions=2)
 OVERWRITE = Retention(mode="windowed", max_versions=1)
 
 
 def counted() -> IdSource:
     numbers = itertools.count(1)
-    return lambda: f"row-{next(numbers)}"
+    return lambda: id_of(f"row-{next(numbers)}")
 
 
 @pytest.mark.anyio
@@ -46,7 +47,9 @@ class StoreContract:
         return make_store(counted())
 
     async def test_r23_what_is_written_is_read_back_in_full(self, store: ArtifactStore) -> None:
-        made = write({"hp": 3, "name": "Zoë", "gone": None}, turn=4, turn_id="t4", variant_id="swipe-2", kind="state")
+        turn_id, variant_id = id_of("t4"), id_of("swipe-2")
+        state = {"hp": 3, "name": "Zoë", "gone": None}
+        made = write(state, turn=4, turn_id=turn_id, variant_id=variant_id, kind="state")
         commit = await store.write(made)
         record = await store.get(SESSION, "mood")
         assert record is not None
@@ -54,16 +57,15 @@ class StoreContract:
         assert (record.artifact, record.owner, record.versions) == (made.artifact, "weather", (commit.version,))
         stored = commit.version
         assert (stored.version, stored.content, stored.based_on_version) == (1, made.content, None)
-        assert (stored.turn, stored.turn_id, stored.variant_id) == (4, "t4", "swipe-2")
+        assert (stored.turn, stored.turn_id, stored.variant_id) == (4, turn_id, variant_id)
         assert (stored.created_at, stored.writer) == (NOW, Writer(pipeline="weather", step="look"))
 
     async def test_r25_the_key_is_owner_session_and_tag(self, store: ArtifactStore) -> None:
-        elsewhere = Session(owner_id="ada", session_id="chat-2")
         await store.write(write("here"))
-        await store.write(write("there", session=elsewhere))
+        await store.write(write("there", session=ELSEWHERE))
         await store.write(write("another", tag="weather"))
         assert [item.artifact.tag for item in await store.load(SESSION)] == ["mood", "weather"]
-        assert [item.versions[-1].content for item in await store.load(elsewhere)] == ["there"]
+        assert [item.versions[-1].content for item in await store.load(ELSEWHERE)] == ["there"]
         assert await store.get(SESSION, "nothing") is None
 
     async def test_r26_a_tag_cannot_be_had_twice(self, store: ArtifactStore) -> None:
@@ -207,14 +209,14 @@ class StoreContract:
 
     async def test_g15_an_archive_row_tells_all(self, store: ArtifactStore) -> None:
         await store.write(write("a", retention=OVERWRITE, turn=1))
-        later = NOW + HOUR
+        later, run_id, step_run_id = NOW + HOUR, id_of("run-2"), id_of("step-run-7")
         commit = await store.write(
-            write("b", 1, retention=OVERWRITE, now=later, run_id="run-2", step_run_id="step-run-7", turn=2)
+            write("b", 1, retention=OVERWRITE, now=later, run_id=run_id, step_run_id=step_run_id, turn=2)
         )
         (row,) = await store.archives(SESSION, "mood")
         assert (row,) == commit.archived
         assert (row.key.session, row.key.tag, row.from_version, row.to_version) == (SESSION, "mood", 1, 1)
-        assert (row.reason, row.pruned_at, row.run_id, row.step_run_id) == ("window", later, "run-2", "step-run-7")
+        assert (row.reason, row.pruned_at, row.run_id, row.step_run_id) == ("window", later, run_id, step_run_id)
         assert row.summary == "1 version (1 to 1) archived: window"
         (item,) = row.items
         assert (item.content, item.content_type, item.created_at, item.turn) == ("a", "text", NOW, 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from tests.artifacts.builders import artifact, plan_with, version, wanted
+from tests.artifacts.builders import SESSION, artifact, plan_with, version, wanted
 
 from tavernkit.artifacts import Anchor, Retention, Surface, log_entry, redacted, redacted_blocks, wire_form
 
@@ -40,7 +40,7 @@ def test_r47_a_log_says_what_was_written_without_writing_it_again() -> None:
     state = artifact("rpg", kind="state", content_type="json", visibility="prompt_and_ui")
     before, after = version(4, {"hp": 9, "foe": SECRET}), version(5, {"hp": 8, "foe": SECRET}, based_on_version=4)
     entry = log_entry(state, before, after)
-    assert (entry["tag"], entry["kind"], entry["session"]) == ("rpg", "state", "chat-1")
+    assert (entry["tag"], entry["kind"], entry["session"]) == ("rpg", "state", SESSION.session_id)
     assert (entry["basedOnVersion"], entry["version"], entry["change"]) == (4, 5, "1 change: /hp")
     assert "butler" not in json.dumps(entry)
     assert log_entry(state.with_(visibility="internal"), before, after)["change"] == "1 change"

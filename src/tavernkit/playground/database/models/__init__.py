@@ -1,5 +1,6 @@
 """The tables, one module per noun."""
 
+from tavernkit.playground.database.models.artifacts import ArtifactArchive, ArtifactHead, ArtifactVersion
 from tavernkit.playground.database.models.characters import Blob, Character, CharacterAsset, CharacterVersion
 from tavernkit.playground.database.models.conversations import Conversation
 from tavernkit.playground.database.models.events import OutboxEvent
@@ -8,6 +9,13 @@ from tavernkit.playground.database.models.lorebooks import Lorebook, LorebookEnt
 from tavernkit.playground.database.models.members import SpaceMembership
 from tavernkit.playground.database.models.messages import Message, MessageSwipe, PathSnapshot, TextContent
 from tavernkit.playground.database.models.personas import Persona
+from tavernkit.playground.database.models.pipelines import (
+    PipelineChoice,
+    PipelineProfile,
+    PipelineProfileVersion,
+    PipelineRun,
+    PipelineStepRun,
+)
 from tavernkit.playground.database.models.presets import Preset
 from tavernkit.playground.database.models.prompts import PromptBlock, PromptSnapshot
 from tavernkit.playground.database.models.providers import Provider
@@ -19,6 +27,9 @@ from tavernkit.playground.database.models.users import ApiKey, Invitation, User,
 
 __all__ = [
     "ApiKey",
+    "ArtifactArchive",
+    "ArtifactHead",
+    "ArtifactVersion",
     "Blob",
     "Character",
     "CharacterAsset",
@@ -35,6 +46,11 @@ __all__ = [
     "OutboxEvent",
     "PathSnapshot",
     "Persona",
+    "PipelineChoice",
+    "PipelineProfile",
+    "PipelineProfileVersion",
+    "PipelineRun",
+    "PipelineStepRun",
     "Preset",
     "PromptBlock",
     "PromptSnapshot",
