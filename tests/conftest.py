@@ -4,11 +4,15 @@ Hypothesis has no deadlines: the machine may be busy, and time is measured in be
 """
 
 import os
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
 pytest_plugins = ["tests.playground.support.databases", "tests.playground.support.server"]
+
+TESTS = Path(__file__).parent
+SLOWEST = ("crash", "playground/races", "playground/test_story_machine.py", "playground/api", "browser")
 
 settings.register_profile("default", deadline=None, max_examples=100, print_blob=True)
 settings.register_profile("nightly", deadline=None, max_examples=2000, print_blob=True)
@@ -19,3 +23,8 @@ settings.load_profile(os.environ.get("TAVERNKIT_HYPOTHESIS", "default"))
 def anyio_backend() -> str:
     """The event loop of tests marked with anyio."""
     return "asyncio"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what takes longest, so that no worker is left alone with it at the end."""
+    items.sort(key=lambda item: not any(item.path.is_relative_to(TESTS / slow) for slow in SLOWEST))

@@ -5,7 +5,7 @@ from statistics import median
 
 import httpx2
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import OpenWindow
 from tests.playground.support.server import ServerProcess
@@ -20,12 +20,6 @@ PAGES_SCROLLED = 40
 SHOWN = "() => document.getElementsByTagName('article').length"
 # Opened: everything that the server sent is there and drawn.
 OPENED_MS = "() => performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd"
-WATCH = """() => {
-  window.longest = 0
-  new PerformanceObserver((list) => {
-    for (const task of list.getEntries()) window.longest = Math.max(window.longest, task.duration)
-  }).observe({ type: "longtask" })
-}"""
 
 
 @pytest.fixture(scope="module")
@@ -47,21 +41,33 @@ def test_ten_thousand_messages_open_as_fast_as_a_hundred(page: Page, stories: di
 
 
 def test_scrolling_through_them_never_holds_the_page_up(
-    open_window: OpenWindow, site: ServerProcess, stories: dict[int, str]
+    browser: Browser, open_window: OpenWindow, site: ServerProcess, stories: dict[int, str]
 ) -> None:
     longest: list[float] = []
     while len(longest) < ATTEMPTS and min(longest, default=LONGEST_TASK_MS + 1) > LONGEST_TASK_MS:
         page = open_window(site)
         page.goto(stories[LONG])
-        messages = page.locator("#messages > li")
-        expect(messages.last).to_contain_text(f"Line {LONG}.")
-        page.evaluate(WATCH)
+        expect(page.locator("#messages > li").last).to_contain_text(f"Line {LONG}.")
+        browser.start_tracing(page=page, categories=["toplevel"])
         for _ in range(PAGES_SCROLLED):
             shown = page.evaluate(SHOWN)
             page.evaluate("scrollTo({ top: 0, behavior: 'instant' })")
             page.wait_for_function(f"(before) => ({SHOWN})() > before", arg=shown)
-        longest.append(page.evaluate("window.longest"))
+        longest.append(_longest_task_ms(browser.stop_tracing()))
     assert min(longest) <= LONGEST_TASK_MS
+
+
+def _longest_task_ms(trace: bytes) -> float:
+    """The most that one task has kept the thread of a page busy. Its own time counts: others may use the machine."""
+    events = json.loads(trace)["traceEvents"]
+    pages = {
+        (event["pid"], event["tid"])
+        for event in events
+        if event["name"] == "thread_name" and event["args"]["name"] == "CrRendererMain"
+    }
+    tasks = [event["tdur"] / 1000 for event in events if (event["pid"], event["tid"]) in pages and "tdur" in event]
+    assert tasks
+    return max(tasks)
 
 
 def _tell(site: ServerProcess, length: int) -> str:

@@ -1,6 +1,7 @@
 """Many files at once: a job that a bad file does not stop and a crash does not double."""
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
@@ -11,7 +12,9 @@ import httpx2
 import pytest
 from sqlalchemy import func, select
 
+from tavernkit.playground.characters import import_job
 from tavernkit.playground.characters.api import router as characters
+from tavernkit.playground.characters.files import PreparedFile, prepare
 from tavernkit.playground.characters.import_job import IMPORT_KIND, import_staged_files
 from tavernkit.playground.database.models import Character, JobFile
 from tavernkit.playground.jobs.api import router as jobs
@@ -103,7 +106,28 @@ async def test_a_hundred_files_arrive(sqlite_url: str, tmp_path: Path) -> None:
         assert len(await outcomes(client, job["id"])) == 100
 
 
-async def test_another_worker_goes_on_after_a_crash_and_doubles_nothing(database_url: str, tmp_path: Path) -> None:
+class Pause:
+    """Stands still where a file is read for the first time, as if the process slept, until it is told to go on."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name.encode()
+        self._loop = asyncio.get_running_loop()
+        self._go_on = threading.Event()
+        self.reached = asyncio.Event()
+
+    def go_on(self) -> None:
+        self._go_on.set()
+
+    def prepare(self, data: bytes) -> PreparedFile:
+        if self._name in data and not self.reached.is_set():
+            self._loop.call_soon_threadsafe(self.reached.set)
+            self._go_on.wait()
+        return prepare(data)
+
+
+async def test_another_worker_goes_on_after_a_crash_and_doubles_nothing(
+    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with (
         playing(database_url, tmp_path, ScriptedModel()) as play,
         asking(play.runtime, play.user_id, characters, jobs) as client,
@@ -112,16 +136,17 @@ async def test_another_worker_goes_on_after_a_crash_and_doubles_nothing(database
         started = (await client.post("/characters/import", files=form(*files))).json()
         claim = await claim_job(play.runtime, "lost", [IMPORT_KIND])
         assert claim is not None
-        lost = JobWork(play.runtime, claim)
-        going = asyncio.create_task(import_staged_files(lost))
-        while (await client.get(f"/jobs/{started['id']}")).json()["done"] < 3:
-            await asyncio.sleep(0.005)
+        pause = Pause("Number 3")
+        monkeypatch.setattr(import_job, "prepare", pause.prepare)
+        going = asyncio.create_task(import_staged_files(JobWork(play.runtime, claim)))
+        await pause.reached.wait()
         play.skipped = timedelta(seconds=3)
         assert await reap_jobs(play.runtime) == 1
         async with working(play):
             job = await finished(client, started["id"])
         assert job["result"]["imported"] + job["result"]["same"] == 25
         assert job["result"]["failed"] == 0
+        pause.go_on()
         with pytest.raises(JobStopped):
             await going
         async with play.runtime.database.read() as session:
