@@ -36,6 +36,16 @@ from tavernkit.artifacts import (
     check_permission,
 )
 from tavernkit.artifacts.liquid import LiquidLimits, LiquidTemplate
+from tavernkit.artifacts.pipelines import (
+    MemoryJournal,
+    ModelAnswer,
+    ModelRequest,
+    PipelineRun,
+    Profile,
+    RunContext,
+    read_profile,
+)
+from tavernkit.artifacts.pipelines.schema import check_schema
 from tavernkit.sillytavern import Story
 from tavernkit.sillytavern import build as build_as_sillytavern
 from tavernkit.sillytavern.groups import GroupMember, StoryGroup, activate
@@ -91,6 +101,30 @@ def write_from_an_old_version() -> None:
     asyncio.run(MemoryStore().write(write))
 
 
+async def run_twice() -> None:
+    store = MemoryStore()
+    journal = MemoryJournal(store)
+    for run_id in ("first", "second"):
+        context = RunContext(
+            run_id=run_id,
+            idempotency_key="user_message:main:1",
+            trigger="user_message",
+            profile=Profile(id="empty"),
+            session=Session(owner_id="o", session_id="s"),
+            turn=1,
+            now=datetime(2026, 1, 1, tzinfo=UTC),
+            seed="seed",
+        )
+        run = PipelineRun(
+            context, store=store, journal=journal, call=no_model, clock=lambda: datetime.now(UTC), ids=lambda: "id"
+        )
+        await run.before()
+
+
+async def no_model(request: ModelRequest) -> ModelAnswer:
+    raise AssertionError("Nobody is asked.")
+
+
 RAISED: dict[type[TavernKitError], Callable[[], object]] = {
     errors.InvalidCardError: lambda: characters.load(b'{"spec": "chara_card_v2", "data": {"description": "x"}}'),
     errors.UnsupportedVersionError: lambda: characters.load(
@@ -118,6 +152,9 @@ RAISED: dict[type[TavernKitError], Callable[[], object]] = {
     errors.InvalidArtifactError: lambda: Surface.parse("cellar:1"),
     errors.ArtifactConflict: write_from_an_old_version,
     errors.ArtifactPolicyError: lambda: check_permission([], tag="mood", kind="state"),
+    errors.InvalidProfileError: lambda: read_profile({"pipelines": []}),
+    errors.StepFailed: lambda: check_schema({"type": "dragon"}),
+    errors.RunInProgress: lambda: asyncio.run(run_twice()),
     errors.JsonPatchError: lambda: apply_patch({}, [{"op": "remove", "path": "/nothing"}]),
     sillytavern.MacroError: lambda: expand_strictly("{{user}}" * 99, Limits(steps=9)),
     sillytavern.MacroSyntaxError: lambda: expand_strictly("{{broken"),

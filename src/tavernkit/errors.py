@@ -21,11 +21,14 @@ TavernKitError
 │   ├── LiquidSyntaxError         … that cannot be read
 │   └── LiquidRenderError         … that failed while it was rendered
 │       └── LiquidLimitError      … that costs too much
-└── ArtifactError                 something about an artifact; every one has a `.code`
-    ├── InvalidArtifactError      a definition that contradicts itself, or content of the wrong type
-    ├── ArtifactConflict          a write that was worked out from a version that is no longer the latest
-    ├── ArtifactPolicyError       a write that its pipeline may not make
-    └── JsonPatchError            a JSON patch that cannot be read or does not fit
+├── ArtifactError                 something about an artifact; every one has a `.code`
+│   ├── InvalidArtifactError      a definition that contradicts itself, or content of the wrong type
+│   ├── ArtifactConflict          a write that was worked out from a version that is no longer the latest
+│   ├── ArtifactPolicyError       a write that its pipeline may not make
+│   └── JsonPatchError            a JSON patch that cannot be read or does not fit
+├── InvalidProfileError           a profile of pipelines that cannot be used
+├── StepFailed                    a step of a pipeline that cannot do its work; `.code` says why
+└── RunInProgress                 a run that was asked for twice and has not ended; `.run_id` is the first
 
 The platform layers hang their own branches below TavernKitError:
 `tavernkit.sillytavern.errors` and `tavernkit.risuai.errors`.
@@ -43,6 +46,7 @@ __all__ = [
     "DialectError",
     "InvalidArtifactError",
     "InvalidCardError",
+    "InvalidProfileError",
     "JsonPatchError",
     "LiquidError",
     "LiquidLimitError",
@@ -57,6 +61,8 @@ __all__ = [
     "PresetParseError",
     "RegexError",
     "RegexTimeout",
+    "RunInProgress",
+    "StepFailed",
     "StrictModeError",
     "TavernKitError",
     "TokenBudgetExceeded",
@@ -211,3 +217,23 @@ class JsonPatchError(ArtifactError):
     """A JSON patch that cannot be read, or that does not fit what it is applied to."""
 
     code = "json_patch_error"
+
+
+class InvalidProfileError(TavernKitError):
+    """A profile of pipelines that cannot be used; the message has a sentence for each problem, with its place."""
+
+
+class StepFailed(TavernKitError):  # noqa: N818 - the name of what happened, as with TokenBudgetExceeded
+    """A step of a pipeline that cannot do its work. Its sentence is shown to people: it must not quote content."""
+
+    def __init__(self, message: str, *, code: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class RunInProgress(TavernKitError):  # noqa: N818 - the name of what happened, as with TokenBudgetExceeded
+    """A run of pipelines with the idempotency key of another one, which has not ended."""
+
+    def __init__(self, *, run_id: str) -> None:
+        super().__init__(f"This run was asked for already and is under way as {run_id}. Wait for it, or stop it first.")
+        self.run_id = run_id

@@ -15,6 +15,7 @@ PUBLIC_MODULES = [
     "tavernkit",
     "tavernkit.artifacts",
     "tavernkit.artifacts.liquid",
+    "tavernkit.artifacts.pipelines",
     "tavernkit.benchmarks",
     "tavernkit.characters",
     "tavernkit.chats",

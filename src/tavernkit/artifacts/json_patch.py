@@ -10,7 +10,7 @@ from typing import TypeAlias
 from tavernkit.errors import JsonPatchError
 from tavernkit.values import Json, JsonObject
 
-__all__ = ["apply_patch", "make_patch", "same_json"]
+__all__ = ["apply_patch", "find_in_json", "make_patch", "same_json"]
 
 Path: TypeAlias = tuple[str, ...]
 
@@ -75,6 +75,14 @@ def apply_patch(document: Json, patch: Iterable[JsonObject]) -> Json:
         except _Unfit as problem:
             raise JsonPatchError(f"Operation {number} of the JSON patch cannot be done: {problem}") from None
     return changed
+
+
+def find_in_json(document: Json, pointer: str) -> Json:
+    """What a JSON pointer (RFC 6901) finds, the whole for an empty one; JsonPatchError if nothing is there."""
+    try:
+        return _get(document, _path({"pointer": pointer}, "pointer"))
+    except _Unfit as problem:
+        raise JsonPatchError(f"Nothing can be taken from this JSON: {problem}") from None
 
 
 class _Unfit(Exception):  # noqa: N818 - never leaves this module

@@ -52,15 +52,24 @@ class MemoryStore:
         return self._records.get(ArtifactKey(session=session, tag=tag))
 
     async def write(self, write: ArtifactWrite) -> Commit:
-        key = None if write.artifact.tag is None else write.artifact.key
-        stored = None if key is None else self._records.get(key)
-        last = None if key is None else self._last_versions.get(key)
-        commit = plan_write(write, stored, last_version=last, ids=self._ids)
-        key = commit.record.artifact.key
-        self._records[key] = commit.record
-        self._last_versions[key] = commit.version.version
-        self._archives.extend(commit.archived)
-        return commit
+        return (await self.write_all([write]))[0]
+
+    async def write_all(self, writes: Iterable[ArtifactWrite]) -> tuple[Commit, ...]:
+        """Write all of them, or, if one is refused, none."""
+        commits: dict[ArtifactKey, Commit] = {}
+        for write in writes:
+            key = None if write.artifact.tag is None else write.artifact.key
+            if key in commits:
+                raise InvalidArtifactError(f"{write.artifact.name} is written twice at once.")
+            stored = None if key is None else self._records.get(key)
+            last = None if key is None else self._last_versions.get(key)
+            commit = plan_write(write, stored, last_version=last, ids=self._ids)
+            commits[commit.record.artifact.key] = commit
+        for key, commit in commits.items():
+            self._records[key] = commit.record
+            self._last_versions[key] = commit.version.version
+            self._archives.extend(commit.archived)
+        return tuple(commits.values())
 
     async def archives(self, session: Session, tag: str | None = None) -> tuple[ArchiveRow, ...]:
         return tuple(row for row in self._archives if row.key.session == session and tag in (None, row.key.tag))

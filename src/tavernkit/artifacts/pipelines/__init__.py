@@ -1,0 +1,77 @@
+"""Pipelines: steps that think before the reply, keep the world's state after it, and comment beside it.
+
+`docs/pipelines.md` tells how profiles are written and run.
+"""
+
+from tavernkit.artifacts.pipelines.activating import reserve_tags
+from tavernkit.artifacts.pipelines.barrier import Barrier
+from tavernkit.artifacts.pipelines.checking import check_profile, read_profile
+from tavernkit.artifacts.pipelines.choosing import ChosenProfile, choose_profile
+from tavernkit.artifacts.pipelines.context import ChatInfo, RunContext, idempotency_key
+from tavernkit.artifacts.pipelines.events import TERMINAL_EVENTS, PipelineEvent
+from tavernkit.artifacts.pipelines.examples import EXAMPLES, example_profile, example_source
+from tavernkit.artifacts.pipelines.fields import write_profile
+from tavernkit.artifacts.pipelines.functions import STEP_FUNCTIONS, FunctionCall, StepFunctions
+from tavernkit.artifacts.pipelines.journal import JournalState, MemoryJournal, StepJournal, StepRecord
+from tavernkit.artifacts.pipelines.model import ModelAnswer, ModelCall, ModelRequest, ModelUsage
+from tavernkit.artifacts.pipelines.ordering import commit_order, step_order
+from tavernkit.artifacts.pipelines.problems import Problem
+from tavernkit.artifacts.pipelines.profile import Condition, Pipeline, Profile, Step, StepArtifact
+from tavernkit.artifacts.pipelines.report import RunReport, StepReport
+from tavernkit.artifacts.pipelines.running import PipelineRun
+from tavernkit.artifacts.pipelines.steps import (
+    GuardStep,
+    LlmStep,
+    MessageTransformStep,
+    PythonStep,
+    TemplateStep,
+    TransformStep,
+)
+from tavernkit.artifacts.pipelines.wording import Wording
+
+__all__ = [
+    "EXAMPLES",
+    "STEP_FUNCTIONS",
+    "TERMINAL_EVENTS",
+    "Barrier",
+    "ChatInfo",
+    "ChosenProfile",
+    "Condition",
+    "FunctionCall",
+    "GuardStep",
+    "JournalState",
+    "LlmStep",
+    "MemoryJournal",
+    "MessageTransformStep",
+    "ModelAnswer",
+    "ModelCall",
+    "ModelRequest",
+    "ModelUsage",
+    "Pipeline",
+    "PipelineEvent",
+    "PipelineRun",
+    "Problem",
+    "Profile",
+    "PythonStep",
+    "RunContext",
+    "RunReport",
+    "Step",
+    "StepArtifact",
+    "StepFunctions",
+    "StepJournal",
+    "StepRecord",
+    "StepReport",
+    "TemplateStep",
+    "TransformStep",
+    "Wording",
+    "check_profile",
+    "choose_profile",
+    "commit_order",
+    "example_profile",
+    "example_source",
+    "idempotency_key",
+    "read_profile",
+    "reserve_tags",
+    "step_order",
+    "write_profile",
+]

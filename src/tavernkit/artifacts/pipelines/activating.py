@@ -1,0 +1,26 @@
+"""Switching a profile on in a session: its tags get their owners before anything is written."""
+
+from __future__ import annotations
+
+from tavernkit.artifacts.artifact import Session
+from tavernkit.artifacts.pipelines.profile import Profile
+from tavernkit.artifacts.store import ArtifactRecord, ArtifactStore
+from tavernkit.prompt.context import IdSource
+
+__all__ = ["reserve_tags"]
+
+
+async def reserve_tags(
+    profile: Profile, session: Session, *, store: ArtifactStore, ids: IdSource
+) -> tuple[ArtifactRecord, ...]:
+    """Reserve every persisted tag for its pipeline; ArtifactPolicyError if one belongs to another. A profile that was
+    edited is reserved again, and keeps what there is."""
+    return tuple(
+        [
+            await store.reserve(made.artifact.with_(id=ids(), session=session), pipeline.id)
+            for pipeline in profile.pipelines
+            for step in pipeline.steps
+            for made in step.artifacts
+            if made.artifact.access == "persisted"
+        ]
+    )

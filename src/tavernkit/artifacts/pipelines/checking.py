@@ -1,0 +1,176 @@
+"""Whether a profile can be used: every problem with its place, as somebody types."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator
+
+from tavernkit.artifacts.axes import is_in_prompt
+from tavernkit.artifacts.permissions import check_permission, tag_collisions
+from tavernkit.artifacts.pipelines.fields import decode_profile
+from tavernkit.artifacts.pipelines.ordering import dependencies
+from tavernkit.artifacts.pipelines.problems import Problem, Problems
+from tavernkit.artifacts.pipelines.profile import Pipeline, Profile, Step, StepArtifact
+from tavernkit.artifacts.pipelines.steps import MessageTransformStep, PythonStep
+from tavernkit.errors import InvalidProfileError
+from tavernkit.values import Json
+
+__all__ = ["check_profile", "read_profile"]
+
+
+def check_profile(source: Json, *, functions: Container[str] | None = None) -> tuple[Problem, ...]:
+    """Everything that is wrong with a profile's JSON; nothing if it can be used. Never raises.
+
+    With `functions` the names of python steps are checked, too.
+    """
+    return _read(source, functions)[1]
+
+
+def read_profile(source: Json, *, functions: Container[str] | None = None) -> Profile:
+    """The profile, if it can be used; else InvalidProfileError with every problem. Warnings are passed over."""
+    profile, problems = _read(source, functions)
+    wrong = [problem for problem in problems if problem.severity == "error"]
+    if wrong:
+        lines = [f"{problem.path or 'profile'}: {problem.message}" for problem in wrong]
+        raise InvalidProfileError("\n".join(["This profile cannot be used.", *lines]))
+    return profile
+
+
+def _read(source: Json, functions: Container[str] | None) -> tuple[Profile, tuple[Problem, ...]]:
+    problems = Problems()
+    profile = decode_profile(source, problems)
+    _check_pipeline_ids(profile, problems)
+    for path, pipeline in _pipelines(profile):
+        _check_step_ids(pipeline, path, problems)
+        _check_message_transforms(pipeline, path, problems)
+        reached = dependencies(pipeline.steps)
+        for place, step in enumerate(pipeline.steps):
+            at = f"{path}.steps[{place}]"
+            step.body.check(problems, at)
+            _check_dependencies(step, pipeline, at, problems, in_circle=step.id in reached[step.id])
+            _check_conditions(step, pipeline, at, problems)
+            _check_body(step, pipeline, at, problems, functions)
+            for number, made in enumerate(step.artifacts):
+                _check_artifact(made, step, pipeline, f"{at}.artifacts[{number}]", problems)
+    _check_tags(profile, problems)
+    return profile, problems.found()
+
+
+def _pipelines(profile: Profile) -> Iterator[tuple[str, Pipeline]]:
+    for place, pipeline in enumerate(profile.pipelines):
+        yield f"pipelines[{place}]", pipeline
+
+
+def _check_pipeline_ids(profile: Profile, problems: Problems) -> None:
+    seen: dict[str, str] = {}
+    for path, pipeline in _pipelines(profile):
+        if pipeline.id and pipeline.id in seen:
+            problems.error(f"{path}.id", f"{seen[pipeline.id]} has the id {pipeline.id!r} already. Rename one of them.")
+        seen.setdefault(pipeline.id, path)
+
+
+def _check_step_ids(pipeline: Pipeline, path: str, problems: Problems) -> None:
+    seen: dict[str, str] = {}
+    for place, step in enumerate(pipeline.steps):
+        at = f"{path}.steps[{place}]"
+        if step.id and step.id in seen:
+            problems.error(f"{at}.id", f"{seen[step.id]} has the id {step.id!r} already. Rename one of them.")
+        seen.setdefault(step.id, at)
+
+
+def _check_message_transforms(pipeline: Pipeline, path: str, problems: Problems) -> None:
+    reached = dependencies(pipeline.steps)
+    earlier: list[Step] = []
+    for place, step in enumerate(pipeline.steps):
+        if not isinstance(step.body, MessageTransformStep) or not step.body.select:
+            continue
+        rival = next(
+            (other for other in earlier if other.id not in reached[step.id] and step.id not in reached[other.id]), None
+        )
+        if rival is not None:
+            problems.warn(
+                f"{path}.steps[{place}]",
+                f"{rival.id!r} rewrites the message too, and only one wording is told. Let one depend on the other.",
+            )
+        earlier.append(step)
+
+
+def _check_dependencies(step: Step, pipeline: Pipeline, at: str, problems: Problems, *, in_circle: bool) -> None:
+    hooks = {other.id: other.hook for other in pipeline.steps}
+    for place, need in enumerate(step.depends_on):
+        where = f"{at}.dependsOn[{place}]"
+        if need not in hooks:
+            problems.error(where, f"There is no step {need!r} in this pipeline.")
+        elif hooks[need] != step.hook:
+            problems.error(
+                where,
+                f"{need!r} runs {hooks[need]} the main call and this step {step.hook} it. "
+                "Steps depend on steps of the same hook; across the call they read artifacts.",
+            )
+    if in_circle:
+        problems.error(f"{at}.dependsOn", f"{step.id!r} depends on itself, through {_circle(step, pipeline)}.")
+
+
+def _circle(step: Step, pipeline: Pipeline) -> str:
+    reached = dependencies(pipeline.steps)
+    members = sorted(id for id in reached[step.id] if step.id in reached.get(id, ()) and id != step.id)
+    return ", ".join(members) if members else "nothing else"
+
+
+def _check_conditions(step: Step, pipeline: Pipeline, at: str, problems: Problems) -> None:
+    guards = {other.id for other in pipeline.steps if other.is_guard}
+    for place, condition in enumerate(step.conditions):
+        where = f"{at}.runConditions[{place}]"
+        if condition.guard and condition.guard not in guards:
+            problems.error(where, f"{condition.guard!r} is no guard of this pipeline, so it decides nothing.")
+        elif condition.guard and condition.guard not in step.depends_on:
+            problems.error(where, f"The guard {condition.guard!r} must be in dependsOn, to have decided in time.")
+
+
+def _check_body(step: Step, pipeline: Pipeline, at: str, problems: Problems, functions: Container[str] | None) -> None:
+    if step.is_guard and step.artifacts:
+        problems.error(f"{at}.artifacts", "A guard says yes or no to other steps and makes no artifact.")
+    if isinstance(step.body, MessageTransformStep):
+        if step.hook != "before":
+            problems.error(f"{at}.hook", "The user's message can only be changed before the main call.")
+        if "message_transform" not in pipeline.permissions:
+            problems.error(f"{at}.kind", "The pipeline needs the permission message_transform for this step.")
+    if isinstance(step.body, PythonStep) and functions is not None and step.body.function not in functions:
+        problems.error(f"{at}.function", f"No step function named {step.body.function!r} is registered.")
+
+
+def _check_artifact(made: StepArtifact, step: Step, pipeline: Pipeline, at: str, problems: Problems) -> None:
+    artifact, inclusion = made.artifact, made.artifact.inclusion
+    if artifact.access == "persisted" and artifact.tag is not None:
+        with problems.caught_at(at):
+            check_permission(pipeline.write_permissions, tag=artifact.tag, kind=artifact.kind)
+    if made.pointer and step.body.makes == "text":
+        problems.error(f"{at}.pointer", "A pointer finds something in JSON, and this step makes a text.")
+    if artifact.content_type != "json" and step.body.makes == "json" and not made.pointer and step.kind != "python":
+        problems.error(f"{at}.contentType", "This step makes JSON. Say contentType json.")
+    if inclusion is None:
+        return
+    where = f"{at}.promptInclusion"
+    if step.hook == "after" and artifact.access == "run_only":
+        problems.error(
+            where,
+            "This is made after the main call and gone before the next one, so no prompt can hold it. "
+            "Keep it (access persisted), or move the step before the call.",
+        )
+    if not is_in_prompt(artifact.visibility):
+        problems.warn(where, f"Never told: the visibility {artifact.visibility} keeps it from the model.")
+    if inclusion.role == "user" and not isinstance(step.body, MessageTransformStep):
+        problems.warn(where, "The model would take this for the user's own words. The usual role is developer.")
+
+
+def _check_tags(profile: Profile, problems: Problems) -> None:
+    places: dict[tuple[str, str, str], list[str]] = {}
+    for path, pipeline in _pipelines(profile):
+        for place, step in enumerate(pipeline.steps):
+            for number, made in enumerate(step.artifacts):
+                if made.artifact.access == "persisted" and made.artifact.tag is not None:
+                    at = f"{path}.steps[{place}].artifacts[{number}].tag"
+                    places.setdefault((made.artifact.tag, pipeline.id, step.id), []).append(at)
+    for collision in tag_collisions(profile.claims()):
+        paths = {at for claim in collision.claims for at in places[(claim.tag, claim.pipeline, claim.step)]}
+        for at in sorted(paths):
+            problems.error(at, str(collision))

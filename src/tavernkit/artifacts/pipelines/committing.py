@@ -1,0 +1,83 @@
+"""Committing a hook: one step after the other, in the fixed order, and only what is done."""
+
+from __future__ import annotations
+
+from tavernkit.artifacts.pipelines.context import RunContext
+from tavernkit.artifacts.pipelines.journal import StepJournal, StepRecord
+from tavernkit.artifacts.pipelines.making import Made, made_by
+from tavernkit.artifacts.pipelines.planning import Planned, StepKey
+from tavernkit.artifacts.pipelines.telling import Teller
+from tavernkit.artifacts.store import ArtifactWrite
+from tavernkit.artifacts.version import Writer
+from tavernkit.artifacts.wire import wire_form
+from tavernkit.errors import ArtifactError
+from tavernkit.prompt.context import Clock, IdSource
+
+__all__ = ["commit_hook"]
+
+
+async def commit_hook(
+    plan: tuple[Planned, ...],
+    records: dict[StepKey, StepRecord],
+    context: RunContext,
+    *,
+    journal: StepJournal,
+    teller: Teller,
+    clock: Clock,
+    ids: IdSource,
+) -> None:
+    """Commit every step that is done and not committed yet, and tell the end of each; `records` are brought up to date.
+
+    A step whose writes are refused has failed, and takes with it those that were worked out from them.
+    """
+    for item in plan:
+        record = records[item.key]
+        if record.committed is not None:
+            continue
+        if record.status == "done" and any(records[need].status != "done" for need in item.needs):
+            records[item.key] = record.with_(status="skipped", reason="dependency_failed")
+            await journal.record(context, records[item.key])
+        elif record.status == "done":
+            made = made_by(item.pipeline, item.step, record, context)
+            writes = tuple(_write(item, one, context, clock, ids) for one in made if one.artifact.access == "persisted")
+            records[item.key] = await _commit(item, record, made, writes, context, journal, teller)
+        await teller.tell_end(item, records[item.key])
+
+
+async def _commit(
+    item: Planned,
+    record: StepRecord,
+    made: tuple[Made, ...],
+    writes: tuple[ArtifactWrite, ...],
+    context: RunContext,
+    journal: StepJournal,
+    teller: Teller,
+) -> StepRecord:
+    try:
+        commits = await journal.commit(context, record, writes)
+    except ArtifactError as error:
+        refused = record.with_(status="error", code=error.code, message=str(error), rejected=True)
+        await journal.record(context, refused)
+        return refused
+    for commit in commits:
+        await teller.tell("artifact.updated", item, wire_form(commit.record.artifact, commit.version))
+    for one in made:
+        if one.artifact.access == "run_only":
+            await teller.tell("artifact.updated", item, wire_form(one.artifact, one.version))
+    return record.with_(committed={commit.record.artifact.key.tag: commit.version.version for commit in commits})
+
+
+def _write(item: Planned, made: Made, context: RunContext, clock: Clock, ids: IdSource) -> ArtifactWrite:
+    return ArtifactWrite(
+        artifact=made.artifact.with_(id=ids()),
+        content=made.version.content,
+        based_on_version=made.version.based_on_version,
+        writer=Writer(pipeline=item.pipeline.id, step=item.step.id),
+        permissions=item.pipeline.write_permissions,
+        now=clock(),
+        turn=context.turn,
+        turn_id=context.turn_id,
+        variant_id=context.variant_id,
+        run_id=context.run_id,
+        step_run_id=f"{context.run_id}/{item.name}",
+    )

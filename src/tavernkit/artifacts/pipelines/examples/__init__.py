@@ -1,0 +1,25 @@
+"""Three profiles to begin with: a state in a panel, thoughts before the reply, voices beside it."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+
+from tavernkit.artifacts.pipelines.checking import read_profile
+from tavernkit.artifacts.pipelines.profile import Profile
+from tavernkit.reading import parse_json
+from tavernkit.values import Json
+
+__all__ = ["EXAMPLES", "example_profile", "example_source"]
+
+EXAMPLES = ("rpg_state", "pre_thinking", "commentators")
+"""The ids of the profiles that come along."""
+
+
+def example_source(id: str) -> Json:
+    """The JSON of one of them, to be edited."""
+    return parse_json(files(__name__).joinpath(f"{id}.json").read_bytes(), what=f"The example {id}")
+
+
+def example_profile(id: str) -> Profile:
+    """One of them, ready to be used."""
+    return read_profile(example_source(id))

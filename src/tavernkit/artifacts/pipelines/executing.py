@@ -1,0 +1,113 @@
+"""Running the steps of a hook side by side, as far as they do not wait for each other."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeAlias
+
+from tavernkit.artifacts.pipelines.planning import Planned, StepKey
+from tavernkit.artifacts.pipelines.report import SkipReason
+from tavernkit.errors import ArtifactError, LiquidError, LiquidRenderError, RegexError, StepFailed, TavernKitError
+from tavernkit.values import Json, Value
+
+__all__ = ["Failure", "Finished", "execute", "failure_of"]
+
+
+class Failure(Value, frozen=True, kw_only=True):
+    """Why a step has failed: a word for programs and a sentence for people."""
+
+    code: str
+    message: str
+
+
+class Finished(Value, frozen=True, kw_only=True):
+    """How it went for one step."""
+
+    value: Json = None
+    failure: Failure | None = None
+    skipped: SkipReason | None = None
+
+
+Decide: TypeAlias = Callable[[Planned], SkipReason | None]
+Start: TypeAlias = Callable[[Planned], Awaitable[Awaitable[Json]]]
+Settle: TypeAlias = Callable[[Planned, Finished], Awaitable[None]]
+
+
+async def execute(
+    plan: Sequence[Planned],
+    settled: set[StepKey],
+    *,
+    decide: Decide,
+    start: Start,
+    settle: Settle,
+    abort: asyncio.Event,
+) -> tuple[Planned, ...] | None:
+    """Bring every step to its end; None when all have come to it, or the steps that were at work when the abort came.
+
+    `plan` has dependencies first. `start` gives the step's work, `settle` is told its end, one step at a time; its key
+    is then in `settled`. Whatever happens, no work is left behind.
+    """
+    running: dict[asyncio.Future[Json], Planned] = {}
+    aborted = asyncio.ensure_future(abort.wait())
+    try:
+        while not abort.is_set():
+            at_work = {item.key for item in running.values()}
+            for item in plan:
+                if item.key in settled or item.key in at_work or not settled.issuperset(item.needs):
+                    continue
+                reason = decide(item)
+                if reason is None:
+                    running[asyncio.ensure_future(await start(item))] = item
+                else:
+                    await settle(item, Finished(skipped=reason))
+                    settled.add(item.key)
+            if not running:
+                await _give_up_on_circles(plan, settled, settle)
+                return None
+            await asyncio.wait({aborted, *running}, return_when=asyncio.FIRST_COMPLETED)
+            ended = [task for task in running if task.done()]
+            for task in sorted(ended, key=lambda task: plan.index(running[task])):
+                item = running.pop(task)
+                await settle(item, _finished(task))
+                settled.add(item.key)
+        return tuple(running.values())
+    finally:
+        leftover = [aborted, *running]
+        for task in leftover:
+            task.cancel()
+        await asyncio.gather(*leftover, return_exceptions=True)
+
+
+async def _give_up_on_circles(plan: Sequence[Planned], settled: set[StepKey], settle: Settle) -> None:
+    """Steps that wait for each other, or for one that is not there; a checked profile has none."""
+    for item in plan:
+        if item.key not in settled:
+            await settle(item, Finished(skipped="dependency_failed"))
+            settled.add(item.key)
+
+
+def _finished(task: asyncio.Future[Json]) -> Finished:
+    if task.cancelled():
+        return Finished(failure=Failure(code="cancelled", message="The step's work was cancelled from inside."))
+    error = task.exception()
+    return Finished(value=task.result()) if error is None else Finished(failure=failure_of(error))
+
+
+def failure_of(error: BaseException) -> Failure:
+    """An error of ours says what to do; of any other only the name is told, since its words may quote content."""
+    match error:
+        case StepFailed() | ArtifactError():
+            return Failure(code=error.code, message=str(error))
+        case LiquidRenderError() if error.__cause__ is not None:
+            message = f"Line {error.line} of the template: it met a value it can do nothing with."
+            return Failure(code="template_error", message=message)
+        case LiquidError():
+            return Failure(code="template_error", message=str(error))
+        case RegexError():
+            return Failure(code="regex_error", message=str(error))
+        case TavernKitError():
+            return Failure(code="step_failed", message=str(error))
+        case _:
+            message = f"The step failed with {type(error).__name__}, which nobody expected."
+            return Failure(code="unexpected_error", message=message)

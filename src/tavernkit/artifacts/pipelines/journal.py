@@ -1,0 +1,127 @@
+"""What a run has finished already, kept so that nobody pays for it twice: a protocol, and a journal in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Protocol
+
+from tavernkit.artifacts.memory_store import MemoryStore
+from tavernkit.artifacts.pipelines.context import RunContext
+from tavernkit.artifacts.pipelines.model import ModelUsage
+from tavernkit.artifacts.pipelines.report import RunReport, SkipReason, StepStatus
+from tavernkit.artifacts.store import ArtifactWrite, Commit
+from tavernkit.values import Json, JsonObject, Value
+
+__all__ = ["JournalState", "MemoryJournal", "StepJournal", "StepRecord"]
+
+
+class StepRecord(Value, frozen=True, kw_only=True):
+    """What a step has come to. `value` is its output and `input` what it was worked out from, both in full: a journal
+    keeps them while the run is under way and forgets them when it is closed. `bases` are the versions that its writes
+    are based on, and `committed` those that were written; None means not yet. `rejected` means that the store has
+    refused them."""
+
+    pipeline: str
+    step: str
+    status: StepStatus
+    started_at: datetime
+    ended_at: datetime
+    reason: SkipReason | None = None
+    code: str | None = None
+    message: str | None = None
+    value: Json = None
+    input: Json = None
+    usage: ModelUsage = ModelUsage()
+    read: tuple[JsonObject, ...] = ()
+    bases: Mapping[str, int | None] = {}
+    committed: Mapping[str, int] | None = None
+    rejected: bool = False
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return (self.pipeline, self.step)
+
+
+class JournalState(Value, frozen=True, kw_only=True):
+    """What is known about a run that begins or goes on. `run_id` is the run that has the idempotency key, and `report`
+    is there if it has ended. `last_done` is the last turn before this one in which each step (`pipeline/step`) of this
+    session was done, in a run with any trigger."""
+
+    run_id: str
+    attempt: int = 1
+    records: tuple[StepRecord, ...] = ()
+    last_done: Mapping[str, int] = {}
+    report: RunReport | None = None
+
+
+class StepJournal(Protocol):
+    """Each method is one transaction, and returns when what it was given cannot be lost."""
+
+    async def open(self, context: RunContext) -> JournalState:
+        """Begin a run, or take it up again; a key that another run has already is answered with that run."""
+
+    async def record(self, context: RunContext, record: StepRecord) -> None:
+        """Keep what a step has come to; nothing of it becomes visible. A later record of the same step replaces it."""
+
+    async def commit(
+        self, context: RunContext, record: StepRecord, writes: tuple[ArtifactWrite, ...]
+    ) -> tuple[Commit, ...]:
+        """Do all of a step's writes and note in its record that they are done, together. Raises what the store raises,
+        and then nothing has changed."""
+
+    async def close(self, context: RunContext, report: RunReport) -> None:
+        """The run has ended. The report is kept for whoever asks again; inputs and outputs are forgotten."""
+
+
+class MemoryJournal:
+    """A journal for tests, dry runs and scripts, over a store in memory."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+        self._runs: dict[str, JournalState] = {}
+        self._ended: list[tuple[RunContext, RunReport]] = []
+
+    async def open(self, context: RunContext) -> JournalState:
+        known = self._runs.get(context.idempotency_key)
+        if known is None:
+            state = JournalState(run_id=context.run_id, last_done=self._last_done(context))
+        elif known.run_id == context.run_id and known.report is None:
+            state = known.with_(attempt=known.attempt + 1)
+        else:
+            return known
+        self._runs[context.idempotency_key] = state
+        return state
+
+    async def record(self, context: RunContext, record: StepRecord) -> None:
+        state = self._runs[context.idempotency_key]
+        others = tuple(known for known in state.records if known.key != record.key)
+        self._runs[context.idempotency_key] = state.with_(records=(*others, record))
+
+    async def commit(
+        self, context: RunContext, record: StepRecord, writes: tuple[ArtifactWrite, ...]
+    ) -> tuple[Commit, ...]:
+        commits = await self._store.write_all(writes)
+        written = {commit.record.artifact.key.tag: commit.version.version for commit in commits}
+        await self.record(context, record.with_(committed=written))
+        return commits
+
+    async def close(self, context: RunContext, report: RunReport) -> None:
+        state = self._runs[context.idempotency_key]
+        self._runs[context.idempotency_key] = state.with_(report=report, records=())
+        self._ended.append((context, report))
+
+    def records(self, context: RunContext) -> tuple[StepRecord, ...]:
+        """What steps have come to in a run that has not been closed."""
+        return self._runs[context.idempotency_key].records
+
+    def _last_done(self, context: RunContext) -> dict[str, int]:
+        last: dict[str, int] = {}
+        for ended, report in self._ended:
+            if ended.session != context.session or ended.turn >= context.turn:
+                continue
+            for step in report.steps:
+                key = f"{step.pipeline}/{step.step}"
+                if step.status == "done":
+                    last[key] = max(ended.turn, last.get(key, 0))
+        return last

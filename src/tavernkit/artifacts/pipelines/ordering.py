@@ -1,0 +1,55 @@
+"""The order of steps: what one depends on, and the fixed row in which their writes are committed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from tavernkit.artifacts.pipelines.profile import Profile, Step
+from tavernkit.artifacts.version import Writer
+from tavernkit.artifacts.view import StepOrder
+
+__all__ = ["commit_order", "dependencies", "step_order"]
+
+
+def dependencies(steps: Iterable[Step]) -> Mapping[str, frozenset[str]]:
+    """Everything that each step depends on, directly or not. A step that depends on itself stands in a circle."""
+    direct = {step.id: frozenset(step.depends_on) for step in steps}
+    reached: dict[str, frozenset[str]] = {}
+    for id, needs in direct.items():
+        seen: set[str] = set()
+        waiting = set(needs)
+        while waiting:
+            need = waiting.pop()
+            if need not in seen:
+                seen.add(need)
+                waiting |= direct.get(need, frozenset())
+        reached[id] = frozenset(seen)
+    return reached
+
+
+def commit_order(steps: Iterable[Step]) -> tuple[Step, ...]:
+    """Dependencies first, then by `order`, then by id; who finishes first does not matter."""
+    waiting = sorted(steps, key=lambda step: (step.order, step.id))
+    placed: list[Step] = []
+    while waiting:
+        left = {step.id for step in waiting}
+        # In a circle nothing is ready, and a checked profile has none; taking the first keeps this from going on.
+        ready = next((step for step in waiting if not left.intersection(step.depends_on)), waiting[0])
+        placed.append(ready)
+        waiting.remove(ready)
+    return tuple(placed)
+
+
+def step_order(profile: Profile) -> StepOrder:
+    """Where a writer stands in the profile, for the order of artifacts in the prompt."""
+    places = {
+        (pipeline.id, step.id): (row, place)
+        for row, pipeline in enumerate(profile.pipelines)
+        for place, step in enumerate(commit_order(pipeline.steps))
+    }
+    last = (len(profile.pipelines), 0)
+
+    def place_of(writer: Writer | None) -> tuple[int, int]:
+        return last if writer is None else places.get((writer.pipeline, writer.step), last)
+
+    return place_of

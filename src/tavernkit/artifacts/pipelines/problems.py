@@ -1,0 +1,57 @@
+"""What is wrong with a profile, at the place where it is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Literal, TypeAlias, TypeVar
+
+from tavernkit.artifacts.choices import one_of
+from tavernkit.errors import InvalidArtifactError, TavernKitError
+from tavernkit.values import Value
+
+__all__ = ["Problem", "Problems", "Severity"]
+
+Severity: TypeAlias = Literal["error", "warning"]
+T = TypeVar("T", bound=str)
+
+
+class Problem(Value, frozen=True, kw_only=True):
+    """`path` is where it stands in the JSON, such as `pipelines[0].steps[2].dependsOn[0]`. A profile with an error
+    cannot be used; a warning says what is probably not meant."""
+
+    path: str
+    message: str
+    severity: Severity = "error"
+
+
+class Problems:
+    """Collects problems while a profile is read."""
+
+    def __init__(self) -> None:
+        self._found: list[Problem] = []
+
+    def error(self, path: str, message: str) -> None:
+        self._found.append(Problem(path=path, message=message))
+
+    def warn(self, path: str, message: str) -> None:
+        self._found.append(Problem(path=path, message=message, severity="warning"))
+
+    @contextmanager
+    def caught_at(self, path: str) -> Iterator[None]:
+        """What is raised inside becomes an error at that path, and reading goes on."""
+        try:
+            yield
+        except TavernKitError as error:
+            self.error(path, str(error))
+
+    def word(self, path: str, word: object, allowed: Sequence[T], *, what: str, usual: T) -> T:
+        """The allowed word that this is; any other is an error, and the usual one stands in."""
+        try:
+            return one_of(word, allowed, what=what)
+        except InvalidArtifactError as error:
+            self.error(path, str(error))
+            return usual
+
+    def found(self) -> tuple[Problem, ...]:
+        return tuple(self._found)

@@ -1,0 +1,258 @@
+"""A run: steps before the main call, the barrier, steps after it, and one end.
+
+Steps run side by side and see nothing of each other unless they depend on each other. What they have made is kept in
+the journal when they finish, and committed in a fixed order when the whole hook has finished. So neither timing nor an
+interruption changes what comes out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+
+from tavernkit.artifacts.pipelines.barrier import Barrier
+from tavernkit.artifacts.pipelines.committing import commit_hook
+from tavernkit.artifacts.pipelines.context import RunContext
+from tavernkit.artifacts.pipelines.events import Emit, EventType
+from tavernkit.artifacts.pipelines.executing import Finished, execute
+from tavernkit.artifacts.pipelines.functions import StepFunctions
+from tavernkit.artifacts.pipelines.journal import JournalState, StepJournal, StepRecord
+from tavernkit.artifacts.pipelines.making import made_by, with_made
+from tavernkit.artifacts.pipelines.model import ModelCall
+from tavernkit.artifacts.pipelines.ordering import step_order
+from tavernkit.artifacts.pipelines.planning import Planned, StepKey, plan_hook, required_failure, skip_reason
+from tavernkit.artifacts.pipelines.profile import Hook
+from tavernkit.artifacts.pipelines.report import FailedType, RunReport, RunStatus
+from tavernkit.artifacts.pipelines.reporting import step_report
+from tavernkit.artifacts.pipelines.telling import Teller
+from tavernkit.artifacts.pipelines.wording import told_wording, wordings
+from tavernkit.artifacts.pipelines.working import Work, skipped_record
+from tavernkit.artifacts.store import ArtifactStore
+from tavernkit.artifacts.view import SessionView, session_view
+from tavernkit.errors import RunInProgress
+from tavernkit.prompt.context import Clock, IdSource
+from tavernkit.values import Json
+
+__all__ = ["PipelineRun"]
+
+_ENDS: dict[RunStatus, EventType] = {
+    "done": "pipeline.run.done",
+    "aborted": "pipeline.run.aborted",
+    "error": "pipeline.run.error",
+}
+
+
+class PipelineRun:
+    """One run. Call `before`; if the barrier is open, make the main call, then `after` with the reply, or `stop` if
+    there is none. A run that was interrupted is made again from the same context and goes on where it was.
+
+    `abort` stops everything that is at work. Cancelling the task that waits for a method leaves the run as it is, to be
+    taken up by somebody else.
+    """
+
+    def __init__(
+        self,
+        context: RunContext,
+        *,
+        store: ArtifactStore,
+        journal: StepJournal,
+        call: ModelCall,
+        clock: Clock,
+        ids: IdSource,
+        functions: StepFunctions | None = None,
+        emit: Emit | None = None,
+        abort: asyncio.Event | None = None,
+    ) -> None:
+        self._context = context
+        self._store = store
+        self._journal = journal
+        self._call = call
+        self._clock = clock
+        self._ids = ids
+        self._functions = functions or StepFunctions()
+        self._emit = emit
+        self._abort = abort or asyncio.Event()
+        self._state = JournalState(run_id=context.run_id)
+        self._teller = Teller(emit, run_id=context.run_id, attempt=1)
+        self._records: dict[StepKey, StepRecord] = {}
+        self._working: dict[StepKey, Work] = {}
+        self._plans: dict[Hook, tuple[Planned, ...]] = {}
+        self._views: dict[Hook, SessionView] = {}
+        self._report: RunReport | None = None
+
+    async def before(self) -> Barrier:
+        """Run the steps before the main call and commit what they have made. RunInProgress if another run has the same
+        idempotency key and has not ended; if it has, the barrier is closed with its report."""
+        context = self._context
+        self._state = state = await self._journal.open(context)
+        if state.report is not None:
+            self._report = state.report
+            return self._closed(state.report)
+        if state.run_id != context.run_id:
+            raise RunInProgress(run_id=state.run_id)
+        self._records = {record.key: record for record in state.records}
+        self._teller = Teller(self._emit, run_id=context.run_id, attempt=state.attempt)
+        await self._teller.tell("pipeline.run.started", data={"trigger": context.trigger, "turn": context.turn})
+        report = await self._run_hook("before", reply=None)
+        if report is not None:
+            return self._closed(report)
+        view = self._with_committed(self._views["before"])
+        made = wordings(self._plans["before"], self._records)
+        return Barrier(
+            is_open=True,
+            view=view,
+            candidates=view.candidates(step_order(context.profile)),
+            user_message=told_wording(made, context.user_message),
+            raw_user_message=context.user_message,
+            wordings=made,
+        )
+
+    async def after(self, reply: str | None = None) -> RunReport:
+        """Run the steps after the main call, commit what they have made, and end the run. A run without a main call has
+        no reply."""
+        if self._report is not None:
+            return self._report
+        if "before" not in self._plans:
+            raise ValueError("A run begins with before().")
+        report = await self._run_hook("after", reply=reply)
+        return report or await self._end("done")
+
+    async def stop(self, failure: str | None = None) -> RunReport:
+        """End a run whose main call has failed, with a sentence that says why, or was stopped."""
+        if failure is None:
+            return await self._end("aborted")
+        return await self._end("error", failed="main_llm", message=failure)
+
+    async def _run_hook(self, hook: Hook, *, reply: str | None) -> RunReport | None:
+        """The report if the run has ended with this hook."""
+        view = await self._load()
+        self._views[hook] = view = view if hook == "before" else self._with_committed(view)
+        plan = self._plans[hook] = plan_hook(self._context, hook)
+        if not await self._execute(plan, view, reply):
+            return await self._end("aborted")
+        if hook == "after" or required_failure(plan, self._records) is None:
+            await commit_hook(
+                plan,
+                self._records,
+                self._context,
+                journal=self._journal,
+                teller=self._teller,
+                clock=self._clock,
+                ids=self._ids,
+            )
+        culprit = required_failure(plan, self._records)
+        if culprit is None:
+            return None
+        why = culprit.message or "a step that it depends on has failed."
+        message = f"The required step {culprit.pipeline}/{culprit.step} failed: {why}"
+        return await self._end(
+            "error", failed="before_barrier" if hook == "before" else "after_main_llm", message=message
+        )
+
+    async def _load(self) -> SessionView:
+        """The session as it is now, and for a regeneration as it was before the turn."""
+        context = self._context
+        looks_back = context.before_turn is not None or context.path is not None
+        return session_view(
+            await self._store.load(context.session),
+            now=context.now,
+            turn=context.turn,
+            before_turn=context.before_turn,
+            path=context.path,
+            archives=await self._store.archives(context.session) if looks_back else (),
+        )
+
+    def _with_committed(self, view: SessionView) -> SessionView:
+        """The view of everybody behind the barrier: with what was committed before the main call."""
+        for item in self._plans["before"]:
+            if self._records[item.key].committed is not None:
+                view = self._with_work_of(item, view)
+        return view
+
+    def _with_work_of(self, item: Planned, view: SessionView) -> SessionView:
+        made = made_by(item.pipeline, item.step, self._records[item.key], self._context)
+        return with_made(view, made, self._context)
+
+    async def _execute(self, plan: tuple[Planned, ...], view: SessionView, reply: str | None) -> bool:
+        """Bring all steps of a hook to their end; False if the run was aborted."""
+
+        async def start(item: Planned) -> Awaitable[Json]:
+            await self._teller.tell("pipeline.step.started", item, {"kind": item.step.kind, "hook": item.step.hook})
+            work = self._working[item.key] = self._prepare(item, plan, view, reply)
+            return work.attempt()
+
+        at_work = await execute(
+            plan,
+            {item.key for item in plan if item.key in self._records},
+            decide=lambda item: skip_reason(item, self._records, self._context, self._state.last_done),
+            start=start,
+            settle=self._settle,
+            abort=self._abort,
+        )
+        if at_work is None:
+            return True
+        for item in plan:
+            if item in at_work:
+                self._records[item.key] = self._working[item.key].aborted()
+            elif item.key not in self._records:
+                self._records[item.key] = skipped_record(item, "run_aborted", self._clock())
+        return False
+
+    def _prepare(self, item: Planned, plan: tuple[Planned, ...], view: SessionView, reply: str | None) -> Work:
+        seen = [other for other in plan if other.key in item.sees]
+        for other in seen:
+            view = self._with_work_of(other, view)
+        rewriters = seen if item.step.hook == "before" else self._plans["before"]
+        return Work(
+            item,
+            self._context,
+            view,
+            user_message=told_wording(wordings(rewriters, self._records), self._context.user_message),
+            reply=reply,
+            call=self._call,
+            functions=self._functions,
+            clock=self._clock,
+        )
+
+    async def _settle(self, item: Planned, finished: Finished) -> None:
+        if finished.skipped is None:
+            record = self._working[item.key].record(finished)
+        else:
+            record = skipped_record(item, finished.skipped, self._clock())
+        await self._journal.record(self._context, record)
+        self._records[item.key] = record
+
+    async def _end(
+        self, status: RunStatus, *, failed: FailedType | None = None, message: str | None = None
+    ) -> RunReport:
+        """The one end. Whoever asks later is told how it was."""
+        if self._report is not None:
+            return self._report
+        context = self._context
+        self._report = report = RunReport(
+            run_id=context.run_id,
+            idempotency_key=context.idempotency_key,
+            profile_id=context.profile.id,
+            profile_version=context.profile.version,
+            trigger=context.trigger,
+            turn=context.turn,
+            status=status,
+            failed_type=failed,
+            message=message,
+            steps=tuple(
+                step_report(item, self._records[item.key], self._views[hook], context)
+                for hook, plan in self._plans.items()
+                for item in plan
+            ),
+        )
+        # What was committed has been told by then, in this attempt or an earlier one.
+        for plan in self._plans.values():
+            for item in plan:
+                if self._records[item.key].committed is None:
+                    await self._teller.tell_end(item, self._records[item.key])
+        await self._journal.close(context, report)
+        await self._teller.tell(_ENDS[status], data={"failedType": failed, "message": message})
+        return report
+
+    def _closed(self, report: RunReport) -> Barrier:
+        return Barrier(is_open=False, raw_user_message=self._context.user_message, report=report)

@@ -1,0 +1,91 @@
+"""What a step has around it while it works: values for templates, a model to ask, and nothing of other steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+
+from tavernkit.artifacts.liquid import LiquidTemplate
+from tavernkit.artifacts.pipelines.functions import FunctionCall, StepFunctions
+from tavernkit.artifacts.pipelines.model import ModelCall, ModelRequest, ModelUsage
+from tavernkit.errors import StepFailed
+from tavernkit.prompt.message import Message
+from tavernkit.values import Json, JsonObject
+
+__all__ = ["StepScope"]
+
+
+class StepScope:
+    """`input` and `usage` are filled in by the step's work: what it was worked out from, and what it has cost."""
+
+    def __init__(
+        self,
+        *,
+        run_id: str,
+        step: str,
+        values: Mapping[str, Json],
+        now: datetime,
+        random: Callable[[], float],
+        call: ModelCall,
+        functions: StepFunctions,
+    ) -> None:
+        self.values = values
+        self.input: Json = None
+        self.usage = ModelUsage()
+        self._run_id = run_id
+        self._step = step
+        self._now = now
+        self._random = random
+        self._call = call
+        self._functions = functions
+
+    def render(self, template: str, **extra: Json) -> str:
+        """A template's text. Values are put in once: what looks like a template in them stays as it is."""
+        values = {**self.values, **extra}
+        return LiquidTemplate.parse(template).render(values, clock=lambda: self._now, random=self._random)
+
+    def find(self, path: str) -> Json:
+        """The value at a dotted path, such as `art.world.value`; StepFailed if there is none."""
+        value: Json = self.values
+        for name in path.split("."):
+            if isinstance(value, Mapping) and name in value:
+                value = value[name]
+            else:
+                raise StepFailed(f"There is no {path}: nothing is at {name!r}.", code="source_missing")
+        return value
+
+    async def ask(
+        self,
+        messages: Sequence[Message],
+        *,
+        provider: str | None,
+        model: str | None,
+        sampling: JsonObject,
+        json_schema: JsonObject | None = None,
+        attempt: int = 1,
+    ) -> str:
+        """What a model says to these messages."""
+        self.input = [{"role": message.role, "content": message.content} for message in messages]
+        request = ModelRequest(
+            run_id=self._run_id,
+            step=self._step,
+            messages=tuple(messages),
+            provider=provider,
+            model=model,
+            sampling=sampling,
+            json_schema=json_schema,
+            attempt=attempt,
+        )
+        answer = await self._call(request)
+        self.usage = self.usage.plus(
+            ModelUsage(calls=1, prompt_tokens=answer.prompt_tokens, completion_tokens=answer.completion_tokens)
+        )
+        return answer.text
+
+    async def call_function(self, name: str, arguments: JsonObject) -> Json:
+        """What a registered function gives; StepFailed if there is none of that name."""
+        function = self._functions.get(name)
+        if function is None:
+            raise StepFailed(f"No step function named {name!r} is registered.", code="function_unknown")
+        self.input = dict(arguments)
+        return await function(FunctionCall(arguments=arguments, values=self.values, now=self._now, random=self._random))

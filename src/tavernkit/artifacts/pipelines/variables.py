@@ -1,0 +1,141 @@
+"""What templates see."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from tavernkit.artifacts.liquid import TextObject
+from tavernkit.artifacts.pipelines.context import ChatInfo, RunContext
+from tavernkit.artifacts.view import SessionView
+from tavernkit.characters.character import Character, User
+from tavernkit.prompt.message import Message
+from tavernkit.values import Json, JsonObject
+
+__all__ = ["RECENT", "ReadNotes", "spoken", "template_values"]
+
+RECENT = 10
+"""How many messages `recentMessages` has."""
+
+
+class ReadNotes(dict[str, Json]):
+    """`art`, and which of it was read: a step's log says so."""
+
+    def __init__(self, view: SessionView) -> None:
+        super().__init__(view.art())
+        self._view = view
+        self._read: set[str] = set()
+
+    def __getitem__(self, tag: str) -> Json:
+        value = super().__getitem__(tag)
+        self._read.add(tag)
+        return value
+
+    def notes(self) -> tuple[JsonObject, ...]:
+        """Each artifact that was read: its tag, version and kind."""
+        return tuple(
+            {"tag": tag, "version": self._view[tag].current.version, "kind": self._view[tag].artifact.kind}
+            for tag in sorted(self._read)
+        )
+
+
+def spoken(messages: Iterable[Message], *, user_message: str, reply: str | None) -> tuple[Message, ...]:
+    """What is said as a step sees it: the user's current message in its present wording, and then the reply."""
+    said = list(messages)
+    last = next((place for place in range(len(said) - 1, -1, -1) if said[place].role == "user"), None)
+    if last is not None:
+        said[last] = said[last].with_(content=user_message)
+    if reply is not None:
+        said.append(Message(role="assistant", content=reply))
+    return tuple(said)
+
+
+def template_values(
+    context: RunContext, view: SessionView, art: ReadNotes, *, user_message: str, reply: str | None
+) -> dict[str, Json]:
+    """Every variable. Lists stand where others have functions: `for` takes the end of one with `offset`."""
+    messages = spoken(context.messages, user_message=user_message, reply=reply)
+    told: list[Json] = [{"role": one.role, "content": one.content, "name": one.name} for one in messages]
+    recent = told[-RECENT:]
+    return {
+        **_card(context.character),
+        **_person(context.user),
+        "chat": _chat(context.chat),
+        "rag": [],
+        "worldInfo": {"activatedCount": 0, "activatedEntries": [], "warnings": []},
+        **context.values,
+        "messages": told,
+        "recentMessages": recent,
+        "recentMessagesText": "\n\n".join(f"{_speaker(one, context)}: {one.content}" for one in messages[-RECENT:]),
+        "lastUserMessage": user_message,
+        "rawUserMessage": context.user_message,
+        "lastAssistantMessage": _last(messages, "assistant"),
+        "reply": reply,
+        "art": art,
+        "run": view.run_values(),
+        "now": context.now.isoformat(),
+        "turn": context.turn,
+        "trigger": context.trigger,
+    }
+
+
+def _card(character: Character | None) -> dict[str, Json]:
+    card = character or Character(name="")
+    fields: dict[str, Json] = {
+        "name": card.display_name,
+        "description": card.description,
+        "personality": card.personality,
+        "scenario": card.scenario,
+        "first_mes": card.first_mes,
+        "mes_example": card.mes_example,
+        "system_prompt": card.system_prompt,
+        "post_history_instructions": card.post_history_instructions,
+        "creator_notes": card.creator_notes,
+        "tags": list(card.tags),
+    }
+    return {
+        "char": TextObject(fields, text=card.display_name),
+        "description": card.description,
+        "personality": card.personality,
+        "scenario": card.scenario,
+        "system": card.system_prompt,
+        "mesExamples": card.mes_example,
+        "mesExamplesRaw": card.mes_example,
+    }
+
+
+def _person(user: User | None) -> dict[str, Json]:
+    person = user or User(name="")
+    return {
+        "user": TextObject({"name": person.name, "persona": person.persona}, text=person.name),
+        "persona": person.persona,
+    }
+
+
+def _chat(chat: ChatInfo | None) -> dict[str, Json]:
+    about = chat or ChatInfo(id="")
+    return {
+        "id": about.id,
+        "title": about.title,
+        "branchId": about.branch_id,
+        "createdAt": _time(about.created_at),
+        "updatedAt": _time(about.updated_at),
+    }
+
+
+def _time(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.isoformat()
+
+
+def _last(messages: tuple[Message, ...], role: str) -> str:
+    return next((message.content for message in reversed(messages) if message.role == role), "")
+
+
+def _speaker(message: Message, context: RunContext) -> str:
+    if message.name:
+        return message.name
+    if message.role == "user" and context.user is not None:
+        return context.user.name
+    if message.role == "assistant" and context.character is not None:
+        return context.character.display_name
+    return message.role
