@@ -68,6 +68,7 @@ TABLE = {
         "GET /lorebooks", "POST /lorebooks", "POST /lorebooks/import",
         "GET /presets", "POST /presets", "POST /presets/import", "GET /presets/default", "PUT /presets/default",
         "GET /personas", "POST /personas", "POST /personas/import", "GET /personas/export",
+        "GET /pipeline_profiles", "POST /pipeline_profiles",
         "GET /v1/models (page)",
     ],
     "use one's own": [
@@ -90,6 +91,8 @@ TABLE = {
         "PATCH /presets/{preset_id}/prompts/{identifier}", "DELETE /presets/{preset_id}/prompts/{identifier}",
         "GET /personas/{persona_id}", "PATCH /personas/{persona_id}", "DELETE /personas/{persona_id}",
         "POST /personas/{persona_id}/duplicate",
+        "GET /pipeline_profiles/{profile_id}", "PATCH /pipeline_profiles/{profile_id}",
+        "DELETE /pipeline_profiles/{profile_id}",
         "GET /jobs/{job_id}", "GET /jobs/{job_id}/files", "POST /jobs/{job_id}/cancel",
     ],
     "read a space": [
@@ -99,6 +102,8 @@ TABLE = {
         "GET /conversations/{conversation_id}/tree", "GET /conversations/{conversation_id}/messages",
         "GET /conversations/{conversation_id}/state", "GET /conversations/{conversation_id}/variables",
         "GET /conversations/{conversation_id}/settings", "GET /conversations/{conversation_id}/export",
+        "GET /conversations/{conversation_id}/artifacts",
+        "GET /conversations/{conversation_id}/artifacts/{tag}/versions", "GET /pipeline_choices",
         "GET /messages/{message_id}", "GET /messages/{message_id}/swipes",
         "GET /conversations/{conversation_id}/turns", "GET /conversations/{conversation_id}/runs", "GET /runs/{run_id}",
         "GET /runs/{run_id}/prompt", "GET /runs/{run_id}/prompt/compare",
@@ -109,6 +114,8 @@ TABLE = {
         "POST /spaces/{space_id}/conversations", "POST /conversations/{conversation_id}/fork",
         "PUT /conversations/{conversation_id}/variables/{name}",
         "DELETE /conversations/{conversation_id}/variables/{name}",
+        "POST /conversations/{conversation_id}/artifacts/reset",
+        "POST /conversations/{conversation_id}/artifacts/{tag}/restore",
         "POST /messages/{message_id}/exclude", "POST /messages/{message_id}/include",
         "PUT /messages/{message_id}/active_swipe",
         "POST /conversations/{conversation_id}/generate", "POST /conversations/{conversation_id}/continue",
@@ -128,6 +135,7 @@ TABLE = {
         "POST /messages/{message_id}/swipes", "PATCH /messages/{message_id}/swipes/{swipe_id}",
         "DELETE /messages/{message_id}/swipes/{swipe_id}",
         "PATCH /conversations/{conversation_id}", "PATCH /conversations/{conversation_id}/settings",
+        "PUT /pipeline_choices", "DELETE /pipeline_choices",
     ],
     "run a space": [
         "PATCH /spaces/{space_id}", "DELETE /spaces/{space_id}", "PATCH /spaces/{space_id}/settings",
@@ -317,6 +325,13 @@ REQUESTS = {
     "GET /lorebook_links": Ask(query="?character_id={character_id}"),
     "POST /lorebook_links": Ask(json={"lorebook_id": "{lorebook_id}", "space_id": "{space_id}"}),
     "PATCH /lorebook_links/{link_id}": Ask(json={"enabled": False}),
+    "POST /conversations/{conversation_id}/artifacts/reset": Ask(json={}, needs=("tag",)),
+    "POST /conversations/{conversation_id}/artifacts/{tag}/restore": Ask(json={"version": 1, "based_on_version": 1}),
+    "POST /pipeline_profiles": Ask(json={"name": "{fresh}"}),
+    "PATCH /pipeline_profiles/{profile_id}": Ask(json={"settings_version": 1, "name": "{fresh}"}),
+    "GET /pipeline_choices": Ask(query="?conversation_id={conversation_id}"),
+    "PUT /pipeline_choices": Ask(json={"conversation_id": "{conversation_id}", "profile_id": None}),
+    "DELETE /pipeline_choices": Ask(query="?conversation_id={conversation_id}"),
     "POST /presets": Ask(json={"kind": "chat", "name": "{fresh}"}),
     "POST /presets/import": Ask(files=a_file(b'{"openai_max_context": 8192, "prompts": []}', "wild.json")),
     "PUT /presets/default": Ask(json={"preset_id": None}),
@@ -462,7 +477,8 @@ class Nothing(Things):
     """Names of things that were never there."""
 
     async def get(self, name: str) -> str:
-        return {"sha256": "0" * 64, "number": "1", "name": "mood", "identifier": "main"}.get(name, str(uuid4()))
+        words = {"sha256": "0" * 64, "number": "1", "name": "mood", "tag": "mood", "identifier": "main"}
+        return words.get(name, str(uuid4()))
 
 
 async def send(world: World, person: Person, route: Route, ask: Ask, things: Things) -> httpx2.Response:

@@ -11,9 +11,11 @@ from uuid import UUID, uuid4
 
 import httpx2
 
+from tavernkit.artifacts import Artifact, ArtifactWrite, Session, Writer
 from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.api.router import PREFIX
 from tavernkit.playground.app import create_app
+from tavernkit.playground.artifacts.store import DatabaseArtifactStore
 from tavernkit.playground.database.models import Run
 from tavernkit.playground.llm.scripted import ScriptedModel
 from tavernkit.playground.prompting.building import build_prompt
@@ -195,6 +197,26 @@ class Things:
         order = {"character_id": 100001, "order": [{"identifier": "main", "enabled": True}]}
         data = {"prompts": [prompt], "prompt_order": [order]}
         return str((await self._post("/presets", json={"kind": "chat", "name": f"Calm {uuid4()}", "data": data}))["id"])
+
+    async def _profile_id(self) -> str:
+        return str((await self._post("/pipeline_profiles", json={"name": f"Weather {uuid4()}"}))["id"])
+
+    async def _tag(self) -> str:
+        """An artifact that has been written once."""
+        runtime = self.world.house.runtime
+        place = Session(owner_id=str(self.world.viewers["owner"].user_id), session_id=await self.get("conversation_id"))
+        mood = Artifact(id=str(runtime.ids()), session=place, tag="mood", visibility="ui_only")
+        await DatabaseArtifactStore(runtime.database, ids=lambda: str(runtime.ids())).write(
+            ArtifactWrite(
+                artifact=mood,
+                content="calm",
+                based_on_version=None,
+                writer=Writer(pipeline="weather", step="look"),
+                permissions=frozenset({"artifact_write"}),
+                now=runtime.clock(),
+            )
+        )
+        return "mood"
 
     async def _identifier(self) -> str:
         return "main"

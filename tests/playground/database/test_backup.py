@@ -22,7 +22,9 @@ from tavernkit.playground.database.engine import create_engine
 from tavernkit.playground.database.migrate import check, upgrade
 from tavernkit.playground.database.models import Blob, Conversation, Message, MessageSwipe, TextContent
 from tavernkit.playground.llm.scripted import ScriptedModel
+from tests.playground.artifacts.stories import LAST_TWO, keep
 from tests.playground.database.first_schema import fill_first_schema, migrate_to
+from tests.playground.messages.story import Story
 from tests.playground.playing import Play, playing
 from tests.playground.support.postgres import PostgresServer
 
@@ -61,6 +63,9 @@ async def fill(url: str, folder: Path) -> None:
             await session.execute(
                 insert(Blob).values(sha256="0" * 64, media_type="x/y", size=256, data=bytes(range(256)), created_at=NOW)
             )
+        story = Story(play.runtime, play.user_id, play.conversation_id)
+        for hour in range(4):
+            await keep(story, None, {"hour": hour}, retention=LAST_TWO)
 
 
 async def test_a_backup_restores_to_the_same_rows_in_either_kind(

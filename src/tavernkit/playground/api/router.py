@@ -6,6 +6,7 @@ from fastapi import APIRouter
 
 from tavernkit.playground.accounts.api import router as accounts
 from tavernkit.playground.api.errors import documented
+from tavernkit.playground.artifacts.api import router as artifacts
 from tavernkit.playground.blobs.api import router as blobs
 from tavernkit.playground.characters.api import router as characters
 from tavernkit.playground.chatfiles.api import router as chatfiles
@@ -18,6 +19,8 @@ from tavernkit.playground.members.api import router as members
 from tavernkit.playground.messages.api import router as messages
 from tavernkit.playground.paths.api import router as state
 from tavernkit.playground.personas.api import router as personas
+from tavernkit.playground.pipelines.api import choices_router as pipeline_choices
+from tavernkit.playground.pipelines.api import router as pipeline_profiles
 from tavernkit.playground.presets.api import router as presets
 from tavernkit.playground.prompting.api import router as prompts
 from tavernkit.playground.providers.api import router as providers
@@ -29,8 +32,9 @@ __all__ = ["PREFIX", "api_router"]
 
 PREFIX = "/api/v1"
 _NOUNS = (
-    *(accounts, spaces, members, conversations, branches, messages, runs, prompts, state, settings, chatfiles),
-    *(characters, blobs, lorebooks, lorebook_links, presets, personas, providers, jobs),
+    *(accounts, spaces, members, conversations, branches, messages, runs, prompts, state, artifacts),
+    *(settings, chatfiles, characters, blobs, lorebooks, lorebook_links, presets, personas),
+    *(pipeline_profiles, pipeline_choices, providers, jobs),
 )
 
 

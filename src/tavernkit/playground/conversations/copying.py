@@ -9,10 +9,11 @@ from __future__ import annotations
 from typing import Any, cast
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, CursorResult, Insert, insert, literal, select
+from sqlalchemy import CursorResult, literal
 from sqlalchemy.ext.asyncio import AsyncSession
-from sqlalchemy.orm import DeclarativeBase
 
+from tavernkit.playground.artifacts.copying import copy_artifacts
+from tavernkit.playground.database.copying import copy_rows
 from tavernkit.playground.database.functions import derived_id
 from tavernkit.playground.database.models import LorebookLink, Message, MessageSwipe, PathSnapshot
 
@@ -20,14 +21,14 @@ __all__ = ["copy_path"]
 
 
 async def copy_path(session: AsyncSession, source_id: UUID, target_id: UUID, until: int) -> int:
-    """Copy the visible messages of a conversation up to number `until`, their swipes, the state along them and the
-    books of the conversation; how many messages that were.
+    """Copy the visible messages of a conversation up to number `until`, their swipes, the state and the artifacts along
+    them and the books of the conversation; how many messages that were.
 
     The caller has locked the source. The target has no messages yet.
     """
     told = (Message.conversation_id == source_id, Message.seq <= until, Message.visibility != "hidden")
     copied = await session.execute(
-        _copy(
+        copy_rows(
             Message,
             *told,
             id=derived_id(target_id, Message.id),
@@ -39,7 +40,7 @@ async def copy_path(session: AsyncSession, source_id: UUID, target_id: UUID, unt
         ).execution_options(preserve_rowcount=True)
     )
     await session.execute(
-        _copy(
+        copy_rows(
             MessageSwipe,
             MessageSwipe.message_id == Message.id,
             *told,
@@ -48,7 +49,7 @@ async def copy_path(session: AsyncSession, source_id: UUID, target_id: UUID, unt
         )
     )
     await session.execute(
-        _copy(
+        copy_rows(
             PathSnapshot,
             PathSnapshot.conversation_id == source_id,
             PathSnapshot.seq <= until,
@@ -56,18 +57,12 @@ async def copy_path(session: AsyncSession, source_id: UUID, target_id: UUID, unt
         )
     )
     await session.execute(
-        _copy(
+        copy_rows(
             LorebookLink,
             LorebookLink.conversation_id == source_id,
             id=derived_id(target_id, LorebookLink.id),
             conversation_id=literal(target_id),
         )
     )
+    await copy_artifacts(session, source_id, target_id, until)
     return cast(CursorResult[Any], copied).rowcount
-
-
-def _copy(model: type[DeclarativeBase], *where: ColumnElement[bool], **changed: Any) -> Insert:
-    """Insert the rows that are found as they are, but for the columns that are named."""
-    table = model.metadata.tables[model.__tablename__]
-    columns = {column.name: changed.get(column.name, column) for column in table.columns}
-    return insert(table).from_select(list(columns), select(*columns.values()).where(*where), include_defaults=False)

@@ -1,0 +1,133 @@
+"""The artifacts of a conversation as they are along its path: the versions that the swipes on it have made.
+
+What another swipe has made, or a message that was hidden, or a run that never became a message, is not read; whoever
+swipes, hides, regenerates or branches has the state of that telling without anybody repairing anything. What was pruned
+since is read as well where the path needs it, except what a reset has put away.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, Select, func, or_, select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from tavernkit.artifacts import Session as ArtifactSession
+from tavernkit.artifacts import SessionView, session_view
+from tavernkit.playground.artifacts.rows import VERSION_COLUMNS, records_of
+from tavernkit.playground.database.models import (
+    ArtifactArchive,
+    ArtifactHead,
+    ArtifactVersion,
+    Conversation,
+    Message,
+    Space,
+)
+
+__all__ = ["chosen_swipes", "read_view", "session_of", "turns_before"]
+
+
+async def session_of(session: AsyncSession, conversation_id: UUID) -> ArtifactSession:
+    """The conversation as the library knows it: its owner is who owns its space."""
+    owner_id = (
+        await session.execute(
+            select(Space.owner_id)
+            .join(Conversation, Conversation.space_id == Space.id)
+            .where(Conversation.id == conversation_id)
+        )
+    ).scalar_one()
+    return ArtifactSession(owner_id=str(owner_id), session_id=str(conversation_id))
+
+
+async def turns_before(session: AsyncSession, conversation_id: UUID, before_seq: int | None = None) -> int:
+    """How many turns of the user the path has had before a message, or has; who regenerates takes none."""
+    query = select(func.count()).where(
+        Message.conversation_id == conversation_id, Message.role == "user", Message.visibility != "hidden"
+    )
+    if before_seq is not None:
+        query = query.where(Message.seq < before_seq)
+    return (await session.execute(query)).scalar_one()
+
+
+async def chosen_swipes(
+    session: AsyncSession, conversation_id: UUID, *, before_seq: int | None = None
+) -> dict[str, str]:
+    """The swipe that is seen of each message which has left something in an artifact: the path of a run."""
+    query = (
+        select(Message.id, Message.active_swipe_id)
+        .where(
+            Message.id.in_(
+                select(ArtifactVersion.message_id).where(ArtifactVersion.conversation_id == conversation_id)
+            ),
+            Message.conversation_id == conversation_id,
+            Message.visibility != "hidden",
+        )
+        .order_by(Message.seq)
+    )
+    rows = await session.execute(query if before_seq is None else query.where(Message.seq < before_seq))
+    return {str(message_id): str(swipe_id) for message_id, swipe_id in rows}
+
+
+async def read_view(
+    session: AsyncSession, of: ArtifactSession, *, now: datetime, turn: int, before_seq: int | None = None
+) -> SessionView:
+    """What steps read at the end of the path, or before message number `before_seq` of it.
+
+    Writes are still based on the latest version of all. To see one moment on PostgreSQL, read in a transaction that
+    does (`read_at_one_moment`) or that has locked the conversation.
+    """
+    conversation_id = UUID(of.session_id)
+    heads = (
+        await session.scalars(
+            select(ArtifactHead)
+            .where(ArtifactHead.conversation_id == conversation_id)
+            .order_by(ArtifactHead.tag)
+            .execution_options(populate_existing=True)
+        )
+    ).all()
+    rows = await session.execute(_versions(conversation_id, before_seq))
+    view = session_view(records_of(heads, rows, of), now=now, turn=turn)
+    latest = {head.tag: head.latest_version for head in heads}
+    artifacts = {tag: each.with_(head_version=latest[tag]) for tag, each in view.artifacts.items()}
+    return view.with_(artifacts=artifacts, heads=latest)
+
+
+def _is_on_path(before_seq: int | None = None) -> ColumnElement[bool]:
+    """Whether a version, joined with the message that it belongs to and the archive it is in, is to be read."""
+    told = (Message.visibility != "hidden") & (
+        ArtifactVersion.swipe_id.is_(None) | (ArtifactVersion.swipe_id == Message.active_swipe_id)
+    )
+    if before_seq is not None:
+        told = told & (Message.seq < before_seq)
+    in_use = or_(ArtifactArchive.reason.is_(None), ArtifactArchive.reason != "reset")
+    return in_use & or_(ArtifactVersion.message_id.is_(None), told)
+
+
+def _versions(conversation_id: UUID, before_seq: int | None) -> Select[tuple[object, ...]]:
+    """The versions on the path, of each artifact as many of the newest as it keeps."""
+    newer = func.row_number().over(partition_by=ArtifactVersion.tag, order_by=ArtifactVersion.version.desc())
+    found = (
+        select(*VERSION_COLUMNS, newer.label("place"), ArtifactHead.max_versions)
+        .join(
+            ArtifactHead,
+            (ArtifactHead.conversation_id == ArtifactVersion.conversation_id)
+            & (ArtifactHead.tag == ArtifactVersion.tag),
+        )
+        .outerjoin(
+            ArtifactArchive,
+            (ArtifactArchive.conversation_id == ArtifactVersion.conversation_id)
+            & (ArtifactArchive.id == ArtifactVersion.archive_id),
+        )
+        .outerjoin(
+            Message,
+            (Message.id == ArtifactVersion.message_id) & (Message.conversation_id == ArtifactVersion.conversation_id),
+        )
+        .where(ArtifactVersion.conversation_id == conversation_id, _is_on_path(before_seq))
+        .subquery()
+    )
+    return (
+        select(*(found.c[column.key] for column in VERSION_COLUMNS))
+        .where(or_(found.c.max_versions.is_(None), found.c.place <= found.c.max_versions))
+        .order_by(found.c.tag, found.c.version)
+    )

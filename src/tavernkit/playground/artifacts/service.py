@@ -1,0 +1,119 @@
+"""What people do with the artifacts of a conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from sqlalchemy import select
+
+from tavernkit.artifacts import Artifact, ArtifactVersion, ArtifactWrite, SessionView, Writer
+from tavernkit.errors import ArtifactConflict
+from tavernkit.playground.accounts.viewer import Viewer
+from tavernkit.playground.artifacts.path import read_view, session_of, turns_before
+from tavernkit.playground.artifacts.queries import artifact_at, version_at, versions_page
+from tavernkit.playground.artifacts.schemas import VersionOut
+from tavernkit.playground.artifacts.store import TransactionArtifactStore, read_at_one_moment
+from tavernkit.playground.conversations.in_use import not_in_use
+from tavernkit.playground.database.models import ArtifactHead
+from tavernkit.playground.outcome import Refused, not_found, stale
+from tavernkit.playground.paths.queries import end_of_path
+from tavernkit.playground.realtime.outbox import append_event
+from tavernkit.playground.runtime import Runtime
+from tavernkit.playground.spaces.access import Access, conversation_for
+
+__all__ = ["history_of", "list_artifacts", "reset_artifacts", "restore_version"]
+
+UPDATED = "artifact.updated"
+
+
+async def list_artifacts(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> SessionView | Refused:
+    """The artifacts at the end of the path, each with what it has been along it."""
+    async with read_at_one_moment(runtime.database) as session:
+        found = await conversation_for(session, conversation_id, viewer, Access.READ)
+        if isinstance(found, Refused):
+            return found
+        place, turn = await session_of(session, conversation_id), await turns_before(session, conversation_id)
+        return await read_view(session, place, now=runtime.clock(), turn=turn)
+
+
+async def history_of(
+    runtime: Runtime, viewer: Viewer, conversation_id: UUID, tag: str, *, behind: int | None, limit: int
+) -> tuple[Artifact, list[ArtifactVersion]] | Refused:
+    """A page of an artifact's versions, the newest first: of every swipe, in use or archived."""
+    async with read_at_one_moment(runtime.database) as session:
+        found = await conversation_for(session, conversation_id, viewer, Access.READ)
+        if isinstance(found, Refused):
+            return found
+        known = await artifact_at(session, conversation_id, tag)
+        if known is None:
+            return not_found("artifact")
+        return known[1], await versions_page(session, conversation_id, tag, behind=behind, limit=limit)
+
+
+async def restore_version(
+    runtime: Runtime, viewer: Viewer, conversation_id: UUID, tag: str, *, version: int, based_on_version: int | None
+) -> tuple[Artifact, ArtifactVersion] | Refused:
+    """Write the content of an earlier version again, as the newest one: it belongs to what is seen last."""
+    now = runtime.clock()
+    async with runtime.database.write() as session:
+        found = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART, lock=True)
+        if isinstance(found, Refused):
+            return found
+        refused = not_in_use(found[0])
+        if refused is not None:
+            return refused
+        known = await artifact_at(session, conversation_id, tag)
+        wanted = await version_at(session, conversation_id, tag, version)
+        if known is None or wanted is None:
+            return not_found("version")
+        head, artifact = known
+        if wanted.content_type != artifact.content_type:
+            return Refused(
+                code="conflict",
+                sentence=f"That version is {wanted.content_type}, and the artifact is {artifact.content_type} now.",
+            )
+        end = await end_of_path(session, conversation_id)
+        store = TransactionArtifactStore(session, ids=lambda: str(runtime.ids()))
+        try:
+            commit = await store.write(
+                ArtifactWrite(
+                    artifact=artifact,
+                    content=wanted.content,
+                    based_on_version=based_on_version,
+                    writer=Writer(pipeline=head.owner),
+                    permissions=frozenset({"artifact_write"}),
+                    now=now,
+                    turn=await turns_before(session, conversation_id),
+                    turn_id=None if end is None else str(end[0].id),
+                    variant_id=None if end is None else str(end[1].id),
+                )
+            )
+        except ArtifactConflict as conflict:
+            latest = conflict.latest_version
+            current = None if latest is None else await version_at(session, conversation_id, tag, latest)
+            shown = None if current is None else VersionOut.of(artifact, current).model_dump(mode="json")
+            return stale("artifact", shown)
+        await append_event(session, conversation_id, UPDATED, now, tag=tag, version=commit.version.version)
+        return commit.record.artifact, commit.version
+
+
+async def reset_artifacts(
+    runtime: Runtime, viewer: Viewer, conversation_id: UUID, tags: Sequence[str] | None
+) -> int | Refused:
+    """Put every version of these artifacts, or of all, into the archive and start again; how many versions it were."""
+    now = runtime.clock()
+    async with runtime.database.write() as session:
+        found = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART, lock=True)
+        if isinstance(found, Refused):
+            return found
+        refused = not_in_use(found[0])
+        if refused is not None:
+            return refused
+        of_conversation = select(ArtifactHead.tag).where(ArtifactHead.conversation_id == conversation_id)
+        meant = list(await session.scalars(of_conversation)) if tags is None else list(dict.fromkeys(tags))
+        store = TransactionArtifactStore(session, ids=lambda: str(runtime.ids()))
+        rows = await store.reset(await session_of(session, conversation_id), meant, now=now)
+        for tag in dict.fromkeys(row.key.tag for row in rows):
+            await append_event(session, conversation_id, UPDATED, now, tag=tag, version=None)
+        return sum(len(row.items) for row in rows)

@@ -1,0 +1,257 @@
+"""Artifacts in the database.
+
+A write holds its conversation's lock from reading the latest version to the commit, so that of two writers with the
+same base one finds that the other was faster; the key of the table would refuse a second version of the same number in
+any case. A prune deletes nothing: it marks versions as archived, in the transaction of the write that it is part of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Row, delete, exists, func, insert, select, update
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from tavernkit.artifacts import (
+    ArchiveRow,
+    Artifact,
+    ArtifactRecord,
+    ArtifactWrite,
+    Commit,
+    Session,
+    check_owner,
+    plan_reset,
+    plan_sweep,
+    plan_write,
+)
+from tavernkit.errors import InvalidArtifactError
+from tavernkit.playground.artifacts.rows import (
+    VERSION_COLUMNS,
+    archive_of,
+    conversation_of,
+    head_fields,
+    id_of,
+    records_of,
+    version_fields,
+)
+from tavernkit.playground.database import Database
+from tavernkit.playground.database.models import ArtifactArchive, ArtifactHead, ArtifactVersion, Conversation
+from tavernkit.prompt.context import IdSource
+
+__all__ = ["DatabaseArtifactStore", "TransactionArtifactStore", "read_at_one_moment"]
+
+
+class TransactionArtifactStore:
+    """A store inside a transaction that somebody else has begun and is going to commit."""
+
+    def __init__(self, session: AsyncSession, *, ids: IdSource) -> None:
+        self._session = session
+        self._ids = ids
+
+    async def reserve(self, artifact: Artifact, pipeline: str) -> ArtifactRecord:
+        if artifact.access != "persisted" or artifact.tag is None:
+            raise InvalidArtifactError(f"{artifact.name} is run_only: it has no tag to reserve.")
+        await self._lock(artifact.session)
+        stored = await self.get(artifact.session, artifact.tag)
+        check_owner(None if stored is None else stored.owner, pipeline, tag=artifact.tag)
+        if stored is None:
+            record = ArtifactRecord(artifact=artifact, owner=pipeline)
+        else:
+            record = stored.with_(artifact=artifact.with_(id=stored.artifact.id))
+        await self._keep_head(record, is_new=stored is None)
+        return record
+
+    async def release(self, session: Session, pipeline: str) -> None:
+        await self._lock(session)
+        written = exists().where(
+            ArtifactVersion.conversation_id == ArtifactHead.conversation_id, ArtifactVersion.tag == ArtifactHead.tag
+        )
+        await self._session.execute(
+            delete(ArtifactHead).where(
+                ArtifactHead.conversation_id == conversation_of(session), ArtifactHead.owner == pipeline, ~written
+            ),
+            execution_options={"synchronize_session": False},
+        )
+
+    async def load(self, session: Session) -> tuple[ArtifactRecord, ...]:
+        return await self._records(session)
+
+    async def get(self, session: Session, tag: str) -> ArtifactRecord | None:
+        return next(iter(await self._records(session, [tag])), None)
+
+    async def write(self, write: ArtifactWrite) -> Commit:
+        artifact = write.artifact
+        await self._lock(artifact.session)
+        tag = artifact.tag
+        stored = None if tag is None else await self.get(artifact.session, tag)
+        last = None if tag is None else await self._last_version(artifact.session, tag)
+        commit = plan_write(write, stored, last_version=last, ids=self._ids)
+        await self._keep_head(commit.record, is_new=stored is None)
+        key = commit.record.artifact.key
+        await self._session.execute(
+            insert(ArtifactVersion).values(version_fields(conversation_of(key.session), key.tag, commit.version))
+        )
+        await self._archive(commit.archived)
+        return commit
+
+    async def archives(self, session: Session, tag: str | None = None) -> tuple[ArchiveRow, ...]:
+        query = (
+            select(ArtifactArchive, *VERSION_COLUMNS)
+            .join(
+                ArtifactVersion,
+                (ArtifactVersion.conversation_id == ArtifactArchive.conversation_id)
+                & (ArtifactVersion.archive_id == ArtifactArchive.id),
+            )
+            .where(ArtifactArchive.conversation_id == conversation_of(session))
+            .order_by(ArtifactVersion.version)
+        )
+        rows = await self._session.execute(query if tag is None else query.where(ArtifactArchive.tag == tag))
+        by_archive: dict[UUID, list[Row[Any]]] = {}
+        for row in rows:
+            by_archive.setdefault(row[0].id, []).append(row)
+        found = [archive_of(items[0][0], items, session) for items in by_archive.values()]
+        return tuple(sorted(found, key=lambda row: (row.pruned_at, row.key.tag, row.from_version)))
+
+    async def sweep(self, session: Session, *, now: datetime, turn: int) -> tuple[ArchiveRow, ...]:
+        await self._lock(session)
+        plans = [plan_sweep(record, now=now, turn=turn, ids=self._ids) for record in await self._records(session)]
+        archived = tuple(row for _, rows in plans for row in rows)
+        await self._archive(archived)
+        return archived
+
+    async def reset(self, session: Session, tags: Iterable[str], *, now: datetime) -> tuple[ArchiveRow, ...]:
+        await self._lock(session)
+        plans = [plan_reset(record, now=now, ids=self._ids) for record in await self._records(session, list(tags))]
+        archived = tuple(row for _, rows in plans for row in rows)
+        await self._archive(archived)
+        await self._session.execute(
+            update(ArtifactHead)
+            .where(
+                ArtifactHead.conversation_id == conversation_of(session),
+                ArtifactHead.tag.in_([record.artifact.key.tag for record, _ in plans]),
+            )
+            .values(latest_version=None),
+            execution_options={"synchronize_session": False},
+        )
+        return archived
+
+    async def _lock(self, session: Session) -> None:
+        """One writer at a time in a conversation: also the first version of a tag, of which there is no row yet."""
+        await self._session.execute(
+            select(Conversation.id).where(Conversation.id == conversation_of(session)).with_for_update(key_share=True)
+        )
+
+    async def _records(self, session: Session, tags: Sequence[str] | None = None) -> tuple[ArtifactRecord, ...]:
+        conversation_id = conversation_of(session)
+        heads = select(ArtifactHead).where(ArtifactHead.conversation_id == conversation_id).order_by(ArtifactHead.tag)
+        kept = (
+            select(*VERSION_COLUMNS)
+            .where(ArtifactVersion.conversation_id == conversation_id, ArtifactVersion.archive_id.is_(None))
+            .order_by(ArtifactVersion.tag, ArtifactVersion.version)
+        )
+        if tags is not None:
+            heads, kept = heads.where(ArtifactHead.tag.in_(tags)), kept.where(ArtifactVersion.tag.in_(tags))
+        found = (await self._session.scalars(heads, execution_options={"populate_existing": True})).all()
+        return records_of(found, await self._session.execute(kept), session)
+
+    async def _last_version(self, session: Session, tag: str) -> int | None:
+        """The highest number there ever was."""
+        last: int | None = await self._session.scalar(
+            select(func.max(ArtifactVersion.version)).where(
+                ArtifactVersion.conversation_id == conversation_of(session), ArtifactVersion.tag == tag
+            )
+        )
+        return last
+
+    async def _keep_head(self, record: ArtifactRecord, *, is_new: bool) -> None:
+        key = record.artifact.key
+        place = {"conversation_id": conversation_of(key.session), "tag": key.tag}
+        fields = {**head_fields(record.artifact), "owner": record.owner, "latest_version": record.latest_version}
+        if is_new:
+            await self._session.execute(insert(ArtifactHead).values(**place, **fields))
+        else:
+            await self._session.execute(
+                update(ArtifactHead).filter_by(**place).values(**fields),
+                execution_options={"synchronize_session": False},
+            )
+
+    async def _archive(self, archived: Iterable[ArchiveRow]) -> None:
+        for row in archived:
+            conversation_id, archive_id = conversation_of(row.key.session), UUID(row.id)
+            await self._session.execute(
+                insert(ArtifactArchive).values(
+                    conversation_id=conversation_id,
+                    id=archive_id,
+                    tag=row.key.tag,
+                    reason=row.reason,
+                    run_id=id_of(row.run_id),
+                    step_run_id=id_of(row.step_run_id),
+                    pruned_at=row.pruned_at,
+                )
+            )
+            await self._session.execute(
+                update(ArtifactVersion)
+                .where(
+                    ArtifactVersion.conversation_id == conversation_id,
+                    ArtifactVersion.tag == row.key.tag,
+                    ArtifactVersion.version.in_([item.version for item in row.items]),
+                )
+                .values(archive_id=archive_id),
+                execution_options={"synchronize_session": False},
+            )
+
+
+@asynccontextmanager
+async def read_at_one_moment(database: Database) -> AsyncIterator[AsyncSession]:
+    """A session whose statements all see the same moment, as those of SQLite always do."""
+    async with database.read() as session:
+        if database.is_postgresql:
+            await session.connection(execution_options={"isolation_level": "REPEATABLE READ"})
+        yield session
+
+
+class DatabaseArtifactStore:
+    """A store of which each method is a transaction of its own."""
+
+    def __init__(self, database: Database, *, ids: IdSource) -> None:
+        self._database = database
+        self._ids = ids
+
+    async def reserve(self, artifact: Artifact, pipeline: str) -> ArtifactRecord:
+        async with self._database.write() as session:
+            return await self._inside(session).reserve(artifact, pipeline)
+
+    async def release(self, session: Session, pipeline: str) -> None:
+        async with self._database.write() as transaction:
+            await self._inside(transaction).release(session, pipeline)
+
+    async def load(self, session: Session) -> tuple[ArtifactRecord, ...]:
+        async with read_at_one_moment(self._database) as transaction:
+            return await self._inside(transaction).load(session)
+
+    async def get(self, session: Session, tag: str) -> ArtifactRecord | None:
+        async with read_at_one_moment(self._database) as transaction:
+            return await self._inside(transaction).get(session, tag)
+
+    async def write(self, write: ArtifactWrite) -> Commit:
+        async with self._database.write() as session:
+            return await self._inside(session).write(write)
+
+    async def archives(self, session: Session, tag: str | None = None) -> tuple[ArchiveRow, ...]:
+        async with self._database.read() as transaction:
+            return await self._inside(transaction).archives(session, tag)
+
+    async def sweep(self, session: Session, *, now: datetime, turn: int) -> tuple[ArchiveRow, ...]:
+        async with self._database.write() as transaction:
+            return await self._inside(transaction).sweep(session, now=now, turn=turn)
+
+    async def reset(self, session: Session, tags: Iterable[str], *, now: datetime) -> tuple[ArchiveRow, ...]:
+        async with self._database.write() as transaction:
+            return await self._inside(transaction).reset(session, tags, now=now)
+
+    def _inside(self, session: AsyncSession) -> TransactionArtifactStore:
+        return TransactionArtifactStore(session, ids=self._ids)

@@ -1,0 +1,1 @@
+"""Pipeline profiles: keeping them in versions, and choosing where each is followed."""

@@ -1,0 +1,81 @@
+"""Profiles, and where they are followed, over HTTP."""
+
+from __future__ import annotations
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Query
+
+from tavernkit.playground.api.errors import documented, unless_refused
+from tavernkit.playground.api.paging import After, Page, behind_name, page
+from tavernkit.playground.api.requests import Asked, Limit, Running
+from tavernkit.playground.pipelines import choosing, queries, service
+from tavernkit.playground.pipelines.schemas import (
+    ChoiceOut,
+    Choose,
+    NewProfile,
+    PatchProfile,
+    Place,
+    ProfileOut,
+    ProfileSummary,
+)
+
+__all__ = ["choices_router", "router"]
+
+router = APIRouter(prefix="/pipeline_profiles", tags=["pipelines"])
+choices_router = APIRouter(prefix="/pipeline_choices", tags=["pipelines"])
+
+At = Annotated[Place, Query()]
+
+
+@router.get("", responses=documented())
+async def list_profiles(running: Running, asked: Asked, limit: Limit = 50, after: After = None) -> Page[ProfileSummary]:
+    """Your profiles and those that are everybody's, by name."""
+    async with running.database.read() as session:
+        rows = await queries.profiles_page(session, asked, behind=behind_name(after), limit=limit + 1)
+    return page(rows, limit, ProfileSummary.of, lambda row: (row.name, str(row.id)))
+
+
+@router.post("", status_code=201, responses=documented(409))
+async def create_profile(running: Running, asked: Asked, new: NewProfile) -> ProfileOut:
+    """Make a profile."""
+    return ProfileOut.with_content(*unless_refused(await service.create_profile(running, asked, new)))
+
+
+@router.get("/{profile_id}", responses=documented())
+async def show_profile(running: Running, asked: Asked, profile_id: UUID) -> ProfileOut:
+    """A profile as it is now."""
+    async with running.database.read() as session:
+        profile = unless_refused(await queries.profile_for(session, asked, profile_id))
+        return ProfileOut.with_content(profile, await queries.version_of(session, profile))
+
+
+@router.patch("/{profile_id}", responses=documented(409))
+async def edit_profile(running: Running, asked: Asked, profile_id: UUID, patch: PatchProfile) -> ProfileOut:
+    """Change a profile: its next version."""
+    return ProfileOut.with_content(*unless_refused(await service.edit_profile(running, asked, profile_id, patch)))
+
+
+@router.delete("/{profile_id}", status_code=204, responses=documented(409))
+async def delete_profile(running: Running, asked: Asked, profile_id: UUID) -> None:
+    """Delete a profile that is followed nowhere."""
+    unless_refused(await service.delete_profile(running, asked, profile_id))
+
+
+@choices_router.get("", responses=documented())
+async def show_choice(running: Running, asked: Asked, place: At) -> ChoiceOut:
+    """What was chosen in a conversation, with a character, in a space, or for everything of yours."""
+    return ChoiceOut.of(unless_refused(await choosing.chosen_at(running, asked, place)))
+
+
+@choices_router.put("", responses=documented(409))
+async def choose_profile(running: Running, asked: Asked, new: Choose) -> ChoiceOut:
+    """Follow a profile at such a place, or none; the nearest choice counts."""
+    return ChoiceOut.of(unless_refused(await choosing.choose_profile(running, asked, new)))
+
+
+@choices_router.delete("", status_code=204, responses=documented(409))
+async def forget_choice(running: Running, asked: Asked, place: At) -> None:
+    """Let wider places decide again."""
+    unless_refused(await choosing.forget_choice(running, asked, place))

@@ -1,0 +1,147 @@
+"""Choosing where a profile is followed: in a conversation, with a character, in a space, in everything of a person's.
+
+In a conversation its tags get their owners at once, and a tag that another pipeline has is refused. At wider places
+that is done when a run begins, conversation by conversation: one of many must not stand in the way of all others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from uuid import UUID
+
+from sqlalchemy import delete, select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from tavernkit.artifacts.pipelines import Profile, reserve_tags
+from tavernkit.errors import ArtifactPolicyError
+from tavernkit.playground.accounts.viewer import Viewer
+from tavernkit.playground.artifacts.path import session_of
+from tavernkit.playground.artifacts.store import TransactionArtifactStore
+from tavernkit.playground.conversations.in_use import not_in_use
+from tavernkit.playground.database.models import Character, PipelineChoice, PipelineProfile, User
+from tavernkit.playground.outcome import Refused, not_found
+from tavernkit.playground.pipelines.queries import choice_at, profile_for, version_of
+from tavernkit.playground.pipelines.reading import profile_of
+from tavernkit.playground.pipelines.schemas import Choose, Place
+from tavernkit.playground.realtime.outbox import append_event
+from tavernkit.playground.runtime import Runtime
+from tavernkit.playground.spaces.access import Access, conversation_for, space_for
+
+__all__ = ["choose_profile", "chosen_at", "forget_choice", "reserve_profile"]
+
+
+async def chosen_at(runtime: Runtime, viewer: Viewer, place: Place) -> PipelineChoice | Refused | None:
+    """What was chosen at a place; None where wider places decide."""
+    async with runtime.database.read() as session:
+        refused = await _may(session, viewer, place, changing=False)
+        return refused or await choice_at(session, _columns(viewer, place))
+
+
+async def choose_profile(runtime: Runtime, viewer: Viewer, new: Choose) -> PipelineChoice | Refused:
+    """Follow a profile at a place, or none."""
+    async with runtime.database.write() as session:
+        refused = await _may(session, viewer, new, changing=True)
+        if refused is not None:
+            return refused
+        profile = None if new.profile_id is None else await profile_for(session, viewer, new.profile_id)
+        if isinstance(profile, Refused):
+            return profile
+        before = await choice_at(session, _columns(viewer, new))
+        if new.conversation_id is not None:
+            refused = await _switch(session, runtime, new.conversation_id, before, profile)
+            if refused is not None:
+                return refused
+        if before is not None:
+            before.profile_id = new.profile_id
+            return before
+        choice = PipelineChoice(
+            id=runtime.ids(), profile_id=new.profile_id, created_at=runtime.clock(), **_columns(viewer, new)
+        )
+        session.add(choice)
+        return choice
+
+
+async def forget_choice(runtime: Runtime, viewer: Viewer, place: Place) -> Refused | None:
+    """Let wider places decide again."""
+    async with runtime.database.write() as session:
+        refused = await _may(session, viewer, place, changing=True)
+        if refused is not None:
+            return refused
+        if place.conversation_id is not None:
+            before = await choice_at(session, _columns(viewer, place))
+            await _switch(session, runtime, place.conversation_id, before, None)
+        await session.execute(delete(PipelineChoice).filter_by(**_columns(viewer, place)))
+        return None
+
+
+async def reserve_profile(
+    session: AsyncSession,
+    ids: Callable[[], UUID],
+    conversation_id: UUID,
+    profile: Profile | None,
+    *,
+    instead_of: Profile | None = None,
+) -> Refused | None:
+    """Give the profile's tags to its pipelines in a conversation, all of them or, if one is another's, none. What the
+    profile before it has reserved and never written is given up."""
+    place = await session_of(session, conversation_id)
+    store = TransactionArtifactStore(session, ids=lambda: str(ids()))
+    try:
+        async with session.begin_nested():
+            for pipeline in () if instead_of is None else instead_of.pipelines:
+                await store.release(place, pipeline.id)
+            if profile is not None:
+                await reserve_tags(profile, place, store=store, ids=lambda: str(ids()))
+    except ArtifactPolicyError as error:
+        return Refused(code="conflict", sentence=f"{error} Rename the tag in one of the two.")
+    return None
+
+
+async def _switch(
+    session: AsyncSession,
+    runtime: Runtime,
+    conversation_id: UUID,
+    before: PipelineChoice | None,
+    chosen: PipelineProfile | None,
+) -> Refused | None:
+    former = None
+    if before is not None and before.profile_id is not None:
+        former = await _as_it_is(session, await session.get_one(PipelineProfile, before.profile_id))
+    profile = None if chosen is None else await _as_it_is(session, chosen)
+    refused = await reserve_profile(session, runtime.ids, conversation_id, profile, instead_of=former)
+    if refused is None:
+        await append_event(session, conversation_id, "pipelines", runtime.clock())
+    return refused
+
+
+async def _as_it_is(session: AsyncSession, profile: PipelineProfile) -> Profile:
+    return profile_of(profile, (await version_of(session, profile)).content)
+
+
+async def _may(session: AsyncSession, viewer: Viewer, place: Place, *, changing: bool) -> Refused | None:
+    """Whether the person may see or decide what is followed there; who changes it holds the lock of the place."""
+    if place.conversation_id is not None:
+        needs = Access.MODERATE if changing else Access.READ
+        found = await conversation_for(session, place.conversation_id, viewer, needs, lock=changing)
+        if isinstance(found, Refused):
+            return found
+        return not_in_use(found[0]) if changing else None
+    if place.space_id is not None:
+        needs = Access.ADMINISTER if changing else Access.READ
+        entry = await space_for(session, place.space_id, viewer, needs, lock=changing)
+        return entry if isinstance(entry, Refused) else None
+    if place.character_id is None:
+        own = select(User.id).where(User.id == viewer.user_id)
+        await session.execute(own.with_for_update(key_share=True) if changing else own)
+        return None
+    query = select(Character).where(Character.id == place.character_id, Character.status != "deleted")
+    character: Character | None = await session.scalar(query.with_for_update(key_share=True) if changing else query)
+    if character is None or character.owner_id not in (None, viewer.user_id):
+        return not_found("character")
+    if character.owner_id is None and changing and not viewer.is_administrator:
+        return Refused(code="forbidden", sentence="This character is everybody's; only administrators change it.")
+    return None
+
+
+def _columns(viewer: Viewer, place: Place) -> dict[str, UUID]:
+    return place.named() or {"user_id": viewer.user_id}

@@ -1,0 +1,50 @@
+"""Profiles as the library reads them: the one place where what is stored becomes a profile."""
+
+from __future__ import annotations
+
+import json
+
+from anyio import to_thread
+
+from tavernkit.artifacts.pipelines import Profile, read_profile
+from tavernkit.errors import InvalidProfileError
+from tavernkit.playground.database.models import PipelineProfile
+from tavernkit.playground.outcome import Refused
+from tavernkit.playground.storable import presentable
+from tavernkit.values import Json, JsonObject
+
+__all__ = ["MAX_CONTENT_CHARACTERS", "checked_content", "profile_of"]
+
+MAX_CONTENT_CHARACTERS = 1_000_000
+_OF_THE_ROW = ("id", "version", "name", "description")
+
+
+async def checked_content(content: JsonObject) -> dict[str, Json] | Refused:
+    """The content as it is stored, if a profile with it can be used; all that is wrong with it, if not."""
+    return await to_thread.run_sync(_checked, content)
+
+
+def profile_of(profile: PipelineProfile, content: JsonObject) -> Profile:
+    """A version of a profile; its id, its number and its name are those of the row."""
+    return read_profile(
+        {
+            **content,
+            "id": str(profile.id),
+            "version": profile.settings_version,
+            "name": profile.name,
+            "description": profile.description,
+        }
+    )
+
+
+def _checked(content: JsonObject) -> dict[str, Json] | Refused:
+    stored: dict[str, Json] = presentable({key: value for key, value in content.items() if key not in _OF_THE_ROW})
+    if len(json.dumps(stored)) > MAX_CONTENT_CHARACTERS:
+        return Refused(
+            code="too_long", sentence=f"A profile has at most {MAX_CONTENT_CHARACTERS:,} characters. Divide it."
+        )
+    try:
+        read_profile({**stored, "id": "profile"})
+    except InvalidProfileError as error:
+        return Refused(code="invalid", sentence=str(error))
+    return stored

@@ -1,0 +1,109 @@
+"""What a person does with profiles. An edit adds a version, so that what a run has followed is never lost."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from sqlalchemy import delete
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from tavernkit.playground.accounts.viewer import Viewer
+from tavernkit.playground.database.models import PipelineProfile, PipelineProfileVersion
+from tavernkit.playground.database.versions import advance
+from tavernkit.playground.outcome import Refused
+from tavernkit.playground.pipelines.queries import choices_count, is_name_taken, profile_for, version_of
+from tavernkit.playground.pipelines.reading import checked_content
+from tavernkit.playground.pipelines.schemas import NewProfile, PatchProfile, ProfileOut
+from tavernkit.playground.runtime import Runtime
+from tavernkit.playground.storable import storable, titled
+
+__all__ = ["create_profile", "delete_profile", "edit_profile"]
+
+NAMELESS = "Profile"
+
+
+async def create_profile(
+    runtime: Runtime, viewer: Viewer, new: NewProfile
+) -> tuple[PipelineProfile, PipelineProfileVersion] | Refused:
+    """A profile of one's own, in its first version."""
+    now = runtime.clock()
+    profile = PipelineProfile(
+        id=runtime.ids(),
+        owner_id=viewer.user_id,
+        name=titled(new.name, NAMELESS),
+        description=storable(new.description),
+        settings_version=1,
+        created_at=now,
+        updated_at=now,
+    )
+    content = await checked_content(new.content)
+    if isinstance(content, Refused):
+        return content
+    async with runtime.database.write() as session:
+        if await is_name_taken(session, viewer.user_id, profile.name):
+            return _taken(profile.name)
+        session.add(profile)
+        await session.flush()
+        version = PipelineProfileVersion(profile_id=profile.id, version=1, content=content, created_at=now)
+        session.add(version)
+        return profile, version
+
+
+async def edit_profile(
+    runtime: Runtime, viewer: Viewer, profile_id: UUID, patch: PatchProfile
+) -> tuple[PipelineProfile, PipelineProfileVersion] | Refused:
+    """Rename a profile, describe it, give it other pipelines: its next version."""
+    now = runtime.clock()
+    content = None if patch.content is None else await checked_content(patch.content)
+    if isinstance(content, Refused):
+        return content
+    async with runtime.database.write() as session:
+        profile = await _to_change(session, viewer, profile_id)
+        if isinstance(profile, Refused):
+            return profile
+        before = await version_of(session, profile)
+        name = profile.name if patch.name is None else titled(patch.name, NAMELESS)
+        if name != profile.name and await is_name_taken(session, profile.owner_id, name):
+            return _taken(name)
+        current = ProfileOut.with_content(profile, before).model_dump(mode="json")
+        refused = advance(profile, patch.settings_version, what="profile", current=current)
+        if refused is not None:
+            return refused
+        profile.name, profile.updated_at = name, now
+        if patch.description is not None:
+            profile.description = storable(patch.description)
+        version = PipelineProfileVersion(
+            profile_id=profile.id,
+            version=profile.settings_version,
+            content=before.content if content is None else content,
+            created_at=now,
+        )
+        session.add(version)
+        return profile, version
+
+
+async def delete_profile(runtime: Runtime, viewer: Viewer, profile_id: UUID) -> Refused | None:
+    """Delete a profile that is followed nowhere, with its versions; what it has made in conversations stays."""
+    async with runtime.database.write() as session:
+        profile = await _to_change(session, viewer, profile_id)
+        if isinstance(profile, Refused):
+            return profile
+        places = await choices_count(session, profile.id)
+        if places:
+            where = "at one place" if places == 1 else f"at {places} places"
+            return Refused(
+                code="conflict", sentence=f"The profile is followed {where}. Choose another one there first."
+            )
+        await session.execute(delete(PipelineProfile).where(PipelineProfile.id == profile.id))
+        return None
+
+
+async def _to_change(session: AsyncSession, viewer: Viewer, profile_id: UUID) -> PipelineProfile | Refused:
+    profile = await profile_for(session, viewer, profile_id, lock=True)
+    if isinstance(profile, PipelineProfile) and profile.owner_id is None and not viewer.is_administrator:
+        return Refused(code="forbidden", sentence="This profile is everybody's; only administrators change it.")
+    return profile
+
+
+def _taken(name: str) -> Refused:
+    return Refused(code="taken", sentence=f"There is a profile with the name “{name}”. Choose another name.")

@@ -1,0 +1,217 @@
+"""Profiles: kept in versions, checked when they are saved, followed where they were chosen."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from sqlalchemy import select
+
+from tavernkit.playground.accounts.viewer import Viewer
+from tavernkit.playground.database.models import (
+    ArtifactHead,
+    Character,
+    Conversation,
+    PipelineProfile,
+    PipelineProfileVersion,
+)
+from tavernkit.playground.pipelines import service
+from tavernkit.playground.pipelines.choosing import reserve_profile
+from tavernkit.playground.pipelines.queries import followed_profile
+from tavernkit.playground.pipelines.reading import profile_of
+from tavernkit.playground.pipelines.schemas import NewProfile, PatchProfile
+from tests.playground.artifacts.stories import keep
+from tests.playground.messages.story import Story, telling
+from tests.playground.pipelines.contents import content
+from tests.playground.support.api import asking
+
+pytestmark = pytest.mark.anyio
+
+
+class Desk:
+    """A story, and a program of its owner's that asks about profiles."""
+
+    def __init__(self, story: Story, client: httpx2.AsyncClient) -> None:
+        self.story = story
+        self.client = client
+
+    async def new(self, name: str, *tags: str, **options: Any) -> str:
+        made = await self.client.post("/pipeline_profiles", json={"name": name, "content": content(*tags, **options)})
+        assert made.status_code == 201, made.text
+        return str(made.json()["id"])
+
+    async def choose(self, profile_id: str | None, **place: str) -> httpx2.Response:
+        return await self.client.put("/pipeline_choices", json={"profile_id": profile_id, **place})
+
+    async def choose_here(self, profile_id: str | None) -> httpx2.Response:
+        return await self.choose(profile_id, conversation_id=str(self.story.conversation_id))
+
+    async def owners(self) -> dict[str, str]:
+        async with self.story.runtime.database.read() as session:
+            rows = await session.execute(select(ArtifactHead.tag, ArtifactHead.owner))
+            return {row.tag: row.owner for row in rows}
+
+    async def followed(self) -> str | None:
+        async with self.story.runtime.database.read() as session:
+            character = (await session.scalars(select(Character.id).limit(1))).one()
+            found = await followed_profile(session, self.story.conversation_id, character)
+        return None if found is None else found[0].name
+
+
+@pytest.fixture
+async def desk(database_url: str, tmp_path: Path) -> AsyncIterator[Desk]:
+    async with telling(database_url, tmp_path) as story, asking(story.runtime, story.user_id) as client:
+        yield Desk(story, client)
+
+
+async def test_an_edit_adds_a_version_and_a_stale_one_is_refused(desk: Desk) -> None:
+    id = await desk.new("Weather", "mood")
+    address = f"/pipeline_profiles/{id}"
+    edit = {"settings_version": 1, "name": "Clouds", "content": content("mood", "sky")}
+    edited = await desk.client.patch(address, json=edit)
+    assert (edited.status_code, edited.json()["settings_version"], edited.json()["name"]) == (200, 2, "Clouds")
+    assert edited.json() == (await desk.client.get(address)).json()
+    late = await desk.client.patch(address, json=edit)
+    assert (late.status_code, late.json()["error"]["code"]) == (409, "stale")
+    assert late.json()["error"]["current"] == edited.json()
+    async with desk.story.runtime.database.read() as session:
+        versions = (
+            await session.scalars(select(PipelineProfileVersion).order_by(PipelineProfileVersion.version))
+        ).all()
+    assert [(row.version, row.content) for row in versions] == [(1, content("mood")), (2, content("mood", "sky"))]
+
+
+async def test_r31_a_profile_whose_tags_collide_is_not_saved(desk: Desk) -> None:
+    refused = await desk.client.post("/pipeline_profiles", json={"name": "Twice", "content": content("mood", "mood")})
+    assert (refused.status_code, refused.json()["error"]["code"]) == (422, "invalid")
+    assert "art.mood is made by world/make_0 and world/make_1" in refused.json()["error"]["sentence"]
+    id = await desk.new("Once", "mood")
+    edit = {"settings_version": 1, "content": content("mood", "mood")}
+    assert (await desk.client.patch(f"/pipeline_profiles/{id}", json=edit)).status_code == 422
+    assert [item["name"] for item in (await desk.client.get("/pipeline_profiles")).json()["items"]] == ["Once"]
+
+
+async def test_names_are_ones_own_and_lists_come_in_pages(desk: Desk) -> None:
+    for name in ("B", "A", "C"):
+        await desk.new(name)
+    again = await desk.client.post("/pipeline_profiles", json={"name": "A"})
+    assert (again.status_code, again.json()["error"]["code"]) == (409, "taken")
+    first = (await desk.client.get("/pipeline_profiles?limit=2")).json()
+    assert [item["name"] for item in first["items"]] == ["A", "B"]
+    rest = (await desk.client.get(f"/pipeline_profiles?limit=2&after={first['next']}")).json()
+    assert ([item["name"] for item in rest["items"]], rest["next"]) == (["C"], None)
+    renamed = await desk.client.patch(
+        f"/pipeline_profiles/{first['items'][0]['id']}", json={"settings_version": 1, "name": "B"}
+    )
+    assert renamed.status_code == 409
+
+
+async def test_one_that_is_everybodys_is_changed_by_administrators(desk: Desk) -> None:
+    runtime, now = desk.story.runtime, desk.story.runtime.clock()
+    profile = PipelineProfile(id=runtime.ids(), name="RPG", created_at=now, updated_at=now)
+    async with runtime.database.write() as session:
+        session.add(profile)
+        await session.flush()
+        session.add(PipelineProfileVersion(profile_id=profile.id, version=1, content=content("rpg"), created_at=now))
+    member = Viewer(user_id=desk.story.user_id)
+    patch = PatchProfile(settings_version=1, description="Mine.")
+    refused = await service.edit_profile(runtime, member, profile.id, patch)
+    assert getattr(refused, "code", None) == "forbidden"
+    edited = await service.edit_profile(
+        runtime, Viewer(user_id=member.user_id, role="administrator"), profile.id, patch
+    )
+    assert isinstance(edited, tuple)
+    assert (edited[0].description, edited[1].content) == ("Mine.", content("rpg"))
+
+
+async def test_a_profile_that_is_too_long_is_refused(desk: Desk) -> None:
+    long = {"pipelines": [], "note": "x" * 1_000_001}
+    refused = await service.create_profile(desk.story.runtime, desk.story.viewer, NewProfile(name="Long", content=long))
+    assert getattr(refused, "code", None) == "too_long"
+
+
+async def test_the_nearest_choice_counts(desk: Desk) -> None:
+    async with desk.story.runtime.database.read() as session:
+        space = (await session.get_one(Conversation, desk.story.conversation_id)).space_id
+        character = (await session.scalars(select(Character.id).limit(1))).one()
+    places: list[dict[str, str]] = [
+        {},
+        {"space_id": str(space)},
+        {"character_id": str(character)},
+        {"conversation_id": str(desk.story.conversation_id)},
+    ]
+    assert await desk.followed() is None
+    for number, place in enumerate(places):
+        profile = await desk.new(f"Profile {number}", f"tag_{number}")
+        assert (await desk.choose(profile, **place)).json() == {"chosen": True, "profile_id": profile}
+        assert (await desk.client.get("/pipeline_choices", params=place)).json()["profile_id"] == profile
+        assert await desk.followed() == f"Profile {number}"
+    assert (await desk.choose_here(None)).json() == {"chosen": True, "profile_id": None}
+    assert await desk.followed() is None
+    for number, place in reversed(list(enumerate(places))):
+        assert (await desk.client.delete("/pipeline_choices", params=place)).status_code == 204
+        assert (await desk.client.get("/pipeline_choices", params=place)).json()["chosen"] is False
+        assert await desk.followed() == (f"Profile {number - 1}" if number else None)
+
+
+async def test_g16_a_choice_gives_tags_their_owners_before_anything_is_written(desk: Desk) -> None:
+    weather = await desk.new("Weather", "mood", "sky", pipeline="weather")
+    assert (await desk.choose_here(weather)).status_code == 200
+    assert await desk.owners() == {"mood": "weather", "sky": "weather"}
+    # What was never written is given up for the next one.
+    combat = await desk.new("Combat", "mood", pipeline="combat")
+    assert (await desk.choose_here(combat)).status_code == 200
+    assert await desk.owners() == {"mood": "combat"}
+    await desk.client.delete("/pipeline_choices", params={"conversation_id": str(desk.story.conversation_id)})
+    assert await desk.owners() == {}
+
+
+async def test_r26_a_tag_that_another_pipeline_has_written_is_refused_by_name(desk: Desk) -> None:
+    await keep(desk.story, None, {"hour": 8}, tag="mood")
+    rivals = await desk.new("Rivals", "clouds", "mood", pipeline="rivals")
+    refused = await desk.choose_here(rivals)
+    assert (refused.status_code, refused.json()["error"]["code"]) == (409, "conflict")
+    assert "art.mood belongs to the pipeline 'world'; 'rivals' cannot write it." in refused.json()["error"]["sentence"]
+    assert await desk.owners() == {"mood": "world"}
+    assert await desk.followed() is None
+    # Its own pipeline goes on with it.
+    assert (await desk.choose_here(await desk.new("Own", "mood"))).status_code == 200
+
+
+async def test_wider_choices_reserve_when_a_run_begins(desk: Desk) -> None:
+    await desk.choose(await desk.new("Weather", "mood", pipeline="weather"))
+    assert await desk.owners() == {}
+    runtime = desk.story.runtime
+    async with runtime.database.write() as session:
+        found = await followed_profile(session, desk.story.conversation_id, None)
+        assert found is not None
+        profile = profile_of(found[0], found[1].content)
+        assert await reserve_profile(session, runtime.ids, desk.story.conversation_id, profile) is None
+    assert (profile.id, profile.version, profile.name) == (str(found[0].id), 1, "Weather")
+    assert await desk.owners() == {"mood": "weather"}
+
+
+async def test_a_profile_that_is_followed_is_not_deleted(desk: Desk) -> None:
+    id = await desk.new("Weather", "mood")
+    await desk.choose_here(id)
+    refused = await desk.client.delete(f"/pipeline_profiles/{id}")
+    assert (refused.status_code, refused.json()["error"]["sentence"]) == (
+        409,
+        "The profile is followed at one place. Choose another one there first.",
+    )
+    await desk.choose_here(None)
+    assert (await desk.client.delete(f"/pipeline_profiles/{id}")).status_code == 204
+    assert (await desk.client.get(f"/pipeline_profiles/{id}")).status_code == 404
+
+
+async def test_what_is_not_there_cannot_be_chosen(desk: Desk) -> None:
+    nothing = str(desk.story.runtime.ids())
+    assert (await desk.choose_here(nothing)).status_code == 404
+    assert (await desk.choose(None, character_id=nothing)).status_code == 404
+    assert (await desk.choose(None, space_id=nothing)).status_code == 404
+    both = {"space_id": nothing, "character_id": nothing}
+    assert (await desk.choose(None, **both)).status_code == 422
+    assert (await desk.client.get("/pipeline_choices", params=both)).status_code == 422
