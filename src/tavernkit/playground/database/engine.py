@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from select import POLLIN, poll
 from typing import Any, Protocol
 
 from sqlalchemy import event, make_url
 from sqlalchemy.engine import URL, Connection
-from sqlalchemy.exc import ArgumentError
+from sqlalchemy.exc import ArgumentError, InvalidatePoolError
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker, create_async_engine
+from sqlalchemy.pool import ConnectionPoolEntry
 
 from tavernkit.playground.database.errors import DatabaseError, tell_when_full
 from tavernkit.playground.database.functions import add_functions
@@ -76,8 +78,27 @@ def create_engine(url: str) -> AsyncEngine:
     if parsed.drivername != "postgresql+psycopg":
         raise DatabaseError(f"Databases of the kind {parsed.drivername!r} are not supported. {ADVICE}")
     # What is stored does not belong into logs, where the parameters of a failed statement would end up.
-    engine = create_async_engine(parsed, pool_size=10, max_overflow=20, pool_pre_ping=True, hide_parameters=True)
+    engine = create_async_engine(parsed, pool_size=10, max_overflow=20, hide_parameters=True)
+    event.listen(engine.sync_engine.pool, "checkout", _leave_if_dead)
     return tell_when_full(engine)
+
+
+def _leave_if_dead(_: object, record: ConnectionPoolEntry, *__: object) -> None:
+    """Have another connection opened where the server has ended this one, and all others with it.
+
+    The server says nothing to a connection that rests. If there is something to read, it is that the connection is
+    over, and looking for that costs no question to the server, as a ping would each time.
+    """
+    driver = record.driver_connection
+    if driver is None or driver.closed or _has_something_to_read(driver.fileno()):
+        raise InvalidatePoolError("The server has ended the connection.")
+
+
+def _has_something_to_read(file: int) -> bool:
+    # Not `select`, which knows the first 1,024 files only.
+    looking = poll()
+    looking.register(file, POLLIN)
+    return bool(looking.poll(0))
 
 
 def _create_sqlite_engine(url: URL) -> AsyncEngine:
