@@ -19,7 +19,7 @@ run: $(STAMP) ## serve the application on this machine
 
 test: $(STAMP) ## run all tests
 	@sh scripts/ensure-chromium
-	$(BIN)/pytest -n 2 --dist loadfile
+	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 install: $(STAMP) ## create .venv with everything pinned in it
 

@@ -1,4 +1,4 @@
-"""Many replies at once: one server, two workers and PostgreSQL, beside the provider alone.
+"""Many replies at once: two workers on PostgreSQL, beside the provider alone.
 
 `BENCH_RUNS` and `BENCH_WORDS` in the environment change the sizes.
 """
@@ -11,8 +11,9 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
+from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
 from uuid import uuid4
@@ -39,27 +40,31 @@ class Hall:
         self._opened.close()
 
     def through_us(self) -> float:
-        """From the first message until all replies are stored."""
-        address, conversations, database = self._ready
+        """All are queued before the workers begin; from the first that one of them takes until the last is stored."""
+        address, conversations, database, around = self._ready
         seen = _count(database)
-        return asyncio.run(self._converse(address, conversations, lambda: _count(database) == seen + RUNS))
+        asyncio.run(self._send(address, conversations))
+        with ExitStack() as working:
+            for _ in range(WORKERS):
+                working.enter_context(started("worker", **around))
+            patience = time.monotonic() + PATIENCE_SECONDS + WORDS * WORD_SECONDS
+            while _count(database) < seen + RUNS:
+                if time.monotonic() > patience:
+                    raise RuntimeError("the workers did not come to an end")
+                time.sleep(0.05)
+        return _seconds_of_last(database, RUNS)
 
     def directly(self) -> float:
         """The same replies, asked from the provider by as many plain requests at once."""
         return asyncio.run(self._ask_directly())
 
-    async def _converse(self, address: str, conversations: list[str], done: Callable[[], bool]) -> float:
-        began = time.perf_counter()
+    async def _send(self, address: str, conversations: list[str]) -> None:
         async with _many(address) as client:
             forms = [{"id": str(uuid4()), "content": f"[[slow: {WORDS}]]"} for _ in conversations]
             paths = [f"/conversations/{id}/messages" for id in conversations]
             sending = [client.post(path, data=form) for path, form in zip(paths, forms, strict=True)]
             if any(answer.status_code != 303 for answer in await asyncio.gather(*sending)):
                 raise RuntimeError("a message was not taken")
-            async with asyncio.timeout(PATIENCE_SECONDS + WORDS * WORD_SECONDS):
-                while not await asyncio.to_thread(done):
-                    await asyncio.sleep(0.02)
-        return time.perf_counter() - began
 
     async def _ask_directly(self) -> float:
         body = {"model": "scripted", "stream": True, "messages": [{"role": "user", "content": f"[[slow: {WORDS}]]"}]}
@@ -81,7 +86,7 @@ class Hall:
         return self._opened.enter_context(started(*command))
 
     @cached_property
-    def _ready(self) -> tuple[str, list[str], psycopg.Connection]:
+    def _ready(self) -> tuple[str, list[str], psycopg.Connection, dict[str, str]]:
         folder = Path(self._opened.enter_context(tempfile.TemporaryDirectory()))
         socket_folder = self._opened.enter_context(running_postgres())
         url = f"postgresql://postgres@/postgres?host={socket_folder}"
@@ -92,14 +97,12 @@ class Hall:
             "TAVERNKIT_OPENAI_MODEL": "scripted",
         }
         address = self._opened.enter_context(started("serve", "--port", "0", **around, TAVERNKIT_WORKER="none"))
-        for _ in range(WORKERS):
-            self._opened.enter_context(started("worker", **around))
         with httpx2.Client(base_url=address, headers={"Origin": address}, trust_env=False) as client:
             character = client.get("/api/v1/characters").raise_for_status().json()["items"][0]["id"]
             opened = [client.post("/api/v1/spaces", json={"character_ids": [character]}).json() for _ in range(RUNS)]
         database = psycopg.connect(host=str(socket_folder), user="postgres", dbname="postgres", autocommit=True)
         self._opened.enter_context(closing(database))
-        return address, [each["conversation"]["id"] for each in opened], database
+        return address, [each["conversation"]["id"] for each in opened], database, around
 
 
 def _many(address: str) -> httpx2.AsyncClient:
@@ -117,6 +120,14 @@ def _count(database: psycopg.Connection) -> int:
     if rows.get("failed"):
         raise RuntimeError("a run has failed")
     return int(rows.get("succeeded", 0))
+
+
+def _seconds_of_last(database: psycopg.Connection, runs: int) -> float:
+    """From the beginning of the first of the newest runs to the end of the last."""
+    newest = "SELECT started_at, finished_at FROM conversation_runs ORDER BY created_at DESC LIMIT %s"
+    moments = database.execute(newest, [runs]).fetchall()
+    took: timedelta = max(ended for _, ended in moments) - min(began for began, _ in moments)
+    return took.total_seconds()
 
 
 @contextmanager
