@@ -7,13 +7,15 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Route, WebError, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Route, WebError, expect, sync_playwright
 
 from tests.browser.story import Story, begin_story
 from tests.playground.support.server import ScriptedModel, ServerProcess, running
 
 DESKTOP = (1280, 900)
 PHONE = (390, 844)
+# Two cores run everything here: what takes a moment elsewhere may take some seconds.
+expect.set_options(timeout=15_000)
 
 
 class OpenWindow(Protocol):

@@ -58,7 +58,7 @@ async def test_paused_while_somebody_speaks_they_finish_and_it_stops_behind_them
         await pause(group)
         assert (await group.run_of(claim)).cancel_requested_at is None
         refused = await resume_round(group.runtime, group.viewer, group.conversation_id)
-        assert code(refused) == "generation_locked"
+        assert code(refused) == "conflict"
         assert await finish_run(group.runtime, claim, "I had begun.") is not None
         assert await group.state() == ("paused", 1)
         assert await group.due() is None
