@@ -65,7 +65,9 @@ def _longest_task_ms(trace: bytes) -> float:
         for event in events
         if event["name"] == "thread_name" and event["args"]["name"] == "CrRendererMain"
     }
-    tasks = [event["tdur"] / 1000 for event in events if (event["pid"], event["tid"]) in pages and "tdur" in event]
+    tasks: list[float] = [
+        event["tdur"] / 1000 for event in events if (event["pid"], event["tid"]) in pages and "tdur" in event
+    ]
     assert tasks
     return max(tasks)
 
