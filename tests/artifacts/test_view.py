@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from tests.artifacts.builders import HOUR, NOW, SESSION, artifact, plan_with, record, said, version, write
 
 from tavernkit.artifacts import (
     Artifact,
+    ArtifactRecord,
     MemoryStore,
     PromptInclusion,
     Retention,
@@ -17,8 +20,9 @@ from tavernkit.artifacts import (
 )
 
 
-def view_of(*records: object, **how: object) -> SessionView:
-    return session_view(records, **{"now": NOW, "turn": 9, **how})  # type: ignore[arg-type]
+def view_of(*records: ArtifactRecord, **how: Any) -> SessionView:
+    given: dict[str, Any] = {"now": NOW, "turn": 9, **how}
+    return session_view(records, **given)
 
 
 STATES = tuple(version(number, {"day": number}, turn=number, turn_id=f"t{number}") for number in (1, 2, 3))
