@@ -2,6 +2,7 @@
 
 import asyncio
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import AsyncExitStack, closing
 from datetime import UTC, datetime
@@ -21,6 +22,7 @@ from tavernkit.playground.seeding import seed
 
 TAGS = 200
 VERSIONS = 1_000
+TICK_SECONDS = 0.005
 NOW = datetime(2024, 1, 1, tzinfo=UTC)
 
 
@@ -36,6 +38,27 @@ class Kept:
             view = await read_view(session, self._session, now=NOW, turn=VERSIONS)
         if sum(len(each.versions) for each in view) != TAGS * VERSIONS:
             raise RuntimeError("the session was not read")
+
+    async def timed_view(self) -> float:
+        """How long it takes to read the session, in seconds."""
+        began = time.perf_counter()
+        await self.view()
+        return time.perf_counter() - began
+
+    async def longest_pause(self) -> float:
+        """For how long nothing else could happen at once in this process while the session was read, in seconds."""
+        pauses = [0.0]
+
+        async def watch() -> None:
+            while True:
+                began = time.perf_counter()
+                await asyncio.sleep(TICK_SECONDS)
+                pauses.append(time.perf_counter() - began - TICK_SECONDS)
+
+        watching = asyncio.create_task(watch())
+        await self.view()
+        watching.cancel()
+        return max(pauses)
 
     async def fetch(self) -> None:
         """The same rows by one statement, as the driver gives them with their JSON decoded."""
@@ -96,6 +119,12 @@ class Desk:
     def fetch(self) -> None:
         self._runner.run(self.kept.fetch())
 
+    def longest_pause(self) -> float:
+        return self._runner.run(self.kept.longest_pause())
+
+    def timed_view(self) -> float:
+        return self._runner.run(self.kept.timed_view())
+
     async def _write(self) -> Kept:
         runtime = await self._opened.enter_async_context(open_runtime(Settings(data_dir=self._folder, database_url="")))
         return await write_session(runtime)
@@ -109,4 +138,12 @@ def benchmarks() -> Iterator[Benchmark]:
             baseline=desk.fetch,
             note="fetching the same rows by one statement",
             rounds=3,
+        )
+        yield Benchmark(
+            name="longest pause while that view is read",
+            ours=desk.longest_pause,
+            baseline=desk.timed_view,
+            note="how long the reading takes",
+            rounds=3,
+            times_itself=True,
         )

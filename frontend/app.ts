@@ -9,6 +9,8 @@ import ConversationChannel from "./controllers/conversation_channel"
 import FileForm from "./controllers/file_form"
 import Copilot from "./controllers/copilot"
 import DayMarks from "./controllers/day_marks"
+import DryRun from "./controllers/dry_run"
+import DryRunProgress from "./controllers/dry_run_progress"
 import FormDraft from "./controllers/form_draft"
 import FrameDialog from "./controllers/frame_dialog"
 import Help from "./controllers/help"
@@ -22,8 +24,11 @@ import MessageActions from "./controllers/message_actions"
 import MessageEdit from "./controllers/message_edit"
 import MessageForm from "./controllers/message_form"
 import ModelPicker from "./controllers/model_picker"
+import Overlay from "./controllers/overlay"
 import PageDraft from "./controllers/page_draft"
 import PanelNews from "./controllers/panel_news"
+import PipelineSteps from "./controllers/pipeline_steps"
+import ProfileEditor from "./controllers/profile_editor"
 import PromptPreview from "./controllers/prompt_preview"
 import RoundEditor from "./controllers/round_editor"
 import SchemaRenderer from "./controllers/schema_renderer"
@@ -61,6 +66,8 @@ application.register("conversation-channel", ConversationChannel)
 application.register("file-form", FileForm)
 application.register("copilot", Copilot)
 application.register("day-marks", DayMarks)
+application.register("dry-run", DryRun)
+application.register("dry-run-progress", DryRunProgress)
 application.register("form-draft", FormDraft)
 application.register("frame-dialog", FrameDialog)
 application.register("help", Help)
@@ -74,8 +81,11 @@ application.register("message-actions", MessageActions)
 application.register("message-edit", MessageEdit)
 application.register("message-form", MessageForm)
 application.register("model-picker", ModelPicker)
+application.register("overlay", Overlay)
 application.register("page-draft", PageDraft)
 application.register("panel-news", PanelNews)
+application.register("pipeline-steps", PipelineSteps)
+application.register("profile-editor", ProfileEditor)
 application.register("prompt-preview", PromptPreview)
 application.register("round-editor", RoundEditor)
 application.register("schema-renderer", SchemaRenderer)

@@ -160,7 +160,8 @@ def shrink(picture: bytes) -> bytes:
 
 
 def main() -> None:
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    names = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+    chromium = next(filter(None, map(shutil.which, names)), None)
     if chromium is None:
         raise SystemExit("Pictures need Chromium, and it is not here. Run: sh scripts/ensure-chromium")
     FOLDER.mkdir(parents=True, exist_ok=True)

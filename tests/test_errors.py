@@ -43,6 +43,7 @@ from tavernkit.artifacts.pipelines import (
     PipelineRun,
     Profile,
     RunContext,
+    read_from,
     read_profile,
 )
 from tavernkit.artifacts.pipelines.schema import check_schema
@@ -116,7 +117,12 @@ async def run_twice() -> None:
             seed="seed",
         )
         run = PipelineRun(
-            context, store=store, journal=journal, call=no_model, clock=lambda: datetime.now(UTC), ids=lambda: "id"
+            context,
+            read=read_from(store),
+            journal=journal,
+            call=no_model,
+            clock=lambda: datetime.now(UTC),
+            ids=lambda: "id",
         )
         await run.before()
 

@@ -5,6 +5,15 @@ const FIRST_PAUSE_MS = 1_000
 const LONGEST_PAUSE_MS = 15_000
 // A connection that comes back at once is nobody's business.
 const QUIET_MS = 1_500
+const PIPELINE_EVENTS = [
+  "pipeline.run.started",
+  "pipeline.run.done",
+  "pipeline.run.aborted",
+  "pipeline.run.error",
+  "pipeline.step.started",
+  "pipeline.step.done",
+  "artifact.updated",
+]
 
 // The one stream of events of this page: changes to the page, and the words of a reply while it is written.
 export default class ConversationChannel extends Controller<HTMLElement> {
@@ -47,6 +56,11 @@ export default class ConversationChannel extends Controller<HTMLElement> {
     source.addEventListener("copilot", (event) => {
       this.dispatch("copilot", { target: document, prefix: "channel", detail: JSON.parse((event as MessageEvent).data) })
     })
+    for (const type of PIPELINE_EVENTS) {
+      source.addEventListener(type, (event) => {
+        this.dispatch("pipeline", { target: document, prefix: "channel", detail: JSON.parse((event as MessageEvent).data) })
+      })
+    }
     source.addEventListener("error", () => this.lost(source))
     this.source = source
   }

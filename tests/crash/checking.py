@@ -16,6 +16,8 @@ from tavernkit.playground.database.models import (
     Message,
     MessageSwipe,
     OutboxEvent,
+    PipelineRun,
+    PipelineStepRun,
     PromptSnapshot,
     Round,
     RoundSlot,
@@ -125,6 +127,7 @@ async def _numbers(session: AsyncSession) -> Problems:
         messages = (await session.scalars(select(Message).where(Message.conversation_id == id))).all()
         events = (await session.scalars(select(OutboxEvent.seq).where(OutboxEvent.conversation_id == id))).all()
         runs = (await session.scalars(select(Run).where(Run.conversation_id == id))).all()
+        reports = (await session.scalars(select(PipelineRun.report).where(PipelineRun.conversation_id == id))).all()
         if sorted(events) != list(range(1, conversation.last_event + 1)):
             yield f"{id} has the events {sorted(events)}, and the last should be {conversation.last_event}"
         if sorted(message.seq for message in messages) != list(range(1, conversation.last_seq + 1)):
@@ -132,7 +135,9 @@ async def _numbers(session: AsyncSession) -> Problems:
         if conversation.messages_count != len(messages):
             yield f"{id} has {len(messages)} messages, and counts {conversation.messages_count}"
         for figure in ("prompt_tokens", "completion_tokens"):
-            used = sum(getattr(run, figure) or 0 for run in runs)
+            used = sum(getattr(run, figure) or 0 for run in runs) + sum(
+                step["usage"][figure] for report in reports if report is not None for step in report["steps"]
+            )
             if getattr(conversation, f"{figure}_total") != used:
                 yield f"{id} has used {used} {figure}, and counts {getattr(conversation, f'{figure}_total')}"
 
@@ -143,6 +148,21 @@ async def _states(session: AsyncSession) -> Problems:
         kept, told = await state_at(session, id, seq), await replay(session, id, seq)
         if kept != told:
             yield f"{id} has the state {kept} at message {seq}, and its story gives {told}"
+
+
+async def _pipelines(session: AsyncSession) -> Problems:
+    """No pipeline is left open by a run that has ended, and none keeps what its steps were about to say."""
+    rows = await session.execute(
+        select(PipelineRun, Run).join(Run, Run.id == PipelineRun.run_id).where(PipelineRun.report.is_(None))
+    )
+    for pipeline, run in rows:
+        if run.status not in ACTIVE:
+            yield f"run {run.id} is {run.status}, and its pipelines {pipeline.id} are not ended"
+    kept = select(PipelineStepRun.id).join(PipelineRun, PipelineRun.id == PipelineStepRun.pipeline_run_id)
+    for step_id in await session.scalars(
+        kept.where(PipelineRun.report.is_not(None), PipelineStepRun.output.is_not(None))
+    ):
+        yield f"step {step_id} keeps what it has made, although its run has ended"
 
 
 async def _rounds(session: AsyncSession) -> Problems:
@@ -175,5 +195,6 @@ CHECKS: tuple[Callable[[AsyncSession], Problems], ...] = (
     _replies,
     _numbers,
     _states,
+    _pipelines,
     _rounds,
 )

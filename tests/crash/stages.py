@@ -48,9 +48,13 @@ class Stage(NamedTuple):
         for process in self.processes.values():
             process.points.clear()
 
-    def logged(self) -> str:
-        """What the processes have written."""
-        return "\n".join(process.log.read_text() for process in self.processes.values())
+    def log_lengths(self) -> dict[Role, int]:
+        """How much each process has written so far."""
+        return {role: process.log.stat().st_size for role, process in self.processes.items()}
+
+    def logged(self, since: Mapping[Role, int]) -> str:
+        """What the processes have written since then."""
+        return "\n".join(process.log.read_bytes()[since[role] :].decode() for role, process in self.processes.items())
 
 
 @pytest.fixture(scope="package")

@@ -11,6 +11,7 @@ from uuid import UUID, uuid4
 import httpx2
 
 from tavernkit.playground.api.router import PREFIX
+from tavernkit.values import Json
 from tests.playground.support.visitor import Visitor, streamed_text
 
 __all__ = ["ONE", "PAIR", "Player", "Story", "Turn"]
@@ -47,6 +48,7 @@ class Player:
         self._visitor = Visitor(url)
         self._client = httpx2.Client(base_url=url + PREFIX, headers={"Origin": url}, timeout=10, trust_env=False)
         self._characters: dict[str, str] = {}
+        self._profile: str | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -72,6 +74,19 @@ class Player:
             f"[[slow: {words}]] And then?",
             " ".join(f"word{number}" for number in range(1, words + 1)),
         )
+
+    def follow(self, story: Story, content: Json) -> None:
+        """Have the story follow a profile, of which there is one."""
+        if self._profile is None:
+            new = {"name": "World", "content": content}
+            self._profile = self._ask("POST", "/pipeline_profiles", json=new)["id"]
+        chosen = {"conversation_id": str(story.conversation), "profile_id": self._profile}
+        self._ask("PUT", "/pipeline_choices", json=chosen)
+
+    def artifacts(self, story: Story) -> dict[str, Json]:
+        """What the artifacts of the story are now."""
+        found = self._ask("GET", f"/conversations/{story.conversation}/artifacts")["items"]
+        return {artifact["tag"]: artifact["current"]["content"] for artifact in found}
 
     def say(self, story: Story) -> bool:
         """Send the message; whether it was accepted."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from math import isfinite
 from typing import Literal, TypeAlias
 
 from tavernkit.errors import InvalidArtifactError, ParseError
@@ -13,6 +14,8 @@ __all__ = ["ContentType", "check_content", "parse_content", "write_json"]
 
 ContentType: TypeAlias = Literal["text", "json", "markdown"]
 
+_LEAVES = (str, int, bool, type(None))
+_GLANCE = 20
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
 
 
@@ -27,10 +30,27 @@ def write_json(value: Json) -> str:
 def check_content(content: Json, content_type: ContentType) -> Json:
     """The content, if it is of its type; else InvalidArtifactError."""
     if content_type == "json":
-        write_json(content)
+        if not _is_plain(content):
+            write_json(content)
     elif not isinstance(content, str):
         raise InvalidArtifactError(f"An artifact of type {content_type} holds text, not {kind_of(content)}.")
     return content
+
+
+def _is_plain(value: Json, depth: int = 0) -> bool:
+    """Whether something is seen at a glance to be JSON; if not, it may still be."""
+    kind = type(value)
+    if kind in _LEAVES:
+        return True
+    if kind is float:
+        return isfinite(value)
+    if depth == _GLANCE:
+        return False
+    if kind is dict:
+        return all(
+            type(key) is str and (type(each) in _LEAVES or _is_plain(each, depth + 1)) for key, each in value.items()
+        )
+    return kind is list and all(type(each) in _LEAVES or _is_plain(each, depth + 1) for each in value)
 
 
 def parse_content(text: str, content_type: ContentType) -> Json:

@@ -17,13 +17,18 @@ __all__ = ["MemoryStore"]
 
 
 class MemoryStore:
-    """Every method decides first and changes afterwards, without a pause in between: nothing is ever half done."""
+    """Every method decides first and changes afterwards, without a pause in between: nothing is ever half done.
 
-    def __init__(self, *, ids: IdSource | None = None) -> None:
+    `records` are what it has from the beginning: the copy of another store, to try something on.
+    """
+
+    def __init__(self, records: Iterable[ArtifactRecord] = (), *, ids: IdSource | None = None) -> None:
         numbers = itertools.count(1)
         self._ids: IdSource = (lambda: f"archive-{next(numbers)}") if ids is None else ids
-        self._records: dict[ArtifactKey, ArtifactRecord] = {}
-        self._last_versions: dict[ArtifactKey, int] = {}
+        self._records: dict[ArtifactKey, ArtifactRecord] = {record.artifact.key: record for record in records}
+        self._last_versions: dict[ArtifactKey, int] = {
+            key: record.latest_version for key, record in self._records.items() if record.latest_version is not None
+        }
         self._archives: list[ArchiveRow] = []
 
     async def reserve(self, artifact: Artifact, pipeline: str) -> ArtifactRecord:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Literal, TypeAlias
 
 from tavernkit.artifacts.anchors import Anchor, RoleFilter
@@ -40,7 +41,7 @@ class _Clamped(Value, frozen=True, kw_only=True):
 Spot: TypeAlias = At | Past | _Clamped | Literal["early", "tail"]
 
 
-@dataclass
+@dataclass(slots=True)
 class _Insert:
     """A block that stands among the messages; `block` is as it was made."""
 
@@ -78,8 +79,7 @@ class _Placing:
 
     def place(self, candidates: Sequence[Candidate]) -> None:
         ctx = self._ctx
-        self._prepare(candidates)
-        speaking = [item for item in self._items if not item.is_blank]
+        speaking = self._prepare(candidates)
         system = SystemPrompt(
             list(ctx.blocks),
             ids=ctx.ids,
@@ -95,17 +95,22 @@ class _Placing:
         self._tell()
         ctx.after_trimming.append(self._settle)
 
-    def _prepare(self, candidates: Sequence[Candidate]) -> None:
+    def _prepare(self, candidates: Sequence[Candidate]) -> list[Prepared]:
+        """Word them all and put them in order; those that have something to say."""
         for candidate in candidates:
             item = prepare(candidate)
             if item is not None:
                 self._items.append(item)
             elif candidate.artifact.inclusion is not None:
                 self._unseen.append(_unseen(candidate, candidate.artifact.inclusion))
-        self._items.sort(key=lambda item: item.key)
+        self._items.sort(key=attrgetter("key"))
+        speaking = []
         for item in self._items:
             if item.is_blank:
                 self._report(item, "empty")
+            else:
+                speaking.append(item)
+        return speaking
 
     def _report(self, item: Prepared, reason: Reason) -> None:
         self._reasons[id(item)] = reason
@@ -195,9 +200,10 @@ class _Placing:
 
     def _resolve(self, anchor: Anchor) -> Found:
         """Many artifacts share an anchor, and the chat does not change."""
-        if anchor not in self._found:
-            self._found[anchor] = resolve(anchor, self._timeline, self._ctx.history)
-        return self._found[anchor]
+        found = self._found.get(anchor)
+        if found is None:
+            found = self._found[anchor] = resolve(anchor, self._timeline, self._ctx.history)
+        return found
 
     def _block(self, item: Prepared) -> Block:
         role = item.inclusion.role or "developer"
@@ -232,14 +238,18 @@ class _Placing:
         return [*woven, *blocks[done:]]
 
     def _gap(self, spot: Spot, item: Prepared, where: Mapping[str, int], tail: int) -> int:
-        if spot == "tail":
-            return tail
-        if isinstance(spot, At | _Clamped):
-            ids = self._timeline.blocks(spot.place)
-            is_after = item.inclusion.place == "after" and isinstance(spot, At)
-            place = where.get(ids[-1 if is_after else 0])
-            if place is not None:
-                return place + is_after
+        match spot:
+            case "tail":
+                return tail
+            case At(place=beside):
+                is_after = item.inclusion.place == "after"
+                place = where.get(self._timeline.blocks(beside)[-1 if is_after else 0])
+                if place is not None:
+                    return place + is_after
+            case _Clamped(place=beside):
+                place = where.get(self._timeline.blocks(beside)[0])
+                if place is not None:
+                    return place
         first = self._timeline.first_block
         return where.get(first, tail) if first is not None else tail
 
@@ -271,7 +281,8 @@ class _Placing:
         """What stood in the prompt and is no longer told, because there was no room or another hook took it out."""
         is_told: dict[str, bool] = {}
         for block in blocks:
-            for source in block.metadata.get("artifacts", ()):
+            sources = block.metadata.get("artifacts")
+            for source in sources or ():
                 is_told[source["id"]] = block.enabled or is_told.get(source["id"], False)
         for item in self._items:
             if self._reason(item) in INCLUDED and not is_told.get(item.source["id"]):
@@ -280,8 +291,13 @@ class _Placing:
     def _settled(self, insert: _Insert, kept: Set[int]) -> tuple[Spot, bool]:
         """Where an insert stands in the end, and whether it is sent at all."""
         inclusion, spot = insert.item.inclusion, insert.spot
-        if not isinstance(spot, At | Past) or (isinstance(spot, At) and spot.place in kept):
-            return spot, True
+        match spot:
+            case Past():
+                pass
+            case At(place=place) if place not in kept:
+                pass
+            case _:
+                return spot, True
         if inclusion.depth_policy == "clamp_to_oldest_kept" and kept:
             self._report(insert.item, "clamped")
             return _Clamped(place=min(kept)), True

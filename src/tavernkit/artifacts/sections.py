@@ -46,9 +46,7 @@ class SystemPrompt:
     def apply(self, prepared: Sequence[Prepared], report: Callable[[Prepared, Reason], None]) -> None:
         """Apply all of them: what replaces, then what merges, then what wraps, then what is inserted."""
         self._replace([item for item in prepared if item.inclusion.operation == "replace"], report)
-        for item in prepared:
-            if item.inclusion.operation == "merge_section":
-                report(item, self._merge(item))
+        self._merge([item for item in prepared if item.inclusion.operation == "merge_section"], report)
         wraps = [item for item in prepared if item.inclusion.operation == "wrap"]
         inserts = [item for item in prepared if item.inclusion.operation == "insert"]
         self._surround_sections(wraps, inserts, report)
@@ -89,24 +87,32 @@ class SystemPrompt:
         self._own = [first]
         self._places = None
 
-    def _merge(self, item: Prepared) -> Reason:
-        name = str(item.inclusion.section)
-        created = next((place for place, block in enumerate(self._created) if block.slot == _CREATED + name), None)
-        place = self._find(name) if created is None else None
-        known = self._created[created] if created is not None else None if place is None else self.blocks[place]
-        if item.inclusion.needs_json:
-            content = merged_json("{}" if known is None else known.content, item.value)
-            if content is None:
-                return "merge_type_error"
-        else:
-            content = _merged_text("" if known is None else known.content, item)
-        if created is not None:
-            self._created[created] = changed(self._created[created], content, [item])
-        elif place is not None:
-            self.blocks[place] = changed(self.blocks[place], content, [item])
-        else:
-            self._created.append(self._block([item], content, slot=_CREATED + name))
-        return "placed"
+    def _merge(self, items: Sequence[Prepared], report: Callable[[Prepared, Reason], None]) -> None:
+        """Merge all into their sections, and then change each section once."""
+        texts: dict[str, str] = {}
+        merged: dict[str, list[Prepared]] = {}
+        for item in items:
+            name = str(item.inclusion.section)
+            text = texts.get(name)
+            if text is None:
+                place = self._find(name)
+                text = None if place is None else self.blocks[place].content
+            content = (
+                merged_json("{}" if text is None else text, item.value)
+                if item.inclusion.needs_json
+                else _merged_text(text or "", item)
+            )
+            report(item, "merge_type_error" if content is None else "placed")
+            if content is not None:
+                texts[name] = content
+                merged.setdefault(name, []).append(item)
+        for name, by in merged.items():
+            place = self._find(name)
+            if place is None:
+                block = self._block(by[:1], texts[name], slot=_CREATED + name)
+                self._created.append(changed(block, block.content, by[1:]) if by[1:] else block)
+            else:
+                self.blocks[place] = changed(self.blocks[place], texts[name], by)
 
     def _surround_sections(
         self, wraps: Sequence[Prepared], inserts: Sequence[Prepared], report: Callable[[Prepared, Reason], None]
@@ -156,7 +162,7 @@ class SystemPrompt:
         if self._places is None:
             self._places = {}
             for place, block in enumerate(self.blocks):
-                if block.slot not in self._places and _is_system(block):
+                if block.role == "system" and block.slot not in self._places and _is_system(block):
                     self._places[block.slot] = place
         return self._places.get(name)
 
@@ -206,14 +212,12 @@ def merged_json(text: str, patch: Json, *, key: str | None = None) -> str | None
 
 
 def _merged_text(text: str, item: Prepared) -> str:
-    match item.inclusion.strategy:
-        case "replace":
-            body = text.rstrip("\n")
-            return item.before + text[len(body) :]
-        case "append":
-            return wrapped(text, [], behind=[item.before])
-        case "prepend":
-            return wrapped(text, [], before=[item.before])
+    body = text.rstrip("\n")
+    end = text[len(body) :]
+    if item.inclusion.strategy == "replace" or not body.strip():
+        return item.before + end
+    parts = (body, item.before) if item.inclusion.strategy == "append" else (item.before, body)
+    return BETWEEN.join(parts) + end
 
 
 def _is_system(block: Block) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from itertools import islice
 from typing import TypeAlias
 
 from tavernkit.artifacts.anchors import Anchor, RoleFilter
@@ -14,7 +16,7 @@ from tavernkit.values import Value
 __all__ = ["Absent", "At", "Found", "Past", "Timeline", "message_source", "resolve", "tail_gap"]
 
 _NUMBERED = "message:"
-_is_message = re.compile(r"message(?::\d+)?").fullmatch
+_MESSAGE = re.compile(r"message(?::\d+)?")
 FIRST_WINDOW = 128
 
 
@@ -122,11 +124,12 @@ def resolve(anchor: Anchor, timeline: Timeline, history: ChatHistory) -> Found:
 
 def tail_gap(blocks: Sequence[Block], *, is_continued: bool = False) -> int:
     """The place behind the chat and what is injected at its end, or before the last message if that is continued."""
-    said = [place for place, block in enumerate(blocks) if block.slot == "history"]
-    if not said or (is_continued and len(said) == 1):
+    said = (place for place in range(len(blocks) - 1, -1, -1) if blocks[place].slot == "history")
+    last = next(islice(said, 1 if is_continued else 0, None), None)
+    if last is None:
         moved = (place for place, block in enumerate(blocks) if message_source(block) is not None)
         return next(moved, len(blocks))
-    gap = said[-2 if is_continued else -1] + 1
+    gap = last + 1
     while gap < len(blocks) and blocks[gap].slot == "injection":
         gap += 1
     return gap
@@ -168,6 +171,12 @@ def message_source(block: Block) -> str | None:
     said now."""
     source = block.source.get("id")
     return source if isinstance(source, str) and _is_message(source) else None
+
+
+@lru_cache(maxsize=8_192)
+def _is_message(source: str) -> bool:
+    """Asked for every block of every build, and mostly about the same messages."""
+    return _MESSAGE.fullmatch(source) is not None
 
 
 def _message_id(metadata: Mapping[str, object]) -> str | None:

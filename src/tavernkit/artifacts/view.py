@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
+from itertools import islice
 from typing import TypeAlias
 
 from tavernkit.artifacts.archive import ArchiveRow
@@ -46,7 +47,7 @@ class ArtifactView(Value, frozen=True, kw_only=True):
     @property
     def history(self) -> list[Json]:
         """The values before the current one, oldest first."""
-        return [version.content for version in self.versions[:-1]]
+        return [version.content for version in islice(self.versions, len(self.versions) - 1)]
 
     @property
     def meta(self) -> dict[str, Json]:

@@ -13,6 +13,7 @@ from tavernkit import __version__
 from tavernkit.playground.accounts.routes import router as accounts
 from tavernkit.playground.api.errors import RefusedError
 from tavernkit.playground.api.router import PREFIX, api_router
+from tavernkit.playground.artifacts.routes import router as artifacts
 from tavernkit.playground.characters.routes import router as characters
 from tavernkit.playground.conversations.routes import router as conversations
 from tavernkit.playground.conversations.tree_routes import router as tree
@@ -25,6 +26,9 @@ from tavernkit.playground.messages.routes import router as messages
 from tavernkit.playground.models_api.api import router as models
 from tavernkit.playground.models_api.errors import EndpointError, error_answer, is_below
 from tavernkit.playground.personas.routes import router as personas
+from tavernkit.playground.pipelines.dry_run_routes import router as dry_runs
+from tavernkit.playground.pipelines.panel_routes import router as pipelines_tab
+from tavernkit.playground.pipelines.routes import router as pipelines
 from tavernkit.playground.presets.routes import router as presets
 from tavernkit.playground.providers.routes import router as providers
 from tavernkit.playground.runs.page_routes import router as turns
@@ -67,7 +71,10 @@ def create_app(runtime: Runtime, owner_id: UUID) -> FastAPI:
     app.include_router(lorebooks)
     app.include_router(presets)
     app.include_router(personas)
-    for router in (members_tab, settings_tab, lore_tab, records, tree, spaces):
+    app.include_router(dry_runs)
+    app.include_router(pipelines)
+    app.include_router(artifacts)
+    for router in (members_tab, settings_tab, lore_tab, pipelines_tab, records, tree, spaces):
         app.include_router(router)
     app.include_router(api_router())
     app.include_router(models)

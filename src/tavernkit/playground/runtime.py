@@ -9,6 +9,8 @@ from datetime import UTC, datetime
 from typing import Protocol
 from uuid import UUID, uuid4
 
+from tavernkit.artifacts.pipelines import STEP_FUNCTIONS, StepFunctions
+from tavernkit.load_hooks import run_load_hooks
 from tavernkit.playground.accounts.passwords import Passwords
 from tavernkit.playground.accounts.tries import SignInTries
 from tavernkit.playground.config import Settings
@@ -37,7 +39,8 @@ class Models(Protocol):
 
 
 class Runtime:
-    """One running application, or one worker. `live_text` is what runs in this process have generated so far."""
+    """One running application, or one worker. `live_text` is what runs in this process have generated so far;
+    `functions` are what steps of the kind `python` may call."""
 
     def __init__(
         self,
@@ -62,6 +65,7 @@ class Runtime:
         self.shared = SharedWork()
         self.stopping = asyncio.Event()
         self.live_text: dict[UUID, str] = {}
+        self.functions = StepFunctions()
 
 
 @asynccontextmanager
@@ -81,7 +85,9 @@ async def open_runtime(
     clients: Models = ProviderClients(keys) if models is None else models
     await bus.start()
     try:
-        yield Runtime(settings, database=database, bus=bus, models=clients, keys=keys, clock=clock, ids=ids)
+        runtime = Runtime(settings, database=database, bus=bus, models=clients, keys=keys, clock=clock, ids=ids)
+        run_load_hooks(STEP_FUNCTIONS, runtime.functions)
+        yield runtime
     finally:
         await clients.aclose()
         await bus.close()

@@ -24,6 +24,7 @@ from tavernkit.artifacts.pipelines import (
     StepFunctions,
     StepJournal,
     StepReport,
+    read_from,
     read_profile,
 )
 from tavernkit.values import Json
@@ -126,7 +127,7 @@ class Theatre:
     def run(self, about: RunContext) -> PipelineRun:
         return PipelineRun(
             about,
-            store=self.store,
+            read=read_from(self.store),
             journal=self.journal,
             call=self.call,
             clock=lambda: NOW,

@@ -31,6 +31,7 @@ from tavernkit.artifacts.pipelines import (
     RunContext,
     StepRecord,
     idempotency_key,
+    read_from,
     reserve_tags,
 )
 from tavernkit.errors import ArtifactPolicyError, RunInProgress, StepFailed
@@ -442,7 +443,7 @@ class TestEnding:
             theatre = Theatre()
             run = PipelineRun(
                 context(profile(counter())),
-                store=theatre.store,
+                read=read_from(theatre.store),
                 journal=theatre.journal,
                 call=theatre.call,
                 clock=lambda: NOW,

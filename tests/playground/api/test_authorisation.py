@@ -18,7 +18,7 @@ import schemathesis
 from tavernkit.playground.api.router import PREFIX
 from tests.playground.accounts.house import PASSWORD
 from tests.playground.api.routes import Route, api_alone, routes_of
-from tests.playground.api.world import PEOPLE, Person, Things, World, a_file, open_world
+from tests.playground.api.world import PEOPLE, PIPELINES, Person, Things, World, a_file, open_world
 from tests.playground.characters.builders import json_card, picture
 
 pytestmark = pytest.mark.anyio
@@ -68,7 +68,7 @@ TABLE = {
         "GET /lorebooks", "POST /lorebooks", "POST /lorebooks/import",
         "GET /presets", "POST /presets", "POST /presets/import", "GET /presets/default", "PUT /presets/default",
         "GET /personas", "POST /personas", "POST /personas/import", "GET /personas/export",
-        "GET /pipeline_profiles", "POST /pipeline_profiles",
+        "GET /pipeline_profiles", "POST /pipeline_profiles", "POST /pipeline_profiles/check",
         "GET /v1/models (page)",
     ],
     "use one's own": [
@@ -92,7 +92,8 @@ TABLE = {
         "GET /personas/{persona_id}", "PATCH /personas/{persona_id}", "DELETE /personas/{persona_id}",
         "POST /personas/{persona_id}/duplicate",
         "GET /pipeline_profiles/{profile_id}", "PATCH /pipeline_profiles/{profile_id}",
-        "DELETE /pipeline_profiles/{profile_id}",
+        "DELETE /pipeline_profiles/{profile_id}", "GET /pipeline_profiles/{profile_id}/export",
+        "POST /pipeline_profiles/{profile_id}/dry_run",
         "GET /jobs/{job_id}", "GET /jobs/{job_id}/files", "POST /jobs/{job_id}/cancel",
     ],
     "read a space": [
@@ -104,6 +105,7 @@ TABLE = {
         "GET /conversations/{conversation_id}/settings", "GET /conversations/{conversation_id}/export",
         "GET /conversations/{conversation_id}/artifacts",
         "GET /conversations/{conversation_id}/artifacts/{tag}/versions", "GET /pipeline_choices",
+        "GET /conversations/{conversation_id}/pipeline_runs", "GET /pipeline_runs/{pipeline_run_id}",
         "GET /messages/{message_id}", "GET /messages/{message_id}/swipes",
         "GET /conversations/{conversation_id}/turns", "GET /conversations/{conversation_id}/runs", "GET /runs/{run_id}",
         "GET /runs/{run_id}/prompt", "GET /runs/{run_id}/prompt/compare",
@@ -116,6 +118,7 @@ TABLE = {
         "DELETE /conversations/{conversation_id}/variables/{name}",
         "POST /conversations/{conversation_id}/artifacts/reset",
         "POST /conversations/{conversation_id}/artifacts/{tag}/restore",
+        "POST /conversations/{conversation_id}/pipeline_runs",
         "POST /messages/{message_id}/exclude", "POST /messages/{message_id}/include",
         "PUT /messages/{message_id}/active_swipe",
         "POST /conversations/{conversation_id}/generate", "POST /conversations/{conversation_id}/continue",
@@ -154,6 +157,8 @@ TABLE = {
         "GET /lorebooks (page)", "POST /lorebooks (page)", "POST /lorebooks/import (page)",
         "GET /presets (page)", "POST /presets/import (page)", "POST /presets/default (page)",
         "GET /personas (page)", "GET /personas/new (page)", "POST /personas (page)", "POST /personas/import (page)",
+        "GET /pipelines (page)", "POST /pipelines (page)", "POST /pipelines/import (page)",
+        "POST /pipelines/examples (page)",
         "GET /characters (page)", "POST /characters/imports (page)"],
     "use one's own on a page": [
         "POST /conversations/{conversation_id}/panel/lore (page)",
@@ -172,6 +177,10 @@ TABLE = {
         "POST /personas/{persona_id} (page)", "POST /personas/{persona_id}/default (page)",
         "POST /personas/{persona_id}/picture (page)", "POST /personas/{persona_id}/picture/remove (page)",
         "POST /personas/{persona_id}/delete (page)",
+        "POST /pipelines/{profile_id} (page)", "POST /pipelines/{profile_id}/check (page)",
+        "POST /pipelines/{profile_id}/duplicate (page)", "POST /pipelines/{profile_id}/delete (page)",
+        "POST /pipelines/{profile_id}/dry_run (page)", "POST /pipelines/{profile_id}/dry_run/{job_id}/stop (page)",
+        "POST /pipelines/{profile_id}/on (page)", "POST /pipelines/{profile_id}/off (page)",
         "POST /characters/imports/{job_id}/stop (page)", "POST /characters/{character_id}/stories (page)",
         "POST /characters/{character_id}/edit (page)", "POST /characters/{character_id}/picture (page)",
         "POST /characters/{character_id}/duplicate (page)", "POST /characters/{character_id}/delete (page)",
@@ -181,7 +190,10 @@ TABLE = {
         "GET /conversations/{conversation_id}/panel/members (page)",
         "GET /conversations/{conversation_id}/panel/settings (page)",
         "GET /conversations/{conversation_id}/panel/lore (page)",
+        "GET /conversations/{conversation_id}/panel/pipelines (page)",
         "GET /conversations/{conversation_id}/panel/runs (page)",
+        "GET /conversations/{conversation_id}/panel/state (page)",
+        "GET /conversations/{conversation_id}/artifacts/{tag} (page)",
         "GET /conversations/{conversation_id}/tree (page)", "GET /spaces/{space_id} (page)",
         "GET /runs/{run_id} (page)",
         "GET /conversations/{conversation_id} (page)", "GET /conversations/{conversation_id}/older (page)",
@@ -191,7 +203,9 @@ TABLE = {
     "see one's page": [
         "GET /lorebooks/{lorebook_id} (page)", "GET /lorebooks/{lorebook_id}/entries/new (page)",
         "GET /lorebooks/{lorebook_id}/entries/{entry_id} (page)",
-        "GET /presets/{preset_id} (page)", "GET /personas/{persona_id} (page)",
+        "GET /presets/{preset_id} (page)", "GET /personas/{persona_id} (page)", "GET /pipelines/{profile_id} (page)",
+        "GET /pipelines/{profile_id}/dry_run (page)", "GET /pipelines/{profile_id}/dry_run/{job_id} (page)",
+        "GET /pipelines/{profile_id}/dry_run/{job_id}/progress (page)",
         "GET /characters/imports/{job_id} (page)", "GET /characters/imports/{job_id}/progress (page)",
         "GET /conversations/{conversation_id}/candidates/{job_id} (page)",
         "GET /characters/{character_id} (page)", "GET /characters/{character_id}/edit (page)",
@@ -208,11 +222,14 @@ TABLE = {
     ],
     "moderate on a page": [
         "POST /conversations/{conversation_id}/panel/settings (page)",
+        "POST /conversations/{conversation_id}/panel/pipelines (page)",
         "POST /conversations/{conversation_id}/rename (page)",
         "GET /messages/{message_id}/edit (page)", "POST /messages/{message_id} (page)",
         "POST /messages/{message_id}/hide (page)", "POST /messages/{message_id}/restore (page)",
     ],
     "take part on a page": [
+        "POST /conversations/{conversation_id}/artifacts/{tag}/restore (page)",
+        "POST /conversations/{conversation_id}/artifacts/{tag}/reset (page)",
         "POST /spaces/{space_id}/conversations (page)",
         "GET /conversations/{conversation_id}/events (page)", "POST /conversations/{conversation_id}/retry (page)",
         "POST /conversations/{conversation_id}/skip (page)", "POST /conversations/{conversation_id}/generate (page)",
@@ -222,6 +239,7 @@ TABLE = {
         "POST /conversations/{conversation_id}/round/stop (page)",
         "GET /conversations/{conversation_id}/round (page)", "POST /conversations/{conversation_id}/round (page)",
         "POST /conversations/{conversation_id}/auto-mode (page)",
+        "POST /conversations/{conversation_id}/pipelines/run (page)",
         "POST /runs/{run_id}/stop (page)", "POST /runs/{run_id}/keep (page)", "POST /runs/{run_id}/discard (page)",
         "GET /runs/{run_id}/text (page)",
         "POST /messages/{message_id}/swipe (page)", "POST /messages/{message_id}/exclude (page)",
@@ -273,6 +291,7 @@ REQUESTS = {
     ),
     "POST /conversations/{conversation_id}/panel/lore (page)": Ask(data={"lorebook_id": "{lorebook_id}"}),
     "POST /conversations/{conversation_id}/panel/lore/{link_id} (page)": Ask(data={"enabled": "false"}),
+    "POST /conversations/{conversation_id}/panel/pipelines (page)": Ask(data={"profile": "none"}),
     "POST /conversations/{conversation_id}/rename (page)": Ask(data={"settings_version": "0", "title": "Talks"}),
     "POST /spaces/{space_id} (page)": Ask(data={"settings_version": "0", "name": "Room"}, own_space=True),
     "POST /spaces/{space_id}/delete (page)": Ask(own_space=True),
@@ -327,8 +346,26 @@ REQUESTS = {
     "PATCH /lorebook_links/{link_id}": Ask(json={"enabled": False}),
     "POST /conversations/{conversation_id}/artifacts/reset": Ask(json={}, needs=("tag",)),
     "POST /conversations/{conversation_id}/artifacts/{tag}/restore": Ask(json={"version": 1, "based_on_version": 1}),
+    "POST /conversations/{conversation_id}/artifacts/{tag}/restore (page)": Ask(
+        data={"version": "1", "based_on_version": "1"}
+    ),
     "POST /pipeline_profiles": Ask(json={"name": "{fresh}"}),
+    "POST /pipeline_profiles/check": Ask(json={"content": {"pipelines": []}}),
     "PATCH /pipeline_profiles/{profile_id}": Ask(json={"settings_version": 1, "name": "{fresh}"}),
+    "POST /pipeline_profiles/{profile_id}/dry_run": Ask(
+        json={"conversation_id": "{conversation_id}", "content": PIPELINES}
+    ),
+    "POST /conversations/{conversation_id}/pipeline_runs": Ask(json={"request_id": "{fresh}"}, needs=("followed_id",)),
+    "POST /conversations/{conversation_id}/pipelines/run (page)": Ask(needs=("followed_id",)),
+    "POST /pipelines/{profile_id}/dry_run (page)": Ask(
+        data={"conversation_id": "{conversation_id}", "content": json.dumps(PIPELINES)}
+    ),
+    **{
+        f"{method} /pipelines/{{profile_id}}/dry_run/{{job_id}}{end} (page)": Ask(
+            path="/pipelines/{profile_id}/dry_run/{dry_run_id}" + end
+        )
+        for method, end in (("GET", ""), ("GET", "/progress"), ("POST", "/stop"))
+    },
     "GET /pipeline_choices": Ask(query="?conversation_id={conversation_id}"),
     "PUT /pipeline_choices": Ask(json={"conversation_id": "{conversation_id}", "profile_id": None}),
     "DELETE /pipeline_choices": Ask(query="?conversation_id={conversation_id}"),
@@ -377,6 +414,13 @@ REQUESTS = {
     "POST /presets/{preset_id}/prompts/move (page)": Ask(
         data={"settings_version": "0", "identifier": "main", "direction": "up"}
     ),
+    "POST /pipelines (page)": Ask(data={"name": "{fresh}"}),
+    "POST /pipelines/import (page)": Ask(files=a_file(b'{"name": "Tides", "pipelines": []}')),
+    "POST /pipelines/examples (page)": Ask(data={"example": "pre_thinking"}),
+    "POST /pipelines/{profile_id} (page)": Ask(
+        data={"settings_version": "1", "name": "{fresh}", "content": '{"pipelines": []}'}
+    ),
+    "POST /pipelines/{profile_id}/check (page)": Ask(data={"content": "[]"}),
     "POST /personas (page)": Ask(data={"name": "{fresh}"}),
     "POST /personas/import (page)": Ask(files=a_file(b'{"personas": {"a.png": "Kit"}, "persona_descriptions": {}}')),
     "POST /personas/{persona_id} (page)": Ask(data={"settings_version": "0", "name": "{fresh}"}),

@@ -25,10 +25,21 @@ from tests.playground.accounts.house import House
 from tests.playground.characters.builders import json_card, picture
 from tests.playground.playing import Play, playing
 
-__all__ = ["PEOPLE", "Person", "Things", "World", "a_file", "open_world"]
+__all__ = ["PEOPLE", "PIPELINES", "Person", "Things", "World", "a_file", "open_world"]
 
 Person: TypeAlias = Literal["owner", "key", "moderator", "member", "other", "administrator", "anonymous"]
 PEOPLE: tuple[Person, ...] = get_args(Person)
+
+PIPELINES = {
+    "pipelines": [
+        {
+            "id": "tides",
+            "triggers": ["user_message", "manual", "api"],
+            "steps": [{"id": "look", "kind": "template", "hook": "after", "template": "It rises."}],
+        }
+    ]
+}
+"""A profile whose pipelines need no model, and also run by themselves."""
 
 Files: TypeAlias = list[tuple[str, tuple[str, bytes, str]]]
 
@@ -200,6 +211,23 @@ class Things:
 
     async def _profile_id(self) -> str:
         return str((await self._post("/pipeline_profiles", json={"name": f"Weather {uuid4()}"}))["id"])
+
+    async def _followed_id(self) -> str:
+        """A profile that is followed in the conversation, and whose pipelines also run by themselves."""
+        made = await self._post("/pipeline_profiles", json={"name": f"Tides {uuid4()}", "content": PIPELINES})
+        choice = await self.filled({"conversation_id": "{conversation_id}", "profile_id": str(made["id"])})
+        await self.world.owner("PUT", "/pipeline_choices", json=choice)
+        return str(made["id"])
+
+    async def _pipeline_run_id(self) -> str:
+        await self.get("followed_id")
+        asked = {"request_id": str(uuid4())}
+        return str((await self._post("/conversations/{conversation_id}/pipeline_runs", json=asked))["id"])
+
+    async def _dry_run_id(self) -> str:
+        """A profile that is being tried."""
+        asked = {"conversation_id": "{conversation_id}", "content": PIPELINES}
+        return str((await self._post("/pipeline_profiles/{profile_id}/dry_run", json=asked))["id"])
 
     async def _tag(self) -> str:
         """An artifact that has been written once."""

@@ -21,6 +21,7 @@ from tavernkit.artifacts.pipelines import (
     StepRecord,
     StepReport,
     TemplateStep,
+    read_from,
     read_profile,
 )
 from tavernkit.artifacts.pipelines import PipelineRun as PipelinesRun
@@ -267,7 +268,7 @@ async def test_a_run_goes_on_at_another_worker_without_asking_the_model_again(
         def run_of(someone: Working) -> PipelinesRun:
             store = DatabaseArtifactStore(story.runtime.database, ids=ids)
             return PipelinesRun(
-                about, store=store, journal=someone.journal, call=answer, clock=story.runtime.clock, ids=ids
+                about, read=read_from(store), journal=someone.journal, call=answer, clock=story.runtime.clock, ids=ids
             )
 
         killed = run_of(worker)

@@ -19,6 +19,7 @@ from tavernkit.artifacts.pipelines.problems import Problem
 from tavernkit.artifacts.pipelines.profile import Condition, Pipeline, Profile, Step, StepArtifact
 from tavernkit.artifacts.pipelines.report import RunReport, StepReport
 from tavernkit.artifacts.pipelines.running import PipelineRun
+from tavernkit.artifacts.pipelines.sources import SessionReader, read_from
 from tavernkit.artifacts.pipelines.steps import (
     GuardStep,
     LlmStep,
@@ -55,6 +56,7 @@ __all__ = [
     "PythonStep",
     "RunContext",
     "RunReport",
+    "SessionReader",
     "Step",
     "StepArtifact",
     "StepFunctions",
@@ -70,6 +72,7 @@ __all__ = [
     "example_profile",
     "example_source",
     "idempotency_key",
+    "read_from",
     "read_profile",
     "reserve_tags",
     "step_order",

@@ -64,7 +64,7 @@ async def _commit(
     for one in made:
         if one.artifact.access == "run_only":
             await teller.tell("artifact.updated", item, wire_form(one.artifact, one.version))
-    return record.with_(committed={commit.record.artifact.key.tag: commit.version.version for commit in commits})
+    return record.with_commits(commits)
 
 
 def _write(item: Planned, made: Made, context: RunContext, clock: Clock, ids: IdSource) -> ArtifactWrite:

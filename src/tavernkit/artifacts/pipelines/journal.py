@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Protocol
+from typing import Protocol, Self
 
 from tavernkit.artifacts.memory_store import MemoryStore
 from tavernkit.artifacts.pipelines.context import RunContext
@@ -19,8 +19,8 @@ __all__ = ["JournalState", "MemoryJournal", "StepJournal", "StepRecord"]
 class StepRecord(Value, frozen=True, kw_only=True):
     """What a step has come to. `value` is its output and `input` what it was worked out from, both in full: a journal
     keeps them while the run is under way and forgets them when it is closed. `bases` are the versions that its writes
-    are based on, and `committed` those that were written; None means not yet. `rejected` means that the store has
-    refused them."""
+    are based on, and `committed` those that were written; None means not yet. `archived` are the rows of the archive
+    that hold what these writes have pushed out. `rejected` means that the store has refused them."""
 
     pipeline: str
     step: str
@@ -36,11 +36,20 @@ class StepRecord(Value, frozen=True, kw_only=True):
     read: tuple[JsonObject, ...] = ()
     bases: Mapping[str, int | None] = {}
     committed: Mapping[str, int] | None = None
+    archived: tuple[str, ...] = ()
     rejected: bool = False
 
     @property
     def key(self) -> tuple[str, str]:
         return (self.pipeline, self.step)
+
+    def with_commits(self, commits: Iterable[Commit]) -> Self:
+        """The record with the note that all writes are done."""
+        done = tuple(commits)
+        return self.with_(
+            committed={commit.record.artifact.key.tag: commit.version.version for commit in done},
+            archived=tuple(row.id for commit in done for row in commit.archived),
+        )
 
 
 class JournalState(Value, frozen=True, kw_only=True):
@@ -102,8 +111,7 @@ class MemoryJournal:
         self, context: RunContext, record: StepRecord, writes: tuple[ArtifactWrite, ...]
     ) -> tuple[Commit, ...]:
         commits = await self._store.write_all(writes)
-        written = {commit.record.artifact.key.tag: commit.version.version for commit in commits}
-        await self.record(context, record.with_(committed=written))
+        await self.record(context, record.with_commits(commits))
         return commits
 
     async def close(self, context: RunContext, report: RunReport) -> None:

@@ -23,7 +23,7 @@ CommitOutcome: TypeAlias = Literal["committed", "rejected", "withheld", "nothing
 
 class StepReport(Value, frozen=True, kw_only=True):
     """`wrote` says from which version to which, with the change in a few words and a hash; `read` which versions of
-    which artifacts were looked at.
+    which artifacts were looked at; `archived` which rows of the archive hold what was pushed out.
 
     committed   all its writes are in the store
     rejected    the store has refused them: another version came first, or the pipeline may not; `code` says which
@@ -42,6 +42,7 @@ class StepReport(Value, frozen=True, kw_only=True):
     message: str | None = None
     read: tuple[JsonObject, ...] = ()
     wrote: tuple[JsonObject, ...] = ()
+    archived: tuple[str, ...] = ()
     usage: ModelUsage = ModelUsage()
     started_at: datetime | None = None
     ended_at: datetime | None = None

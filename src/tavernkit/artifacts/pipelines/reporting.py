@@ -29,6 +29,7 @@ def step_report(item: Planned, record: StepRecord, view: SessionView, context: R
         message=record.message,
         read=record.read,
         wrote=tuple(log_entry(one.artifact, _before(one, view), one.version) for one in made),
+        archived=record.archived,
         usage=record.usage,
         started_at=record.started_at,
         ended_at=record.ended_at,

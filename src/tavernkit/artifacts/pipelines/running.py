@@ -24,11 +24,11 @@ from tavernkit.artifacts.pipelines.planning import Planned, StepKey, plan_hook, 
 from tavernkit.artifacts.pipelines.profile import Hook
 from tavernkit.artifacts.pipelines.report import FailedType, RunReport, RunStatus
 from tavernkit.artifacts.pipelines.reporting import step_report
+from tavernkit.artifacts.pipelines.sources import SessionReader
 from tavernkit.artifacts.pipelines.telling import Teller
 from tavernkit.artifacts.pipelines.wording import told_wording, wordings
 from tavernkit.artifacts.pipelines.working import Work, skipped_record
-from tavernkit.artifacts.store import ArtifactStore
-from tavernkit.artifacts.view import SessionView, session_view
+from tavernkit.artifacts.view import SessionView
 from tavernkit.errors import RunInProgress
 from tavernkit.prompt.context import Clock, IdSource
 from tavernkit.values import Json
@@ -54,7 +54,7 @@ class PipelineRun:
         self,
         context: RunContext,
         *,
-        store: ArtifactStore,
+        read: SessionReader,
         journal: StepJournal,
         call: ModelCall,
         clock: Clock,
@@ -64,7 +64,7 @@ class PipelineRun:
         abort: asyncio.Event | None = None,
     ) -> None:
         self._context = context
-        self._store = store
+        self._read = read
         self._journal = journal
         self._call = call
         self._clock = clock
@@ -125,7 +125,7 @@ class PipelineRun:
 
     async def _run_hook(self, hook: Hook, *, reply: str | None) -> RunReport | None:
         """The report if the run has ended with this hook."""
-        view = await self._load()
+        view = await self._read(self._context)
         self._views[hook] = view = view if hook == "before" else self._with_committed(view)
         plan = self._plans[hook] = plan_hook(self._context, hook)
         if not await self._execute(plan, view, reply):
@@ -147,19 +147,6 @@ class PipelineRun:
         message = f"The required step {culprit.pipeline}/{culprit.step} failed: {why}"
         return await self._end(
             "error", failed="before_barrier" if hook == "before" else "after_main_llm", message=message
-        )
-
-    async def _load(self) -> SessionView:
-        """The session as it is now, and for a regeneration as it was before the turn."""
-        context = self._context
-        looks_back = context.before_turn is not None or context.path is not None
-        return session_view(
-            await self._store.load(context.session),
-            now=context.now,
-            turn=context.turn,
-            before_turn=context.before_turn,
-            path=context.path,
-            archives=await self._store.archives(context.session) if looks_back else (),
         )
 
     def _with_committed(self, view: SessionView) -> SessionView:

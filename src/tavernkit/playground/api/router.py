@@ -21,6 +21,7 @@ from tavernkit.playground.paths.api import router as state
 from tavernkit.playground.personas.api import router as personas
 from tavernkit.playground.pipelines.api import choices_router as pipeline_choices
 from tavernkit.playground.pipelines.api import router as pipeline_profiles
+from tavernkit.playground.pipelines.runs_api import router as pipeline_runs
 from tavernkit.playground.presets.api import router as presets
 from tavernkit.playground.prompting.api import router as prompts
 from tavernkit.playground.providers.api import router as providers
@@ -34,7 +35,7 @@ PREFIX = "/api/v1"
 _NOUNS = (
     *(accounts, spaces, members, conversations, branches, messages, runs, prompts, state, artifacts),
     *(settings, chatfiles, characters, blobs, lorebooks, lorebook_links, presets, personas),
-    *(pipeline_profiles, pipeline_choices, providers, jobs),
+    *(pipeline_profiles, pipeline_choices, pipeline_runs, providers, jobs),
 )
 
 

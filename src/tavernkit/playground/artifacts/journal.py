@@ -2,13 +2,14 @@
 
 Every transaction holds the lock of the conversation and looks whether the worker's claim still holds: once the run has
 been taken from it, nothing is written. Whoever takes it up finds the steps that are done, and does not repeat them.
+What the claim is on is all the same here: a run of the conversation, or a job.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import TypeVar
+from typing import Protocol, TypeVar
 from uuid import UUID
 
 import msgspec
@@ -20,15 +21,19 @@ from tavernkit.artifacts.pipelines import JournalState, Profile, RunContext, Run
 from tavernkit.errors import TavernKitError
 from tavernkit.playground.artifacts.rows import conversation_of, id_of
 from tavernkit.playground.artifacts.store import TransactionArtifactStore
-from tavernkit.playground.database.models import PipelineRun, PipelineStepRun, Run
-from tavernkit.playground.runs.locks import lock_conversation
-from tavernkit.playground.runs.service import Claim
+from tavernkit.playground.database.models import ArtifactVersion, PipelineRun, PipelineStepRun
+from tavernkit.playground.realtime.outbox import append_event
+from tavernkit.playground.runs.locks import lock_totals
+from tavernkit.playground.runs.usage import Usage, count_usage
 from tavernkit.playground.runtime import Runtime
 from tavernkit.values import Json, Value
 
-__all__ = ["DatabaseJournal", "RunTakenError", "close_run", "open_run", "record_step"]
+__all__ = ["UPDATED", "DatabaseJournal", "Guard", "RunTakenError", "close_run", "last_done", "open_run", "record_step"]
 
 T = TypeVar("T", bound=Value)
+
+UPDATED = "artifact.updated"
+"""The event that tells of a new version."""
 
 
 class RunTakenError(TavernKitError):
@@ -38,16 +43,37 @@ class RunTakenError(TavernKitError):
         super().__init__("The run was taken over or has ended in the meantime. Nothing was written.")
 
 
-class DatabaseJournal:
-    """A journal of which each method is a transaction of its own, written by the worker that has the claim."""
+class Guard(Protocol):
+    """A worker's right to write in a conversation; `run_id` is the run of the conversation that it has, if any."""
 
-    def __init__(self, runtime: Runtime, claim: Claim) -> None:
+    @property
+    def conversation_id(self) -> UUID: ...
+
+    @property
+    def run_id(self) -> UUID | None: ...
+
+    async def holds(self, session: AsyncSession) -> bool:
+        """Lock the conversation, then what the claim is on, as everybody does, and see whether it is still ours."""
+
+
+class DatabaseJournal:
+    """A journal of which each method is a transaction of its own, written by the worker that has the claim.
+
+    `until_seq` is the last message that the run knows. A worker that `is_leaving` ends nothing: another takes the run
+    up.
+    """
+
+    def __init__(
+        self, runtime: Runtime, claim: Guard, *, until_seq: int = 0, is_leaving: Callable[[], bool] = lambda: False
+    ) -> None:
         self._runtime = runtime
         self._claim = claim
+        self._until_seq = until_seq
+        self._is_leaving = is_leaving
 
     async def open(self, context: RunContext) -> JournalState:
         async with self._runtime.database.write() as session:
-            return await open_run(session, self._claim, context)
+            return await open_run(session, self._claim, context, until_seq=self._until_seq)
 
     async def record(self, context: RunContext, record: StepRecord) -> None:
         async with self._runtime.database.write() as session:
@@ -60,11 +86,15 @@ class DatabaseJournal:
             return await record_step(session, self._claim, context, record, writes, ids=self._runtime.ids)
 
     async def close(self, context: RunContext, report: RunReport) -> None:
+        if self._is_leaving():
+            return
         async with self._runtime.database.write() as session:
+            owner_id, space_id = await lock_totals(session, self._claim.conversation_id)
+            await count_usage(session, owner_id, space_id, self._claim.conversation_id, _usage(report))
             await close_run(session, self._claim, context, report, now=self._runtime.clock())
 
 
-async def open_run(session: AsyncSession, claim: Claim, context: RunContext) -> JournalState:
+async def open_run(session: AsyncSession, claim: Guard, context: RunContext, *, until_seq: int = 0) -> JournalState:
     """Begin a run, or take it up again; a key that another run has already is answered with that run."""
     await _check_claim(session, claim)
     conversation_id = conversation_of(context.session)
@@ -86,10 +116,11 @@ async def open_run(session: AsyncSession, claim: Claim, context: RunContext) -> 
                 turn=context.turn,
                 message_id=id_of(context.turn_id),
                 swipe_id=id_of(context.variant_id),
+                until_seq=until_seq,
                 created_at=context.now,
             )
         )
-        return JournalState(run_id=context.run_id, last_done=await _last_done(session, context))
+        return JournalState(run_id=context.run_id, last_done=await last_done(session, context))
     if known.report is not None or str(known.id) != context.run_id:
         report = None if known.report is None else _read(known.report, RunReport)
         return JournalState(run_id=str(known.id), attempt=known.attempt, report=report)
@@ -98,13 +129,13 @@ async def open_run(session: AsyncSession, claim: Claim, context: RunContext) -> 
         run_id=context.run_id,
         attempt=known.attempt,
         records=await _records(session, known.id),
-        last_done=await _last_done(session, context),
+        last_done=await last_done(session, context),
     )
 
 
 async def record_step(
     session: AsyncSession,
-    claim: Claim,
+    claim: Guard,
     context: RunContext,
     record: StepRecord,
     writes: Sequence[ArtifactWrite] | None = None,
@@ -134,13 +165,15 @@ async def record_step(
     about = {"run_id": context.run_id, "step_run_id": str(step.id)}
     commits = tuple([await store.write(write.with_(**about)) for write in writes])
     versions = {commit.record.artifact.key.tag: commit.version.version for commit in commits}
-    step.output = _written(record.with_(committed=versions))
+    step.output = _written(record.with_commits(commits))
     await session.flush()
+    for tag, version in versions.items():
+        await append_event(session, claim.conversation_id, UPDATED, record.ended_at, tag=tag, version=version)
     return commits
 
 
 async def close_run(
-    session: AsyncSession, claim: Claim, context: RunContext, report: RunReport, *, now: datetime
+    session: AsyncSession, claim: Guard, context: RunContext, report: RunReport, *, now: datetime
 ) -> None:
     """The run has ended, and nobody takes it up again: what its steps have made is forgotten, their logs stay."""
     await _check_claim(session, claim)
@@ -153,15 +186,8 @@ async def close_run(
     await session.flush()
 
 
-async def _check_claim(session: AsyncSession, claim: Claim) -> None:
-    """Lock the conversation and then its run, as everybody does, and see whether the claim still holds."""
-    await lock_conversation(session, claim.conversation_id)
-    ours = await session.scalar(
-        select(Run.id)
-        .where(Run.id == claim.run_id, Run.fence == claim.fence, Run.status == "running")
-        .with_for_update()
-    )
-    if ours is None:
+async def _check_claim(session: AsyncSession, claim: Guard) -> None:
+    if not await claim.holds(session):
         raise RunTakenError()
 
 
@@ -174,10 +200,24 @@ async def _records(session: AsyncSession, run_id: UUID) -> tuple[StepRecord, ...
     return tuple(_read(output, StepRecord) for output in outputs)
 
 
-async def _last_done(session: AsyncSession, context: RunContext) -> dict[str, int]:
-    """The last turn in which each step was done, no further back than any step asks for."""
+async def last_done(session: AsyncSession, context: RunContext) -> dict[str, int]:
+    """The last turn in which each step was done, no further back than any step asks for. A branch has its runs only
+    since it left, and knows of those before by what they have written."""
     steps = [step for pipeline in context.profile.pipelines for step in pipeline.steps]
     furthest = max((step.every_n_turns for step in steps), default=1)
+    if furthest == 1:
+        return {}
+    written = await session.execute(
+        select(ArtifactVersion.pipeline, ArtifactVersion.step, func.max(ArtifactVersion.turn))
+        .where(
+            ArtifactVersion.conversation_id == conversation_of(context.session),
+            ArtifactVersion.turn < context.turn,
+            ArtifactVersion.turn >= context.turn - furthest,
+            ArtifactVersion.pipeline.is_not(None),
+        )
+        .group_by(ArtifactVersion.pipeline, ArtifactVersion.step)
+    )
+    done = {f"{pipeline}/{step}": turn for pipeline, step, turn in written}
     rows = await session.execute(
         select(PipelineStepRun.pipeline, PipelineStepRun.step, func.max(PipelineRun.turn))
         .join(PipelineRun, PipelineRun.id == PipelineStepRun.pipeline_run_id)
@@ -190,7 +230,9 @@ async def _last_done(session: AsyncSession, context: RunContext) -> dict[str, in
         )
         .group_by(PipelineStepRun.pipeline, PipelineStepRun.step)
     )
-    return {f"{pipeline}/{step}": turn for pipeline, step, turn in rows}
+    for pipeline, step, turn in rows:
+        done[f"{pipeline}/{step}"] = max(turn, done.get(f"{pipeline}/{step}", 0))
+    return done
 
 
 def _place_of(profile: Profile, record: StepRecord) -> tuple[int, str]:
@@ -200,6 +242,13 @@ def _place_of(profile: Profile, record: StepRecord) -> tuple[int, str]:
         (place, step.hook)
         for place, (pipeline, step) in enumerate(steps)
         if (pipeline, step.id) == (record.pipeline, record.step)
+    )
+
+
+def _usage(report: RunReport) -> Usage:
+    return Usage(
+        prompt_tokens=sum(step.usage.prompt_tokens for step in report.steps),
+        completion_tokens=sum(step.usage.completion_tokens for step in report.steps),
     )
 
 

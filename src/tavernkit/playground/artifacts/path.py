@@ -7,10 +7,13 @@ since is read as well where the path needs it, except what a reset has put away.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Select, func, or_, select
+from anyio import to_thread
+from sqlalchemy import ColumnElement, Row, Select, Subquery, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.artifacts import Session as ArtifactSession
@@ -25,7 +28,7 @@ from tavernkit.playground.database.models import (
     Space,
 )
 
-__all__ = ["chosen_swipes", "read_view", "session_of", "turns_before"]
+__all__ = ["chosen_swipes", "is_on_path", "ranked_versions", "read_view", "session_of", "turns_before"]
 
 
 async def session_of(session: AsyncSession, conversation_id: UUID) -> ArtifactSession:
@@ -86,14 +89,21 @@ async def read_view(
             .execution_options(populate_existing=True)
         )
     ).all()
-    rows = await session.execute(_versions(conversation_id, before_seq))
+    # Plain rows, which are already here: making values of them is work for a thread, because they may be very many.
+    rows = await (await session.connection()).execute(_versions(conversation_id, before_seq))
+    return await to_thread.run_sync(_view, heads, rows, of, now, turn)
+
+
+def _view(
+    heads: Sequence[ArtifactHead], rows: Iterable[Row[Any]], of: ArtifactSession, now: datetime, turn: int
+) -> SessionView:
     view = session_view(records_of(heads, rows, of), now=now, turn=turn)
     latest = {head.tag: head.latest_version for head in heads}
     artifacts = {tag: each.with_(head_version=latest[tag]) for tag, each in view.artifacts.items()}
     return view.with_(artifacts=artifacts, heads=latest)
 
 
-def _is_on_path(before_seq: int | None = None) -> ColumnElement[bool]:
+def is_on_path(before_seq: int | None = None) -> ColumnElement[bool]:
     """Whether a version, joined with the message that it belongs to and the archive it is in, is to be read."""
     told = (Message.visibility != "hidden") & (
         ArtifactVersion.swipe_id.is_(None) | (ArtifactVersion.swipe_id == Message.active_swipe_id)
@@ -104,8 +114,11 @@ def _is_on_path(before_seq: int | None = None) -> ColumnElement[bool]:
     return in_use & or_(ArtifactVersion.message_id.is_(None), told)
 
 
-def _versions(conversation_id: UUID, before_seq: int | None) -> Select[tuple[object, ...]]:
-    """The versions on the path, of each artifact as many of the newest as it keeps."""
+def ranked_versions(
+    conversation_id: UUID, before_seq: int | None = None, *, tags: Iterable[str] | None = None
+) -> Subquery:
+    """The versions on the path, of all artifacts or of some, each with its `place` among those of its artifact: 1 for
+    the newest. `max_versions` is how many of them the artifact keeps."""
     newer = func.row_number().over(partition_by=ArtifactVersion.tag, order_by=ArtifactVersion.version.desc())
     found = (
         select(*VERSION_COLUMNS, newer.label("place"), ArtifactHead.max_versions)
@@ -123,9 +136,14 @@ def _versions(conversation_id: UUID, before_seq: int | None) -> Select[tuple[obj
             Message,
             (Message.id == ArtifactVersion.message_id) & (Message.conversation_id == ArtifactVersion.conversation_id),
         )
-        .where(ArtifactVersion.conversation_id == conversation_id, _is_on_path(before_seq))
-        .subquery()
+        .where(ArtifactVersion.conversation_id == conversation_id, is_on_path(before_seq))
     )
+    return (found if tags is None else found.where(ArtifactVersion.tag.in_(list(tags)))).subquery()
+
+
+def _versions(conversation_id: UUID, before_seq: int | None) -> Select[tuple[object, ...]]:
+    """The versions on the path, of each artifact as many of the newest as it keeps."""
+    found = ranked_versions(conversation_id, before_seq)
     return (
         select(*(found.c[column.key] for column in VERSION_COLUMNS))
         .where(or_(found.c.max_versions.is_(None), found.c.place <= found.c.max_versions))

@@ -10,6 +10,7 @@ from sqlalchemy import select
 from tavernkit.artifacts import Artifact, ArtifactVersion, ArtifactWrite, SessionView, Writer
 from tavernkit.errors import ArtifactConflict
 from tavernkit.playground.accounts.viewer import Viewer
+from tavernkit.playground.artifacts.journal import UPDATED
 from tavernkit.playground.artifacts.path import read_view, session_of, turns_before
 from tavernkit.playground.artifacts.queries import artifact_at, version_at, versions_page
 from tavernkit.playground.artifacts.schemas import VersionOut
@@ -23,8 +24,6 @@ from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.spaces.access import Access, conversation_for
 
 __all__ = ["history_of", "list_artifacts", "reset_artifacts", "restore_version"]
-
-UPDATED = "artifact.updated"
 
 
 async def list_artifacts(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> SessionView | Refused:

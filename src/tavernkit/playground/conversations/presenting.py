@@ -10,6 +10,7 @@ from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.accounts.viewer import Viewer
+from tavernkit.playground.artifacts.presenting import overlay_views
 from tavernkit.playground.conversations.queries import has_turns_behind, last_run, pictured_speaker
 from tavernkit.playground.database.models import Provider, Run
 from tavernkit.playground.messages.presenting import message_views
@@ -23,7 +24,7 @@ from tavernkit.playground.spaces.trail import trail_of
 from tavernkit.playground.web.names import initials, shown_name
 from tavernkit.playground.web.views import ConversationView, OlderView, RunView, ToastView
 
-ShownStatus: TypeAlias = Literal["queued", "running", "failed", "canceled"]
+ShownStatus: TypeAlias = Literal["queued", "running", "behind", "failed", "canceled"]
 
 __all__ = ["conversation_view", "older_view", "run_view"]
 
@@ -64,6 +65,7 @@ async def conversation_view(
             copilot_steps=copilot_steps(conversation, entry.member),
             standing=standing,
             trail=await trail_of(session, conversation, entry),
+            overlays=await overlay_views(session, conversation_id),
             toast=None if undo is None else ToastView(sentence="The message is deleted.", restore_id=str(undo)),
         )
 
@@ -92,13 +94,14 @@ async def run_view(runtime: Runtime, session: AsyncSession, conversation_id: UUI
 async def _run_view(runtime: Runtime, session: AsyncSession, run: Run | None) -> RunView | None:
     if run is None or run.dismissed:
         return None
-    status = SHOWN.get(run.status)
+    is_behind = run.status == "running" and run.replied_at is not None
+    status = "behind" if is_behind else SHOWN.get(run.status)
     if status is None:
         return None
     speaker, picture = await pictured_speaker(session, run)
     provider = await provider_for(session, speaker)
     name = shown_name(speaker.cached_display_name)
-    text = runtime.live_text.get(run.id, run.text)
+    text = "" if is_behind else runtime.live_text.get(run.id, run.text)
     return RunView(
         id=str(run.id),
         status=status,

@@ -25,6 +25,7 @@ PAGES = (
     ("Lorebooks", "What characters know", "/lorebooks"),
     ("Presets", "How prompts are written", "/presets"),
     ("Personas", "Who you are", "/personas"),
+    ("Pipelines", "What happens around a reply", "/pipelines"),
     ("Models", "Who answers", "/models"),
     ("Account", "Name, password, keys", "/account"),
 )

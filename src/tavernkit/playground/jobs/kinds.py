@@ -6,6 +6,8 @@ from collections.abc import Mapping
 
 from tavernkit.playground.characters.import_job import IMPORT_KIND, import_staged_files
 from tavernkit.playground.jobs.work import Handler
+from tavernkit.playground.pipelines.dry_run import DRY_RUN_KIND, carry_out_dry_run
+from tavernkit.playground.pipelines.manual import PIPELINES_KIND, carry_out_pipelines
 from tavernkit.playground.runs.candidates import CANDIDATES_KIND, write_candidates
 from tavernkit.playground.spaces.removing import REMOVE_KIND, finish_removing_space
 
@@ -15,4 +17,6 @@ HANDLERS: Mapping[str, Handler] = {
     IMPORT_KIND: import_staged_files,
     REMOVE_KIND: finish_removing_space,
     CANDIDATES_KIND: write_candidates,
+    DRY_RUN_KIND: carry_out_dry_run,
+    PIPELINES_KIND: carry_out_pipelines,
 }

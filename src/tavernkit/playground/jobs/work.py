@@ -35,20 +35,30 @@ class JobWork:
         self.runtime = runtime
         self.claim = claim
         self.finished = asyncio.Event()
+        self.stopping = asyncio.Event()
         self._stop_reason: StopReason | None = None
         self._told_at = 0.0
 
     def stop(self, reason: StopReason) -> None:
         """Let the handler end at the next place where it can; the first reason counts."""
         self._stop_reason = self._stop_reason or reason
+        self.stopping.set()
+
+    @property
+    def is_leaving(self) -> bool:
+        """Whether this worker leaves the job to another one, without ending it."""
+        return self._stop_reason in ("lost", "shutdown")
 
     def check(self) -> None:
         """Raise JobStopped when the job is to stop. Called between steps."""
         if self._stop_reason is not None:
             raise JobStopped(self._stop_reason)
 
-    async def report(self, done: int, total: int | None = None, *, cursor: Any = None) -> None:
-        """Say how far the work has come, and where to go on after a crash; writes at most four times a second."""
+    async def report(
+        self, done: int, total: int | None = None, *, cursor: Any = None, so_far: dict[str, Any] | None = None
+    ) -> None:
+        """Say how far the work has come, where to go on after a crash, and what there is to show so far; writes at most
+        four times a second."""
         self.check()
         if not self._is_time():
             return
@@ -57,6 +67,8 @@ class JobWork:
             values["total"] = total
         if cursor is not None:
             values["payload"] = {**self.claim.payload, "cursor": cursor}
+        if so_far is not None:
+            values["result"] = so_far
         async with self.runtime.database.write() as session:
             await self._write(session, values)
             self._tell(session)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from typing import Literal, TypeAlias
 
 from tavernkit.playground.llm.scripted import canned_reply, last_user_message, split_words
+from tavernkit.playground.llm.scripted_json import json_sample
 from tavernkit.values import JsonObject, Value
 
 __all__ = ["FAULTS", "MODELS", "Act", "Ending", "Script", "follow_directives"]
@@ -71,7 +73,9 @@ def follow_directives(body: JsonObject) -> Act:
     model = str(body.get("model", ""))
     if model.startswith("fault:"):
         return _fault(message, *model.removeprefix("fault:").split(":", 1))
-    act = _directed(message, {name: argument.strip() for name, argument in _DIRECTIVE.findall(message)})
+    found = {name: argument.strip() for name, argument in _DIRECTIVE.findall(message)}
+    schema = _schema(body)
+    act = _directed(message, found) if schema is None else _held_to(schema, message, found)
     return act.with_(thoughts=_words(_THOUGHTS)) if model == "scripted-thinking" and not act.thoughts else act
 
 
@@ -118,6 +122,22 @@ def _directed(message: str, found: dict[str, str]) -> Act:
         count = _number(found["slow"], default=200, least=1, most=LONGEST_REPLY_WORDS)
         return Act(words=_words(" ".join(f"word{number}" for number in range(1, count + 1))), thoughts=thoughts)
     return Act(words=_words(canned_reply(message)), thoughts=thoughts)
+
+
+def _schema(body: JsonObject) -> JsonObject | None:
+    """What the answer must fit, where somebody asks for that."""
+    wanted = body.get("response_format")
+    if not isinstance(wanted, dict) or wanted.get("type") != "json_schema":
+        return None
+    schema: JsonObject = wanted.get("json_schema", {}).get("schema", {})
+    return schema
+
+
+def _held_to(schema: JsonObject, message: str, found: dict[str, str]) -> Act:
+    """Faults as they are asked for; else JSON, as `[[json: …]]` says it or as the schema wants it."""
+    if "error" in found or "hang" in found:
+        return _directed(message, found)
+    return Act(words=_words(found.get("json") or json.dumps(json_sample(schema, message), ensure_ascii=False)))
 
 
 def _last_message(body: JsonObject) -> str:

@@ -7,6 +7,7 @@ OpenAI's completions of chats and texts and Anthropic's messages under `/v1`, an
     [[say: text]]    the reply
     [[think: text]]  thoughts before the reply
     [[slow: 200]]    a reply of so many words
+    [[json: {}]]     the reply to a request with a JSON schema; without it, something that fits, and counts on
     [[empty]]        a reply without text
     [[hang]]         headers (and what [[say: …]] says), then nothing
     [[close]]        the connection drops in the middle

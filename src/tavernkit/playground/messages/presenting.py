@@ -8,11 +8,14 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.accounts.viewer import Viewer
+from tavernkit.playground.artifacts.cards import IN_CHAT, content_view
+from tavernkit.playground.artifacts.presenting import chat_artifacts
+from tavernkit.playground.artifacts.views import ChatArtifactView
 from tavernkit.playground.characters.queries import pictures_of
 from tavernkit.playground.messages.drawn import DrawnMessage, drawn_message, drawn_messages
 from tavernkit.playground.messages.standing import standing_of
 from tavernkit.playground.outcome import Refused, not_found
-from tavernkit.playground.prompting.history import REASONING
+from tavernkit.playground.prompting.history import REASONING, told_text
 from tavernkit.playground.prompting.records import LORE
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.spaces.access import Access, message_for
@@ -57,11 +60,17 @@ async def shown_to(
 async def _views(session: AsyncSession, rows: Sequence[DrawnMessage]) -> tuple[MessageView, ...]:
     callers = {row.character_id for row in rows if row.character_id and calls_pictures(row.message.content)}
     pictures = await pictures_of(session, callers) if callers else {}
-    return tuple(_view(row, pictures.get(row.character_id, _NO_PICTURES)) for row in rows)
+    left = (
+        await chat_artifacts(session, rows[0].message.conversation_id, [row.message.id for row in rows]) if rows else {}
+    )
+    return tuple(
+        _view(row, pictures.get(row.character_id, _NO_PICTURES), left.get(str(row.message.id), ())) for row in rows
+    )
 
 
-def _view(row: DrawnMessage, pictures: Mapping[str, str]) -> MessageView:
+def _view(row: DrawnMessage, pictures: Mapping[str, str], artifacts: tuple[ChatArtifactView, ...]) -> MessageView:
     message = row.message
+    told = told_text(message.content, row.swipe_metadata, message.text_id)
     reasoning = row.swipe_metadata.get(REASONING)
     author = shown_name(row.author_name)
     return MessageView(
@@ -86,5 +95,7 @@ def _view(row: DrawnMessage, pictures: Mapping[str, str]) -> MessageView:
         tokens_written=row.completion_tokens,
         lore=0 if row.debug is None else row.debug.get(LORE, 0),
         revision=message.revision,
+        told_as="" if told == message.content else content_view(told, "text", IN_CHAT).text,
+        artifacts=artifacts,
         created_at=message.created_at,
     )

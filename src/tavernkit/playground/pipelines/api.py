@@ -5,18 +5,24 @@ from __future__ import annotations
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Response
 
 from tavernkit.playground.api.errors import documented, unless_refused
+from tavernkit.playground.api.files import json_download
 from tavernkit.playground.api.paging import After, Page, behind_name, page
 from tavernkit.playground.api.requests import Asked, Limit, Running
 from tavernkit.playground.pipelines import choosing, queries, service
+from tavernkit.playground.pipelines.checking import check_content
+from tavernkit.playground.pipelines.copies import exported
 from tavernkit.playground.pipelines.schemas import (
+    CheckOut,
+    CheckProfile,
     ChoiceOut,
     Choose,
     NewProfile,
     PatchProfile,
     Place,
+    ProblemOut,
     ProfileOut,
     ProfileSummary,
 )
@@ -43,12 +49,28 @@ async def create_profile(running: Running, asked: Asked, new: NewProfile) -> Pro
     return ProfileOut.with_content(*unless_refused(await service.create_profile(running, asked, new)))
 
 
+@router.post("/check", responses=documented())
+async def check_profile(running: Running, _: Asked, check: CheckProfile) -> CheckOut:
+    """Everything that is wrong with a profile, without saving it."""
+    checked = await check_content(check.content, running.functions)
+    return CheckOut(problems=[ProblemOut.of(problem) for problem in checked.problems])
+
+
 @router.get("/{profile_id}", responses=documented())
 async def show_profile(running: Running, asked: Asked, profile_id: UUID) -> ProfileOut:
     """A profile as it is now."""
     async with running.database.read() as session:
         profile = unless_refused(await queries.profile_for(session, asked, profile_id))
         return ProfileOut.with_content(profile, await queries.version_of(session, profile))
+
+
+@router.get("/{profile_id}/export", response_class=Response, responses=documented())
+async def export_profile(running: Running, asked: Asked, profile_id: UUID) -> Response:
+    """The profile as a file that the library reads, and that can be imported again."""
+    async with running.database.read() as session:
+        profile = unless_refused(await queries.profile_for(session, asked, profile_id))
+        version = await queries.version_of(session, profile)
+    return json_download(profile.name, exported(profile, version.content))
 
 
 @router.patch("/{profile_id}", responses=documented(409))

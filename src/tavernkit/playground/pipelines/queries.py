@@ -2,30 +2,52 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, func, or_, select, tuple_
+from sqlalchemy import ColumnElement, and_, func, or_, select, tuple_
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.database.models import (
+    Character,
     Conversation,
     PipelineChoice,
     PipelineProfile,
     PipelineProfileVersion,
     Space,
+    SpaceMembership,
 )
 from tavernkit.playground.outcome import Refused, not_found
+from tavernkit.values import Value
 
 __all__ = [
+    "Followed",
     "choice_at",
+    "choices_around",
     "choices_count",
     "followed_profile",
+    "free_name",
     "is_name_taken",
+    "own_profiles_named",
+    "places_followed",
     "profile_for",
+    "profiles_by_id",
     "profiles_page",
     "version_of",
 ]
+
+PLACES_SHOWN = 500
+
+
+class Followed(Value, frozen=True, kw_only=True):
+    """A place where a profile is followed, with what it is called there; `member` is who asks, in its space."""
+
+    choice: PipelineChoice
+    conversation: Conversation | None
+    space: Space | None
+    character: Character | None
+    member: SpaceMembership | None
 
 
 async def profile_for(
@@ -101,6 +123,82 @@ async def followed_profile(
         return None
     profile = await session.get_one(PipelineProfile, nearest.profile_id)
     return profile, await version_of(session, profile)
+
+
+async def own_profiles_named(session: AsyncSession, viewer: Viewer, names: Collection[str]) -> list[PipelineProfile]:
+    """The person's own profiles with these names."""
+    query = select(PipelineProfile).where(PipelineProfile.owner_id == viewer.user_id, PipelineProfile.name.in_(names))
+    return list(await session.scalars(query))
+
+
+async def free_name(session: AsyncSession, owner_id: UUID, name: str) -> str:
+    """The name, or the name with the first number behind it that makes it one that the owner does not use yet."""
+    found, number = name, 1
+    while await is_name_taken(session, owner_id, found):
+        number += 1
+        found = f"{name[:190]} {number}"
+    return found
+
+
+async def places_followed(session: AsyncSession, viewer: Viewer, profile_ids: Collection[UUID]) -> list[Followed]:
+    """Where these profiles are followed, as far as those places are the person's own or they are a member there."""
+    query = (
+        select(PipelineChoice, Conversation, Space, Character, SpaceMembership)
+        .outerjoin(Conversation, Conversation.id == PipelineChoice.conversation_id)
+        .outerjoin(Space, Space.id == func.coalesce(PipelineChoice.space_id, Conversation.space_id))
+        .outerjoin(Character, Character.id == PipelineChoice.character_id)
+        .outerjoin(
+            SpaceMembership,
+            and_(
+                SpaceMembership.space_id == Space.id,
+                SpaceMembership.user_id == viewer.user_id,
+                SpaceMembership.status == "active",
+            ),
+        )
+        .where(
+            PipelineChoice.profile_id.in_(profile_ids),
+            or_(
+                PipelineChoice.user_id == viewer.user_id,
+                Character.owner_id == viewer.user_id,
+                and_(Character.id.is_not(None), Character.owner_id.is_(None)),
+                Space.owner_id == viewer.user_id,
+                and_(
+                    SpaceMembership.id.is_not(None),
+                    or_(Conversation.id.is_(None), Conversation.visibility != "private"),
+                ),
+            ),
+            or_(Space.id.is_(None), Space.status != "deleting"),
+        )
+        .order_by(PipelineChoice.created_at, PipelineChoice.id)
+        .limit(PLACES_SHOWN)
+    )
+    return [
+        Followed(choice=choice, conversation=conversation, space=space, character=character, member=member)
+        for choice, conversation, space, character, member in await session.execute(query)
+    ]
+
+
+async def choices_around(
+    session: AsyncSession, conversation: Conversation, space: Space, character_ids: Collection[UUID]
+) -> list[PipelineChoice]:
+    """Everything that was chosen for a conversation or around it, the nearest first."""
+    found = await session.scalars(
+        select(PipelineChoice).where(
+            or_(
+                PipelineChoice.conversation_id == conversation.id,
+                PipelineChoice.character_id.in_(character_ids),
+                PipelineChoice.space_id == space.id,
+                PipelineChoice.user_id == space.owner_id,
+            )
+        )
+    )
+    return sorted(found, key=_distance)
+
+
+async def profiles_by_id(session: AsyncSession, ids: Collection[UUID]) -> dict[UUID, PipelineProfile]:
+    """These profiles, whoever has made them: who is in a conversation may know what is followed there."""
+    found = await session.scalars(select(PipelineProfile).where(PipelineProfile.id.in_(ids)))
+    return {profile.id: profile for profile in found}
 
 
 def _distance(choice: PipelineChoice) -> int:

@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from tavernkit.artifacts.pipelines import Problem
 from tavernkit.playground.database.models import PipelineChoice, PipelineProfile, PipelineProfileVersion
 
-__all__ = ["ChoiceOut", "Choose", "NewProfile", "PatchProfile", "Place", "ProfileOut", "ProfileSummary"]
+__all__ = [
+    "CheckOut",
+    "CheckProfile",
+    "ChoiceOut",
+    "Choose",
+    "NewProfile",
+    "PatchProfile",
+    "Place",
+    "ProblemOut",
+    "ProfileOut",
+    "ProfileSummary",
+]
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 Description = Annotated[str, Field(max_length=2000)]
@@ -32,6 +44,28 @@ class PatchProfile(In):
     name: Name | None = None
     description: Description | None = None
     content: Content | None = None
+
+
+class CheckProfile(In):
+    content: Annotated[Any, Field(description="What would be the content of a profile.")]
+
+
+class ProblemOut(BaseModel):
+    """Something that is wrong with a profile, or is probably not meant."""
+
+    path: str = Field(description="Where, such as `pipelines[0].steps[2].kind`; empty for the whole.")
+    severity: Literal["error", "warning"] = Field(description="With an error a profile is not saved.")
+    message: str
+
+    @classmethod
+    def of(cls, problem: Problem) -> Self:
+        return cls(path=problem.path, severity=problem.severity, message=problem.message)
+
+
+class CheckOut(BaseModel):
+    """What is wrong with a content; nothing, if it can be used as it stands."""
+
+    problems: list[ProblemOut]
 
 
 class ProfileSummary(BaseModel):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 from tavernkit import Plan, Variables, sillytavern
+from tavernkit.artifacts import include_artifacts
 from tavernkit.hooks import BuildHooks
 from tavernkit.playground.llm.base import ChatRequest
 from tavernkit.playground.prompting.inputs import PromptInputs
@@ -41,6 +42,8 @@ def build_prompt(inputs: PromptInputs) -> Prompt:
     def keep_scene(ctx: Context) -> None:
         scenes.append(ctx.platform(Scene))
 
+    if inputs.candidates:
+        hooks.after_build(include_artifacts(inputs.candidates))
     plan = sillytavern.build(
         story=story_of(inputs, chosen),
         # The cache of books has the card's own as the lore engine knows it from earlier prompts.

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from tavernkit import Character, User, Variables
 from tavernkit.playground.paths.state import changed_delta
+from tavernkit.playground.prompting.macros import expand_macros
 from tavernkit.playground.storable import presentable, storable
-from tavernkit.sillytavern.macros import CardFields, Environment, Group, macro_engine
 from tavernkit.values import Json, Value
 
 __all__ = ["Greeting", "greetings_of"]
-
-_MACROS = macro_engine()
 
 
 class Greeting(Value, frozen=True, kw_only=True):
@@ -37,27 +34,6 @@ def _expanded(
     text: str, character: Character, user: User, *, group: Sequence[str], clock: Callable[[], datetime], seed: int
 ) -> Greeting:
     variables = Variables()
-    environment = Environment(
-        user_name=user.name,
-        character_name=character.display_name,
-        group=Group(members=tuple(group)) if len(group) > 1 else None,
-        card=CardFields(
-            description=character.description,
-            personality=character.personality,
-            scenario=character.scenario,
-            first_message=character.first_mes,
-            alternate_greetings=character.alternate_greetings,
-            message_examples=character.mes_example,
-            system_prompt=character.system_prompt,
-            post_history_instructions=character.post_history_instructions,
-            creator_notes=character.creator_notes,
-            version=character.character_version,
-        ),
-        persona=user.persona,
-        variables=variables,
-        clock=clock,
-        random=random.Random(seed).random,  # noqa: S311 - chance in a story, not a secret
-    )
-    spoken = storable(_MACROS.expand(text, environment)).strip()
-    told = {f"variables.{name}": presentable(value) for name, value in variables.snapshot().items()}
-    return Greeting(text=spoken, state_delta=changed_delta(None, set=told, unset=()))
+    told = expand_macros(text, character, user, variables=variables, group=group, clock=clock, seed=seed)
+    changes = {f"variables.{name}": presentable(value) for name, value in variables.snapshot().items()}
+    return Greeting(text=storable(told).strip(), state_delta=changed_delta(None, set=changes, unset=()))

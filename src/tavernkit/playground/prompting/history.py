@@ -14,10 +14,18 @@ from tavernkit.history import InMemoryHistory
 from tavernkit.playground.database import models
 from tavernkit.values import Json
 
-__all__ = ["REASONING", "WindowedHistory", "load_history"]
+__all__ = ["MESSAGE_ID", "REASONING", "TYPED", "WORDINGS", "WindowedHistory", "load_history", "told_text"]
 
 REASONING = "reasoning"
 """Where the metadata of a swipe keeps the thoughts that came with it."""
+
+WORDINGS = "wordings"
+"""Where the metadata of a person's swipe keeps what steps have made of it: the text that they were made of, and each
+wording, of which the last that is selected is told."""
+
+MESSAGE_ID = "id"
+TYPED = "typed"
+"""Where a message of a prompt says which one it is, and what its person has typed where other words are told."""
 
 
 class WindowedHistory(InMemoryHistory):
@@ -35,6 +43,17 @@ class WindowedHistory(InMemoryHistory):
     def append(self, message: Message) -> None:
         super().append(message)
         self._length += 1
+
+    def retold(self, told: str) -> WindowedHistory:
+        """The same chat, with the user's last message in other words."""
+        messages = list(self)
+        for place in range(len(messages) - 1, -1, -1):
+            if messages[place].role == "user":
+                typed = messages[place].metadata.get(TYPED, messages[place].content)
+                metadata = {**messages[place].metadata, TYPED: typed}
+                messages[place] = messages[place].with_(content=told, metadata=metadata)
+                break
+        return WindowedHistory(messages, length=self._length, user_messages=self._user_messages)
 
     def count_role(self, role: str) -> int:
         if role == "user" and self._user_messages is not None:
@@ -58,6 +77,8 @@ async def load_history(
     """
     query = (
         select(
+            models.Message.id,
+            models.Message.text_id,
             models.Message.role,
             models.Message.membership_id,
             models.Message.created_at,
@@ -77,19 +98,32 @@ async def load_history(
     newest_first = [
         Message(
             role=role,
-            content=content,
+            content=told,
             # A narrator has no name.
             name=None if role == "system" else name,
             send_date=created_at.isoformat(),
-            metadata=_metadata(swipe or {}, is_foreign=role == "user" and membership_id != person_id),
+            metadata={
+                MESSAGE_ID: str(id),
+                **({TYPED: content} if told != content else {}),
+                **_metadata(swipe or {}, is_foreign=role == "user" and membership_id != person_id),
+            },
         )
-        for role, membership_id, created_at, content, name, swipe in await session.execute(query)
+        for id, text_id, role, membership_id, created_at, content, name, swipe in await session.execute(query)
+        for told in (told_text(content, swipe or {}, text_id),)
     ]
     return WindowedHistory(
         reversed(newest_first),
         length=await _length(session, conversation, until),
         user_messages=await _user_messages(session, conversation.id, until) if exact_user_count else None,
     )
+
+
+def told_text(typed: str, swipe: Mapping[str, Any], text_id: UUID) -> str:
+    """What is told of a message: what was typed, unless a step has put it in other words since it was last edited."""
+    made = swipe.get(WORDINGS)
+    if not isinstance(made, dict) or made.get("of") != str(text_id):
+        return typed
+    return next((one["text"] for one in reversed(made["made"]) if one["selected"]), typed)
 
 
 def _metadata(swipe: Mapping[str, Any], *, is_foreign: bool) -> dict[str, Json]:

@@ -13,6 +13,7 @@ from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit import Message
+from tavernkit.artifacts import Candidate
 from tavernkit.playground.database import models
 from tavernkit.playground.llm.base import ModelError
 from tavernkit.playground.lorebooks.books import BooksInPlay, books_for
@@ -20,7 +21,7 @@ from tavernkit.playground.paths.queries import end_of_path
 from tavernkit.playground.paths.snapshots import state_at
 from tavernkit.playground.paths.state import State
 from tavernkit.playground.prompting.cast import Cast, load_cast
-from tavernkit.playground.prompting.history import WindowedHistory, load_history
+from tavernkit.playground.prompting.history import MESSAGE_ID, WindowedHistory, load_history
 from tavernkit.playground.prompting.presets import Presets, load_presets
 from tavernkit.playground.providers.service import provider_for
 from tavernkit.playground.settings.models import Settings
@@ -45,7 +46,7 @@ class Turn(Value, frozen=True, kw_only=True):
     """Who is to say something where, whether a run asks for it or somebody wants to know what would be sent.
 
     `kind` is that of a run. `target_id` is the message that is told anew or continued; without one, the last is
-    continued.
+    continued. `until` is the number of the last message that counts, for a turn that is taken up again.
     """
 
     conversation: models.Conversation
@@ -53,6 +54,7 @@ class Turn(Value, frozen=True, kw_only=True):
     speaker: models.SpaceMembership
     kind: str
     target_id: UUID | None = None
+    until: int | None = None
     seed: int
 
     @property
@@ -63,7 +65,9 @@ class Turn(Value, frozen=True, kw_only=True):
 class PromptInputs(Value, frozen=True, kw_only=True):
     """Everything a prompt is built from, already read. The same inputs always give the same prompt.
 
-    `seed` decides what chance decides. `continued` is the text that the reply goes on with.
+    `seed` decides what chance decides. `replaces` is the message of which the reply becomes another swipe, `continued`
+    the text that it goes on with. `until_seq` is the number of the last message that was read. `candidates` are the
+    artifacts that may be told.
     """
 
     generation_type: str
@@ -77,12 +81,16 @@ class PromptInputs(Value, frozen=True, kw_only=True):
     chat_id: UUID
     now: datetime
     seed: int
+    until_seq: int
+    replaces: models.Message | None = None
     continued: str = ""
+    candidates: tuple[Candidate, ...] = ()
 
 
-async def load_inputs(session: AsyncSession, run_id: UUID, now: datetime) -> PromptInputs:
-    """Read what the run's speaker needs to answer; raises what `inputs_for` raises."""
-    return await inputs_for(session, await _turn(session, run_id), now)
+async def load_inputs(session: AsyncSession, run_id: UUID, now: datetime, *, until: int | None = None) -> PromptInputs:
+    """Read what the run's speaker needs to answer, knowing no message behind the one numbered `until`; raises what
+    `inputs_for` raises."""
+    return await inputs_for(session, (await _turn(session, run_id)).with_(until=until), now)
 
 
 async def inputs_for(session: AsyncSession, turn: Turn, now: datetime) -> PromptInputs:
@@ -100,6 +108,7 @@ async def inputs_for(session: AsyncSession, turn: Turn, now: datetime) -> Prompt
     target = await _target(session, turn)
     generation_type = GENERATION_TYPES[turn.kind] if target is not None or not turn.needs_target else "normal"
     until = _end_of_history(turn, target)
+    until_seq = conversation.last_seq if until is None else until
     history = await load_history(
         session,
         conversation,
@@ -110,7 +119,14 @@ async def inputs_for(session: AsyncSession, turn: Turn, now: datetime) -> Prompt
     )
     if generation_type == "regenerate" and target is not None:
         # The library takes the last reply away itself, and knows by it that this is another attempt.
-        history.append(Message(role="assistant", content=target.content, name=cast.character.name))
+        history.append(
+            Message(
+                role="assistant",
+                content=target.content,
+                name=cast.character.name,
+                metadata={MESSAGE_ID: str(target.id)},
+            )
+        )
     return PromptInputs(
         generation_type=generation_type,
         settings=settings,
@@ -119,11 +135,13 @@ async def inputs_for(session: AsyncSession, turn: Turn, now: datetime) -> Prompt
         cast=cast,
         books=await books_for(session, conversation, cast.voice, persona_id=persona_id),
         history=history,
-        state=await state_at(session, conversation.id, conversation.last_seq if until is None else until),
+        state=await state_at(session, conversation.id, until_seq),
         # A branch goes on with what was picked before it left.
         chat_id=conversation.root_conversation_id or conversation.id,
         now=now,
         seed=turn.seed,
+        until_seq=until_seq,
+        replaces=target,
         continued=target.content if generation_type == "continue" and target is not None else "",
     )
 
@@ -168,6 +186,6 @@ async def _target(session: AsyncSession, turn: Turn) -> models.Message | None:
 def _end_of_history(turn: Turn, target: models.Message | None) -> int | None:
     """The number of the last message that the prompt knows; None is all there are."""
     if target is None:
-        return None
+        return turn.until
     last = target.seq if turn.kind == "continue" else target.seq - 1
     return None if last >= turn.conversation.last_seq else last

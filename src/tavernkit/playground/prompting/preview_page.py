@@ -25,6 +25,7 @@ __all__ = [
     "SpeakerLink",
     "block_view",
     "evicted_view",
+    "part_name",
     "preview_view",
     "request_text",
     "verdict_view",
@@ -182,7 +183,7 @@ def block_view(block: KeptBlock, largest: int) -> BlockView:
     long = len(block.content) > LONGEST_SHOWN
     return BlockView(
         role=block.role if block.name is None else f"{block.role} · {shown_name(block.name)}",
-        part=_part(block.slot, block.source),
+        part=part_name(block.slot, block.source),
         source=_source(block.source),
         tokens=block.tokens,
         share=max(1, round(100 * block.tokens / largest)) if largest else 0,
@@ -190,7 +191,7 @@ def block_view(block: KeptBlock, largest: int) -> BlockView:
     )
 
 
-def _part(slot: str | None, source: Mapping[str, Any]) -> str:
+def part_name(slot: str | None, source: Mapping[str, Any]) -> str:
     """What people call this part of a prompt; one that the preset brings is called by its own name."""
     kind, _, number = str(source.get("id", "")).partition(":")
     if kind == "message" and number.isdecimal():
@@ -206,7 +207,7 @@ def evicted_view(record: Mapping[str, Any]) -> EvictedView:
     """A block that did not fit, out of the report."""
     reason = str(record["reason"])
     return EvictedView(
-        part=_part(record["slot"], record["source"]), tokens=record["tokens"], reason=LEFT_OUT.get(reason, reason)
+        part=part_name(record["slot"], record["source"]), tokens=record["tokens"], reason=LEFT_OUT.get(reason, reason)
     )
 
 

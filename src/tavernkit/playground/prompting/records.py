@@ -12,10 +12,11 @@ from sqlalchemy import select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from tavernkit.artifacts import redacted_blocks
 from tavernkit.playground.database.models import PromptBlock, PromptSnapshot
 from tavernkit.playground.llm.base import ChatRequest
 from tavernkit.playground.prompting.building import Prompt
-from tavernkit.playground.prompting.requests import DIALECTS
+from tavernkit.playground.prompting.requests import DIALECTS, model_request
 from tavernkit.playground.storable import presentable, storable
 from tavernkit.prompt.fingerprint import fingerprint
 from tavernkit.prompt.tokens import default_estimator
@@ -49,23 +50,27 @@ class PromptRecord(Value, frozen=True, kw_only=True):
 
 
 def record_of(prompt: Prompt) -> PromptRecord:
-    """Everything that was sent, and what is worth knowing about how it came about; no keys, no addresses."""
+    """Everything that was sent, and what is worth knowing about how it came about; no keys, no addresses, and of
+    artifacts that people must not see only a hash."""
     texts: dict[str, str] = {}
-    plan, request, provider = prompt.plan, prompt.request, prompt.inputs.provider
+    plan, provider = prompt.plan, prompt.inputs.provider
     estimate = default_estimator().estimate
-    sent = _sent(request)
+    shown = plan.with_(blocks=redacted_blocks(plan.blocks))
+    request = prompt.request
+    if shown.blocks != plan.blocks:
+        request = model_request(prompt.inputs, shown, has_samplers=prompt.chosen.has_samplers)
     return PromptRecord(
         blocks={
             "blocks": [
                 {
-                    "sha256": _kept(storable(block.content), texts),
+                    "sha256": _kept(storable(told.content), texts),
                     "role": block.role,
                     "name": None if block.name is None else storable(block.name),
                     "slot": block.slot,
                     "source": presentable(dict(block.source)),
                     "tokens": estimate(block.content, provider.model),
                 }
-                for block in plan.enabled_blocks
+                for block, told in zip(plan.enabled_blocks, shown.enabled_blocks, strict=True)
             ]
         },
         request={
@@ -73,7 +78,7 @@ def record_of(prompt: Prompt) -> PromptRecord:
             "kind": provider.kind,
             "dialect": DIALECTS[provider.kind],
             "generation_type": prompt.inputs.generation_type,
-            **{name: _by_hash(value, texts) for name, value in sent.items()},
+            **{name: _by_hash(value, texts) for name, value in _sent(request).items()},
         },
         report={
             "trimming": None if plan.trim_report is None else _trimming(plan.trim_report),
@@ -84,7 +89,7 @@ def record_of(prompt: Prompt) -> PromptRecord:
             "lore": [] if prompt.scene.world is None else _lore(prompt.scene.world.verdicts),
         },
         texts=texts,
-        fingerprint=fingerprint(sent),
+        fingerprint=fingerprint(_sent(prompt.request)),
     )
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
-from tavernkit import Plan
+from tavernkit import Message, Plan
+from tavernkit.playground.database.models import Provider
 from tavernkit.playground.llm.base import ChatRequest
 from tavernkit.playground.prompting.inputs import PromptInputs
 from tavernkit.playground.storable import presentable
-from tavernkit.values import Json
+from tavernkit.values import Json, JsonObject
 
-__all__ = ["DIALECTS", "model_request"]
+__all__ = ["DIALECTS", "model_request", "step_request"]
 
 DIALECTS: Mapping[str, str] = {
     "openai": "openai",
@@ -65,6 +66,36 @@ def model_request(inputs: PromptInputs, plan: Plan, *, has_samplers: bool) -> Ch
             **{names.get(name, name): wanted[name] for name in _CARRIED[provider.kind] if name in wanted},
             **provider.settings,
         },
+    )
+
+
+def step_request(
+    provider: Provider,
+    messages: Sequence[Message],
+    *,
+    model: str | None = None,
+    sampling: JsonObject | None = None,
+    json_schema: JsonObject | None = None,
+) -> ChatRequest:
+    """A question beside the story: a few messages, with samplers in OpenAI's words as far as the provider knows them.
+
+    `json_schema` is what the answer must fit, for providers that can be held to it.
+    """
+    wanted = dict(sampling or {})
+    names = _OTHER_NAMES.get(provider.kind, {})
+    options = {names.get(name, name): wanted[name] for name in _CARRIED[provider.kind] if name in wanted}
+    if json_schema is not None and provider.kind in ("openai", "embedded"):
+        options["response_format"] = {
+            "type": "json_schema",
+            "json_schema": {"name": "answer", "schema": dict(json_schema)},
+        }
+    return ChatRequest(
+        model=model or provider.model,
+        messages=tuple(presentable({"role": message.role, "content": message.content}) for message in messages),
+        max_tokens=wanted.get("max_tokens") or provider.response_tokens,
+        temperature=wanted.get("temperature"),
+        stop=tuple(wanted.get("stop") or ())[: _MOST_STOPS.get(provider.kind)],
+        options={**options, **provider.settings},
     )
 
 

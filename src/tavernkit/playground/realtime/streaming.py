@@ -21,6 +21,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
+from tavernkit.playground.artifacts.redrawing import redrawn_with
 from tavernkit.playground.conversations.presenting import run_view
 from tavernkit.playground.database.models import Conversation, Message, OutboxEvent
 from tavernkit.playground.messages.presenting import message_view
@@ -122,6 +123,8 @@ class _Page:
                 told += await self.catch_up()
             elif "run" in item:
                 told += _sse("text", json.dumps(item))
+            elif "pipeline" in item:
+                told += _sse(item["pipeline"]["type"], json.dumps({**item["pipeline"], "for": item["for"]}))
             elif "copilot" in item and item.get("conversation") == str(self._conversation_id):
                 told += _sse("copilot", json.dumps(item))
         return told
@@ -234,6 +237,7 @@ async def _streams_after(
                 last = await session.scalar(select(Conversation.last_event).where(Conversation.id == conversation_id))
                 return [(last or events[-1].seq, lambda _: REFRESH)]
             messages = [(event.seq, await _message_of(session, event)) for event in events]
+            beside = await _beside(session, conversation_id, events)
             # Drawn as it is now, so once is enough; with each message, so that a reply is never shown twice.
             run = await run_stream(runtime, session, conversation_id)
     except DBAPIError:
@@ -241,11 +245,29 @@ async def _streams_after(
         raise
     last_seq = events[-1].seq
     news = changed_stream((event.kind for event in events), last_seq)
+    if beside is None:
+        return [(last_seq, lambda _: REFRESH)]
     return [
         (seq, partial(_told, message or _nothing, run + news if seq == last_seq else run))
-        for seq, message in messages
+        for seq, message in [*messages[:-1], (last_seq, _joint([messages[-1][1] or _nothing, *beside]))]
         if message is not None or seq == last_seq
     ]
+
+
+async def _beside(session: AsyncSession, conversation_id: UUID, events: Sequence[OutboxEvent]) -> list[Drawing] | None:
+    """What else these events change on a page: what stands behind other messages or lies over it; None for all."""
+    redrawn = await redrawn_with(session, conversation_id, events)
+    if redrawn.whole_page:
+        return None
+    drawings = [await _changed_message(session, message_id) for message_id in redrawn.message_ids]
+    if redrawn.overlays is not None:
+        over = stream("replace", "overlays", render("_artifact_overlays.html", overlays=redrawn.overlays))
+        drawings.append(lambda _: over)
+    return drawings
+
+
+def _joint(drawings: Sequence[Drawing]) -> Drawing:
+    return lambda standing: Markup().join(draw(standing) for draw in drawings)
 
 
 def _told(message: Drawing, also: Markup, standing: Standing) -> str:

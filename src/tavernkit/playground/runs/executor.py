@@ -5,13 +5,17 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from sqlalchemy.exc import DBAPIError
 
 from tavernkit.errors import TavernKitError
+from tavernkit.playground.artifacts.journal import RunTakenError
+from tavernkit.playground.database.models import Run
 from tavernkit.playground.llm.base import Finished, ModelError, ModelEvent, TextDelta, ThoughtDelta
+from tavernkit.playground.pipelines.execution import ReplySteps, StepsFailedError, open_steps, told_reply
+from tavernkit.playground.pipelines.following import NotFollowedError, beginning_of
 from tavernkit.playground.prompting.building import Prompt, build_prompt
 from tavernkit.playground.prompting.inputs import PromptInputs, load_inputs
 from tavernkit.playground.prompting.records import LORE, PromptRecord, lore_in, record_of
@@ -22,6 +26,7 @@ from tavernkit.playground.runs.service import (
     Claim,
     cancel_run,
     checkpoint_run,
+    end_run,
     fail_run,
     finish_run,
     hand_back_run,
@@ -58,6 +63,8 @@ class Execution:
         self._something_new = asyncio.Event()
         self._thoughts = ""
         self._is_shown = True
+        self._steps: ReplySteps | None = None
+        self._has_replied = False
         self._unkept: PromptRecord | None = None
         self._stop_requested = asyncio.Event()
         self._stop_reason: StopReason = "shutdown"
@@ -84,6 +91,10 @@ class Execution:
             await self._fail(error.code, str(error), status=error.status, retry_after=error.retry_after)
         except OverLimitError as error:
             await self._fail("token_limit_exceeded", str(error))
+        except (NotFollowedError, StepsFailedError) as error:
+            await self._fail("pipeline_error", str(error))
+        except RunTakenError:
+            log.warning("Run %s was taken from this worker.", claim.run_id)
         except TavernKitError as error:
             log.warning("The prompt of run %s could not be built: %s", claim.run_id, error)
             await self._fail("prompt_error", str(error))
@@ -95,20 +106,52 @@ class Execution:
             runtime.live_text.pop(claim.run_id, None)
 
     async def _fail(self, code: str, message: str, **more: float | None) -> None:
+        await self._end_steps(message)
         error = {"code": code, "message": message, **{name: value for name, value in more.items() if value is not None}}
         await fail_run(self._runtime, self._claim, self._text, error, prompt=self._unkept)
 
     async def _end_stopped(self) -> None:
         match self._stop_reason:
             case "asked":
+                await self._end_steps(None)
                 await cancel_run(self._runtime, self._claim, self._text, prompt=self._unkept)
             case "shutdown":
-                await hand_back_run(self._runtime, self._claim, self._text, prompt=self._unkept)
+                await hand_back_run(
+                    self._runtime, self._claim, self._text, prompt=self._unkept, has_replied=self._has_replied
+                )
             case "lost":
                 log.warning("Run %s was taken from this worker.", self._claim.run_id)
 
+    async def _end_steps(self, failure: str | None) -> None:
+        if self._steps is None:
+            return
+        # What is another's now is not ours to end; the end of the run finds that out as well.
+        with suppress(RunTakenError):
+            await (self._steps.stop() if failure is None else self._steps.fail(failure))
+
     async def _reply(self) -> None:
         inputs = await self._load()
+        if self._steps is None:
+            if self._has_replied:
+                await end_run(self._runtime, self._claim)
+            else:
+                await self._ask(inputs)
+            return
+        text = await self._stored_reply()
+        if text is None:
+            ready = await self._steps.before()
+            if ready is None:
+                raise _StopRequested
+            text = await self._ask(ready)
+            if text is None:
+                return
+        await self._steps.after(text)
+        if self._is_leaving():
+            raise _StopRequested
+        await end_run(self._runtime, self._claim)
+
+    async def _ask(self, inputs: PromptInputs) -> str | None:
+        """The reply of the story's model, which is stored; None if nobody wants it any more."""
         # What is stopped now is not asked of the model any more, although the thread still finishes the prompt.
         prompt, self._unkept = await self._unless_stopped(asyncio.to_thread(_prepared, inputs))
         self._is_shown = inputs.settings.llm.stream
@@ -118,9 +161,9 @@ class Execution:
             raise ModelError(
                 "The model sent an empty reply. Try again, or choose another model.", code="empty_response"
             )
-        await self._finish(prompt, reply, finished)
+        return reply.text if await self._finish(prompt, reply, finished) else None
 
-    async def _finish(self, prompt: Prompt, reply: Reply, finished: Finished | None) -> None:
+    async def _finish(self, prompt: Prompt, reply: Reply, finished: Finished | None) -> bool:
         provider = prompt.inputs.provider
         debug: dict[str, Any] = {
             "provider": provider.name,
@@ -131,7 +174,8 @@ class Execution:
         if finished is not None:
             figures = finished.known()
             debug |= {"finish_reason": figures.pop("reason"), **figures}
-        await finish_run(
+        steps = self._steps
+        message = await finish_run(
             self._runtime,
             self._claim,
             reply.text,
@@ -140,12 +184,49 @@ class Execution:
             usage=usage_of(prompt, self._text, finished),
             prompt=self._unkept,
             debug=debug,
+            ids=None if steps is None else steps.ids,
+            wordings=None if steps is None else steps.wordings,
+            goes_on=steps is not None,
         )
+        self._has_replied = message is not None
+        if message is not None:
+            self._runtime.live_text.pop(self._claim.run_id, None)
+        return message is not None
 
     async def _load(self) -> PromptInputs:
+        """What the prompt is built from; and the steps around it, if the run follows any."""
+        runtime, claim = self._runtime, self._claim
+        async with runtime.database.read() as session:
+            run = await session.get_one(Run, claim.run_id)
+            self._has_replied = run.replied_at is not None
+            begun = await beginning_of(session, runtime, run)
+            if not self._has_replied:
+                await check_tokens(session, claim.conversation_id)
+            inputs = await load_inputs(
+                session,
+                claim.run_id,
+                runtime.clock() if begun is None else begun.now,
+                until=None if begun is None else begun.until_seq,
+            )
+        if begun is not None and (begun.is_known or not self._has_replied):
+            self._steps = await open_steps(
+                runtime, claim, inputs, begun, stopping=self._stop_requested, is_leaving=self._is_leaving
+            )
+        return inputs
+
+    def _is_leaving(self) -> bool:
+        """Whether this worker ends what it does without ending the run."""
+        return self._stop_requested.is_set() and self._stop_reason != "asked"
+
+    async def _stored_reply(self) -> str | None:
+        """The reply, if it was stored before the run was taken up."""
+        if not self._has_replied or self._steps is None:
+            return None
         async with self._runtime.database.read() as session:
-            await check_tokens(session, self._claim.conversation_id)
-            return await load_inputs(session, self._claim.run_id, self._runtime.clock())
+            text = await told_reply(session, self._steps.ids)
+        # Steps before the reply have ended; they are read, not repeated.
+        await self._steps.before()
+        return text or ""
 
     async def _stream(self, prompt: Prompt) -> Finished | None:
         """Read the reply while telling of it now and then, and write it down about once a second."""

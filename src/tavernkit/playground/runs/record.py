@@ -12,6 +12,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.database.models import Conversation, PromptSnapshot, Run, SpaceMembership
 from tavernkit.playground.outcome import Refused
+from tavernkit.playground.pipelines.record import PipelinesView, pipelines_view
+from tavernkit.playground.pipelines.reports import run_around
 from tavernkit.playground.prompting.preview_page import (
     BlockView,
     EvictedView,
@@ -84,13 +86,14 @@ class PromptView(Value, frozen=True, kw_only=True):
 
 
 class RunPageView(Value, frozen=True, kw_only=True):
-    """A run, with its prompt if it was kept and the viewer may see it."""
+    """A run, with the pipelines around its reply, and with its prompt if it was kept and the viewer may see it."""
 
     run: PanelRunView
     conversation_id: str
     title: str
     facts: tuple[FactView, ...]
     text: str
+    pipelines: PipelinesView | None
     prompt: PromptView | None
 
 
@@ -118,6 +121,7 @@ async def run_page_view(runtime: Runtime, viewer: Viewer, run_id: UUID) -> RunPa
         names = await _names(session, [run])
         title = await session.scalar(select(Conversation.title).where(Conversation.id == run.conversation_id))
         before = await _prompt_before(session, run)
+        pipelines = await run_around(session, run.id)
     prompt = await read_prompt(runtime, viewer, run_id)
     kept = None if isinstance(prompt, Refused) else await _prompt(runtime, viewer, prompt, before, run_id)
     return RunPageView(
@@ -126,6 +130,7 @@ async def run_page_view(runtime: Runtime, viewer: Viewer, run_id: UUID) -> RunPa
         title=shown_name(title or ""),
         facts=tuple(_facts(run)),
         text=runtime.live_text.get(run.id, run.text),
+        pipelines=None if pipelines is None else pipelines_view(pipelines),
         prompt=kept,
     )
 

@@ -56,4 +56,5 @@ async def text(runtime: Played, viewer: Looking, run_id: UUID) -> dict[str, str]
     run = await read_run(runtime, viewer, run_id)
     if isinstance(run, Refused):
         raise missing()
-    return {"text": runtime.live_text.get(run.id, run.text), "status": run.status}
+    is_behind = run.status == "running" and run.replied_at is not None
+    return {"text": runtime.live_text.get(run.id, run.text), "status": "behind" if is_behind else run.status}

@@ -16,6 +16,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
+from tavernkit.playground.artifacts.open_runs import abandon_pipelines, can_be_taken_up
 from tavernkit.playground.conversations.queries import active_round
 from tavernkit.playground.database import announce
 from tavernkit.playground.database.models import Conversation, Message, Round, Run, SpaceMembership
@@ -26,7 +27,7 @@ from tavernkit.playground.runs.locks import lock_conversation, lock_story, lock_
 from tavernkit.playground.runs.rounds import freeze_round, go_on, skip_slot, slot_at, turn_taken
 from tavernkit.playground.runs.speakers import can_speak
 from tavernkit.playground.runs.states import TRANSITIONS, RunStatus
-from tavernkit.playground.runs.storing import store_reply
+from tavernkit.playground.runs.storing import ReplyIds, Wordings, keep_wordings, store_reply
 from tavernkit.playground.runs.usage import Usage, count_usage
 from tavernkit.playground.runtime import Runtime
 from tavernkit.values import Json, Value
@@ -36,6 +37,7 @@ __all__ = [
     "cancel_run",
     "checkpoint_run",
     "claim_runs",
+    "end_run",
     "extend_leases",
     "fail_run",
     "finish_run",
@@ -43,6 +45,7 @@ __all__ = [
     "next_due",
     "reap_runs",
     "repair_rounds",
+    "take_up_runs",
 ]
 
 INTERRUPTED = {
@@ -59,6 +62,11 @@ class Claim(Value, frozen=True, kw_only=True):
     conversation_id: UUID
     speaker_id: UUID
     fence: int
+
+    async def holds(self, session: AsyncSession) -> bool:
+        """Whether the run is still ours, in a transaction that now has the lock of its conversation."""
+        await lock_conversation(session, self.conversation_id)
+        return await _owned(session, self) is not None
 
 
 async def claim_runs(runtime: Runtime, worker: str, limit: int) -> list[Claim]:
@@ -124,6 +132,10 @@ async def _claim(
     run.lease_expires_at, run.cancel_requested_at, run.text = _lease_end(runtime, now), None, ""
     await session.flush()
     await append_event(session, run.conversation_id, "run", now, run_id=str(run.id))
+    return _claim_on(run)
+
+
+def _claim_on(run: Run) -> Claim:
     return Claim(
         run_id=run.id,
         conversation_id=run.conversation_id,
@@ -179,11 +191,15 @@ async def finish_run(
     usage: Usage | None = None,
     prompt: PromptRecord | None = None,
     debug: dict[str, Any] | None = None,
+    ids: ReplyIds | None = None,
+    wordings: Wordings | None = None,
+    goes_on: bool = False,
 ) -> Message | None:
     """The reply is complete: its message with what it does to the story's state, what it used, the prompt it answers,
     the end of the run and the event, all or nothing.
 
-    None when the run is not ours any more, and nothing was written.
+    A run that `goes_on` has steps behind its reply, and ends with `end_run`. None when the run is not ours any more, or
+    was not wanted any more, and nothing was written.
     """
     now = runtime.clock()
     figures = {} if usage is None else {name: getattr(usage, name) for name in usage.__struct_fields__}
@@ -198,17 +214,35 @@ async def finish_run(
             await _end(session, run, "canceled", now, text=text)
             await _tell_end(session, run, prompt, now)
             return None
-        await _end(session, run, "succeeded", now, text=text, debug=debug or {}, dismissed=True, **figures)
+        run.replied_at, run.text, run.debug = now, text, debug or {}
+        for name, figure in figures.items():
+            setattr(run, name, figure)
+        if not goes_on:
+            await _end(session, run, "succeeded", now, dismissed=True)
         if usage is not None:
             await count_usage(session, owner_id, space_id, claim.conversation_id, usage)
         message = await store_reply(
-            session, runtime, run, text=text, metadata=metadata or {}, state_delta=state_delta, now=now
+            session, runtime, run, text=text, metadata=metadata or {}, state_delta=state_delta, now=now, ids=ids
         )
+        if wordings is not None:
+            await keep_wordings(session, wordings)
+        if not goes_on:
+            announce(session, RUNS, finished=str(claim.run_id))
+            await turn_taken(session, runtime, conversation, run, message)
         if prompt is not None:
             await keep_prompt(session, claim.run_id, prompt, now)
-        announce(session, RUNS, finished=str(claim.run_id))
-        await turn_taken(session, runtime, conversation, run, message)
         return message
+
+
+async def end_run(runtime: Runtime, claim: Claim) -> bool:
+    """What came behind the reply is over; the turn is taken."""
+    async with runtime.database.write() as session:
+        conversation = await lock_story(session, claim.conversation_id)
+        run = await _owned(session, claim)
+        if run is None:
+            return False
+        await _end_behind_reply(session, runtime, conversation, run, runtime.clock())
+        return True
 
 
 async def fail_run(
@@ -223,9 +257,12 @@ async def cancel_run(runtime: Runtime, claim: Claim, text: str, *, prompt: Promp
     return await _end_without_message(runtime, claim, "canceled", text, None, prompt)
 
 
-async def hand_back_run(runtime: Runtime, claim: Claim, text: str, *, prompt: PromptRecord | None = None) -> None:
-    """The worker stops: a run that has written nothing goes back into the queue, another ends with its text kept."""
-    if text:
+async def hand_back_run(
+    runtime: Runtime, claim: Claim, text: str, *, prompt: PromptRecord | None = None, has_replied: bool = False
+) -> None:
+    """The worker stops: a run that has written nothing goes back into the queue, another ends with its text kept. Steps
+    around a reply are left to be taken up."""
+    if text and not has_replied:
         await fail_run(runtime, claim, text, INTERRUPTED, prompt=prompt)
         return
     now = runtime.clock()
@@ -237,7 +274,14 @@ async def hand_back_run(runtime: Runtime, claim: Claim, text: str, *, prompt: Pr
         queued = await session.scalar(
             select(Run.id).where(Run.conversation_id == claim.conversation_id, Run.status == "queued")
         )
-        if run.cancel_requested_at is not None:
+        if await session.scalar(select(Run.id).where(Run.id == run.id, can_be_taken_up())) is not None:
+            # Whoever looks next takes it up, behind the last step that has ended.
+            run.worker, run.lease_expires_at = None, now
+            await session.flush()
+        elif run.replied_at is not None:
+            await _end_behind_reply(session, runtime, conversation, run, now)
+            return
+        elif run.cancel_requested_at is not None:
             await _end(session, run, "canceled", now)
         elif queued is not None:
             await _end(session, run, "failed", now, error=INTERRUPTED)
@@ -249,10 +293,28 @@ async def hand_back_run(runtime: Runtime, claim: Claim, text: str, *, prompt: Pr
         await _tell_end(session, run, prompt, now)
 
 
-async def reap_runs(runtime: Runtime) -> int:
-    """End the runs whose worker has not been heard of for longer than its lease."""
+async def take_up_runs(runtime: Runtime, worker: str, limit: int) -> list[Claim]:
+    """Take the runs whose worker is gone, and which can go on behind the last of their steps."""
     now = runtime.clock()
-    lost = select(Run.id, Run.conversation_id).where(Run.status == "running", Run.lease_expires_at < now)
+    left = select(Run).where(Run.status == "running", Run.lease_expires_at <= now, can_be_taken_up()).limit(limit)
+    async with runtime.database.read() as session:
+        if await session.scalar(left.with_only_columns(Run.id)) is None:
+            return []
+    async with runtime.database.write() as session:
+        found = (await session.scalars(left.with_for_update(skip_locked=True))).all()
+        for run in found:
+            run.worker, run.fence, run.heartbeat_at = worker, run.fence + 1, now
+            run.lease_expires_at = _lease_end(runtime, now)
+        await session.flush()
+        return [_claim_on(run) for run in found]
+
+
+async def reap_runs(runtime: Runtime) -> int:
+    """End the runs whose worker has not been heard of for longer than its lease, unless somebody can take them up."""
+    now = runtime.clock()
+    lost = select(Run.id, Run.conversation_id).where(
+        Run.status == "running", Run.lease_expires_at < now, ~can_be_taken_up()
+    )
     async with runtime.database.read() as session:
         found = (await session.execute(lost)).all()
     reaped = 0
@@ -260,18 +322,23 @@ async def reap_runs(runtime: Runtime) -> int:
         async with runtime.database.write() as session:
             conversation = await lock_story(session, conversation_id)
             run: Run | None = await session.scalar(
-                select(Run).where(Run.id == run_id, Run.status == "running", Run.lease_expires_at < now)
+                select(Run).where(
+                    Run.id == run_id, Run.status == "running", Run.lease_expires_at < now, ~can_be_taken_up()
+                )
             )
             if run is None:
                 continue
             run.fence += 1
+            reaped += 1
+            if run.replied_at is not None:
+                await _end_behind_reply(session, runtime, conversation, run, now)
+                continue
             if run.cancel_requested_at is None:
                 await _end(session, run, "failed", now, error=INTERRUPTED)
                 await freeze_round(session, runtime, conversation, run)
             else:
                 await _end(session, run, "canceled", now)
             await _tell_end(session, run, None, now)
-            reaped += 1
     return reaped
 
 
@@ -329,6 +396,17 @@ async def _owned(session: AsyncSession, claim: Claim) -> Run | None:
     return found
 
 
+async def _end_behind_reply(
+    session: AsyncSession, runtime: Runtime, conversation: Conversation, run: Run, now: datetime
+) -> None:
+    """End a run whose reply is stored; however its steps went, the turn is taken."""
+    await _end(session, run, "succeeded", now, dismissed=True)
+    await _tell_end(session, run, None, now)
+    message: Message | None = await session.scalar(select(Message).where(Message.run_id == run.id))
+    if message is not None:
+        await turn_taken(session, runtime, conversation, run, message)
+
+
 async def _end(session: AsyncSession, run: Run, status: RunStatus, now: datetime, **values: Any) -> None:
     if status not in TRANSITIONS[cast("RunStatus", run.status)]:
         raise ValueError(f"a {run.status} run cannot become {status}")
@@ -336,6 +414,7 @@ async def _end(session: AsyncSession, run: Run, status: RunStatus, now: datetime
     for name, value in values.items():
         setattr(run, name, value)
     await session.flush()
+    await abandon_pipelines(session, run.id, now)
 
 
 async def _tell_end(session: AsyncSession, run: Run, prompt: PromptRecord | None, now: datetime) -> None:
@@ -359,6 +438,9 @@ async def _end_without_message(
         run = await _owned(session, claim)
         if run is None:
             return False
+        if run.replied_at is not None:
+            await _end_behind_reply(session, runtime, conversation, run, now)
+            return True
         if run.cancel_requested_at is not None:
             status, error = "canceled", None
         await _end(session, run, status, now, text=text, error=error)

@@ -5,21 +5,51 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
+import msgspec
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from tavernkit.artifacts.pipelines import Wording
 from tavernkit.playground.database.models import Message, MessageSwipe, Run
 from tavernkit.playground.messages.changeable import note_change
 from tavernkit.playground.messages.writing import add_message, add_text
 from tavernkit.playground.paths.snapshots import path_changed
 from tavernkit.playground.paths.state import changed_delta
+from tavernkit.playground.prompting.history import WORDINGS
 from tavernkit.playground.realtime.outbox import append_event
 from tavernkit.playground.runs.states import AGAINST_A_TARGET, WRITTEN_FOR_A_PERSON
 from tavernkit.playground.runtime import Runtime
-from tavernkit.values import Json
+from tavernkit.values import Json, Value
 
-__all__ = ["store_reply"]
+__all__ = ["ReplyIds", "Wordings", "keep_wordings", "store_reply"]
+
+
+class ReplyIds(Value, frozen=True, kw_only=True):
+    """The message and the swipe that a reply is going to be: what steps write before it already belongs to them."""
+
+    message_id: UUID
+    swipe_id: UUID
+
+
+class Wordings(Value, frozen=True, kw_only=True):
+    """What steps have made of the message that a reply answers; its text, by which an edit is noticed."""
+
+    message_id: UUID
+    typed: str
+    made: tuple[Wording, ...]
+
+
+async def keep_wordings(session: AsyncSession, wordings: Wordings) -> None:
+    """Keep them beside what was typed, unless that was changed meanwhile."""
+    message = await session.get(Message, wordings.message_id)
+    if message is None or message.content != wordings.typed:
+        return
+    swipe = await session.get_one(MessageSwipe, message.active_swipe_id)
+    made = [msgspec.to_builtins(one) for one in wordings.made]
+    swipe.metadata_ = {**swipe.metadata_, WORDINGS: {"of": str(message.text_id), "made": made}}
+    await session.flush()
 
 
 async def store_reply(
@@ -31,21 +61,35 @@ async def store_reply(
     metadata: Mapping[str, Any],
     state_delta: Mapping[str, Json] | None,
     now: datetime,
+    ids: ReplyIds | None = None,
 ) -> Message:
     """A message at the end; or another swipe of the message that was told anew or continued, if it is still there.
 
-    The conversation is locked by who calls this.
+    `ids` are those that were decided before the reply was there. The conversation is locked by who calls this.
     """
+    message_id, swipe_id = (None, None) if ids is None else (ids.message_id, ids.swipe_id)
     target = None if run.target_message_id is None else await _target(session, run)
     if target is not None and run.kind in AGAINST_A_TARGET:
         return await _another_swipe(
-            session, runtime, target, run, text=text, metadata=metadata, state_delta=state_delta, now=now
+            session,
+            runtime,
+            target,
+            run,
+            swipe_id=swipe_id or runtime.ids(),
+            text=text,
+            metadata=metadata,
+            state_delta=state_delta,
+            now=now,
         )
+    if message_id == run.target_message_id:
+        # The message is gone, of which it was to be a swipe.
+        message_id = None
     message = await add_message(
         session,
         runtime.ids,
         conversation_id=run.conversation_id,
-        id=runtime.ids(),
+        id=message_id or runtime.ids(),
+        swipe_id=swipe_id,
         membership_id=run.speaker_membership_id,
         role="user" if run.kind in WRITTEN_FOR_A_PERSON else "assistant",
         content=text,
@@ -75,6 +119,7 @@ async def _another_swipe(
     message: Message,
     run: Run,
     *,
+    swipe_id: UUID,
     text: str,
     metadata: Mapping[str, Any],
     state_delta: Mapping[str, Json] | None,
@@ -85,7 +130,7 @@ async def _another_swipe(
     before = await session.get_one(MessageSwipe, message.active_swipe_id)
     changes = state_delta or {}
     swipe = MessageSwipe(
-        id=runtime.ids(),
+        id=swipe_id,
         message_id=message.id,
         position=message.swipes_count,
         text=await add_text(session, runtime.ids, text),

@@ -8,13 +8,22 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Iterable
 from uuid import UUID
 
 from sqlalchemy.exc import DBAPIError
 
 from tavernkit.playground.realtime.bus import RUNS, Subscription
 from tavernkit.playground.runs.executor import Execution
-from tavernkit.playground.runs.service import Claim, claim_runs, extend_leases, next_due, reap_runs, repair_rounds
+from tavernkit.playground.runs.service import (
+    Claim,
+    claim_runs,
+    extend_leases,
+    next_due,
+    reap_runs,
+    repair_rounds,
+    take_up_runs,
+)
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.waiting import happens
 
@@ -58,7 +67,8 @@ class Worker:
                 # What the bus loses is found by looking again after a while.
                 await happens(self._something_new, within=await self._idle_seconds())
             await listening
-        await asyncio.gather(reaping, *self._tasks)
+        await reaping
+        await asyncio.gather(*self._tasks)
         self._ended.set()
         await beating
 
@@ -101,13 +111,21 @@ class Worker:
                 return
             if not claims:
                 return
-            for claim in claims:
-                execution = self._executions[claim] = Execution(self._runtime, claim)
-                if self._stopping.is_set():
-                    execution.stop("shutdown")
-                task = asyncio.create_task(self._carry_out(claim, execution))
-                self._tasks.add(task)
-                task.add_done_callback(self._tasks.discard)
+            self._begin(claims)
+
+    def _begin(self, claims: Iterable[Claim]) -> None:
+        for claim in claims:
+            execution = self._executions[claim] = Execution(self._runtime, claim)
+            if self._stopping.is_set():
+                execution.stop("shutdown")
+            task = asyncio.create_task(self._carry_out(claim, execution))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _take_up(self) -> None:
+        room = self._runtime.settings.concurrent_runs - len(self._executions)
+        if room > 0 and not self._stopping.is_set():
+            self._begin(await take_up_runs(self._runtime, self._name, room))
 
     async def _carry_out(self, claim: Claim, execution: Execution) -> None:
         try:
@@ -140,6 +158,7 @@ class Worker:
     async def _reap(self) -> None:
         while True:
             try:
+                await self._take_up()
                 reaped = await reap_runs(self._runtime)
                 repaired = await repair_rounds(self._runtime)
             except DBAPIError:

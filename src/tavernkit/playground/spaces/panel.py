@@ -21,10 +21,24 @@ from tavernkit.playground.web.streams import CONTENT_TYPE, stream
 
 __all__ = ["FRAME", "Tab", "panel_answer", "panel_entry", "panel_page", "panel_refusal", "panel_view"]
 
-Tab: TypeAlias = Literal["members", "settings", "lore", "runs"]
+Tab: TypeAlias = Literal["members", "settings", "lore", "state", "pipelines", "runs"]
 
-TABS: dict[Tab, str] = {"members": "Members", "settings": "Settings", "lore": "Lore", "runs": "Runs"}
-SHOWS: dict[Tab, str] = {"members": "members", "settings": "", "lore": "lore members space", "runs": "run reply"}
+TABS: dict[Tab, str] = {
+    "members": "Members",
+    "settings": "Settings",
+    "lore": "Lore",
+    "state": "State",
+    "pipelines": "Pipelines",
+    "runs": "Runs",
+}
+SHOWS: dict[Tab, str] = {
+    "members": "members",
+    "settings": "",
+    "lore": "lore members space",
+    "state": "artifact.updated reply message_changed message_hidden message_restored pipelines",
+    "pipelines": "pipelines members space",
+    "runs": "run reply",
+}
 """Which kinds of events a tab is drawn anew for. The form of the settings takes in by itself what was changed."""
 
 FRAME = "side_panel_frame"

@@ -7,6 +7,7 @@ from typing import Literal
 
 from markupsafe import Markup
 
+from tavernkit.playground.artifacts.views import ChatArtifactView, OverlayView
 from tavernkit.playground.runs.views import TurnsView
 from tavernkit.playground.spaces.views import TrailView
 from tavernkit.values import Value
@@ -23,7 +24,8 @@ __all__ = [
 
 class MessageView(Value, frozen=True, kw_only=True):
     """One message; `html` has been through `render_markdown`, `swipe` counts from one, and `lore` is how many entries
-    of lorebooks it was written with.
+    of lorebooks it was written with. `told_as` is what the model is told in the place of what a person has typed, and
+    `artifacts` what this telling has left in the chat.
 
     The same for everybody: what a reader may do with it, their `Standing` says.
     """
@@ -50,6 +52,8 @@ class MessageView(Value, frozen=True, kw_only=True):
     tokens_written: int | None = None
     lore: int = 0
     revision: int = 1
+    told_as: str = ""
+    artifacts: tuple[ChatArtifactView, ...] = ()
 
 
 class Standing(Value, frozen=True, kw_only=True):
@@ -75,11 +79,12 @@ class Standing(Value, frozen=True, kw_only=True):
 class RunView(Value, frozen=True, kw_only=True):
     """A reply that is not a message yet, or that never became one.
 
-    `can_skip`: it was cut short, and others are to speak behind it.
+    `behind`: the reply is a message already, and steps behind it are at work. `can_skip`: it was cut short, and others
+    are to speak behind it.
     """
 
     id: str
-    status: Literal["queued", "running", "failed", "canceled"]
+    status: Literal["queued", "running", "behind", "failed", "canceled"]
     speaker: str
     text: str
     is_by_person: bool = False
@@ -118,6 +123,7 @@ class ConversationView(Value, frozen=True, kw_only=True):
     standing: Standing = Standing()
     toast: ToastView | None = None
     trail: TrailView = TrailView()
+    overlays: tuple[OverlayView, ...] = ()
 
 
 class OlderView(Value, frozen=True, kw_only=True):

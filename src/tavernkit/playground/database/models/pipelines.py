@@ -69,8 +69,8 @@ class PipelineRun(Base):
     """One run of a profile's pipelines, around the reply of a run of the conversation or by itself.
 
     `message_id` and `swipe_id` are those that the reply has or is going to have; what the run writes belongs to them,
-    and is on the path as soon as they are. `attempt` counts how often it was begun or taken up; `report` is what became
-    of it, once it has ended.
+    and is on the path as soon as they are. `until_seq` is the last message that it knows. `attempt` counts how often it
+    was begun or taken up; `report` is what became of it, once it has ended.
     """
 
     __tablename__ = "pipeline_runs"
@@ -92,6 +92,7 @@ class PipelineRun(Base):
     turn: Mapped[int] = mapped_column(default=0)
     message_id: Mapped[UUID | None]
     swipe_id: Mapped[UUID | None]
+    until_seq: Mapped[int] = mapped_column(default=0)
     attempt: Mapped[int] = mapped_column(default=1)
     report: Mapped[dict[str, Any] | None]
     created_at: Mapped[datetime]

@@ -21,7 +21,8 @@ class Run(Base):
     """The state of one generation. The database allows one running and one queued run per conversation.
 
     `fence` grows with every claim: a worker that lost its lease carries an old one, and its writes match nothing.
-    `text` is what has been generated so far, written about once a second.
+    `text` is what has been generated so far, written about once a second. `replied_at` says that the reply is stored,
+    while steps behind it may still be at work.
     """
 
     __tablename__ = "conversation_runs"
@@ -61,6 +62,7 @@ class Run(Base):
     worker: Mapped[str | None] = mapped_column(String(100))
     fence: Mapped[int] = mapped_column(BigInteger, default=0)
     text: Mapped[str] = mapped_column(Text, default="")
+    replied_at: Mapped[datetime | None]
     dismissed: Mapped[bool] = mapped_column(default=False)
     prompt_tokens: Mapped[int | None]
     completion_tokens: Mapped[int | None]

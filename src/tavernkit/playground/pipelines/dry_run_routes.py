@@ -1,0 +1,147 @@
+"""Trying a profile from its editor, and running what is followed from the chat."""
+
+from __future__ import annotations
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Form, HTTPException, Query, Request, Response
+from fastapi.responses import HTMLResponse, RedirectResponse
+
+from tavernkit.artifacts.pipelines.profile import Trigger
+from tavernkit.playground.accounts.viewer import Viewer
+from tavernkit.playground.jobs.service import request_cancel
+from tavernkit.playground.outcome import Refused
+from tavernkit.playground.pipelines.checking import check_text
+from tavernkit.playground.pipelines.dry_run import ask_dry_run
+from tavernkit.playground.pipelines.dry_run_views import TRIGGERS, DryRunView, dry_run_form, dry_run_view
+from tavernkit.playground.pipelines.manual import run_pipelines
+from tavernkit.playground.pipelines.run_schemas import DryRun
+from tavernkit.playground.runtime import Runtime
+from tavernkit.playground.web.forms import Text, page
+from tavernkit.playground.web.rendering import render
+from tavernkit.playground.web.requests import Looking, Played, answer, refusal
+from tavernkit.playground.web.streams import CONTENT_TYPE, stream
+from tavernkit.playground.web.views import ToastView
+from tavernkit.values import Json
+
+__all__ = ["router"]
+
+router = APIRouter()
+
+NO_STORY = Refused(code="invalid", sentence="Choose a story to try it on.")
+
+
+@router.get("/pipelines/{profile_id}/dry_run")
+async def show_form(
+    runtime: Played, viewer: Looking, profile_id: UUID, conversation: Annotated[UUID | None, Query()] = None
+) -> Response:
+    """The form: a page, and the content of the frame in the editor."""
+    form = await dry_run_form(runtime, viewer, profile_id, chosen=conversation)
+    if isinstance(form, Refused):
+        raise HTTPException(form.status, form.sentence)
+    return page("dry_run.html", form=form, view=None, triggers=TRIGGERS)
+
+
+@router.post("/pipelines/{profile_id}/dry_run")
+async def begin(
+    runtime: Played,
+    viewer: Looking,
+    profile_id: UUID,
+    conversation_id: Annotated[UUID | None, Form()] = None,
+    trigger: Annotated[Trigger, Form()] = "user_message",
+    with_reply: Annotated[bool, Form()] = False,
+    content: Text = "",
+) -> Response:
+    """Try what is in the editor, or without that, what is saved."""
+    outcome = await _begun(runtime, viewer, profile_id, conversation_id, trigger, with_reply=with_reply, text=content)
+    if isinstance(outcome, UUID):
+        return RedirectResponse(f"/pipelines/{profile_id}/dry_run/{outcome}", status_code=303)
+    form = await dry_run_form(
+        runtime,
+        viewer,
+        profile_id,
+        chosen=conversation_id,
+        trigger=trigger,
+        with_reply=with_reply,
+        problem=outcome.sentence,
+    )
+    if isinstance(form, Refused):
+        raise HTTPException(form.status, form.sentence)
+    return page("dry_run.html", outcome, form=form, view=None, triggers=TRIGGERS)
+
+
+@router.get("/pipelines/{profile_id}/dry_run/{job_id}")
+async def show(runtime: Played, viewer: Looking, profile_id: UUID, job_id: UUID) -> Response:
+    """How far it has come, or what came of it."""
+    view = await _shown(runtime, viewer, profile_id, job_id)
+    return page("dry_run.html", form=view.form, view=view, triggers=TRIGGERS)
+
+
+@router.get("/pipelines/{profile_id}/dry_run/{job_id}/progress")
+async def progress(runtime: Played, viewer: Looking, profile_id: UUID, job_id: UUID) -> Response:
+    """The same as a Turbo stream, for a page that asks again and again."""
+    view = await _shown(runtime, viewer, profile_id, job_id)
+    html = stream("replace", "dry_run_state", render("_dry_run_state.html", view=view), morph=True)
+    return HTMLResponse(str(html), media_type=CONTENT_TYPE)
+
+
+@router.post("/pipelines/{profile_id}/dry_run/{job_id}/stop")
+async def stop(request: Request, runtime: Played, viewer: Looking, profile_id: UUID, job_id: UUID) -> Response:
+    await _shown(runtime, viewer, profile_id, job_id)
+    stopped = await request_cancel(runtime, viewer, job_id)
+    if isinstance(stopped, Refused):
+        return refusal(request, stopped)
+    return RedirectResponse(f"/pipelines/{profile_id}/dry_run/{job_id}", status_code=303)
+
+
+@router.post("/conversations/{conversation_id}/pipelines/run")
+async def run_now(
+    request: Request,
+    runtime: Played,
+    viewer: Looking,
+    conversation_id: UUID,
+    request_id: Annotated[UUID | None, Form()] = None,
+) -> Response:
+    """Run the pipelines that have the trigger `manual`, once."""
+    known = await run_pipelines(
+        runtime, viewer, conversation_id, trigger="manual", request_id=request_id or runtime.ids()
+    )
+    if isinstance(known, Refused):
+        return refusal(request, known)
+    toast = ToastView(sentence="The pipelines are at work. What they write appears by itself.")
+    streams = stream("replace", "toast", render("_toast.html", toast=toast))
+    return answer(request, streams, otherwise=f"/conversations/{conversation_id}?panel=state")
+
+
+async def _shown(runtime: Runtime, viewer: Viewer, profile_id: UUID, job_id: UUID) -> DryRunView:
+    view = await dry_run_view(runtime, viewer, profile_id, job_id)
+    if isinstance(view, Refused):
+        raise HTTPException(view.status, view.sentence)
+    return view
+
+
+async def _begun(
+    runtime: Runtime,
+    viewer: Viewer,
+    profile_id: UUID,
+    conversation_id: UUID | None,
+    trigger: Trigger,
+    *,
+    with_reply: bool,
+    text: str,
+) -> UUID | Refused:
+    """The job of the dry run."""
+    if conversation_id is None:
+        return NO_STORY
+    content: dict[str, Json] | None = None
+    if text.strip():
+        checked = await check_text(text, runtime.functions)
+        if checked.content is None or checked.errors:
+            first = checked.errors[0]
+            where = f"{first.path}: " if first.path else ""
+            return Refused(code="invalid", sentence=f"What is in the editor cannot be tried. {where}{first.message}")
+        content = dict(checked.content)
+    asked = DryRun(conversation_id=conversation_id, content=content, trigger=trigger, with_reply=with_reply)
+    job = await ask_dry_run(runtime, viewer, profile_id, asked)
+    return job if isinstance(job, Refused) else job.id

@@ -1,0 +1,226 @@
+"""What is followed in a conversation, and which choice around it decides that."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal, TypeAlias
+from uuid import UUID
+
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from tavernkit.playground.accounts.viewer import Viewer
+from tavernkit.playground.database.models import Character, Conversation, PipelineChoice, PipelineProfile
+from tavernkit.playground.members.queries import active_members
+from tavernkit.playground.outcome import Refused
+from tavernkit.playground.pipelines.queries import choices_around, profiles_by_id, profiles_page
+from tavernkit.playground.pipelines.views import FollowedView, HereView, PlaceChoiceView
+from tavernkit.playground.runtime import Runtime
+from tavernkit.playground.spaces.access import Access, Entry
+from tavernkit.playground.spaces.panel import panel_entry, panel_view
+from tavernkit.playground.spaces.views import ChoiceView
+from tavernkit.playground.web.names import shown_name
+from tavernkit.values import Value
+
+__all__ = ["NONE", "WIDER", "Around", "PlaceKind", "choices_here", "followed_here", "here_view"]
+
+PlaceKind: TypeAlias = Literal["conversation", "character", "space", "everywhere"]
+
+WIDER = "wider"
+NONE = "none"
+"""What a form says instead of a profile: let wider places decide, or follow none."""
+
+PLACES: tuple[PlaceKind, ...] = ("conversation", "character", "space", "everywhere")
+"""The nearest first."""
+
+PROFILES_SHOWN = 200
+NOTHING = "Nothing is followed"
+
+
+def place_of(choice: PipelineChoice) -> PlaceKind:
+    ids = (choice.conversation_id, choice.character_id, choice.space_id, choice.user_id)
+    return next(place for place, id in zip(PLACES, ids, strict=True) if id is not None)
+
+
+class Around(Value, frozen=True, kw_only=True):
+    """Every choice around a conversation, the nearest first, with the characters that speak in it."""
+
+    choices: tuple[PipelineChoice, ...]
+    profiles: Mapping[UUID, PipelineProfile]
+    characters: Mapping[UUID, Character]
+    names: Mapping[UUID, str]
+
+    def deciding(self, character_id: UUID | None, *, beyond: PlaceKind | None = None) -> PipelineChoice | None:
+        """The choice that counts when a character speaks; `beyond` asks only places that are wider than that."""
+        wider = PLACES if beyond is None else PLACES[PLACES.index(beyond) + 1 :]
+        return next(
+            (
+                choice
+                for choice in self.choices
+                if place_of(choice) in wider and choice.character_id in (None, character_id)
+            ),
+            None,
+        )
+
+    def name_of(self, choice: PipelineChoice | None) -> str:
+        if choice is None or choice.profile_id is None:
+            return ""
+        return shown_name(self.profiles[choice.profile_id].name)
+
+
+async def choices_here(session: AsyncSession, conversation: Conversation, entry: Entry) -> Around:
+    """Everything that was chosen for a conversation or around it."""
+    members = [member for member in await active_members(session, entry.space.id) if member.character_id is not None]
+    names = {member.character_id: shown_name(member.cached_display_name) for member in members if member.character_id}
+    rows = await session.scalars(select(Character).where(Character.id.in_(names)))
+    choices = await choices_around(session, conversation, entry.space, list(names))
+    ids = {choice.profile_id for choice in choices if choice.profile_id is not None}
+    return Around(
+        choices=tuple(choices),
+        profiles=await profiles_by_id(session, ids) if ids else {},
+        characters={row.id: row for row in rows},
+        names=names,
+    )
+
+
+def followed_here(around: Around, viewer: Viewer, entry: Entry) -> tuple[FollowedView, ...]:
+    """What is followed, told once if it is the same whoever speaks."""
+    speakers: list[UUID | None] = [*around.names] or [None]
+    decided = [(speaker, around.deciding(speaker)) for speaker in speakers]
+    is_same = len({None if choice is None else choice.id for _, choice in decided}) == 1
+    return tuple(
+        _followed(around, viewer, entry, choice, "" if is_same or speaker is None else around.names[speaker])
+        for speaker, choice in (decided[:1] if is_same else decided)
+    )
+
+
+async def here_view(
+    runtime: Runtime, viewer: Viewer, conversation_id: UUID, *, problem: str = "", at: str = ""
+) -> HereView | Refused:
+    """The tab of the side panel; `problem` is why the choice at the place `at` was refused."""
+    async with runtime.database.read() as session:
+        found = await panel_entry(session, viewer, conversation_id)
+        if isinstance(found, Refused):
+            return found
+        conversation, entry = found
+        around = await choices_here(session, conversation, entry)
+        usable = await profiles_page(session, viewer, behind=None, limit=PROFILES_SHOWN)
+    here, *wider = _places(around, viewer, conversation, entry, usable)
+    here, *wider = (place.with_(problem=problem) if place.key == at else place for place in (here, *wider))
+    return HereView(
+        panel=panel_view(conversation, entry, "pipelines"),
+        followed=followed_here(around, viewer, entry),
+        here=here,
+        wider=tuple(wider),
+        has_profiles=bool(usable),
+    )
+
+
+def _followed(
+    around: Around, viewer: Viewer, entry: Entry, choice: PipelineChoice | None, speaker: str
+) -> FollowedView:
+    profile = None if choice is None or choice.profile_id is None else around.profiles[choice.profile_id]
+    is_theirs = profile is not None and profile.owner_id in (None, viewer.user_id)
+    return FollowedView(
+        speaker=speaker,
+        profile=NOTHING if profile is None else shown_name(profile.name),
+        address=f"/pipelines/{profile.id}" if profile is not None and is_theirs else "",
+        origin="" if choice is None else f"chosen {_origin(around, viewer, entry, choice)}",
+    )
+
+
+def _origin(around: Around, viewer: Viewer, entry: Entry, choice: PipelineChoice) -> str:
+    match place_of(choice):
+        case "conversation":
+            return "for this chat"
+        case "character":
+            return "for " + (around.names[choice.character_id] if choice.character_id else "the character")
+        case "space":
+            return "for this space"
+        case "everywhere":
+            return "everywhere" if entry.space.owner_id == viewer.user_id else "by the owner of the space"
+
+
+def _places(
+    around: Around, viewer: Viewer, conversation: Conversation, entry: Entry, usable: Sequence[PipelineProfile]
+) -> list[PlaceChoiceView]:
+    """The conversation first, then wider and wider places."""
+    space, is_owners = entry.space, entry.space.owner_id == viewer.user_id
+    is_active = space.status == "active"
+    is_ready = is_active and conversation.status == "ready"
+    first = next(iter(around.names), None)
+    return [
+        _place(around, usable, "conversation", "In this chat", first, entry.access >= Access.MODERATE and is_ready),
+        *(
+            _place(around, usable, "character", f"Whenever {around.names[id]} speaks", id, _may_change(one, viewer))
+            for id, one in around.characters.items()
+        ),
+        _place(
+            around,
+            usable,
+            "space",
+            f"In the space {shown_name(space.name)}",
+            first,
+            entry.access >= Access.ADMINISTER and is_active,
+        ),
+        _place(
+            around,
+            usable,
+            "everywhere",
+            "Everywhere" if is_owners else "In everything of the owner's",
+            first,
+            is_owners,
+        ),
+    ]
+
+
+def _place(
+    around: Around,
+    usable: Sequence[PipelineProfile],
+    kind: PlaceKind,
+    label: str,
+    speaker: UUID | None,
+    may_change: bool,
+) -> PlaceChoiceView:
+    choice = next(
+        (choice for choice in around.choices if place_of(choice) == kind and choice.character_id in (None, speaker)),
+        None,
+    )
+    otherwise = around.name_of(around.deciding(speaker, beyond=kind))
+    return PlaceChoiceView(
+        key=f"character_{speaker}" if kind == "character" else kind,
+        place=kind,
+        character_id=str(speaker) if kind == "character" else "",
+        label=label,
+        chosen=around.name_of(choice) or ("None" if choice is not None else "Not decided here"),
+        choices=_choices(around, choice, usable, kind, otherwise),
+        may_change=may_change,
+        problem="",
+    )
+
+
+def _choices(
+    around: Around,
+    choice: PipelineChoice | None,
+    usable: Sequence[PipelineProfile],
+    kind: PlaceKind,
+    otherwise: str,
+) -> tuple[ChoiceView, ...]:
+    chosen = None if choice is None else choice.profile_id
+    wider = "None" if kind == "everywhere" else f"As elsewhere: {otherwise or 'none'}"
+    options = [ChoiceView(value=WIDER, label=wider, is_chosen=choice is None)]
+    # Beyond everywhere there is nobody who could decide otherwise.
+    if kind != "everywhere":
+        options.append(ChoiceView(value=NONE, label="None", is_chosen=choice is not None and chosen is None))
+    shown = {profile.id: profile for profile in usable}
+    if chosen is not None and chosen not in shown:
+        shown[chosen] = around.profiles[chosen]
+    options += (
+        ChoiceView(value=str(id), label=shown_name(profile.name), is_chosen=id == chosen)
+        for id, profile in shown.items()
+    )
+    return tuple(options)
+
+
+def _may_change(character: Character, viewer: Viewer) -> bool:
+    return character.owner_id == viewer.user_id or (character.owner_id is None and viewer.is_administrator)

@@ -1,0 +1,307 @@
+"""Pipelines that somebody runs by themselves, without a reply: once for each request, by a job.
+
+What they write belongs to what is seen last. They give way to a reply that begins meanwhile: it reads what is written
+until then, and nothing is written behind its back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+from uuid import UUID
+
+import msgspec
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from tavernkit.artifacts import SessionView
+from tavernkit.artifacts.pipelines import PipelineEvent, Profile, RunContext, StepRecord, idempotency_key
+from tavernkit.artifacts.pipelines import PipelineRun as PipelinesRun
+from tavernkit.errors import TavernKitError
+from tavernkit.playground.accounts.viewer import Viewer
+from tavernkit.playground.artifacts.journal import DatabaseJournal
+from tavernkit.playground.artifacts.open_runs import abandon_pipeline_run
+from tavernkit.playground.artifacts.path import read_view, turns_before
+from tavernkit.playground.artifacts.store import read_at_one_moment
+from tavernkit.playground.conversations.in_use import not_in_use
+from tavernkit.playground.conversations.queries import active_run
+from tavernkit.playground.database.models import (
+    Conversation,
+    Job,
+    PipelineProfile,
+    PipelineProfileVersion,
+    PipelineRun,
+    PipelineStepRun,
+    Run,
+    Space,
+    SpaceMembership,
+)
+from tavernkit.playground.jobs.service import JobClaim, enqueue_job
+from tavernkit.playground.jobs.work import JobWork
+from tavernkit.playground.outcome import Refused
+from tavernkit.playground.paths.queries import end_of_path
+from tavernkit.playground.pipelines.asking import StepModels
+from tavernkit.playground.pipelines.choosing import reserve_profile
+from tavernkit.playground.pipelines.following import Beginning, NotFollowedError, run_context
+from tavernkit.playground.pipelines.queries import followed_profile
+from tavernkit.playground.pipelines.reading import profile_of
+from tavernkit.playground.pipelines.reports import KnownRun, known_runs
+from tavernkit.playground.prompting.inputs import PromptInputs, Turn, inputs_for
+from tavernkit.playground.prompting.previewing import speaker_at_hand
+from tavernkit.playground.realtime.bus import conversation_topic
+from tavernkit.playground.runs.asking import LOCKED
+from tavernkit.playground.runs.limits import check_tokens
+from tavernkit.playground.runs.locks import lock_conversation, lock_totals
+from tavernkit.playground.runs.storing import ReplyIds
+from tavernkit.playground.runs.usage import Usage, count_usage
+from tavernkit.playground.runtime import Runtime
+from tavernkit.playground.spaces.access import Access, conversation_for
+from tavernkit.values import Value
+
+__all__ = ["PIPELINES_KIND", "AskedFor", "ReplyBegunError", "carry_out_pipelines", "run_pipelines"]
+
+PIPELINES_KIND = "pipeline_run"
+
+AskedFor = Literal["manual", "api"]
+"""The triggers that need no reply."""
+
+AT_WORK = Refused(
+    code="generation_locked", sentence="Pipelines are at work here already. Wait for them, or stop them first."
+)
+
+
+class ReplyBegunError(TavernKitError):
+    """A reply is being written: what is not written yet is not written any more."""
+
+    def __init__(self) -> None:
+        super().__init__("A reply has begun meanwhile, and the pipelines gave way to it. Run them again behind it.")
+
+
+class JobGuard(Value, frozen=True, kw_only=True):
+    """A job's right to write in a conversation, as long as nobody writes a reply there."""
+
+    conversation_id: UUID
+    job: JobClaim
+
+    @property
+    def run_id(self) -> None:
+        return None
+
+    async def holds(self, session: AsyncSession) -> bool:
+        await lock_conversation(session, self.conversation_id)
+        ours = await session.scalar(
+            select(Job.id)
+            .where(Job.id == self.job.job_id, Job.fence == self.job.fence, Job.status == "running")
+            .with_for_update()
+        )
+        if ours is None:
+            return False
+        replying = select(Run.id).where(Run.conversation_id == self.conversation_id, Run.status == "running")
+        if await session.scalar(replying) is not None:
+            raise ReplyBegunError()
+        return True
+
+
+async def run_pipelines(
+    runtime: Runtime,
+    viewer: Viewer,
+    conversation_id: UUID,
+    *,
+    trigger: AskedFor,
+    request_id: UUID,
+    pipelines: Sequence[str] | None = None,
+) -> KnownRun | Refused:
+    """Have the pipelines of the profile that is followed here run once; asked again, it is answered with that run.
+
+    The row of the run is there from now on, with the id of its job.
+    """
+    async with runtime.database.write() as session:
+        found = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART, lock=True)
+        if isinstance(found, Refused):
+            return found
+        conversation, entry = found
+        key = idempotency_key(trigger, str(conversation_id), str(request_id))
+        asked_before = await _known(session, conversation_id, key)
+        if asked_before is not None:
+            return asked_before
+        refused = not_in_use(conversation) or await _busy(session, conversation_id)
+        if refused is not None:
+            return refused
+        speaker = await speaker_at_hand(session, conversation, entry, None, "normal")
+        if isinstance(speaker, Refused):
+            return speaker
+        followed = await followed_profile(session, conversation_id, speaker.character_id)
+        if followed is None:
+            return Refused(code="conflict", sentence="No pipelines are followed here. Choose a profile first.")
+        profile = profile_of(followed[0], followed[1].content)
+        chosen = _chosen(profile, trigger, pipelines)
+        if isinstance(chosen, Refused):
+            return chosen
+        refused = await reserve_profile(session, runtime.ids, conversation_id, profile)
+        if refused is not None:
+            return refused
+        end = await end_of_path(session, conversation_id)
+        job = enqueue_job(
+            session,
+            runtime,
+            kind=PIPELINES_KIND,
+            owner_id=viewer.user_id,
+            payload={"speaker_id": str(speaker.id), "pipelines": sorted(chosen)},
+            total=sum(len(pipeline.steps) for pipeline in profile.pipelines if pipeline.id in chosen),
+        )
+        run = PipelineRun(
+            id=job.id,
+            conversation_id=conversation_id,
+            profile_id=followed[0].id,
+            profile_version=followed[1].version,
+            trigger=trigger,
+            idempotency_key=key,
+            status="running",
+            turn=max(await turns_before(session, conversation_id), 1),
+            message_id=None if end is None else end[0].id,
+            swipe_id=None if end is None else end[1].id,
+            until_seq=conversation.last_seq,
+            attempt=0,
+            created_at=job.created_at,
+        )
+        session.add(run)
+        return KnownRun(run=run, job=job)
+
+
+async def _known(session: AsyncSession, conversation_id: UUID, key: str) -> KnownRun | None:
+    row = (
+        await session.execute(
+            known_runs().where(PipelineRun.conversation_id == conversation_id, PipelineRun.idempotency_key == key)
+        )
+    ).one_or_none()
+    return None if row is None else KnownRun(run=row[0], job=row[1])
+
+
+async def _busy(session: AsyncSession, conversation_id: UUID) -> Refused | None:
+    if await active_run(session, conversation_id) is not None:
+        return LOCKED
+    at_work = await session.scalar(
+        select(PipelineRun.id)
+        .join(Job, Job.id == PipelineRun.id)
+        .where(
+            PipelineRun.conversation_id == conversation_id,
+            PipelineRun.report.is_(None),
+            Job.status.in_(("queued", "running")),
+        )
+        .limit(1)
+    )
+    return None if at_work is None else AT_WORK
+
+
+def _chosen(profile: Profile, trigger: AskedFor, wanted: Sequence[str] | None) -> frozenset[str] | Refused:
+    """The pipelines to run: those that were named, or all that have the trigger."""
+    able = {pipeline.id for pipeline in profile.pipelines if pipeline.enabled and trigger in pipeline.triggers}
+    if wanted is not None:
+        unable = sorted(set(wanted) - able)
+        if unable:
+            sentence = f"The profile has no pipeline {unable[0]!r} that is enabled and has the trigger {trigger}."
+            return Refused(code="invalid", sentence=sentence)
+        return frozenset(wanted)
+    if not able:
+        sentence = f"No pipeline of {profile.name} has the trigger {trigger}. Give it to those that run by themselves."
+        return Refused(code="conflict", sentence=sentence)
+    return frozenset(able)
+
+
+async def carry_out_pipelines(work: JobWork) -> dict[str, Any]:
+    """Run the steps, or go on behind the last that has ended; its report is the result."""
+    runtime = work.runtime
+    context, inputs = await _read(work)
+    conversation_id = UUID(context.session.session_id)
+    guard = JobGuard(conversation_id=conversation_id, job=work.claim)
+    states: set[tuple[str | None, str | None]] = set()
+
+    async def read(context: RunContext) -> SessionView:
+        async with read_at_one_moment(runtime.database) as session:
+            return await read_view(
+                session, context.session, now=context.now, turn=context.turn, before_seq=inputs.until_seq + 1
+            )
+
+    async def tell(event: PipelineEvent) -> None:
+        if work.is_leaving:
+            return
+        told = {"pipeline": msgspec.to_builtins(event), "for": str(work.claim.job_id)}
+        await runtime.bus.publish(conversation_topic(conversation_id), told)
+        if event.type == "pipeline.step.done" and not work.stopping.is_set():
+            states.add((event.pipeline, event.step))
+            await work.report(len(states))
+
+    run = PipelinesRun(
+        context,
+        read=read,
+        journal=DatabaseJournal(runtime, guard, until_seq=inputs.until_seq, is_leaving=lambda: work.is_leaving),
+        call=StepModels(runtime, inputs.provider).ask,
+        clock=runtime.clock,
+        ids=lambda: str(runtime.ids()),
+        functions=runtime.functions,
+        emit=tell,
+        abort=work.stopping,
+    )
+    try:
+        barrier = await run.before()
+        report = barrier.report or await run.after(None)
+    except ReplyBegunError as error:
+        await _give_up(runtime, guard, str(error))
+        raise
+    work.check()
+    return {"report": msgspec.to_builtins(report)}
+
+
+async def _read(work: JobWork) -> tuple[RunContext, PromptInputs]:
+    """What the run is about, as it was when it was asked for."""
+    runtime, payload = work.runtime, work.claim.payload
+    async with runtime.database.read() as session:
+        run = await session.get_one(PipelineRun, work.claim.job_id)
+        profile = None if run.profile_id is None else await session.get(PipelineProfile, run.profile_id)
+        speaker = await session.get_one(SpaceMembership, UUID(payload["speaker_id"]))
+        if profile is None:
+            raise NotFollowedError("The profile was deleted before its pipelines could run.")
+        version = await session.get_one(PipelineProfileVersion, (profile.id, run.profile_version))
+        conversation = await session.get_one(Conversation, run.conversation_id)
+        await check_tokens(session, conversation.id)
+        turn = Turn(
+            conversation=conversation,
+            space=await session.get_one(Space, conversation.space_id),
+            speaker=speaker,
+            kind="user_turn",
+            until=run.until_seq,
+            seed=run.id.int,
+        )
+        inputs = await inputs_for(session, turn, run.created_at)
+        ids = None
+        if run.message_id is not None and run.swipe_id is not None:
+            ids = ReplyIds(message_id=run.message_id, swipe_id=run.swipe_id)
+        begun = Beginning(
+            id=run.id,
+            profile=profile_of(profile, version.content).with_(version=run.profile_version),
+            trigger="manual" if run.trigger == "manual" else "api",
+            now=run.created_at,
+            turn=run.turn,
+        )
+        context = await run_context(session, inputs, conversation.id, begun, ids=ids, request="")
+    key, chosen = run.idempotency_key, frozenset(payload["pipelines"])
+    return context.with_(idempotency_key=key, pipelines=chosen), inputs
+
+
+async def _give_up(runtime: Runtime, guard: JobGuard, why: str) -> None:
+    """End the run where it is, and count what its steps have used."""
+    async with runtime.database.write() as session:
+        owner_id, space_id = await lock_totals(session, guard.conversation_id)
+        await lock_conversation(session, guard.conversation_id)
+        outputs = await session.scalars(
+            select(PipelineStepRun.output).where(
+                PipelineStepRun.pipeline_run_id == guard.job.job_id, PipelineStepRun.output.is_not(None)
+            )
+        )
+        used = [msgspec.convert(output, StepRecord).usage for output in outputs]
+        usage = Usage(
+            prompt_tokens=sum(one.prompt_tokens for one in used),
+            completion_tokens=sum(one.completion_tokens for one in used),
+        )
+        await count_usage(session, owner_id, space_id, guard.conversation_id, usage)
+        await abandon_pipeline_run(session, guard.job.job_id, runtime.clock(), why)

@@ -1,0 +1,84 @@
+"""The tab of the side panel that says what is followed in a conversation, and changes it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+from uuid import UUID
+
+from fastapi import APIRouter, Form, Request, Response
+
+from tavernkit.playground.accounts.viewer import Viewer
+from tavernkit.playground.outcome import Refused
+from tavernkit.playground.pipelines.choosing import choose_profile, forget_choice
+from tavernkit.playground.pipelines.here import WIDER, PlaceKind, here_view
+from tavernkit.playground.pipelines.queries import profiles_by_id
+from tavernkit.playground.pipelines.schemas import Choose, Place
+from tavernkit.playground.runtime import Runtime
+from tavernkit.playground.spaces.panel import panel_answer, panel_entry, panel_page, panel_refusal
+from tavernkit.playground.web.names import shown_name
+from tavernkit.playground.web.requests import Looking, Played
+
+__all__ = ["router"]
+
+router = APIRouter(prefix="/conversations/{conversation_id}/panel/pipelines")
+
+
+@router.get("")
+async def pipelines(request: Request, runtime: Played, viewer: Looking, conversation_id: UUID) -> Response:
+    view = await here_view(runtime, viewer, conversation_id)
+    return panel_refusal(request, view) if isinstance(view, Refused) else panel_page(request, "pipelines", view)
+
+
+@router.post("")
+async def choose(
+    request: Request,
+    runtime: Played,
+    viewer: Looking,
+    conversation_id: UUID,
+    profile: Annotated[UUID | Literal["wider", "none"], Form()],
+    place: Annotated[PlaceKind, Form()] = "conversation",
+    character_id: Annotated[UUID | Literal[""], Form()] = "",
+) -> Response:
+    """Choose for this conversation, or for a place around it."""
+    async with runtime.database.read() as session:
+        found = await panel_entry(session, viewer, conversation_id)
+    if isinstance(found, Refused):
+        return panel_refusal(request, found)
+    where = _where(place, conversation_id, found[1].space.id, character_id or None)
+    refused = where if isinstance(where, Refused) else await _choose(runtime, viewer, where, profile)
+    at = f"character_{character_id}" if place == "character" else place
+    problem = "" if refused is None else await _sentence(runtime, profile, refused)
+    view = await here_view(runtime, viewer, conversation_id, problem=problem, at=at)
+    if isinstance(view, Refused):
+        return panel_refusal(request, view)
+    return panel_answer(request, "pipelines", view, otherwise=view.panel.address, refused=refused)
+
+
+def _where(place: PlaceKind, conversation_id: UUID, space_id: UUID, character_id: UUID | None) -> Place | Refused:
+    match place:
+        case "conversation":
+            return Place(conversation_id=conversation_id)
+        case "character" if character_id is None:
+            return Refused(code="invalid", sentence="Say which character.")
+        case "character":
+            return Place(character_id=character_id)
+        case "space":
+            return Place(space_id=space_id)
+        case "everywhere":
+            return Place()
+
+
+async def _choose(runtime: Runtime, viewer: Viewer, where: Place, profile: UUID | str) -> Refused | None:
+    if profile == WIDER:
+        return await forget_choice(runtime, viewer, where)
+    profile_id = profile if isinstance(profile, UUID) else None
+    outcome = await choose_profile(runtime, viewer, Choose(profile_id=profile_id, **where.named()))
+    return outcome if isinstance(outcome, Refused) else None
+
+
+async def _sentence(runtime: Runtime, profile: UUID | str, refused: Refused) -> str:
+    if refused.code != "conflict" or not isinstance(profile, UUID):
+        return refused.sentence
+    async with runtime.database.read() as session:
+        found = await profiles_by_id(session, [profile])
+    return f"“{shown_name(found[profile].name)}” is not followed here. {refused.sentence}"

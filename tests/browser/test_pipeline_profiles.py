@@ -1,0 +1,267 @@
+"""Profiles of pipelines in a browser: switched on with one click, chosen beside a chat, written in the editor."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any, Literal
+from uuid import uuid4
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.axe import violations
+from tests.browser.conftest import DESKTOP, PHONE, OpenWindow
+from tests.browser.story import Story, begin_story
+from tests.playground.pipelines.contents import content
+from tests.playground.support.server import ServerProcess
+
+NARROWEST = (360, 640)
+
+
+@pytest.fixture(autouse=True)
+def nothing_followed_everywhere(page: Page) -> None:
+    """The tests of this module share one person."""
+    page.request.delete("/api/v1/pipeline_choices", headers={"Origin": page.url.rstrip("/")})
+
+
+def new_profile(page: Page, *tags: str, **options: Any) -> tuple[str, str]:
+    """A profile that was made elsewhere: its name and its id."""
+    name = f"Weather {uuid4().hex[:8]}"
+    origin = {"Origin": re.sub(r"(?<=\d)/.*", "", page.url)}
+    made = page.request.post(
+        "/api/v1/pipeline_profiles", data={"name": name, "content": content(*tags, **options)}, headers=origin
+    )
+    assert made.ok, made.text()
+    return name, str(made.json()["id"])
+
+
+def open_panel(story: Story) -> Locator:
+    page = story.page
+    page.get_by_role("button", name="Side panel", exact=True).click()
+    page.locator("#panel_tab_pipelines").click()
+    panel = page.locator("#side_panel")
+    expect(panel.get_by_role("heading", name="Pipelines")).to_be_visible()
+    return panel
+
+
+def source(page: Page) -> Locator:
+    return page.get_by_label("Pipelines, as JSON")
+
+
+def test_an_example_is_switched_on_with_one_click_and_followed_in_a_chat(story: Story) -> None:
+    page, chat = story.page, story.page.url
+    panel = open_panel(story)
+    expect(panel.locator(".followed-here")).to_contain_text("Nothing is followed")
+    page.goto("/")
+    page.get_by_role("navigation").get_by_role("link", name="Pipelines").click()
+    card = page.locator("#example_rpg_state")
+    button = card.get_by_role("button", name="RPG state: Switch on everywhere")
+    button.press("Enter")
+    expect(card).to_contain_text("Everywhere")
+    expect(page.locator("#announcer")).to_have_text("RPG state is followed everywhere now.")
+    expect(button).to_have_count(0)
+    expect(page.locator("#library")).to_contain_text("is followed there instead of RPG state")
+    page.goto(f"{chat}?panel=pipelines")
+    expect(page.locator(".followed-here")).to_contain_text("RPG state chosen everywhere")
+    page.goto(chat)
+    story.send("[[say: The lamp is lit.]]")
+    story.expect_one_reply("The lamp is lit.")
+    state = page.request.get(f"/api/v1/conversations/{chat.rsplit('/', 1)[-1]}/artifacts").json()
+    assert "rpg_state" in json.dumps(state)
+    page.goto("/pipelines")
+    card.get_by_role("button", name="Switch off Everywhere").click()
+    expect(card.get_by_role("button", name="RPG state: Switch on everywhere")).to_be_visible()
+
+
+def test_in_the_panel_another_is_chosen_for_this_chat_alone(story: Story) -> None:
+    page = story.page
+    name, _ = new_profile(page, "sky", pipeline="sky")
+    panel = open_panel(story)
+    choice = panel.get_by_label("In this chat")
+    choice.focus()
+    choice.select_option(label=name)
+    expect(panel.locator(".followed-here")).to_contain_text(f"{name} chosen for this chat")
+    expect(choice).to_be_focused()
+    panel.get_by_role("link", name=f"Edit {name}").click()
+    expect(page.get_by_role("heading", name=name, level=1)).to_be_visible()
+    expect(page.locator("#followed")).to_contain_text("In the chat")
+    page.go_back()
+    choice.select_option(label="None")
+    expect(panel.locator(".followed-here")).to_contain_text("Nothing is followed chosen for this chat")
+    panel.get_by_text("Wider choices").click()
+    panel.get_by_label("Everywhere").select_option(label=name)
+    expect(choice.locator("option").first).to_have_text(f"As elsewhere: {name}")
+
+
+def test_switched_on_from_a_chat_it_is_followed_there_and_the_other_window_sees_it(
+    open_window: OpenWindow, site: ServerProcess
+) -> None:
+    page, other = open_window(site), open_window(site)
+    story = begin_story(page)
+    other.goto(f"{page.url}?panel=pipelines")
+    expect(other.locator(".followed-here")).to_contain_text("Nothing is followed")
+    open_panel(story).locator("#all_pipelines").click()
+    page.get_by_role("button", name="Think first: Switch on in this chat").click()
+    expect(page.locator("#example_pre_thinking")).to_contain_text("In this chat")
+    expect(other.locator(".followed-here")).to_contain_text("Think first chosen for this chat")
+
+
+def test_a_refused_choice_says_why_beside_the_control(open_window: OpenWindow, site: ServerProcess) -> None:
+    page = open_window(site, expected_complaint="409")
+    story = begin_story(page)
+    owner, _ = new_profile(page, "mood", pipeline="owner")
+    rivals, _ = new_profile(page, "mood", pipeline="rivals")
+    panel = open_panel(story)
+    choice = panel.get_by_label("In this chat")
+    choice.select_option(label=owner)
+    expect(panel.locator(".followed-here")).to_contain_text(owner)
+    page.goto(re.sub(r"\?.*", "", page.url))
+    story.send("[[say: Rain.]]")
+    story.expect_one_reply("Rain.")
+    open_panel(story)
+    choice.select_option(label=rivals)
+    problem = panel.locator("#problem_conversation")
+    expect(problem).to_contain_text(f"“{rivals}” is not followed here. art.mood belongs to the pipeline 'owner'")
+    expect(panel.locator(".followed-here")).to_contain_text(owner)
+
+
+def test_a_tag_collision_is_told_as_it_is_typed_and_on_saving(open_window: OpenWindow, site: ServerProcess) -> None:
+    page = open_window(site, expected_complaint="422")
+    _, id = new_profile(page, "mood", "wind")
+    page.goto(f"/pipelines/{id}")
+    box = source(page)
+    expect(page.locator("#profile_summary")).to_have_text("Nothing is wrong with it.")
+    typed = box.input_value().replace('"wind"', '"mood"')
+    box.fill(typed)
+    expect(page.locator("#profile_summary")).to_have_text("2 errors. It cannot be saved like this.")
+    problem = page.locator(".problem-error").last
+    expect(problem).to_contain_text("pipelines[0].steps[1].artifacts[0].tag")
+    expect(problem).to_contain_text("art.mood is made by world/make_0 and world/make_1. A tag has one writer")
+    problem.get_by_role("button", name="Show").click()
+    expect(box).to_be_focused()
+    chosen = box.evaluate("box => [box.selectionStart, box.value.slice(box.selectionStart, box.selectionEnd)]")
+    assert chosen == [typed.rindex('"mood"'), '"mood"']
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("alert")).to_contain_text("2 things are wrong with it")
+    expect(box).to_have_value(typed)
+    box.fill(typed[::-1].replace('"doom"', '"dniw"', 1)[::-1])
+    expect(page.locator("#profile_summary")).to_have_text("Nothing is wrong with it.")
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator("#saved")).to_contain_text("Saved at")
+    expect(page.get_by_role("alert")).to_be_empty()
+
+
+def test_what_is_no_json_is_told_with_its_line_and_nothing_typed_is_lost(page: Page) -> None:
+    _, id = new_profile(page, "mood")
+    page.goto(f"/pipelines/{id}")
+    box = source(page)
+    typed = '{\n  "pipelines": [\n    {"id": }\n  ]\n}'
+    box.fill(typed)
+    error = page.locator(".problem-error")
+    expect(error).to_contain_text("This is not valid JSON: Expecting value at line 3, column 12.")
+    expect(page.locator("#profile_outline")).to_contain_text("What can be read of it appears here.")
+    error.get_by_role("button", name="Show").click()
+    assert box.evaluate("box => box.selectionStart") == typed.index("}")
+    page.reload()
+    expect(box).to_have_value(typed)
+    expect(page.get_by_text("This is what you had typed and not saved.")).to_be_visible()
+    expect(error).to_contain_text("line 3, column 12")
+    page.get_by_role("link", name="Go back to what is saved").click()
+    expect(page.locator("#profile_summary")).to_have_text("Nothing is wrong with it.")
+    assert json.loads(box.input_value()) == content("mood")
+
+
+def test_two_who_save_see_each_other(open_window: OpenWindow, site: ServerProcess) -> None:
+    page, other = open_window(site, expected_complaint="409"), open_window(site)
+    _, id = new_profile(page, "mood")
+    for window in (page, other):
+        window.goto(f"/pipelines/{id}")
+    source(other).fill(json.dumps(content("theirs"), indent=2))
+    other.get_by_role("button", name="Save").click()
+    expect(other.locator("#saved")).to_contain_text("Saved at")
+    mine = json.dumps(content("mine"), indent=2)
+    source(page).fill(mine)
+    page.get_by_label("Name", exact=True).fill(f"Mine {uuid4().hex[:8]}")
+    page.get_by_role("button", name="Save").click()
+    told = page.get_by_role("alert")
+    expect(told).to_contain_text("was changed in the meantime")
+    expect(told.locator(".line-removed").first).to_contain_text('"tag": "theirs"')
+    expect(told.locator(".line-added").first).to_contain_text('"tag": "mine"')
+    expect(source(page)).to_have_value(mine)
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator("#saved")).to_contain_text("Saved at")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Mine")
+    other.reload()
+    assert json.loads(source(other).input_value()) == content("mine")
+
+
+def test_a_profile_is_made_copied_exported_imported_and_deleted(page: Page, tmp_path: Path) -> None:
+    page.goto("/pipelines")
+    name = f"Diary {uuid4().hex[:8]}"
+    page.get_by_label("A new profile").fill(name)
+    page.get_by_role("button", name="Make it").click()
+    expect(page.get_by_role("heading", name=name)).to_be_visible()
+    expect(page.locator("#profile_outline")).to_contain_text("Note down what was said last")
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Export").click()
+    file = tmp_path / "diary.json"
+    download.value.save_as(file)
+    page.get_by_role("button", name="Duplicate").click()
+    expect(page.get_by_role("heading", name=f"{name} (copy)")).to_be_visible()
+    page.get_by_role("button", name="Delete").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    page.wait_for_url("**/pipelines")
+    expect(page.get_by_role("link", name=f"{name} (copy)")).to_have_count(0)
+    page.locator("input[type=file]").set_input_files(file)
+    expect(page.locator("#imported")).to_contain_text(f"diary.json is here as {name} 2")
+    expect(page.locator("#library").get_by_role("link", name=f"{name} 2", exact=True)).to_be_visible()
+
+
+@pytest.mark.parametrize("width", [865, 1000])
+def test_the_bar_has_room_for_all_its_names(page: Page, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 700})
+    page.goto("/pipelines")
+    expect(page.get_by_role("navigation").get_by_role("link", name="Account")).to_be_visible()
+    assert page.evaluate("document.scrollingElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize(
+    ("theme", "size"),
+    [("light", PHONE), ("dark", DESKTOP), ("light", DESKTOP), ("dark", NARROWEST)],
+    ids=["light-phone", "dark-desktop", "light-desktop", "dark-narrowest"],
+)
+def test_every_page_fits_and_axe_finds_nothing(
+    open_window: OpenWindow,
+    site: ServerProcess,
+    pictures: Path,
+    theme: Literal["light", "dark"],
+    size: tuple[int, int],
+) -> None:
+    page = open_window(site, size=size, theme=theme, expected_complaint="409|422")
+
+    def look(name: str) -> None:
+        page.screenshot(path=pictures / f"{name}.png", full_page=True)
+        assert page.evaluate("document.scrollingElement.scrollWidth") <= size[0]
+        assert violations(page) == []
+
+    story = begin_story(page)
+    name, id = new_profile(page, "sky", "wind", pipeline="sky")
+    panel = open_panel(story)
+    panel.get_by_label("In this chat").select_option(label=name)
+    expect(panel.locator(".followed-here")).to_contain_text(name)
+    panel.get_by_text("Wider choices").click()
+    assert panel.evaluate("panel => panel.scrollWidth") <= size[0]
+    assert page.locator(".panel-tabs").evaluate("tabs => tabs.scrollWidth <= tabs.clientWidth")
+    look("panel")
+    page.locator("#all_pipelines").click()
+    button = page.get_by_role("button", name="Think first: Switch on in this chat")
+    button.click()
+    expect(button).to_have_count(0)
+    look("pipelines")
+    page.goto(f"/pipelines/{id}")
+    look("profile")
+    source(page).fill(source(page).input_value().replace('"wind"', '"sky"').replace('"hook"', '"hue": 1, "hook"', 1))
+    expect(page.locator("#profile_summary")).to_contain_text("2 errors and 1 warning.")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("alert")).to_contain_text("It was not saved")
+    look("problems")

@@ -1,0 +1,1 @@
+"""The numbered requirements of artifacts, where only the application shows them."""

@@ -1,0 +1,76 @@
+"""Listening to what pages are told, and looking for words in everything that is stored."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from sqlalchemy import select
+
+from tavernkit.artifacts.pipelines import TERMINAL_EVENTS
+from tavernkit.playground.database.base import Base
+from tavernkit.playground.llm.scripted import ScriptedModel
+from tavernkit.playground.realtime.bus import Subscription, conversation_topic
+from tavernkit.playground.runtime import Runtime
+from tests.playground.pipelines.following import Followed
+from tests.support.hanging import HANG_SECONDS
+
+__all__ = ["heard", "listening", "places_of", "thought", "told"]
+
+
+def thought(**fields: Any) -> dict[str, Any]:
+    """A step that thinks before the reply, for the model alone and for this once."""
+    return {
+        "id": "think",
+        "kind": "llm",
+        "hook": "before",
+        "prompt": "What does {{ char }} want?",
+        "artifacts": [
+            {
+                "tag": "thought",
+                "access": "run_only",
+                "visibility": "prompt_only",
+                "retention": {"mode": "ephemeral"},
+                "promptInclusion": {"mode": "append_after_last_user"},
+            }
+        ],
+        **fields,
+    }
+
+
+def told(model: ScriptedModel, place: int = -1) -> list[str]:
+    """The messages of a request."""
+    return [str(message["content"]) for message in model.requests[place].messages]
+
+
+@asynccontextmanager
+async def listening(play: Followed) -> AsyncIterator[Subscription]:
+    async with play.runtime.bus.subscribe(conversation_topic(play.conversation_id)) as news:
+        yield news
+
+
+async def heard(news: Subscription) -> list[dict[str, Any]]:
+    """Everything that was told up to the end of a run of pipelines, and whatever comes at once behind it."""
+    items: list[dict[str, Any]] = []
+    has_ended = False
+    while True:
+        item = await news.next(unless=asyncio.Event(), within=0.3 if has_ended else HANG_SECONDS)
+        if item is None:
+            assert has_ended, items
+            return items
+        items.append(item)
+        has_ended = has_ended or item.get("pipeline", {}).get("type") in TERMINAL_EVENTS
+
+
+async def places_of(runtime: Runtime, words: str) -> set[str]:
+    """The columns of the whole database that hold these words, in any row."""
+    async with runtime.database.read() as session:
+        return {
+            f"{table.name}.{name}"
+            for table in Base.metadata.sorted_tables
+            for row in (await session.execute(select(table))).mappings()
+            for name, value in row.items()
+            if words in str(value)
+        }

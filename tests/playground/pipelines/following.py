@@ -1,0 +1,100 @@
+"""A story that follows a profile: what its steps are told and write while somebody plays."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import select
+
+from tavernkit.playground.artifacts.service import list_artifacts
+from tavernkit.playground.database.models import PipelineRun, PipelineStepRun, Run
+from tavernkit.playground.llm.base import ModelClient
+from tavernkit.playground.outcome import Refused
+from tavernkit.playground.pipelines.choosing import choose_profile
+from tavernkit.playground.pipelines.schemas import Choose, NewProfile
+from tavernkit.playground.pipelines.service import create_profile
+from tavernkit.playground.runs.regenerating import regenerate
+from tavernkit.values import Json
+from tests.playground.playing import Play, playing
+
+__all__ = ["Followed", "counting", "following", "profile"]
+
+
+def counting(**fields: Any) -> dict[str, Any]:
+    """A step behind each reply that counts the tellings it has seen."""
+    return {
+        "id": "count",
+        "kind": "template",
+        "hook": "after",
+        "template": "{{ art.count.value | default: 0 | plus: 1 }}",
+        "artifacts": [
+            {
+                "tag": "count",
+                "kind": "state",
+                "contentType": "json",
+                "visibility": "prompt_and_ui",
+                "uiSurface": "panel:count",
+                "promptInclusion": {"mode": "append_after_last_user"},
+            }
+        ],
+        **fields,
+    }
+
+
+def profile(*steps: dict[str, Any], pipeline: str = "world", **fields: Any) -> dict[str, Json]:
+    permissions = ["artifact_write", "state_write", "message_transform"]
+    return {"pipelines": [{"id": pipeline, "permissions": permissions, "steps": list(steps), **fields}]}
+
+
+class Followed(Play):
+    """A play in which a profile is followed."""
+
+    async def follow(self, content: dict[str, Json], name: str = "World") -> UUID:
+        made = await create_profile(self.runtime, self.viewer, NewProfile(name=name, content=content))
+        assert not isinstance(made, Refused), made
+        id = made[0].id
+        chosen = await choose_profile(
+            self.runtime, self.viewer, Choose(conversation_id=self.conversation_id, profile_id=id)
+        )
+        assert not isinstance(chosen, Refused), chosen
+        return id
+
+    async def turn(self, content: str = "Hello?") -> Run:
+        """Say something, and wait until everything behind the answer is over."""
+        await self.say(content)
+        return await self.until(lambda run: run.status not in ("queued", "running"))
+
+    async def again(self) -> Run:
+        """Have the last reply told anew, with everything behind it."""
+        before = (await self.run()).id
+        asked = await regenerate(self.runtime, self.viewer, self.conversation_id)
+        assert not isinstance(asked, Refused), asked
+        return await self.until(lambda run: run.id != before and run.status not in ("queued", "running"))
+
+    async def values(self) -> dict[str, Json]:
+        """The artifacts as they are at the end of the path."""
+        view = await list_artifacts(self.runtime, self.viewer, self.conversation_id)
+        assert not isinstance(view, Refused)
+        return {tag: each.value for tag, each in view.artifacts.items()}
+
+    async def pipeline_runs(self) -> list[PipelineRun]:
+        async with self.runtime.database.read() as session:
+            return list(await session.scalars(select(PipelineRun).order_by(PipelineRun.created_at)))
+
+    async def step_runs(self) -> list[PipelineStepRun]:
+        async with self.runtime.database.read() as session:
+            return list(await session.scalars(select(PipelineStepRun).order_by(PipelineStepRun.started_at)))
+
+
+@asynccontextmanager
+async def following(
+    url: str, folder: Path, model: ModelClient, content: dict[str, Json], **settings: object
+) -> AsyncIterator[Followed]:
+    async with playing(url, folder, model, **settings) as play:
+        followed = Followed(play.runtime, play.user_id, play.conversation_id)
+        await followed.follow(content)
+        yield followed

@@ -1,0 +1,207 @@
+"""Pipelines inside the runs of a conversation: before the reply, behind it, once."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from tavernkit.playground.database.models import Conversation, Message, OutboxEvent, PromptBlock
+from tavernkit.playground.llm.base import ModelError
+from tavernkit.playground.llm.scripted import ScriptedModel
+from tavernkit.playground.messages.swipes import select_swipe
+from tavernkit.playground.realtime.bus import conversation_topic
+from tavernkit.playground.runs.deciding import request_stop
+from tests.playground.pipelines.following import counting, following, profile
+
+pytestmark = pytest.mark.anyio
+
+THOUGHT = {
+    "id": "think",
+    "kind": "llm",
+    "hook": "before",
+    "prompt": "What does {{ char }} want? {{ lastUserMessage }}",
+    "artifacts": [
+        {
+            "tag": "thought",
+            "access": "run_only",
+            "visibility": "prompt_only",
+            "retention": {"mode": "ephemeral"},
+            "promptInclusion": {"mode": "append_after_last_user"},
+        }
+    ],
+}
+
+
+def told(model: ScriptedModel, place: int = -1) -> list[str]:
+    return [str(message["content"]) for message in model.requests[place].messages]
+
+
+async def test_a_state_is_brought_up_to_date_behind_each_reply_and_told_with_the_next(
+    database_url: str, tmp_path: Path
+) -> None:
+    model = ScriptedModel("The lamp is lit.")
+    async with following(database_url, tmp_path, model, profile(counting())) as play, play.working():
+        run = await play.turn("Is anybody there?")
+        assert run.status == "succeeded"
+        assert await play.values() == {"count": 1}
+        assert "1" not in told(model)
+        await play.turn("And now?")
+        assert await play.values() == {"count": 2}
+        assert told(model)[-2:] == ["And now?", "1"]
+        assert [each.status for each in await play.pipeline_runs()] == ["done", "done"]
+        assert await play.messages() == [
+            ("user", "Is anybody there?"),
+            ("assistant", "The lamp is lit."),
+            ("user", "And now?"),
+            ("assistant", "The lamp is lit."),
+        ]
+
+
+async def test_telling_a_reply_anew_does_not_tick_twice_and_swiping_back_is_going_back(
+    database_url: str, tmp_path: Path
+) -> None:
+    model = ScriptedModel("One.", "Two.", "Three.")
+    step = counting(template="{{ art.count.value | default: 0 | plus: 1 }}")
+    async with following(database_url, tmp_path, model, profile(step)) as play, play.working():
+        await play.turn()
+        await play.turn("And now?")
+        assert await play.values() == {"count": 2}
+        await play.again()
+        assert await play.values() == {"count": 2}
+        assert told(model)[-2:] == ["And now?", "1"]
+        async with play.runtime.database.read() as session:
+            last = (await session.scalars(select(Message).order_by(Message.seq.desc()).limit(1))).one()
+        assert last.swipes_count == 2
+        await select_swipe(play.runtime, play.viewer, last.id, "left")
+        assert await play.values() == {"count": 2}
+
+
+async def test_a_thought_is_in_the_prompt_and_nowhere_else(database_url: str, tmp_path: Path) -> None:
+    model = ScriptedModel("She wants company.", "Sit down.")
+    async with following(database_url, tmp_path, model, profile(THOUGHT)) as play, play.working():
+        run = await play.turn()
+        assert told(model)[-2:] == ["Hello?", "She wants company."]
+        async with play.runtime.database.read() as session:
+            texts = list(await session.scalars(select(PromptBlock.content)))
+        assert not [text for text in texts if "company" in text]
+        (done,) = await play.step_runs()
+        assert done.output is None
+        assert "company" not in json.dumps([done.log, run.debug])
+
+
+async def test_the_reply_is_there_before_the_steps_behind_it_have_ended(database_url: str, tmp_path: Path) -> None:
+    held = asyncio.Event()
+    model = ScriptedModel("The lamp is lit.", (held, "5"))
+    step = counting(kind="llm", prompt="How often?", output="json")
+    async with following(database_url, tmp_path, model, profile(step)) as play, play.working():
+        await play.say()
+        run = await play.until(lambda run: run.replied_at is not None)
+        assert run.status == "running"
+        assert await play.messages() == [("user", "Hello?"), ("assistant", "The lamp is lit.")]
+        assert await play.values() == {}
+        held.set()
+        await play.until(lambda run: run.status == "succeeded")
+        assert await play.values() == {"count": 5}
+
+
+async def test_stopping_behind_the_reply_keeps_the_reply(database_url: str, tmp_path: Path) -> None:
+    model = ScriptedModel("The lamp is lit.", (asyncio.Event(), "5"))
+    step = counting(kind="llm", prompt="How often?", output="json")
+    async with following(database_url, tmp_path, model, profile(step)) as play, play.working():
+        await play.say()
+        run = await play.until(lambda run: run.replied_at is not None)
+        await request_stop(play.runtime, play.viewer, run.id)
+        await play.until(lambda run: run.status == "succeeded")
+        assert await play.messages() == [("user", "Hello?"), ("assistant", "The lamp is lit.")]
+        assert [each.status for each in await play.pipeline_runs()] == ["aborted"]
+
+
+async def test_a_required_step_that_fails_keeps_the_model_from_being_asked(database_url: str, tmp_path: Path) -> None:
+    model = ScriptedModel(ModelError("Nobody is there.", code="unavailable"), "Sit down.")
+    async with following(database_url, tmp_path, model, profile({**THOUGHT, "required": True})) as play, play.working():
+        run = await play.turn()
+        assert run.status == "failed"
+        assert run.error == {
+            "code": "pipeline_error",
+            "message": "The required step world/think failed: Nobody is there.",
+        }
+        assert len(model.requests) == 1
+        (ended,) = await play.pipeline_runs()
+        assert ended.report is not None
+        assert (ended.status, ended.report["failed_type"]) == ("error", "before_barrier")
+
+
+async def test_a_failed_reply_leaves_nothing_of_what_was_made_for_it(database_url: str, tmp_path: Path) -> None:
+    model = ScriptedModel(ModelError("Nobody is there.", code="unavailable"))
+    async with following(database_url, tmp_path, model, profile(counting(hook="before"))) as play, play.working():
+        assert (await play.turn()).status == "failed"
+        assert await play.values() == {}
+        (ended,) = await play.pipeline_runs()
+        assert ended.report is not None
+        assert (ended.status, ended.report["failed_type"]) == ("error", "main_llm")
+
+
+async def test_what_was_typed_is_kept_beside_what_is_told(database_url: str, tmp_path: Path) -> None:
+    rewrite = {
+        "id": "dice",
+        "kind": "message_transform",
+        "hook": "before",
+        "template": "{{ rawUserMessage }} (rolled 6)",
+        "label": "dice_enriched",
+        "select": True,
+    }
+    model = ScriptedModel("So be it.")
+    async with following(database_url, tmp_path, model, profile(rewrite)) as play, play.working():
+        await play.turn("I jump.")
+        assert told(model)[-1] == "I jump. (rolled 6)"
+        assert (await play.messages())[0] == ("user", "I jump.")
+        await play.turn("I land.")
+        assert [text for text in told(model) if "rolled" in text] == ["I jump. (rolled 6)", "I land. (rolled 6)"]
+        await play.again()
+        assert told(model)[-1] == "I land. (rolled 6)"
+
+
+async def test_pages_are_told_what_goes_on_without_what_they_must_not_see(database_url: str, tmp_path: Path) -> None:
+    model = ScriptedModel("She wants company.", "Sit down.")
+    async with following(database_url, tmp_path, model, profile(THOUGHT, counting())) as play:
+        async with play.runtime.bus.subscribe(conversation_topic(play.conversation_id)) as news, play.working():
+            run = await play.turn()
+            items: list[dict[str, Any]] = []
+            while not items or items[-1]["pipeline"]["type"] != "pipeline.run.done":
+                item = await news.next(unless=asyncio.Event(), within=5)
+                assert item is not None
+                if "pipeline" in item:
+                    items.append(item)
+        assert {item["for"] for item in items} == {str(run.id)}
+        assert [item["pipeline"]["type"] for item in items] == [
+            "pipeline.run.started",
+            "pipeline.step.started",
+            "artifact.updated",
+            "pipeline.step.done",
+            "pipeline.step.started",
+            "artifact.updated",
+            "pipeline.step.done",
+            "pipeline.run.done",
+        ]
+        assert "company" not in json.dumps(items)
+        async with play.runtime.database.read() as session:
+            kinds = list(await session.scalars(select(OutboxEvent.kind).order_by(OutboxEvent.seq)))
+        assert kinds.count("artifact.updated") == 1
+
+
+async def test_steps_count_into_what_the_story_has_used(database_url: str, tmp_path: Path) -> None:
+    model = ScriptedModel("She wants company.", "Sit down.")
+    async with following(database_url, tmp_path, model, profile(THOUGHT)) as play, play.working():
+        run = await play.turn()
+        (ended,) = await play.pipeline_runs()
+        assert ended.report is not None
+        (step,) = ended.report["steps"]
+        assert step["usage"]["calls"] == 1
+        async with play.runtime.database.read() as session:
+            conversation = await session.get_one(Conversation, play.conversation_id)
+        assert conversation.completion_tokens_total == (run.completion_tokens or 0) + step["usage"]["completion_tokens"]
