@@ -8,6 +8,9 @@ export UV_PYTHON_DOWNLOADS := never
 # Where it is set, every process of ours would compile all that it imports, each time it starts.
 unexport PYTHONDONTWRITEBYTECODE
 
+# Many tests wait for a browser, a lease or a server that starts: one worker more than there are cores.
+WORKERS := $(shell expr $$(nproc) + 1)
+
 .DEFAULT_GOAL := help
 .PHONY: help run test install check bench screenshots fuzz soak lock clean
 
@@ -19,7 +22,7 @@ run: $(STAMP) ## serve the application on this machine
 
 test: $(STAMP) ## run all tests
 	@sh scripts/ensure-chromium
-	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
+	$(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 install: $(STAMP) ## create .venv with everything pinned in it
 

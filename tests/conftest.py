@@ -3,6 +3,7 @@
 Hypothesis has no deadlines: the machine may be busy, and time is measured in benchmarks.
 """
 
+import gc
 import os
 from pathlib import Path
 
@@ -23,6 +24,13 @@ settings.load_profile(os.environ.get("TAVERNKIT_HYPOTHESIS", "default"))
 def anyio_backend() -> str:
     """The event loop of tests marked with anyio."""
     return "asyncio"
+
+
+def pytest_collection_finish() -> None:
+    """What is imported by now stays: the collector of garbage need not look through it again and again."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

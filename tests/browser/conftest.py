@@ -74,7 +74,9 @@ def browser(chromium_path: str) -> Iterator[Browser]:
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory, scripted_model: ScriptedModel) -> Iterator[ServerProcess]:
     """A server that the tests of a module share, each in a story of its own."""
-    with running(ServerProcess(tmp_path_factory.mktemp("site"), model_url=scripted_model.base_url)) as server:
+    # Nobody kills this one: on a busy machine, a reply must not be given up because its worker was late.
+    lasting = ServerProcess(tmp_path_factory.mktemp("site"), model_url=scripted_model.base_url, lease_seconds="30")
+    with running(lasting) as server:
         yield server
 
 

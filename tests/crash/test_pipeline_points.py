@@ -29,7 +29,7 @@ def _question(step: str, conversation: object, now: str) -> str:
 
 def _asking(id: str, hook: str, tag: str | None) -> dict[str, Any]:
     """A step that asks a model; `now` is the same however often a run is taken up, and different in every run."""
-    shown = {"visibility": "prompt_and_ui", "promptInclusion": {"mode": "append_after_last_user"}}
+    shown: dict[str, Any] = {"visibility": "prompt_and_ui", "promptInclusion": {"mode": "append_after_last_user"}}
     artifact = {"access": "run_only", **shown} if tag is None else {"tag": tag, "uiSurface": f"panel:{tag}", **shown}
     if hook == "after":
         artifact = {**artifact, "visibility": "ui_only", "promptInclusion": None}

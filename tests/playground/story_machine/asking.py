@@ -183,7 +183,7 @@ class Asking(Working):
         elif not going_on:
             assert self.refuse(skip_turn(self.runtime, self.viewer, line.id)).code == "conflict"
         elif how == "resume" and self.stored[line.id].speaking is not None:
-            assert self.refuse(resume_round(self.runtime, self.viewer, line.id)).code == "generation_locked"
+            assert self.refuse(resume_round(self.runtime, self.viewer, line.id)).code == "conflict"
         else:
             actions = {"pause": pause_round, "resume": resume_round, "skip": skip_turn, "stop": stop_round}
             self.do(actions[how](self.runtime, self.viewer, line.id))
