@@ -34,6 +34,7 @@ INSIDE = {
     "settings": "panel/settings",
     "lore": "panel/lore",
     "runs": "panel/runs",
+    "pipelines": "panel/pipelines",
     "tree": "tree",
     "prompt": "preview",
 }
@@ -94,12 +95,16 @@ def tell_story(server: ServerProcess) -> str:
 
 def speak_in_group(page: Page) -> tuple[str, str]:
     """Say something to the two who came along, and give the addresses of their conversation and of a reply's record."""
+    page.goto("/pipelines")
+    page.get_by_role("button", name="RPG state: Switch on").click()
     page.goto("/")
     page.get_by_role("link", name="The end of line nine").first.click()
     page.locator("#composer_text").fill("I follow the smell of soup to the kiosk, and knock.")
     page.keyboard.press("Enter")
     group = urlsplit(page.url).path
     page.locator("article").nth(3).wait_for()
+    # Behind the replies, the state of the story is brought up to date.
+    page.locator("#run:empty").wait_for(state="attached")
     page.goto(f"{group}/panel/runs")
     run = page.locator("a[href^='/runs/']").first.get_attribute("href")
     if run is None:
@@ -112,6 +117,7 @@ def pages_of(page: Page, conversation_id: str) -> dict[str, str]:
     group, run = speak_in_group(page)
     chat = f"/conversations/{conversation_id}"
     found = {"home": "/", "sign-in": "/sign-in", "chat": chat, "group": group, "run": run}
+    found["state"] = f"{group}?panel=state"
     found |= {f"chat-{name}": f"{chat}/{path}" for name, path in INSIDE.items()}
     page.goto("/")
     doors = [*_links(page, "header nav"), *_links(page, "main")]

@@ -14,6 +14,8 @@ from tavernkit.playground.database.models import Conversation, Message, OutboxEv
 from tavernkit.playground.llm.base import ModelError
 from tavernkit.playground.llm.scripted import ScriptedModel
 from tavernkit.playground.messages.swipes import select_swipe
+from tavernkit.playground.outcome import Refused
+from tavernkit.playground.prompting.previewing import preview_prompt
 from tavernkit.playground.realtime.bus import conversation_topic
 from tavernkit.playground.runs.deciding import request_stop
 from tests.playground.pipelines.following import counting, following, profile
@@ -109,6 +111,22 @@ async def test_the_reply_is_there_before_the_steps_behind_it_have_ended(database
         assert await play.values() == {"count": 5}
 
 
+async def test_nobody_has_to_wait_for_what_comes_behind_a_reply(database_url: str, tmp_path: Path) -> None:
+    held = asyncio.Event()
+    model = ScriptedModel("The lamp is lit.", (held, "5"), "Still lit.", "6")
+    step = counting(kind="llm", prompt="How often?", output="json")
+    async with following(database_url, tmp_path, model, profile(step)) as play, play.working():
+        await play.say()
+        await play.until(lambda run: run.replied_at is not None)
+        said = await play.say("And now?")
+        assert not isinstance(said, Refused), said
+        held.set()
+        await play.until(lambda run: run.status == "succeeded" and len(model.requests) == 4)
+        assert [text for _, text in await play.messages()] == ["Hello?", "The lamp is lit.", "And now?", "Still lit."]
+        assert "5" in told(model, 2)
+        assert await play.values() == {"count": 6}
+
+
 async def test_stopping_behind_the_reply_keeps_the_reply(database_url: str, tmp_path: Path) -> None:
     model = ScriptedModel("The lamp is lit.", (asyncio.Event(), "5"))
     step = counting(kind="llm", prompt="How often?", output="json")
@@ -192,6 +210,15 @@ async def test_pages_are_told_what_goes_on_without_what_they_must_not_see(databa
         async with play.runtime.database.read() as session:
             kinds = list(await session.scalars(select(OutboxEvent.kind).order_by(OutboxEvent.seq)))
         assert kinds.count("artifact.updated") == 1
+
+
+async def test_a_preview_tells_what_would_be_told(database_url: str, tmp_path: Path) -> None:
+    model = ScriptedModel("The lamp is lit.")
+    async with following(database_url, tmp_path, model, profile(counting())) as play, play.working():
+        await play.turn()
+        kept = await preview_prompt(play.runtime, play.viewer, play.conversation_id)
+        assert not isinstance(kept, Refused)
+        assert [block.content for block in kept.blocks if block.source.get("id") == "art:count@1"] == ["1"]
 
 
 async def test_steps_count_into_what_the_story_has_used(database_url: str, tmp_path: Path) -> None:

@@ -46,16 +46,15 @@ async def read_story(work: JobWork, profile: Profile) -> Story:
         begun = Beginning(id=work.claim.job_id, profile=profile, trigger=payload["trigger"], now=inputs.now)
         context = await run_context(session, inputs, conversation_id, begun, ids=None, request=str(work.claim.job_id))
         records = await TransactionArtifactStore(session, ids=str).load(context.session)
-        replaces = inputs.replaces
         view = await read_view(
             session,
             context.session,
             now=context.now,
             turn=context.turn,
-            before_seq=inputs.until_seq + 1 if replaces is None else replaces.seq,
+            before_seq=inputs.reply_seq,
         )
         known = await last_done(session, context)
-        reply = await _last_reply(session, conversation_id) if replaces is None else replaces.content
+        reply = await _last_reply(session, conversation_id) if inputs.replaces is None else inputs.replaces.content
     store = MemoryStore(records, ids=lambda: str(runtime.ids()))
     await reserve_tags(profile, context.session, store=store, ids=lambda: str(runtime.ids()))
     if not payload["sees_hidden"]:

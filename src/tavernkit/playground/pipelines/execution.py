@@ -116,8 +116,7 @@ class ReplySteps:
         )
 
     async def _read(self, context: RunContext) -> SessionView:
-        replaces = self._inputs.replaces
-        before = self._inputs.until_seq + 1 if replaces is None else replaces.seq
+        before = self._inputs.reply_seq
         async with read_at_one_moment(self._runtime.database) as session:
             return await read_view(session, context.session, now=context.now, turn=context.turn, before_seq=before)
 

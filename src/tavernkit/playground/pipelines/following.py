@@ -14,10 +14,11 @@ from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit import Message, Variables
-from tavernkit.artifacts.pipelines import ChatInfo, Profile, RunContext, idempotency_key
+from tavernkit.artifacts import Candidate
+from tavernkit.artifacts.pipelines import ChatInfo, Profile, RunContext, idempotency_key, step_order
 from tavernkit.artifacts.pipelines.profile import Trigger
 from tavernkit.errors import TavernKitError
-from tavernkit.playground.artifacts.path import session_of, turns_before
+from tavernkit.playground.artifacts.path import read_view, session_of, turns_before
 from tavernkit.playground.database.models import (
     Conversation,
     PipelineProfile,
@@ -37,7 +38,16 @@ from tavernkit.playground.runs.storing import ReplyIds
 from tavernkit.playground.runtime import Runtime
 from tavernkit.values import Json, Value
 
-__all__ = ["TRIGGERS", "Beginning", "NotFollowedError", "beginning_of", "reserve_followed", "run_context", "said_in"]
+__all__ = [
+    "TRIGGERS",
+    "Beginning",
+    "NotFollowedError",
+    "beginning_of",
+    "candidates_for",
+    "reserve_followed",
+    "run_context",
+    "said_in",
+]
 
 TRIGGERS: Mapping[str, Trigger] = {
     "user_turn": "user_message",
@@ -125,6 +135,26 @@ async def reserve_followed(runtime: Runtime, conversation_id: UUID, profile: Pro
             raise NotFollowedError(f"The pipelines of {profile.name} cannot be followed here. {refused.sentence}")
 
 
+async def candidates_for(
+    session: AsyncSession, inputs: PromptInputs, conversation_id: UUID, speaker: SpaceMembership
+) -> tuple[Candidate, ...]:
+    """The artifacts that a reply of this member may be told of before any step has run; none where nothing is
+    followed."""
+    followed = await followed_profile(session, conversation_id, speaker.character_id)
+    if followed is None:
+        return ()
+    profile, version = followed
+    turn = max(await turns_before(session, conversation_id, inputs.reply_seq), 1)
+    view = await read_view(
+        session,
+        await session_of(session, conversation_id),
+        now=inputs.now,
+        turn=turn,
+        before_seq=inputs.reply_seq,
+    )
+    return view.candidates(step_order(profile_of(profile, version.content)))
+
+
 async def run_context(
     session: AsyncSession,
     inputs: PromptInputs,
@@ -137,8 +167,7 @@ async def run_context(
     """Everything that the steps may know; `request` is what makes this run one, however often it is begun. What they
     write belongs to the telling that `ids` name."""
     conversation = await session.get_one(Conversation, conversation_id)
-    before = inputs.until_seq + 1 if inputs.replaces is None else inputs.replaces.seq
-    turn = begun.turn if begun.turn is not None else await turns_before(session, conversation_id, before)
+    turn = begun.turn if begun.turn is not None else await turns_before(session, conversation_id, inputs.reply_seq)
     return RunContext(
         run_id=str(begun.id),
         idempotency_key=idempotency_key(begun.trigger, str(conversation_id), request),

@@ -86,6 +86,11 @@ class PromptInputs(Value, frozen=True, kw_only=True):
     continued: str = ""
     candidates: tuple[Candidate, ...] = ()
 
+    @property
+    def reply_seq(self) -> int:
+        """The number of the message that the reply is a telling of, or is going to be."""
+        return self.until_seq + 1 if self.replaces is None else self.replaces.seq
+
 
 async def load_inputs(session: AsyncSession, run_id: UUID, now: datetime, *, until: int | None = None) -> PromptInputs:
     """Read what the run's speaker needs to answer, knowing no message behind the one numbered `until`; raises what

@@ -17,6 +17,7 @@ from tavernkit.playground.database.models import Conversation, Message, SpaceMem
 from tavernkit.playground.members.queries import active_members
 from tavernkit.playground.outcome import Refused
 from tavernkit.playground.paths.queries import end_of_path
+from tavernkit.playground.pipelines.following import TRIGGERS, candidates_for
 from tavernkit.playground.prompting.building import build_prompt
 from tavernkit.playground.prompting.inputs import PromptInputs, Turn, inputs_for
 from tavernkit.playground.prompting.queries import KeptPrompt, prompt_of
@@ -69,6 +70,8 @@ async def preview_prompt(
         )
         try:
             inputs = await inputs_for(session, turn, runtime.clock())
+            if turn.kind in TRIGGERS:
+                inputs = inputs.with_(candidates=await candidates_for(session, inputs, conversation.id, speaker))
         except TavernKitError as error:
             return _impossible(error)
     try:

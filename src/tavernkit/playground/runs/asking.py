@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.conversations.in_use import not_in_use
-from tavernkit.playground.conversations.queries import active_run
+from tavernkit.playground.conversations.queries import active_run, queued_run
 from tavernkit.playground.database.models import Conversation, Message, Run, SpaceMembership
 from tavernkit.playground.outcome import Refused, not_found
 from tavernkit.playground.paths.queries import end_of_path
@@ -97,13 +97,15 @@ async def make_way(
 ) -> Refused | None:
     """End what goes on, as the space wants it: refuse while a reply is written, stop it, or let it finish alone.
 
-    `even_queued` refuses also while one only waits.
+    `even_queued` refuses also while one only waits. Steps behind a reply that is there already are left to finish.
     """
     policy = (await rules_of(session, conversation)).during_generation_user_input_policy
     run = await active_run(session, conversation.id)
+    if run is not None and run.replied_at is not None:
+        run = await queued_run(session, conversation.id)
     if run is not None and policy == "reject" and (even_queued or run.status == "running"):
         return LOCKED
-    if policy == "restart":
+    if policy == "restart" and run is not None:
         await leave_running(session, runtime, conversation.id)
     await cancel_queued(session, runtime, conversation.id)
     await settle_undecided(session, runtime, conversation.id)
