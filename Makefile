@@ -9,7 +9,7 @@ export UV_PYTHON_DOWNLOADS := never
 unexport PYTHONDONTWRITEBYTECODE
 
 # Many tests wait for a browser, a lease or a server that starts: one worker more than there are cores.
-WORKERS := $(shell expr $$(nproc) + 1)
+WORKERS := $(shell $(PYTHON) -c "import os; print((os.cpu_count() or 1) + 1)")
 
 .DEFAULT_GOAL := help
 .PHONY: help run test install check bench screenshots fuzz soak lock clean

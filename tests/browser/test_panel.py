@@ -13,7 +13,7 @@ from tests.playground.support.server import ServerProcess
 
 AXE = Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js"
 NARROWEST = (360, 640)
-TABS = ("members", "settings", "lore", "runs")
+TABS = ("members", "settings", "lore", "state", "pipelines", "runs")
 
 
 def test_the_panel_opens_with_its_tab_in_the_address_and_escape_closes_it(story: Story) -> None:
