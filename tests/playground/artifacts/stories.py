@@ -5,16 +5,19 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncSession
+
 from tavernkit.artifacts import Artifact, ArtifactWrite, Retention, SessionView, Writer
 from tavernkit.playground.artifacts.path import read_view, session_of, turns_before
 from tavernkit.playground.artifacts.store import TransactionArtifactStore
-from tavernkit.playground.database.models import Message
+from tavernkit.playground.database.models import ArtifactVersion, Message
 from tavernkit.playground.messages.swipes import add_swipe
 from tavernkit.playground.outcome import Refused
 from tavernkit.values import Json
 from tests.playground.messages.story import Story
 
-__all__ = ["LAST_TWO", "keep", "retell", "value_of", "view_of"]
+__all__ = ["LAST_TWO", "chosen_swipes", "keep", "retell", "value_of", "view_of"]
 
 LAST_TWO = Retention(mode="windowed", max_versions=2)
 
@@ -65,3 +68,22 @@ async def view_of(story: Story, *, before: Message | None = None) -> SessionView
 async def value_of(story: Story, *, tag: str = "state", before: Message | None = None) -> Json:
     view = await view_of(story, before=before)
     return view[tag].value if tag in view else None
+
+
+async def chosen_swipes(
+    session: AsyncSession, conversation_id: UUID, *, before_seq: int | None = None
+) -> dict[str, str]:
+    """The swipe that is seen of each message which has left something in an artifact: the path of a run."""
+    query = (
+        select(Message.id, Message.active_swipe_id)
+        .where(
+            Message.id.in_(
+                select(ArtifactVersion.message_id).where(ArtifactVersion.conversation_id == conversation_id)
+            ),
+            Message.conversation_id == conversation_id,
+            Message.visibility != "hidden",
+        )
+        .order_by(Message.seq)
+    )
+    rows = await session.execute(query if before_seq is None else query.where(Message.seq < before_seq))
+    return {str(message_id): str(swipe_id) for message_id, swipe_id in rows}

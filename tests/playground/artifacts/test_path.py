@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from tavernkit.artifacts import session_view
-from tavernkit.playground.artifacts.path import chosen_swipes, session_of
+from tavernkit.playground.artifacts.path import session_of
 from tavernkit.playground.artifacts.store import TransactionArtifactStore
 from tavernkit.playground.conversations.forking import fork
 from tavernkit.playground.database.models import Conversation, Message
 from tavernkit.playground.messages.changing import hide_message
 from tavernkit.playground.messages.swipes import select_swipe
-from tests.playground.artifacts.stories import LAST_TWO, keep, retell, value_of, view_of
+from tests.playground.artifacts.stories import LAST_TWO, chosen_swipes, keep, retell, value_of, view_of
 from tests.playground.messages.story import Story, telling
 from tests.playground.support.counting import counted_statements
 

@@ -21,7 +21,35 @@ from tavernkit.playground.runs.regenerating import regenerate
 from tavernkit.values import Json
 from tests.playground.playing import Play, playing
 
-__all__ = ["Followed", "counting", "following", "profile"]
+__all__ = ["DICE", "THOUGHT", "Followed", "counting", "following", "profile"]
+
+
+THOUGHT = {
+    "id": "think",
+    "kind": "llm",
+    "hook": "before",
+    "prompt": "What does {{ char }} want? {{ lastUserMessage }}",
+    "artifacts": [
+        {
+            "tag": "thought",
+            "access": "run_only",
+            "visibility": "prompt_only",
+            "retention": {"mode": "ephemeral"},
+            "promptInclusion": {"mode": "append_after_last_user"},
+        }
+    ],
+}
+"""A step that thinks in private before each reply."""
+
+DICE = {
+    "id": "dice",
+    "kind": "message_transform",
+    "hook": "before",
+    "template": "{{ rawUserMessage }} (rolled 6)",
+    "label": "dice_enriched",
+    "select": True,
+}
+"""A step that puts what was typed in other words."""
 
 
 def counting(**fields: Any) -> dict[str, Any]:

@@ -32,27 +32,12 @@ from tavernkit.playground.pipelines.schemas import NewProfile
 from tavernkit.playground.pipelines.service import create_profile
 from tests.playground.messages.people import somebody
 from tests.playground.pipelines.at_work import ended, jobs_done
-from tests.playground.pipelines.following import Followed, counting, following, profile
+from tests.playground.pipelines.following import THOUGHT, Followed, counting, following, profile
 from tests.playground.support.api import ORIGIN, asking
 
 pytestmark = pytest.mark.anyio
 
-THOUGHT = {
-    "id": "think",
-    "name": "A thought",
-    "kind": "llm",
-    "hook": "before",
-    "prompt": "What does {{ char }} want? {{ lastUserMessage }}",
-    "artifacts": [
-        {
-            "tag": "thought",
-            "access": "run_only",
-            "visibility": "prompt_only",
-            "retention": {"mode": "ephemeral"},
-            "promptInclusion": {"mode": "append_after_last_user"},
-        }
-    ],
-}
+NAMED = {**THOUGHT, "name": "A thought"}
 
 
 async def tried(play: Followed, profile_id: UUID, **asked: Any) -> dict[str, Any]:
@@ -84,7 +69,7 @@ async def test_it_tells_each_step_and_what_becomes_of_the_prompt_and_writes_noth
         assert profile_id is not None
         before, said = await rows(play), await play.messages()
         async with jobs_done(play.runtime):
-            result = await tried(play, profile_id, content=profile(THOUGHT, counting()))
+            result = await tried(play, profile_id, content=profile(NAMED, counting()))
         assert (await rows(play), await play.messages()) == (before, said)
         assert await play.values() == {"count": 1}
         assert (result["status"], result["turn"], result["reply"]) == ("done", 1, "The lamp is lit.")
@@ -103,7 +88,7 @@ async def test_it_tells_each_step_and_what_becomes_of_the_prompt_and_writes_noth
 
 
 async def test_what_is_used_is_counted_into_the_story(database_url: str, tmp_path: Path) -> None:
-    async with following(database_url, tmp_path, ScriptedModel("Yes."), profile(THOUGHT)) as play:
+    async with following(database_url, tmp_path, ScriptedModel("Yes."), profile(NAMED)) as play:
         async with play.working():
             await play.turn()
         profile_id = (await play.pipeline_runs())[0].profile_id
@@ -169,7 +154,7 @@ async def test_what_was_typed_in_other_words_is_a_changed_block(database_url: st
 
 async def test_a_required_step_that_fails_is_told_with_its_reason(database_url: str, tmp_path: Path) -> None:
     model = ScriptedModel(ModelError("Nobody is there.", code="unavailable"))
-    content = profile({**THOUGHT, "required": True}, counting())
+    content = profile({**NAMED, "required": True}, counting())
     async with following(database_url, tmp_path, model, content) as play, jobs_done(play.runtime):
         profile_id = await play.follow(content, "Again")
         result = await tried(play, profile_id)
@@ -198,7 +183,7 @@ async def test_a_tag_of_another_pipeline_is_told_as_a_sentence(database_url: str
 
 async def test_it_can_be_stopped_and_tells_how_far_it_is(database_url: str, tmp_path: Path) -> None:
     model = ScriptedModel((asyncio.Event(), "Never."))
-    content = profile(THOUGHT, counting())
+    content = profile(NAMED, counting())
     async with following(database_url, tmp_path, model, content) as play, jobs_done(play.runtime):
         profile_id = await play.follow(content, "Again")
         job = await ask_dry_run(play.runtime, play.viewer, profile_id, DryRun(conversation_id=play.conversation_id))
@@ -282,7 +267,7 @@ async def test_the_page_tries_what_is_saved_or_typed_and_shows_what_came_of_it(
     database_url: str, tmp_path: Path
 ) -> None:
     model = ScriptedModel("The lamp is lit.", "She wants <b>company</b>.")
-    content = profile(THOUGHT, counting())
+    content = profile(NAMED, counting())
     async with following(database_url, tmp_path, model, profile(counting())) as play:
         async with play.working():
             await play.turn()

@@ -10,7 +10,6 @@ from uuid import UUID, uuid4
 import pytest
 from sqlalchemy import select
 
-from tavernkit.playground.artifacts.path import chosen_swipes
 from tavernkit.playground.database.models import ArtifactVersion, Conversation, Job, Message
 from tavernkit.playground.jobs.service import request_cancel
 from tavernkit.playground.llm.scripted import ScriptedModel
@@ -18,6 +17,7 @@ from tavernkit.playground.outcome import Refused
 from tavernkit.playground.pipelines.manual import AskedFor, run_pipelines
 from tavernkit.playground.pipelines.reports import KnownRun, read_pipeline_run
 from tavernkit.playground.runs.regenerating import regenerate
+from tests.playground.artifacts.stories import chosen_swipes
 from tests.playground.messages.people import somebody
 from tests.playground.pipelines.at_work import ended, jobs_done
 from tests.playground.pipelines.following import Followed, counting, following, profile

@@ -18,25 +18,9 @@ from tavernkit.playground.outcome import Refused
 from tavernkit.playground.prompting.previewing import preview_prompt
 from tavernkit.playground.realtime.bus import conversation_topic
 from tavernkit.playground.runs.deciding import request_stop
-from tests.playground.pipelines.following import counting, following, profile
+from tests.playground.pipelines.following import DICE, THOUGHT, counting, following, profile
 
 pytestmark = pytest.mark.anyio
-
-THOUGHT = {
-    "id": "think",
-    "kind": "llm",
-    "hook": "before",
-    "prompt": "What does {{ char }} want? {{ lastUserMessage }}",
-    "artifacts": [
-        {
-            "tag": "thought",
-            "access": "run_only",
-            "visibility": "prompt_only",
-            "retention": {"mode": "ephemeral"},
-            "promptInclusion": {"mode": "append_after_last_user"},
-        }
-    ],
-}
 
 
 def told(model: ScriptedModel, place: int = -1) -> list[str]:
@@ -165,16 +149,8 @@ async def test_a_failed_reply_leaves_nothing_of_what_was_made_for_it(database_ur
 
 
 async def test_what_was_typed_is_kept_beside_what_is_told(database_url: str, tmp_path: Path) -> None:
-    rewrite = {
-        "id": "dice",
-        "kind": "message_transform",
-        "hook": "before",
-        "template": "{{ rawUserMessage }} (rolled 6)",
-        "label": "dice_enriched",
-        "select": True,
-    }
     model = ScriptedModel("So be it.")
-    async with following(database_url, tmp_path, model, profile(rewrite)) as play, play.working():
+    async with following(database_url, tmp_path, model, profile(DICE)) as play, play.working():
         await play.turn("I jump.")
         assert told(model)[-1] == "I jump. (rolled 6)"
         assert (await play.messages())[0] == ("user", "I jump.")

@@ -18,7 +18,10 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.artifacts import Session as ArtifactSession
 from tavernkit.artifacts import SessionView, session_view
+from tavernkit.artifacts.pipelines import RunContext, SessionReader
 from tavernkit.playground.artifacts.rows import VERSION_COLUMNS, records_of
+from tavernkit.playground.artifacts.store import read_at_one_moment
+from tavernkit.playground.database import Database
 from tavernkit.playground.database.models import (
     ArtifactArchive,
     ArtifactHead,
@@ -28,7 +31,7 @@ from tavernkit.playground.database.models import (
     Space,
 )
 
-__all__ = ["chosen_swipes", "is_on_path", "ranked_versions", "read_view", "session_of", "turns_before"]
+__all__ = ["is_on_path", "ranked_versions", "read_view", "reader_before", "session_of", "turns_before"]
 
 
 async def session_of(session: AsyncSession, conversation_id: UUID) -> ArtifactSession:
@@ -51,25 +54,6 @@ async def turns_before(session: AsyncSession, conversation_id: UUID, before_seq:
     if before_seq is not None:
         query = query.where(Message.seq < before_seq)
     return (await session.execute(query)).scalar_one()
-
-
-async def chosen_swipes(
-    session: AsyncSession, conversation_id: UUID, *, before_seq: int | None = None
-) -> dict[str, str]:
-    """The swipe that is seen of each message which has left something in an artifact: the path of a run."""
-    query = (
-        select(Message.id, Message.active_swipe_id)
-        .where(
-            Message.id.in_(
-                select(ArtifactVersion.message_id).where(ArtifactVersion.conversation_id == conversation_id)
-            ),
-            Message.conversation_id == conversation_id,
-            Message.visibility != "hidden",
-        )
-        .order_by(Message.seq)
-    )
-    rows = await session.execute(query if before_seq is None else query.where(Message.seq < before_seq))
-    return {str(message_id): str(swipe_id) for message_id, swipe_id in rows}
 
 
 async def read_view(
@@ -101,6 +85,16 @@ def _view(
     latest = {head.tag: head.latest_version for head in heads}
     artifacts = {tag: each.with_(head_version=latest[tag]) for tag, each in view.artifacts.items()}
     return view.with_(artifacts=artifacts, heads=latest)
+
+
+def reader_before(database: Database, before_seq: int) -> SessionReader:
+    """Reads for a run what is on the path before message number `before_seq`, at one moment."""
+
+    async def read(context: RunContext) -> SessionView:
+        async with read_at_one_moment(database) as session:
+            return await read_view(session, context.session, now=context.now, turn=context.turn, before_seq=before_seq)
+
+    return read
 
 
 def is_on_path(before_seq: int | None = None) -> ColumnElement[bool]:

@@ -13,12 +13,10 @@ from uuid import UUID
 import msgspec
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from tavernkit.artifacts import SessionView
 from tavernkit.artifacts.pipelines import Barrier, PipelineEvent, PipelineRun, RunContext
 from tavernkit.errors import TavernKitError
 from tavernkit.playground.artifacts.journal import DatabaseJournal
-from tavernkit.playground.artifacts.path import read_view
-from tavernkit.playground.artifacts.store import read_at_one_moment
+from tavernkit.playground.artifacts.path import reader_before
 from tavernkit.playground.database.models import MessageSwipe
 from tavernkit.playground.pipelines.asking import StepModels
 from tavernkit.playground.pipelines.following import Beginning, reserve_followed, run_context
@@ -63,7 +61,7 @@ class ReplySteps:
         self.ids = ids
         self._run = PipelineRun(
             context,
-            read=self._read,
+            read=reader_before(runtime.database, inputs.reply_seq),
             journal=DatabaseJournal(runtime, claim, until_seq=inputs.until_seq, is_leaving=is_leaving),
             call=StepModels(runtime, inputs.provider).ask,
             clock=runtime.clock,
@@ -114,11 +112,6 @@ class ReplySteps:
             typed=self._barrier.raw_user_message,
             made=self._barrier.wordings,
         )
-
-    async def _read(self, context: RunContext) -> SessionView:
-        before = self._inputs.reply_seq
-        async with read_at_one_moment(self._runtime.database) as session:
-            return await read_view(session, context.session, now=context.now, turn=context.turn, before_seq=before)
 
     async def _emit(self, event: PipelineEvent) -> None:
         if self._is_leaving():

@@ -14,15 +14,13 @@ import msgspec
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from tavernkit.artifacts import SessionView
 from tavernkit.artifacts.pipelines import PipelineEvent, Profile, RunContext, StepRecord, idempotency_key
 from tavernkit.artifacts.pipelines import PipelineRun as PipelinesRun
 from tavernkit.errors import TavernKitError
 from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.artifacts.journal import DatabaseJournal
 from tavernkit.playground.artifacts.open_runs import abandon_pipeline_run
-from tavernkit.playground.artifacts.path import read_view, turns_before
-from tavernkit.playground.artifacts.store import read_at_one_moment
+from tavernkit.playground.artifacts.path import reader_before, turns_before
 from tavernkit.playground.conversations.in_use import not_in_use
 from tavernkit.playground.conversations.queries import active_run
 from tavernkit.playground.database.models import (
@@ -216,12 +214,6 @@ async def carry_out_pipelines(work: JobWork) -> dict[str, Any]:
     guard = JobGuard(conversation_id=conversation_id, job=work.claim)
     states: set[tuple[str | None, str | None]] = set()
 
-    async def read(context: RunContext) -> SessionView:
-        async with read_at_one_moment(runtime.database) as session:
-            return await read_view(
-                session, context.session, now=context.now, turn=context.turn, before_seq=inputs.until_seq + 1
-            )
-
     async def tell(event: PipelineEvent) -> None:
         if work.is_leaving:
             return
@@ -233,7 +225,7 @@ async def carry_out_pipelines(work: JobWork) -> dict[str, Any]:
 
     run = PipelinesRun(
         context,
-        read=read,
+        read=reader_before(runtime.database, inputs.until_seq + 1),
         journal=DatabaseJournal(runtime, guard, until_seq=inputs.until_seq, is_leaving=lambda: work.is_leaving),
         call=StepModels(runtime, inputs.provider).ask,
         clock=runtime.clock,

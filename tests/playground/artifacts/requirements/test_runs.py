@@ -19,7 +19,7 @@ from tavernkit.playground.pipelines.service import create_profile
 from tavernkit.playground.prompting.history import WORDINGS
 from tavernkit.playground.runs.deciding import request_stop
 from tests.playground.artifacts.requirements.watching import heard, listening, thought, told
-from tests.playground.pipelines.following import Followed, counting, following, profile
+from tests.playground.pipelines.following import DICE, Followed, counting, following, profile
 from tests.support.hanging import HANG_SECONDS
 
 pytestmark = pytest.mark.anyio
@@ -75,16 +75,8 @@ async def test_g18_what_was_committed_before_a_reply_that_failed_is_not_read(dat
 
 
 async def test_pitfall_07_a_rewritten_message_is_stored_and_not_only_told(database_url: str, tmp_path: Path) -> None:
-    rewrite = {
-        "id": "dice",
-        "kind": "message_transform",
-        "hook": "before",
-        "template": "{{ rawUserMessage }} (rolled 6)",
-        "label": "dice_enriched",
-        "select": True,
-    }
     model = ScriptedModel("So be it.")
-    async with following(database_url, tmp_path, model, profile(rewrite)) as play, play.working():
+    async with following(database_url, tmp_path, model, profile(DICE)) as play, play.working():
         await play.turn("I jump.")
         async with play.runtime.database.read() as session:
             swipes = list(await session.scalars(select(MessageSwipe)))
