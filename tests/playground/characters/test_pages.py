@@ -82,7 +82,7 @@ async def test_the_gallery_is_searched_sorted_and_filtered(database_url: str, tm
         assert names(await seen(client, "/characters?tag=Harbour&sort=created")) == ["Åsa", "Zoë"]
         assert names(await seen(client, "/characters?tag=harbour&search=night")) == ["Zoë"]
         chosen = await seen(client, "/characters?tag=harbour")
-        assert 'href="/characters" dir="auto" data-turbo-action="advance" aria-current="true">harbour<' in chosen
+        assert 'href="/characters" dir="auto" data-turbo-frame="_top" aria-current="true">harbour<' in chosen
         assert 'href="/characters?tag=night"' in chosen
         assert "Nobody is found" in await seen(client, "/characters?search=nobody+at+all")
         assert "that are everybody" in await seen(client, "/characters?scope=shared")
