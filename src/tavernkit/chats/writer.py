@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tavernkit.chats.chat import ChatFile, ChatMessage
 from tavernkit.chats.fields import to_record
-from tavernkit.chats.json_text import to_json
+from tavernkit.text.js_json import to_json
 
 __all__ = ["write_chat", "write_text"]
 

@@ -7,8 +7,8 @@ import re
 from datetime import UTC, datetime
 
 from tavernkit.chats import ChatFile, ChatMessage, read_chat, write_chat, write_text
-from tavernkit.chats.json_text import to_json
 from tavernkit.errors import ParseError
+from tavernkit.text.js_json import to_json
 from tavernkit.values import Json, JsonObject
 
 __all__ = ["check"]

@@ -17,6 +17,17 @@ Check: TypeAlias = Callable[[JsonObject], tuple[Json, Json]]
 
 _CHECKS: Mapping[tuple[str, str], str] = {
     ("liquidjs", "liquid"): "tavernkit.conformance.liquid",
+    ("risuai", "cbs_blocks"): "tavernkit.conformance.risuai_cbs",
+    ("risuai", "cbs_macros"): "tavernkit.conformance.risuai_cbs",
+    ("risuai", "formats"): "tavernkit.conformance.risuai_formats",
+    ("risuai", "fuzz_calc"): "tavernkit.conformance.risuai_cbs",
+    ("risuai", "fuzz_cbs"): "tavernkit.conformance.risuai_cbs",
+    ("risuai", "fuzz_lore"): "tavernkit.conformance.risuai_lorebook",
+    ("risuai", "fuzz_prompt"): "tavernkit.conformance.risuai_prompt",
+    ("risuai", "lorebook"): "tavernkit.conformance.risuai_lorebook",
+    ("risuai", "prompt_template"): "tavernkit.conformance.risuai_prompt",
+    ("risuai", "regex_scripts"): "tavernkit.conformance.risuai_regex_scripts",
+    ("risuai", "triggers"): "tavernkit.conformance.risuai_triggers",
     ("sillytavern", "card_book"): "tavernkit.conformance.card_book",
     ("sillytavern", "card_io"): "tavernkit.conformance.card_io",
     ("sillytavern", "chat_prompt"): "tavernkit.conformance.chat_prompt",

@@ -8,9 +8,9 @@ from urllib.parse import quote
 
 from fastapi import Request, Response
 
-from tavernkit.chats.json_text import to_json
 from tavernkit.playground.blobs.uploads import received_files
 from tavernkit.playground.outcome import Refused
+from tavernkit.text.js_json import to_json
 from tavernkit.values import Json
 
 __all__ = ["attachment", "indented_json", "json_download", "upload"]

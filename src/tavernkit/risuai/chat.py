@@ -1,0 +1,62 @@
+"""A chat as RisuAI keeps it; triggers and scripts may change it while a prompt is built."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from tavernkit.reading import LooseObject
+from tavernkit.risuai.lore_entry import LoreEntry
+from tavernkit.values import Json, JsonObject, Value
+
+__all__ = ["Chat", "ChatMessage", "read_message", "write_message"]
+
+
+class ChatMessage(Value, frozen=True, kw_only=True):
+    """One message; `role` is `user` or `char`, `data` its text, `time` milliseconds since 1970, `saying` the id of
+    the character who speaks. `disabled` is True, False, or `allBefore`. `written` is the object it was read from."""
+
+    role: str
+    data: str = ""
+    time: float | None = None
+    id: str | None = None
+    saying: str | None = None
+    name: str | None = None
+    disabled: bool | str = False
+    written: JsonObject = {}
+
+
+@dataclass(kw_only=True)
+class Chat:
+    """A chat; a `greeting_index` of -1 is the first message, others count the alternate greetings."""
+
+    messages: list[ChatMessage] = field(default_factory=list)
+    greeting_index: int = -1
+    id: str = ""
+    note: str = ""
+    lore: Sequence[LoreEntry] = ()
+    memory: str = ""
+
+
+def read_message(source: LooseObject) -> ChatMessage:
+    """Read a message as RisuAI stores it."""
+    disabled = source.raw("disabled")
+    return ChatMessage(
+        role=source.text("role"),
+        data=source.text("data"),
+        time=source.optional_number("time"),
+        id=source.optional_text("chatId"),
+        saying=source.optional_text("saying"),
+        name=source.optional_text("name"),
+        disabled=disabled if disabled == "allBefore" else bool(disabled),
+        written=dict(source.source),
+    )
+
+
+def write_message(message: ChatMessage) -> dict[str, Json]:
+    """The message as RisuAI stores it: what it was read from, with the role and the text that it has now."""
+    fields: dict[str, Json] = {**message.written, "role": message.role, "data": message.data}
+    for spelt, value in (("time", message.time), ("chatId", message.id), ("saying", message.saying)):
+        if value is not None:
+            fields[spelt] = value
+    return fields

@@ -1,0 +1,66 @@
+"""Everything that RisuAI's parts look at while a prompt is built: the character, the chat, the settings, the world."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from tavernkit.macros.variables import Variables, VariablesStore
+from tavernkit.prompt.tokens import TokenEstimator, default_estimator
+from tavernkit.risuai.character import RisuCharacter
+from tavernkit.risuai.chat import Chat
+from tavernkit.risuai.lore_entry import LoreEntry
+from tavernkit.risuai.module import Module
+from tavernkit.risuai.settings import Settings
+
+__all__ = ["Scene", "Screen"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Screen:
+    """The window that macros may ask the size of, in pixels."""
+
+    width: int = 1280
+    height: int = 720
+
+
+@dataclass(kw_only=True)
+class Scene:
+    """The state that macros, lore, scripts and triggers share; triggers change it, and its owner writes that down.
+
+    `character` is None when none is chosen. `variables` holds the chat's variables in `local` and everybody's in
+    `global`, where a toggle `x` is `toggle_x`; all values are texts. `modules` are those that are switched on, in
+    their order. `now` and `random` are the only sources of time and chance; the clock's zone is local time.
+    """
+
+    character: RisuCharacter | None
+    chat: Chat
+    settings: Settings
+    now: Callable[[], datetime]
+    random: Callable[[], float]
+    user_name: str = "User"
+    persona: str = ""
+    variables: VariablesStore = field(default_factory=Variables)
+    modules: Sequence[Module] = ()
+    estimator: TokenEstimator = field(default_factory=default_estimator)
+    screen: Screen = Screen()
+    trigger_id: str | None = None
+
+    def count_tokens(self, text: str) -> int:
+        """What the text costs with the model of the settings."""
+        return self.estimator.estimate(text, model_hint=self.settings.model)
+
+    @property
+    def greeting(self) -> str:
+        """The first message of the chat: the chosen alternate greeting, or the character's own."""
+        if self.character is None:
+            return ""
+        greetings = self.character.alternate_greetings
+        index = self.chat.greeting_index
+        return greetings[index] if 0 <= index < len(greetings) else self.character.first_message
+
+    def lore(self) -> tuple[LoreEntry, ...]:
+        """The lore of the character, of the chat, and of the modules, in this order."""
+        of_character = self.character.lore if self.character is not None else ()
+        return (*of_character, *self.chat.lore, *(entry for module in self.modules for entry in module.lore))
