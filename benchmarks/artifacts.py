@@ -1,10 +1,12 @@
 """A build with fifty artifacts in the prompt, beside the same build without them and their wording alone."""
 
+import runpy
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 
-from tavernkit import Book, BuildHooks, Character, Entry, Message, Plan, User
+from tavernkit import BuildHooks
 from tavernkit.artifacts import (
     Anchor,
     Artifact,
@@ -18,13 +20,11 @@ from tavernkit.artifacts import (
 )
 from tavernkit.artifacts.candidate import prepare
 from tavernkit.benchmarks import Benchmark
-from tavernkit.history import InMemoryHistory
-from tavernkit.sillytavern import build
 from tavernkit.sillytavern.presets import ChatPreset
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 SESSION = Session(owner_id="owner", session_id="chat")
-ARTIFACTS, MESSAGES, ENTRIES, TAGS, VERSIONS = 50, 1_000, 500, 200, 1_000
+ARTIFACTS, TAGS, VERSIONS = 50, 200, 1_000
 CALLS = 10
 RULES = [
     PromptInclusion.of(mode="append_after_last_user"),
@@ -67,47 +67,24 @@ def candidates() -> list[Candidate]:
     return made
 
 
-class Chat:
-    def __init__(self, window: int) -> None:
-        self.preset = ChatPreset(openai_max_context=window, openai_max_tokens=500)
-        self.book = Book(
-            name="World",
-            entries=tuple(
-                Entry(id=str(number), keys=(f"{number}:", f"place {number}"), content=f"Place {number} lies far away.")
-                for number in range(ENTRIES)
-            ),
-        )
-        self.history = InMemoryHistory(
-            Message(role="assistant" if number % 2 else "user", content=f"{number}: {'some words of a story ' * 10}")
-            for number in range(MESSAGES)
-        )
+def story(window: int, wanted: list[Candidate]) -> tuple[Callable[[], object], Callable[[], object]]:
+    """A turn of the chat that the benchmark of SillyTavern's prompts tells, with the artifacts, and without them but
+    with their words beside it."""
+    chat = runpy.run_path(str(Path(__file__).with_name("sillytavern_building.py")))["Chat"](
+        ChatPreset(openai_max_context=window, openai_max_tokens=500)
+    )
 
-    def turn(self, wanted: list[Candidate]) -> Plan:
+    def with_all() -> None:
         hooks = BuildHooks()
-        if wanted:
-            hooks.after_build(include_artifacts(wanted))
-        return build(
-            character=Character(name="Mira", description="Paints harbours."),
-            user=User(name="Robin"),
-            preset=self.preset,
-            history=self.history,
-            message="And then?",
-            books=[self.book],
-            hooks=hooks,
-        )
+        hooks.after_build(include_artifacts(wanted))
+        chat.turn(hooks)
 
-    def with_all(self, wanted: list[Candidate]) -> Callable[[], object]:
-        return lambda: self.turn(wanted)
+    def without() -> None:
+        chat.turn()
+        for candidate in wanted:
+            prepare(candidate)
 
-    def without(self, wanted: list[Candidate]) -> Callable[[], None]:
-        """The prompt without the artifacts, and their words beside it."""
-
-        def run() -> None:
-            self.turn([])
-            for candidate in wanted:
-                prepare(candidate)
-
-        return run
+    return with_all, without
 
 
 def reading() -> tuple[Callable[[], object], Callable[[], object]]:
@@ -134,11 +111,11 @@ def reading() -> tuple[Callable[[], object], Callable[[], object]]:
 def benchmarks() -> Iterator[Benchmark]:
     wanted = candidates()
     for size, window in (("8k", 8_192), ("128k", 131_072)):
-        chat = Chat(window)
+        with_all, without = story(window, wanted)
         yield Benchmark(
             name=f"artifacts, {ARTIFACTS} in a prompt, {size}",
-            ours=undisturbed(chat.with_all(wanted)),
-            baseline=undisturbed(chat.without(wanted)),
+            ours=undisturbed(with_all),
+            baseline=undisturbed(without),
             note="the build without them, and their wording",
             times_itself=True,
         )

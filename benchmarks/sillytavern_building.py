@@ -3,7 +3,7 @@
 import random
 from collections.abc import Callable, Iterator
 
-from tavernkit import Book, Character, Entry, Message, Plan, User
+from tavernkit import Book, BuildHooks, Character, Entry, Message, Plan, User
 from tavernkit.benchmarks import Benchmark
 from tavernkit.history import InMemoryHistory
 from tavernkit.lore.files import read_world_info, write_world_info
@@ -131,7 +131,7 @@ class Chat:
         )
         self.estimator = ModelTokenEstimator()
 
-    def turn(self) -> Plan:
+    def turn(self, hooks: BuildHooks | None = None) -> Plan:
         """Say something new and build the prompt for the reply."""
         said = self.world.message()
         plan = build(
@@ -144,6 +144,7 @@ class Chat:
             story=self.story,
             model=MODEL,
             estimator=self.estimator,
+            hooks=hooks,
         )
         self.history.append(Message(role="user", content=said))
         self.history.append(Message(role="assistant", content=self.world.message()))

@@ -243,11 +243,11 @@ class _Placing:
                 return tail
             case At(place=beside):
                 is_after = item.inclusion.place == "after"
-                place = where.get(self._timeline.blocks(beside)[-1 if is_after else 0])
+                place = where.get(self._timeline.edge(beside, is_after=is_after))
                 if place is not None:
                     return place + is_after
             case _Clamped(place=beside):
-                place = where.get(self._timeline.blocks(beside)[0])
+                place = where.get(self._timeline.edge(beside, is_after=False))
                 if place is not None:
                     return place
         first = self._timeline.first_block
@@ -256,6 +256,7 @@ class _Placing:
     def _settle(self, ctx: Context) -> None:
         """Trimming is done: see to what stands beside a message that is gone."""
         kept = self._timeline.kept(ctx.blocks)
+        oldest = _Clamped(place=min(kept)) if kept else None
         own = {insert.block.id for insert in self._inserts}
         by_id = {block.id: block for block in ctx.blocks if block.id in own}
         for item, place in self._changed:
@@ -267,7 +268,7 @@ class _Placing:
             block = by_id.get(insert.block.id)
             if block is None:
                 continue
-            spot, is_sent = self._settled(insert, kept) if block.enabled else (insert.spot, False)
+            spot, is_sent = self._settled(insert, kept, oldest) if block.enabled else (insert.spot, False)
             is_moved = is_moved or spot != insert.spot or is_sent != block.enabled
             # In one text its own line break depends on where it stands, so it starts again from how it was made.
             standing = block if ctx.wording is None else insert.block
@@ -279,16 +280,18 @@ class _Placing:
 
     def _report_missing(self, blocks: Iterable[Block]) -> None:
         """What stood in the prompt and is no longer told, because there was no room or another hook took it out."""
-        is_told: dict[str, bool] = {}
-        for block in blocks:
-            sources = block.metadata.get("artifacts")
-            for source in sources or ():
-                is_told[source["id"]] = block.enabled or is_told.get(source["id"], False)
-        for item in self._items:
-            if self._reason(item) in INCLUDED and not is_told.get(item.source["id"]):
-                self._report(item, "over_budget" if item.source["id"] in is_told else "taken_out")
+        crediting = [block for block in blocks if "artifacts" in block.metadata]
+        told = {source["id"] for block in crediting if block.enabled for source in block.metadata["artifacts"]}
+        missing = [
+            item for item in self._items if item.source["id"] not in told and self._reasons[id(item)] in INCLUDED
+        ]
+        if not missing:
+            return
+        known = {source["id"] for block in crediting for source in block.metadata["artifacts"]}
+        for item in missing:
+            self._report(item, "over_budget" if item.source["id"] in known else "taken_out")
 
-    def _settled(self, insert: _Insert, kept: Set[int]) -> tuple[Spot, bool]:
+    def _settled(self, insert: _Insert, kept: Set[int], oldest: _Clamped | None) -> tuple[Spot, bool]:
         """Where an insert stands in the end, and whether it is sent at all."""
         inclusion, spot = insert.item.inclusion, insert.spot
         match spot:
@@ -298,9 +301,9 @@ class _Placing:
                 pass
             case _:
                 return spot, True
-        if inclusion.depth_policy == "clamp_to_oldest_kept" and kept:
+        if inclusion.depth_policy == "clamp_to_oldest_kept" and oldest is not None:
             self._report(insert.item, "clamped")
-            return _Clamped(place=min(kept)), True
+            return oldest, True
         role_filter = inclusion.anchor.role_filter if inclusion.anchor is not None else "any"
         nearest = self._nearest_to(spot, role_filter, kept) if inclusion.depth_policy == "relocate_to_nearest" else None
         if nearest is not None:

@@ -17,6 +17,7 @@ __all__ = ["Absent", "At", "Found", "Past", "Timeline", "message_source", "resol
 
 _NUMBERED = "message:"
 _MESSAGE = re.compile(r"message(?::\d+)?")
+_NOWHERE: Mapping[str, object] = {}
 FIRST_WINDOW = 128
 
 
@@ -69,6 +70,11 @@ class Timeline:
     def blocks(self, place: int) -> list[str]:
         """The ids of the blocks that a message has become."""
         return [self._heads[place].id, *self._more.get(place, ())]
+
+    def edge(self, place: int, *, is_after: bool) -> str:
+        """The first or the last of these ids."""
+        more = self._more.get(place) if is_after else None
+        return more[-1] if more else self._heads[place].id
 
     def last(self, role: str) -> int | None:
         newest_first = range(len(self._heads) - 1, -1, -1)
@@ -169,7 +175,7 @@ def _by_id(message_id: str, timeline: Timeline, history: ChatHistory) -> Found:
 def message_source(block: Block) -> str | None:
     """Which message of the history a block is, as every build writes it: `message:<number>`, or `message` for what is
     said now."""
-    source = block.source.get("id")
+    source = block.metadata.get("source", _NOWHERE).get("id")
     return source if isinstance(source, str) and _is_message(source) else None
 
 
