@@ -17,11 +17,11 @@ from tavernkit.playground.database.models import PromptBlock, PromptSnapshot
 from tavernkit.playground.llm.base import ChatRequest
 from tavernkit.playground.prompting.building import Prompt
 from tavernkit.playground.prompting.requests import DIALECTS, model_request
+from tavernkit.playground.prompting.scenes import LoreVerdict
 from tavernkit.playground.storable import presentable, storable
 from tavernkit.prompt.fingerprint import fingerprint
 from tavernkit.prompt.tokens import default_estimator
 from tavernkit.prompt.trimming import TrimReport
-from tavernkit.sillytavern.world_info.verdicts import Verdict
 from tavernkit.values import Json, Value
 
 __all__ = ["LORE", "TEXT", "PromptRecord", "keep_prompt", "lore_in", "record_of"]
@@ -86,7 +86,7 @@ def record_of(prompt: Prompt) -> PromptRecord:
                 {"code": warning.code, "message": storable(warning.message), "stage": warning.stage}
                 for warning in plan.warnings
             ],
-            "lore": [] if prompt.scene.world is None else _lore(prompt.scene.world.verdicts),
+            "lore": _lore(prompt.scene.lore()),
         },
         texts=texts,
         fingerprint=fingerprint(_sent(prompt.request)),
@@ -95,8 +95,7 @@ def record_of(prompt: Prompt) -> PromptRecord:
 
 def lore_in(prompt: Prompt) -> int:
     """How many entries of lorebooks are in the prompt."""
-    world = prompt.scene.world
-    return 0 if world is None else sum(verdict.is_activated for verdict in world.verdicts)
+    return sum(verdict.is_activated for verdict in prompt.scene.lore())
 
 
 async def keep_prompt(session: AsyncSession, run_id: UUID, record: PromptRecord, now: datetime) -> None:
@@ -153,18 +152,11 @@ def _by_hash(value: Json, texts: dict[str, str]) -> Json:
             return value
 
 
-def _lore(verdicts: Iterable[Verdict]) -> list[dict[str, Json]]:
+def _lore(verdicts: Iterable[LoreVerdict]) -> list[dict[str, Json]]:
     """What became of the entries that woke up or almost did, those that are in the prompt first."""
-    told = [verdict for verdict in verdicts if verdict.cause or verdict.key or verdict.near_miss]
-    told.sort(key=lambda verdict: not verdict.is_activated)
+    told = sorted(verdicts, key=lambda verdict: not verdict.is_activated)
     return [
-        {
-            "book": storable(verdict.world),
-            "entry": storable(verdict.entry.id),
-            "name": storable(verdict.entry.name or verdict.entry.comment),
-            "reason": verdict.reason,
-            "sentence": storable(str(verdict)),
-        }
+        {name: storable(getattr(verdict, name)) for name in LoreVerdict.__struct_fields__}
         for verdict in told[:MOST_VERDICTS]
     ]
 

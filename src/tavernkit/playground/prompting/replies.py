@@ -11,12 +11,9 @@ from tavernkit.playground.storable import storable
 from tavernkit.sillytavern.cleanup import clean_reply
 from tavernkit.sillytavern.presets import ChatPreset
 from tavernkit.sillytavern.reasoning import receive_reply
-from tavernkit.sillytavern.regex_scripts import Placement, RegexBudget, apply_scripts
 from tavernkit.values import Json, Value
 
 __all__ = ["Reply", "make_reply"]
-
-SCRIPT_SECONDS = 5.0
 
 
 class Reply(Value, frozen=True, kw_only=True):
@@ -43,23 +40,13 @@ def make_reply(prompt: Prompt, text: str, thoughts: str = "") -> Reply:
     inputs, settings = prompt.inputs, prompt.chosen.settings
     cast = inputs.cast
     is_impersonate = inputs.generation_type == "impersonate"
-    budget = RegexBudget(SCRIPT_SECONDS)
-
-    def scripted(placement: Placement, written: str) -> str:
-        return apply_scripts(
-            written,
-            prompt.scene.story.regex_scripts,
-            placement,
-            expand=prompt.scene.expand_in_scripts,
-            budget=budget,
-        )
-
+    scripted = prompt.scene.scripts()
     received = receive_reply(
         text,
         settings.reasoning,
         known=thoughts or None,
         trim_spaces=settings.trim_spaces,
-        apply_regex=partial(scripted, Placement.REASONING),
+        apply_regex=partial(scripted, "reasoning"),
     )
     content = clean_reply(
         received.content,
@@ -72,14 +59,13 @@ def make_reply(prompt: Prompt, text: str, thoughts: str = "") -> Reply:
         stopping_strings=prompt.request.stop,
         api="chat" if isinstance(prompt.chosen.preset, ChatPreset) else "text",
         expand=prompt.scene.expand,
-        apply_regex=partial(scripted, Placement.USER_INPUT if is_impersonate else Placement.AI_OUTPUT),
+        apply_regex=partial(scripted, "input" if is_impersonate else "reply"),
     )
-    content = storable(content).strip()
-    world = prompt.scene.world
+    content = prompt.scene.said(storable(content).strip())
     return Reply(
         text=_continued(prompt) + content if content else "",
         reasoning=storable(received.reasoning or ""),
-        state_delta=state_changes(inputs.state, prompt.variables, None if world is None else world.timed),
+        state_delta=state_changes(inputs.state, prompt.variables, prompt.scene.timers()),
     )
 
 
