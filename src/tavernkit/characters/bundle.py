@@ -9,7 +9,7 @@ from tavernkit.characters.card import CharacterCard
 from tavernkit.reading import ImportReport
 from tavernkit.values import Value
 
-__all__ = ["Asset", "Bundle", "CardFormat"]
+__all__ = ["Asset", "Bundle", "CardFormat", "plain_uri"]
 
 CardFormat: TypeAlias = Literal["png", "apng", "jpeg", "charx", "byaf", "json", "yaml"]
 
@@ -42,10 +42,11 @@ class Bundle(Value, frozen=True, kw_only=True):
 
     def asset(self, uri: str) -> Asset | None:
         """The asset that a card's URI points to, if it is inside this file."""
-        wanted = _plain_uri(uri)
-        return next((asset for asset in self.assets if _plain_uri(asset.uri) == wanted), None)
+        wanted = plain_uri(uri)
+        return next((asset for asset in self.assets if plain_uri(asset.uri) == wanted), None)
 
 
-def _plain_uri(uri: str) -> str:
+def plain_uri(uri: str) -> str:
+    """The URI of an asset in one spelling."""
     # The specification spells it with one d; many writers do not.
     return uri.strip().replace("embedded://", "embeded://", 1)

@@ -12,10 +12,11 @@ from tavernkit.characters.bundle import Asset
 from tavernkit.characters.card import CharacterCard, WritableSpec
 from tavernkit.characters.charx_layout import lay_out
 from tavernkit.characters.encode import write_card
-from tavernkit.characters.ingest.png import CARD_KEYWORDS
-from tavernkit.characters.limits import DEFAULT_LIMITS
-from tavernkit.characters.png_chunks import PNG_SIGNATURE, Chunk, make_chunk, walk_chunks
-from tavernkit.errors import InvalidCardError, PngParseError, PngWriteError
+from tavernkit.characters.ingest.png import ASSET_KEYWORD, CARD_KEYWORDS
+from tavernkit.characters.png_assets import name_assets
+from tavernkit.characters.png_chunks import PNG_SIGNATURE, Chunk, make_chunk
+from tavernkit.characters.png_texts import put_texts
+from tavernkit.errors import InvalidCardError
 from tavernkit.values import Json
 
 __all__ = ["to_charx", "to_json", "to_png"]
@@ -29,20 +30,21 @@ def to_json(card: CharacterCard, spec: WritableSpec = "v3", *, indent: int | Non
     return _dump(write_card(card, spec), indent)
 
 
-def to_png(card: CharacterCard, image: bytes | None = None) -> bytes:
-    """Put a card into a PNG or APNG picture, as version 2 (`chara`) and as version 3 (`ccv3`).
+def to_png(card: CharacterCard, image: bytes | None = None, assets: Iterable[Asset] = ()) -> bytes:
+    """Put a card into a PNG or APNG picture, as version 2 (`chara`) and as version 3 (`ccv3`), and assets beside it.
 
-    Cards that the picture already carries are taken out; every other chunk is kept byte for byte. Without a picture, a
-    plain one is made.
+    Cards that the picture already carries are taken out, and its assets where others are given; every other chunk is
+    kept byte for byte. References into an archive (`embeded://`) become references into the PNG (`__asset:`). Without
+    a picture, a plain one is made.
     """
-    png = memoryview(_plain_picture() if image is None else image)
-    parts: list[bytes | memoryview] = [PNG_SIGNATURE]
-    for chunk in _picture_chunks(png):
-        if chunk.type == b"IEND":
-            parts += [_card_chunk("chara", card, "v2"), _card_chunk("ccv3", card, "v3")]
-        if (chunk.keyword or "").lower() not in CARD_KEYWORDS:
-            parts.append(png[chunk.start : chunk.end])
-    return b"".join(parts)
+    named, files = name_assets(card, assets)
+    texts = {**files, "chara": _card_text(named, "v2"), "ccv3": _card_text(named, "v3")}
+
+    def drop(chunk: Chunk) -> bool:
+        keyword = (chunk.keyword or "").lower()
+        return keyword in CARD_KEYWORDS or (bool(files) and keyword.startswith(ASSET_KEYWORD))
+
+    return put_texts(_plain_picture() if image is None else image, texts, drop=drop)
 
 
 def to_charx(card: CharacterCard, image: bytes | None = None, assets: Iterable[Asset] = ()) -> bytes:
@@ -74,21 +76,8 @@ def _is_encodable(text: str) -> bool:
     return True
 
 
-def _card_chunk(keyword: str, card: CharacterCard, spec: WritableSpec) -> bytes:
-    payload = base64.b64encode(to_json(card, spec, indent=None).encode())
-    return make_chunk(b"tEXt", keyword.encode() + b"\0" + payload)
-
-
-def _picture_chunks(png: memoryview) -> list[Chunk]:
-    if bytes(png[:8]) != PNG_SIGNATURE:
-        raise PngWriteError("A card can only be put into a PNG picture. Convert the picture to PNG first.")
-    try:
-        chunks = list(walk_chunks(png, limit=DEFAULT_LIMITS.png_chunks))
-    except PngParseError as error:
-        raise PngWriteError(f"The picture cannot carry a card: {error}") from None
-    if chunks[0].type != b"IHDR":
-        raise PngWriteError("The picture cannot carry a card: it has no PNG header (IHDR).")
-    return chunks
+def _card_text(card: CharacterCard, spec: WritableSpec) -> bytes:
+    return base64.b64encode(to_json(card, spec, indent=None).encode())
 
 
 def _plain_picture() -> bytes:

@@ -40,7 +40,7 @@ app.add_typer(lore.app)
 app.add_typer(chat.app)
 app.command("tokens")(tokens.count)
 app.command("prompt")(prompt.build_prompt)
-app.command("build")(build.build_sillytavern)
+app.command("build")(build.build_request)
 app.command("conformance")(conformance.replay)
 app.command("bench")(bench.measure)
 

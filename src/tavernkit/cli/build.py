@@ -1,40 +1,35 @@
-"""`tavernkit build`: the request that SillyTavern would send, and where every part of it comes from."""
+"""`tavernkit build`: the request that SillyTavern or RisuAI would send, and where every part of it comes from."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tavernkit.cli.errors import FileError, UsageError
+from tavernkit.cli.errors import UsageError
 from tavernkit.cli.output import JsonOption, Printer, emit
 from tavernkit.cli.terminal import plain
 from tavernkit.cli.tokens import ModelOption
 
 if TYPE_CHECKING:
     from tavernkit.cli.build_report import BuildReport
+    from tavernkit.cli.build_result import BuiltRequest
     from tavernkit.cli.file_notes import FileNote
-    from tavernkit.prompt.build import BuildInputs
     from tavernkit.prompt.plan import Plan
-    from tavernkit.sillytavern import AuthorsNote, Story
-    from tavernkit.sillytavern.presets import ChatPreset, TextPreset
     from tavernkit.values import Json
 
-__all__ = ["GenerationType", "NotePosition", "NoteRole", "build_sillytavern"]
+__all__ = ["GenerationType", "NotePosition", "NoteRole", "Platform", "build_request"]
 
-DIALECTS = {
-    "claude": "anthropic",
-    "makersuite": "google",
-    "vertexai": "google",
-    "cohere": "cohere",
-    "ai21": "ai21",
-    "mistralai": "mistral",
-    "xai": "xai",
-}
-"""The dialects of the sources that a chat preset can be set to; all others speak OpenAI's."""
+
+class Platform(StrEnum):
+    """Whose prompt is built."""
+
+    sillytavern = "sillytavern"
+    risuai = "risuai"
 
 
 class GenerationType(StrEnum):
@@ -64,7 +59,13 @@ class NoteRole(StrEnum):
     assistant = "assistant"
 
 
-def build_sillytavern(
+def build_request(
+    cards: Annotated[
+        list[Path] | None, typer.Argument(metavar="[CARD]...", show_default=False, help="The same as --card.")
+    ] = None,
+    platform: Annotated[
+        Platform, typer.Option("--platform", help="The application whose request is built.")
+    ] = Platform.sillytavern,
     card: Annotated[
         list[Path] | None,
         typer.Option(
@@ -98,6 +99,18 @@ def build_sillytavern(
     lore: Annotated[
         list[Path] | None,
         typer.Option("--lore", metavar="FILE", help="A lorebook to use beside the card's own; may be repeated."),
+    ] = None,
+    module: Annotated[
+        list[Path] | None,
+        typer.Option("--module", metavar="FILE", help="A RisuAI module that is switched on; may be repeated."),
+    ] = None,
+    toggle: Annotated[
+        list[str] | None,
+        typer.Option("--toggle", metavar="NAME[=VALUE]", help="A switch of RisuAI's; may be repeated."),
+    ] = None,
+    greeting: Annotated[
+        int | None,
+        typer.Option("--greeting", metavar="N", min=0, help="RisuAI's greeting: 0 is the first message."),
     ] = None,
     regex: Annotated[
         list[Path] | None,
@@ -140,147 +153,124 @@ def build_sillytavern(
     strict: Annotated[bool, typer.Option("--strict", help="Fail where there would be a warning.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Build the request that SillyTavern would send, and print its messages.
+    """Build the request that SillyTavern, or RisuAI, would send, and print its messages.
 
-    A chat-completion preset makes messages in the provider's format, a text-completion preset or a template one text.
+    SillyTavern's presets for chat completion make messages in the provider's format, those for text completion and
+    templates make one text. RisuAI's presets make messages.
     """
-    from tavernkit.cli.build_files import BuildFiles, read_files
-    from tavernkit.prompt.build import BuildInputs
-    from tavernkit.sillytavern import QuietPrompt
-    from tavernkit.sillytavern.presets import ChatPreset
+    named = (*(cards or ()), *(card or ()))
+    if platform is Platform.risuai:
+        from tavernkit.cli.build_risuai import RisuOptions, build_risuai
+        from tavernkit.cli.build_risuai_files import RisuFiles
 
-    if quiet_prompt is not None and type_ is not GenerationType.quiet:
-        raise UsageError("--quiet-prompt is the instruction of a quiet generation; say --type quiet as well.")
-    found = read_files(
-        BuildFiles(
-            cards=tuple(card or ()),
-            group=group,
-            presets=tuple(preset or ()),
-            instruct=instruct,
-            context_template=context_template,
-            settings=settings,
-            history=history,
-            lore=tuple(lore or ()),
-            regex=tuple(regex or ()),
-        ),
-        speaker=speaker,
-        user=user,
-        persona=persona,
-    )
-    used = _with_budget(found.preset, context, reserve)
-    story = found.story.with_(
-        note=_note(found.story.note, note, note_position, note_depth, note_role, note_interval),
-        quiet=None if quiet_prompt is None else QuietPrompt(text=quiet_prompt),
-    )
-    model = model or _model(used)
-    dialect = _dialect(dialect, used)
-    plan = _build(
-        story,
-        BuildInputs(
-            character=found.character,
-            user=found.user,
-            history=found.messages,
-            message=message,
-            preset=used,
-            books=found.books,
-            generation_type=type_.value,
-            model=model,
-            variables=found.variables,
-            strict=strict,
-        ),
-        context_file=found.context_file,
-        trace=trace,
-    )
-    payload = plan.to_messages(dialect, model=model or "")
+        _refuse(
+            "SillyTavern's",
+            {
+                "--speaker": speaker,
+                "--group": group,
+                "--instruct": instruct,
+                "--context-template": context_template,
+                "--settings": settings,
+                "--regex": regex,
+                "--note-position": note_position,
+                "--note-depth": note_depth,
+                "--note-role": note_role,
+                "--note-interval": note_interval,
+                "--quiet-prompt": quiet_prompt,
+            },
+        )
+        built = build_risuai(
+            RisuFiles(
+                cards=named,
+                presets=tuple(preset or ()),
+                history=history,
+                lore=tuple(lore or ()),
+                modules=tuple(module or ()),
+            ),
+            RisuOptions(
+                user=user,
+                persona=persona,
+                message=message,
+                note=note or "",
+                toggles=tuple(toggle or ()),
+                greeting=greeting,
+                generation_type=type_.value,
+                dialect=dialect,
+                model=model,
+                context=context,
+                reserve=reserve,
+                trace=trace,
+                strict=strict,
+            ),
+        )
+    else:
+        from tavernkit.cli.build_files import BuildFiles
+        from tavernkit.cli.build_sillytavern import NoteOptions, SillyTavernOptions, build_sillytavern
+
+        _refuse("RisuAI's", {"--module": module, "--toggle": toggle, "--greeting": greeting})
+        built = build_sillytavern(
+            BuildFiles(
+                cards=named,
+                group=group,
+                presets=tuple(preset or ()),
+                instruct=instruct,
+                context_template=context_template,
+                settings=settings,
+                history=history,
+                lore=tuple(lore or ()),
+                regex=tuple(regex or ()),
+            ),
+            SillyTavernOptions(
+                speaker=speaker,
+                user=user,
+                persona=persona,
+                message=message,
+                note=NoteOptions(
+                    text=note,
+                    position=None if note_position is None else note_position.value,
+                    depth=note_depth,
+                    role=None if note_role is None else note_role.value,
+                    interval=note_interval,
+                ),
+                generation_type=type_.value,
+                quiet_prompt=quiet_prompt,
+                dialect=dialect,
+                model=model,
+                context=context,
+                reserve=reserve,
+                trace=trace,
+                strict=strict,
+            ),
+        )
+    _show(built, explain=explain, as_json=as_json)
+
+
+def _refuse(whose: str, options: Mapping[str, object]) -> None:
+    """Raise UsageError for an option that only the other platform has."""
+    for name, value in options.items():
+        if value is not None:
+            raise UsageError(f"{name} is {whose}; leave it out, or choose that --platform.")
+
+
+def _show(built: BuiltRequest, *, explain: bool, as_json: bool) -> None:
+    payload = built.plan.to_messages(built.dialect, model=built.model or "")
     report = None
     if explain:
         from tavernkit.cli.build_report import explain_plan
 
         report = explain_plan(
-            plan,
-            history=found.messages,
-            completion="chat" if isinstance(used, ChatPreset) else "text",
-            generation_type=type_.value,
-            dialect=dialect,
-            model=model,
-            notes=found.notes,
+            built.plan,
+            history=built.messages,
+            completion=built.completion,
+            generation_type=built.generation_type,
+            dialect=built.dialect,
+            model=built.model,
+            notes=built.notes,
         )
     if as_json:
-        _emit(plan, payload, dialect, report, found.notes)
+        _emit(built.plan, payload, built.dialect, report, built.notes)
     else:
-        _print(plan, payload, report, found.notes)
-
-
-def _with_budget(preset: ChatPreset | TextPreset, context: int | None, reserve: int | None) -> ChatPreset | TextPreset:
-    from tavernkit.sillytavern.presets import ChatPreset
-
-    window, reply = (
-        ("openai_max_context", "openai_max_tokens")
-        if isinstance(preset, ChatPreset)
-        else (
-            "max_length",
-            "genamt",
-        )
-    )
-    given = {window: context, reply: reserve}
-    return preset.with_(**{name: tokens for name, tokens in given.items() if tokens is not None})
-
-
-def _note(
-    written: AuthorsNote,
-    text: str | None,
-    position: NotePosition | None,
-    depth: int | None,
-    role: NoteRole | None,
-    interval: int | None,
-) -> AuthorsNote:
-    """The note of the chat, with what the options say about it."""
-    given = {
-        "text": text,
-        "position": None if position is None else position.value,
-        "depth": depth,
-        "role": None if role is None else role.value,
-        "interval": interval,
-    }
-    return written.with_(**{name: value for name, value in given.items() if value is not None})
-
-
-def _model(preset: ChatPreset | TextPreset) -> str | None:
-    from tavernkit.sillytavern.chat_completion.request import chosen_model
-    from tavernkit.sillytavern.presets import ChatPreset
-
-    return (chosen_model(preset) or None) if isinstance(preset, ChatPreset) else None
-
-
-def _dialect(wanted: str | None, preset: ChatPreset | TextPreset) -> str:
-    from tavernkit import dialects
-    from tavernkit.sillytavern.presets import ChatPreset
-
-    if isinstance(preset, ChatPreset):
-        chosen = wanted or DIALECTS.get(preset.chat_completion_source, "openai")
-    elif wanted in (None, "text"):
-        chosen = "text"
-    else:
-        raise UsageError(
-            f"A text completion is one text, which {wanted} has no form for; leave out --dialect, or name a"
-            " chat-completion preset."
-        )
-    dialects.get(chosen)
-    return chosen
-
-
-def _build(story: Story, inputs: BuildInputs, *, context_file: str, trace: bool) -> Plan:
-    from tavernkit import sillytavern
-    from tavernkit.errors import StrictModeError
-    from tavernkit.sillytavern.errors import InvalidContextTemplateError, MacroError
-
-    try:
-        return sillytavern.build(story=story, trace=trace, **inputs)
-    except MacroError as error:
-        # Only a strict build minds a macro, and what a strict build minds is a failed check.
-        raise StrictModeError(str(error)) from error
-    except InvalidContextTemplateError as error:
-        raise FileError(context_file, error) from error
+        _print(built.plan, payload, report, built.notes)
 
 
 def _emit(plan: Plan, payload: Json, dialect: str, report: BuildReport | None, notes: tuple[FileNote, ...]) -> None:

@@ -15,20 +15,18 @@ from tavernkit.cli.errors import UsageError, about, display_name
 from tavernkit.cli.file_notes import FileNote, file_notes
 from tavernkit.cli.files import is_standard, read_input
 from tavernkit.cli.lore import load_book
+from tavernkit.cli.persona_text import persona_text
 from tavernkit.cli.preset_files import read_setup
 from tavernkit.cli.settings_file import SettingsFile, read_settings_file
 from tavernkit.lore.book import Book
 from tavernkit.macros import Variables
 from tavernkit.prompt.message import Message
-from tavernkit.reading import decode_text
 from tavernkit.sillytavern import Story, with_templates
 from tavernkit.sillytavern.presets import ChatPreset, TextPreset
 from tavernkit.sillytavern.regex_scripts import RegexScript, RegexScripts, embedded_scripts, read_regex_scripts
 from tavernkit.values import Value
 
 __all__ = ["BuildFiles", "Found", "read_files"]
-
-LONGEST_FILE_NAME = 4096
 
 
 class BuildFiles(Value, frozen=True, kw_only=True):
@@ -118,25 +116,8 @@ def _user(files: BuildFiles, settings: SettingsFile, chat: Conversation, name: s
     usual = User(name="User") if files.cards else example.user()
     return User(
         name=name or settings.user_name or chat.user_name or usual.name,
-        persona=settings.persona or usual.persona if persona is None else _persona(persona),
+        persona=settings.persona or usual.persona if persona is None else persona_text(persona),
     )
-
-
-def _persona(given: str) -> str:
-    """The text itself, or what the file of that name says."""
-    path = Path(given)
-    if not (is_standard(path) or _is_file(path)):
-        return given
-    data = read_input(path)
-    with about(path):
-        return decode_text(data, what="The persona").strip()
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return len(str(path)) <= LONGEST_FILE_NAME and path.is_file()
-    except OSError:
-        return False  # a text that no file could be called
 
 
 def _book(file: Path, notes: list[FileNote]) -> Book:

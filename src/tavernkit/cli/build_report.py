@@ -29,7 +29,11 @@ BEHIND_BY_GROUP = {
 }
 MUST_BE_SENT = "must be sent, but there is no room for it"
 NOTHING_LEFT = "the prompts that must be sent leave no room"
-STRIPPED = "examples are switched off in the settings"
+LEFT_OUT = {
+    "stripped": "examples are switched off in the settings",
+    "summed_up": "the memory tells of it",
+    "format": "the model's format has no use for it",
+}
 
 
 class ExplainedBlock(Value, frozen=True, kw_only=True):
@@ -139,8 +143,8 @@ def _misfits(missing: list[Block]) -> frozenset[str]:
 def _reason(block: Block, is_misfit: bool, *, overflowed: bool) -> str:
     group = block.token_budget_group
     left_out = block.metadata.get("left_out")
-    if left_out == "stripped":
-        return STRIPPED
+    if left_out in LEFT_OUT:
+        return LEFT_OUT[left_out]
     if not block.removable:
         return MUST_BE_SENT
     if overflowed:

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 from tavernkit.cli.errors import FileError, UsageError, about, display_name
 from tavernkit.cli.files import is_standard, read_input
 from tavernkit.cli.terminal import plain
-from tavernkit.errors import PngWriteError
+from tavernkit.errors import ParseError, PngWriteError
 from tavernkit.reading import Note
 from tavernkit.values import Value
 
 if TYPE_CHECKING:
-    from tavernkit.characters import Bundle
+    from tavernkit.characters import Asset, Bundle
 
 __all__ = [
     "Conversion",
@@ -105,7 +105,7 @@ def convert_card(file: Path, place: Path, to: Target, spec: Spec, picture: bytes
 
     data = read_input(file)
     with about(file):
-        bundle = load(data)
+        bundle = load(data) if to is Target.charx else _without_module(load(data))
         written = _write(bundle, to, spec, picture)
     conversion = Conversion(
         file=display_name(file),
@@ -117,6 +117,20 @@ def convert_card(file: Path, place: Path, to: Target, spec: Spec, picture: bytes
     return written, conversion
 
 
+def _without_module(bundle: Bundle) -> Bundle:
+    """The card with what RisuAI keeps in a module beside it; a module that cannot be read stays a file."""
+    from tavernkit.risuai.files import MODULE_FILE, module_of, with_module
+
+    try:
+        module = module_of(bundle)
+    except ParseError:
+        return bundle
+    if module is None:
+        return bundle
+    card = bundle.card.with_(character=with_module(bundle.card.character, module))
+    return bundle.with_(card=card, assets=tuple(asset for asset in bundle.assets if asset.name != MODULE_FILE))
+
+
 def _write(bundle: Bundle, to: Target, spec: Spec, picture: bytes | None) -> bytes:
     from tavernkit.characters import to_charx, to_json, to_png
 
@@ -125,15 +139,34 @@ def _write(bundle: Bundle, to: Target, spec: Spec, picture: bytes | None) -> byt
         case Target.json:
             return f"{to_json(bundle.card, spec.value)}\n".encode()
         case Target.png:
-            return to_png(bundle.card, image)
+            return to_png(bundle.card, image, () if _keeps_chunks(bundle, picture) else _for_png(bundle))
         case Target.charx:
             return to_charx(bundle.card, image, bundle.assets)
 
 
 def _left_out(bundle: Bundle, to: Target, picture: bytes | None) -> int:
-    # A PNG keeps the assets in its own chunks when its own picture is used again.
-    keeps_chunks = to is Target.png and bundle.format in ("png", "apng") and picture is None
-    return 0 if to is Target.charx or keeps_chunks else len(bundle.assets)
+    match to:
+        case Target.json:
+            return len(bundle.assets)
+        case Target.png:
+            return 0 if _keeps_chunks(bundle, picture) else len(bundle.assets) - len(_for_png(bundle))
+        case Target.charx:
+            return 0
+
+
+def _keeps_chunks(bundle: Bundle, picture: bytes | None) -> bool:
+    """A PNG keeps the assets in its own chunks when its own picture is used again."""
+    return bundle.format in ("png", "apng") and picture is None
+
+
+def _for_png(bundle: Bundle) -> list[Asset]:
+    """The assets that the card refers to, but for its main icon, which is the picture."""
+    from tavernkit.characters.ingest.charx import main_icon
+
+    references = bundle.card.character.assets or ()
+    icon = main_icon(references)
+    wanted = (bundle.asset(reference.uri) for reference in references if reference is not icon)
+    return list({asset.uri: asset for asset in wanted if asset is not None}.values())
 
 
 def print_conversions(conversions: Sequence[Conversion]) -> None:

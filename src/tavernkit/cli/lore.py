@@ -31,7 +31,7 @@ class LoreTarget(StrEnum):
 
 @app.command("show")
 def show(file: InputFile, as_json: JsonOption = False) -> None:
-    """Show the entries of a lorebook, or of the lorebook inside a card."""
+    """Show the entries of a lorebook, or of the lorebook inside a card or a RisuAI module."""
     from tavernkit.cli.lore_summary import print_book, summarise_book
 
     book, report = load_book(file)
@@ -106,14 +106,17 @@ def try_out(
 
 
 def load_book(file: Path) -> tuple[Book, ImportReport]:
-    """Read a lorebook, or the lorebook inside a card of any format."""
+    """Read a lorebook, or the lorebook inside a card of any format or a RisuAI module."""
     from tavernkit.characters import load
     from tavernkit.characters.ingest.detect import detect
     from tavernkit.errors import LoreParseError
     from tavernkit.lore.files import read_book
+    from tavernkit.risuai.files import is_risum, read_module_book
 
     data = read_input(file)
     with about(file):
+        if is_risum(data):
+            return read_module_book(data)
         if detect(data) == "json":
             return read_book(data)
         bundle = load(data)

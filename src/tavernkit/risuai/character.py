@@ -114,6 +114,6 @@ def _lore_settings(source: LooseObject) -> LoreSettings | None:
     return LoreSettings(
         token_budget=settings.integer("tokenBudget"),
         scan_depth=settings.integer("scanDepth"),
-        recursive_scanning=settings.flag("recursiveScanning"),
+        recursive_scanning=settings.flag("recursiveScanning", default=True),
         full_word_matching=settings.flag("fullWordMatching"),
     )

@@ -5,6 +5,8 @@ TavernKitError
 │   ├── CBSSyntaxError            a block that is malformed or never closed
 │   └── CBSStackOverflowError     functions that call each other deeper than 20 levels
 ├── DecoratorParseError           a lore decorator (`@@…`) that cannot be read
+├── MemoryStateError              a chat's memory that does not fit the chat
+├── SendingStopped                a trigger that wants nothing to be sent
 └── TriggerError                  a trigger that failed; `.trigger_type` and `.effect_type` say which
     └── TriggerRecursionError     triggers that run each other deeper than 10 levels
 """
@@ -18,6 +20,8 @@ __all__ = [
     "CBSStackOverflowError",
     "CBSSyntaxError",
     "DecoratorParseError",
+    "MemoryStateError",
+    "SendingStopped",
     "TriggerError",
     "TriggerRecursionError",
 ]
@@ -42,6 +46,14 @@ class CBSStackOverflowError(CBSError):
 
 class DecoratorParseError(TavernKitError):
     """A lore decorator that cannot be read."""
+
+
+class MemoryStateError(TavernKitError):
+    """A chat's memory that does not fit the chat."""
+
+
+class SendingStopped(TavernKitError):  # noqa: N818 - what the card's author wants is no failure
+    """A trigger that wants nothing to be sent to the model now."""
 
 
 class TriggerError(TavernKitError):

@@ -48,6 +48,8 @@ class PromptSettings(Value, frozen=True, kw_only=True):
     send_chat_as_system: bool = False
     send_name: bool = False
     utility_override: bool = False
+    custom_chain_of_thought: bool = False
+    """The template has its own card for thinking first, and RisuAI adds no instruction to do so."""
 
 
 class Settings(Value, frozen=True, kw_only=True):
@@ -152,4 +154,5 @@ def _read_prompt_settings(source: LooseObject) -> PromptSettings:
         send_chat_as_system=source.flag("sendChatAsSystem"),
         send_name=source.flag("sendName"),
         utility_override=source.flag("utilOverride"),
+        custom_chain_of_thought=source.flag("customChainOfThought"),
     )

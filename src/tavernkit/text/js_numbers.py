@@ -4,15 +4,32 @@ from __future__ import annotations
 
 import math
 import re
+from decimal import ROUND_HALF_UP, Context, Decimal
 
-from tavernkit.text.js_strings import js_trim
+from tavernkit.text.js_strings import JS_WHITESPACE, js_trim
 
-__all__ = ["number_to_string", "to_number"]
+__all__ = [
+    "js_power",
+    "js_remainder",
+    "js_round",
+    "number_to_string",
+    "parse_float",
+    "parse_int",
+    "to_fixed",
+    "to_integer",
+    "to_number",
+]
 
-_DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+# Nothing is given back, or a long row of digits would be tried in all its divisions.
+_DECIMAL = re.compile(r"[+-]?(?:[0-9]++\.?+[0-9]*+|\.[0-9]++)(?:[eE][+-]?[0-9]++)?")
 _OTHER_BASE = re.compile(r"0(?:[xX](?P<hex>[0-9a-fA-F]+)|[oO](?P<octal>[0-7]+)|[bB](?P<binary>[01]+))")
+_FLOAT_PREFIX = re.compile(r"[+-]?Infinity|" + _DECIMAL.pattern)
 _INFINITIES = {"Infinity": math.inf, "+Infinity": math.inf, "-Infinity": -math.inf}
+_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+_SMALLEST_RADIX, _LARGEST_RADIX = 2, 36
 _LAST_PLAIN_EXPONENT = 21
+_LARGEST_FIXED = 1e21
+_EXACT = Context(prec=400)  # more digits than a number below 1e21 has in front of and behind its point
 _FIRST_PLAIN_EXPONENT = -6
 
 
@@ -37,6 +54,84 @@ def _from_other_base(text: str) -> float:
         return float(int(text[2:], base))
     except OverflowError:
         return math.inf
+
+
+def parse_float(text: str) -> float:
+    """What `parseFloat(text)` gives: the number that the text begins with, or not-a-number."""
+    match = _FLOAT_PREFIX.match(text.lstrip(JS_WHITESPACE))
+    if match is None:
+        return math.nan
+    return _INFINITIES[match[0]] if match[0].endswith("y") else float(match[0])
+
+
+def parse_int(text: str, radix: int = 0) -> float:
+    """What `parseInt(text, radix)` gives: the whole number that the text begins with, or not-a-number."""
+    text = text.lstrip(JS_WHITESPACE)
+    sign = -1.0 if text.startswith("-") else 1.0
+    text = text[1:] if text.startswith(("-", "+")) else text
+    if radix in (0, 16) and text[:2].lower() == "0x":
+        text, radix = text[2:], 16
+    radix = radix or 10
+    if not _SMALLEST_RADIX <= radix <= _LARGEST_RADIX:
+        return math.nan
+    digits = re.match(f"[{_DIGITS[:radix]}]*", text.lower())
+    if digits is None or not digits[0]:
+        return math.nan
+    return sign * _whole(digits[0], radix)
+
+
+def _whole(digits: str, radix: int) -> float:
+    if radix == 10:  # Python's float takes any count of decimal digits, its int does not
+        return float(digits)
+    try:
+        return float(int(digits, radix))
+    except OverflowError:
+        return math.inf
+
+
+def js_round(number: float) -> float:
+    """What `Math.round(number)` gives: the nearest whole number, and the upper one of two that are as near."""
+    if not math.isfinite(number):
+        return number
+    below = float(math.floor(number))
+    return below + 1 if number - below >= 0.5 else below
+
+
+def js_remainder(left: float, right: float) -> float:
+    """What `left % right` gives; its sign is that of the left side."""
+    if math.isinf(left) or right == 0:
+        return math.nan
+    return math.fmod(left, right)
+
+
+def js_power(base: float, exponent: float) -> float:
+    """What `base ** exponent` gives."""
+    if math.isnan(exponent) or (abs(base) == 1 and math.isinf(exponent)):
+        return math.nan
+    is_odd = exponent % 2 == 1
+    try:
+        return math.pow(base, exponent)
+    except OverflowError:
+        return -math.inf if base < 0 and is_odd else math.inf
+    except ValueError:
+        if base != 0:
+            return math.nan
+        return math.copysign(math.inf, base) if is_odd else math.inf
+
+
+def to_integer(number: float) -> float:
+    """The number without its fraction, as JavaScript takes counts and places; not-a-number counts as zero."""
+    if math.isnan(number):
+        return 0.0
+    return float(math.trunc(number)) if math.isfinite(number) else number
+
+
+def to_fixed(number: float, digits: int = 0) -> str:
+    """What `number.toFixed(digits)` gives; the count of digits is 0 to 100, which the caller sees to."""
+    if not abs(number) < _LARGEST_FIXED:
+        return number_to_string(number)
+    written = Decimal(abs(number)).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP, _EXACT)
+    return ("-" if number < 0 else "") + f"{written:f}"
 
 
 def number_to_string(number: float) -> str:

@@ -15,7 +15,7 @@ function compile(source, flags) {
   return new RegExp(source, flags);
 }
 
-function regex(source, flags) {
+function regex(source, flags, start = 0) {
   const key = `${flags}/${source}`;
   let found = compiled.get(key);
   if (found === undefined) {
@@ -25,7 +25,7 @@ function regex(source, flags) {
     compiled.delete(key); // and put back at the end: the first key is the one that was not used for longest
   }
   compiled.set(key, found);
-  found.lastIndex = 0;
+  found.lastIndex = start;
   return found;
 }
 
@@ -34,8 +34,8 @@ function step(pattern, text) {
   pattern.lastIndex += wide ? 2 : 1;
 }
 
-function findAll(source, flags, text) {
-  const pattern = regex(source, flags);
+function findAll(source, flags, text, start) {
+  const pattern = regex(source, flags, start);
   const matches = [];
   for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
     const [whole, ...groups] = match;
@@ -86,7 +86,8 @@ const verbs = {
   findAll,
   cut,
   firstFound: (patterns, text) => patterns.findIndex(([source, flags]) => regex(source, flags).test(text)),
-  replace: (source, flags, text, replacement) => text.replace(regex(source, flags), replacement),
+  replace: (source, flags, text, replacement, start) => text.replace(regex(source, flags, start), replacement),
+  split: (source, flags, text) => text.split(regex(source, flags)),
   open(text, patterns) {
     batch = { text, patterns, answers: patterns.map(() => null) };
   },

@@ -76,17 +76,27 @@ class JsRegex(Value, frozen=True, kw_only=True):
         found: bool = self._run("test", text, limit=limit)
         return found
 
-    def find_all(self, text: str, *, limit: float = TIME_LIMIT) -> tuple[JsMatch, ...]:
-        """Every match, or the first alone when there is no flag `g`; raises RegexTimeout."""
+    def find_all(self, text: str, *, start: int = 0, limit: float = TIME_LIMIT) -> tuple[JsMatch, ...]:
+        """Every match, or the first alone when there is no flag `g`; raises RegexTimeout.
+
+        `start` is the `lastIndex` that the pattern has; only one with the flag `g` or `y` heeds it.
+        """
         return tuple(
             JsMatch(start=start, end=end, text=whole, groups=tuple(groups), named=named)
-            for start, end, whole, groups, named in self._run("findAll", text, limit=limit)
+            for start, end, whole, groups, named in self._run("findAll", text, start, limit=limit)
         )
 
-    def replace(self, text: str, replacement: str, *, limit: float = TIME_LIMIT) -> str:
-        """What `text.replace(pattern, replacement)` gives, `$1`, `$<name>` and `$&` included; raises RegexTimeout."""
-        replaced: str = self._run("replace", text, replacement, limit=limit)
+    def replace(self, text: str, replacement: str, *, start: int = 0, limit: float = TIME_LIMIT) -> str:
+        """What `text.replace(pattern, replacement)` gives, `$1`, `$<name>` and `$&` included; raises RegexTimeout.
+
+        `start` is the `lastIndex` that the pattern has; only one with the flag `y` and without `g` heeds it.
+        """
+        replaced: str = self._run("replace", text, replacement, start, limit=limit)
         return replaced
+
+    def split(self, text: str, *, limit: float = TIME_LIMIT) -> tuple[str | None, ...]:
+        """What `text.split(pattern)` gives; a group that took no part is None. Raises RegexTimeout."""
+        return tuple(self._run("split", text, limit=limit))
 
     def cut(self, text: str, *, limit: float = TIME_LIMIT) -> tuple[tuple[JsCut, ...], str]:
         """The text cut where `replace` would replace, and what is left after the last match; raises RegexTimeout."""
@@ -96,7 +106,7 @@ class JsRegex(Value, frozen=True, kw_only=True):
             for before, start, groups, named in cuts
         ), rest
 
-    def _run(self, verb: str, *arguments: str, limit: float) -> Json:
+    def _run(self, verb: str, *arguments: str | int, limit: float) -> Json:
         try:
             return engine().call(verb, self.source, self.flags, *arguments, limit=limit)
         except PatternError as problem:

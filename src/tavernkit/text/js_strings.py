@@ -4,10 +4,20 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from struct import unpack
 
-__all__ = ["JS_WHITESPACE", "join_halves", "js_trim", "python_offsets", "utf16_length", "utf16_units"]
+__all__ = [
+    "JS_WHITESPACE",
+    "from_units",
+    "join_halves",
+    "js_trim",
+    "python_offsets",
+    "split_halves",
+    "utf16_length",
+    "utf16_units",
+    "well_formed",
+]
 
 JS_WHITESPACE = (
     "\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f"
@@ -15,7 +25,9 @@ JS_WHITESPACE = (
 )
 """What `trim()` and `\\s` take for white space; Python's own list has other members."""
 
+_REPLACEMENT_PATTERN = re.compile(r"(\$[$&`'])")
 _LAST_OF_ONE_UNIT = "\uffff"
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _SPLIT_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 
 
@@ -44,6 +56,21 @@ def join_halves(text: str) -> str:
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
 
 
+def split_halves(text: str) -> str:
+    """The text with every UTF-16 unit as a character of its own; `join_halves` puts the pairs together again."""
+    return text if text.isascii() or max(text) <= _LAST_OF_ONE_UNIT else "".join(map(chr, utf16_units(text)))
+
+
+def from_units(units: Iterable[int]) -> str:
+    """What `String.fromCharCode` makes of these numbers from 0 to 65535."""
+    return join_halves("".join(map(chr, units)))
+
+
+def well_formed(text: str) -> str:
+    """The text with U+FFFD for every surrogate without its other half, as JavaScript sends it out in UTF-8."""
+    return text if text.isascii() else _SURROGATE.sub("\ufffd", join_halves(text))
+
+
 def python_offsets(text: str, offsets: Sequence[int]) -> list[int]:
     """The places of UTF-16 offsets in the Python string; one inside a surrogate pair becomes that character's."""
     if utf16_length(text) == len(text):
@@ -52,3 +79,33 @@ def python_offsets(text: str, offsets: Sequence[int]) -> list[int]:
     wide = (place for place, character in enumerate(text) if character > _LAST_OF_ONE_UNIT)
     second_units = [place + count for count, place in enumerate(wide, start=1)]
     return [offset - bisect_right(second_units, offset) for offset in offsets]
+
+
+def replace_all(text: str, searched: str, replacement: str, *, longest: int | None = None) -> str:
+    """What `text.replaceAll(searched, replacement)` gives, where `$&` and its like have their meaning.
+
+    OverflowError is raised before more than the `longest` text is put in.
+    """
+    # Inside a pair there is a place too, and a half of it can be searched for.
+    text, searched = split_halves(text), split_halves(searched)
+    if "$" not in replacement:
+        if longest is not None and text.count(searched) * len(replacement) > longest:
+            raise OverflowError
+        return join_halves(text.replace(searched, replacement))
+    pieces = _REPLACEMENT_PATTERN.split(replacement)
+    parts: list[str] = []
+    start = put_in = 0
+    place = text.find(searched)
+    while place >= 0:
+        end = place + len(searched)
+        meanings = {"$$": "$", "$&": searched, "$`": text[:place], "$'": text[end:]}
+        parts.append(text[start:place])
+        for piece in pieces:
+            part = meanings.get(piece, piece)
+            parts.append(part)
+            put_in += len(part) + 1  # nothing put in is work as well
+        if longest is not None and put_in > longest:
+            raise OverflowError
+        start = end
+        place = text.find(searched, max(end, place + 1)) if place < len(text) else -1
+    return join_halves("".join([*parts, text[start:]]))

@@ -22,6 +22,8 @@ STRANGERS = {
     b"Rar!": "a RAR archive",
     b"BM": "a BMP picture",
     b"SQLite format 3\0": "an SQLite database",
+    b"o\0": "a RisuAI module (.risum), which holds lore, scripts and triggers but no character",
+    b"\x10\x03\xfc": "a RisuAI preset (.risup)",
 }
 
 

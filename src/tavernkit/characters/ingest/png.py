@@ -33,9 +33,7 @@ def read_png(data: bytes, limits: Limits) -> Bundle:
             "The PNG holds no character card: it has no text chunk named ccv3 or chara. "
             "Pictures lose their card when they are edited or re-saved by a website."
         )
-    assets = tuple(
-        _asset(name, chunk, limits) for name, chunk in chunks.items() if name.lower().startswith(ASSET_KEYWORD)
-    )
+    assets = _assets(chunks, limits)
     problems: list[TavernKitError] = []
     for keyword, chunk in cards.items():
         attempt = ReportBuilder()
@@ -78,6 +76,13 @@ def _text_chunks(png: memoryview, limits: Limits, report: ReportBuilder) -> tupl
             raise
         report.ignored("", f"{error} The card stood before that place and is whole.")
     return chunks, animated
+
+
+def _assets(chunks: dict[str, Chunk], limits: Limits) -> tuple[Asset, ...]:
+    found = [name for name in chunks if name.lower().startswith(ASSET_KEYWORD)]
+    if len(found) > limits.assets:
+        raise PngParseError(f"The PNG holds {len(found):,} assets; at most {limits.assets:,} are read.")
+    return tuple(_asset(name, chunks[name], limits) for name in found)
 
 
 def _asset(keyword: str, chunk: Chunk, limits: Limits) -> Asset:

@@ -8,12 +8,13 @@ from uuid import UUID
 from fastapi import APIRouter, Query, Request, Response
 
 from tavernkit.playground.api.errors import documented, unless_refused
-from tavernkit.playground.api.files import json_download, upload
+from tavernkit.playground.api.files import upload
 from tavernkit.playground.api.paging import After, Page, behind_name, page
 from tavernkit.playground.api.requests import Asked, Limit, Running
 from tavernkit.playground.blobs.uploads import file_body
 from tavernkit.playground.lorebooks.schemas import notes_of
 from tavernkit.playground.presets import queries, service
+from tavernkit.playground.presets.files import download
 from tavernkit.playground.presets.kinds import Kind, decode_preset
 from tavernkit.playground.presets.schemas import (
     DefaultPreset,
@@ -57,7 +58,7 @@ async def create_preset(running: Running, asked: Asked, new: NewPreset) -> Prese
 
 @router.post("/import", status_code=201, responses=documented(413), openapi_extra=file_body("file"))
 async def import_preset(running: Running, asked: Asked, request: Request) -> PresetImported:
-    """Make a preset of a file of SillyTavern, of any kind."""
+    """Make a preset of a file of SillyTavern, of any kind, or of one of RisuAI."""
     data, name = unless_refused(await upload(request, max_bytes=service.MAX_FILE_BYTES))
     row, report = unless_refused(await service.import_preset(running, asked, data, name=name))
     return PresetImported(preset=PresetOut.of(row), notes=notes_of(report))
@@ -103,10 +104,10 @@ async def duplicate_preset(running: Running, asked: Asked, preset_id: UUID) -> P
 
 @router.get("/{preset_id}/export", response_class=Response, responses=documented())
 async def export_preset(running: Running, asked: Asked, preset_id: UUID) -> Response:
-    """The preset as a file for SillyTavern."""
+    """The preset as a file for the application that it came from."""
     async with running.database.read() as session:
         row = unless_refused(await queries.preset_for(session, asked, preset_id))
-    return json_download(row.name, row.data)
+    return download(row)
 
 
 @router.get("/{preset_id}/prompts", responses=documented())

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
-from tavernkit.reading import ImportReport, ReportBuilder
+from tavernkit.reading import ImportReport, LooseObject, ReportBuilder
+from tavernkit.risuai.settings import Settings as RisuSettings
+from tavernkit.risuai.settings import read_settings
 from tavernkit.sillytavern.presets import (
     ChatPreset,
     ContextTemplate,
@@ -15,13 +17,18 @@ from tavernkit.sillytavern.presets import (
     ReasoningTemplate,
     SystemPrompt,
     TextPreset,
+    write_preset,
 )
 from tavernkit.sillytavern.presets.fields import decode
-from tavernkit.values import JsonObject
+from tavernkit.values import Json, JsonObject
 
-__all__ = ["KINDS", "Kind", "decode_preset", "kind_of"]
+__all__ = ["KINDS", "RISUAI", "AnyPreset", "Kind", "blank_preset", "decode_preset", "kind_of"]
 
-Kind: TypeAlias = Literal["chat", "text", "instruct", "context", "system_prompt", "reasoning", "master"]
+Kind: TypeAlias = Literal["chat", "text", "instruct", "context", "system_prompt", "reasoning", "master", "risuai"]
+
+AnyPreset: TypeAlias = Preset | RisuSettings
+
+RISUAI = "risuai"
 
 KINDS: Mapping[str, type[Preset]] = {
     "chat": ChatPreset,
@@ -34,13 +41,22 @@ KINDS: Mapping[str, type[Preset]] = {
 }
 
 
-def kind_of(preset: Preset) -> str:
+def kind_of(preset: AnyPreset) -> str:
     """The kind under which a preset is stored."""
+    if isinstance(preset, RisuSettings):
+        return RISUAI
     return next(kind for kind, model in KINDS.items() if isinstance(preset, model))
 
 
-def decode_preset(kind: str, data: JsonObject) -> tuple[Preset, ImportReport]:
+def decode_preset(kind: str, data: JsonObject) -> tuple[AnyPreset, ImportReport]:
     """A stored preset as the library knows it, and what of it makes no sense."""
     report = ReportBuilder()
-    preset: Preset = decode(KINDS[kind], data, report)
+    preset: AnyPreset = (
+        read_settings(LooseObject(data, report)) if kind == RISUAI else decode(KINDS[kind], data, report)
+    )
     return preset, report.build(kind)
+
+
+def blank_preset(kind: str) -> dict[str, Json]:
+    """The file of a new preset, with the defaults of its platform."""
+    return {} if kind == RISUAI else write_preset(KINDS[kind]())

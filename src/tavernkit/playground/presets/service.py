@@ -19,7 +19,8 @@ from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.database.models import Preset, SiteSetting
 from tavernkit.playground.outcome import Refused, not_found, stale
 from tavernkit.playground.presets import prompt_manager
-from tavernkit.playground.presets.kinds import KINDS, decode_preset, kind_of
+from tavernkit.playground.presets.files import read_file
+from tavernkit.playground.presets.kinds import blank_preset, decode_preset, kind_of
 from tavernkit.playground.presets.queries import (
     default_key,
     default_preset_id,
@@ -38,8 +39,8 @@ from tavernkit.playground.presets.schemas import (
 )
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.storable import presentable, storable, titled
-from tavernkit.reading import ImportReport, parse_json
-from tavernkit.sillytavern.presets import ChatPreset, Prompt, read_preset, write_preset
+from tavernkit.reading import ImportReport
+from tavernkit.sillytavern.presets import ChatPreset, Prompt, write_preset
 from tavernkit.values import Json, JsonObject
 
 __all__ = [
@@ -63,10 +64,9 @@ NAMELESS = "Preset"
 async def import_preset(
     runtime: Runtime, viewer: Viewer, file: bytes, *, name: str = ""
 ) -> tuple[Preset, ImportReport] | Refused:
-    """A preset from a file of any kind that SillyTavern writes; `name` is for one whose file gives none."""
+    """A preset from a file of any kind that SillyTavern or RisuAI writes; `name` is for one whose file gives none."""
     try:
-        preset, report = await to_thread.run_sync(read_preset, file)
-        document: dict[str, Json] = parse_json(file, what="The preset")
+        preset, report, document = await to_thread.run_sync(read_file, file)
     except TavernKitError as error:
         return Refused(code="invalid", sentence=str(error))
     own = document.get("name")
@@ -82,7 +82,7 @@ async def import_preset(
 async def create_preset(runtime: Runtime, viewer: Viewer, new: NewPreset) -> Preset | Refused:
     """A preset with SillyTavern's defaults, besides what is given."""
     name = titled(new.name, NAMELESS)
-    document = {**write_preset(KINDS[new.kind]()), **presentable(new.data)}
+    document = {**blank_preset(new.kind), **presentable(new.data)}
     if "name" in document:
         document["name"] = name
     problem = _problem(new.kind, document, changed=new.data)

@@ -46,8 +46,9 @@ KIND_NAMES: Final[Mapping[str, str]] = {
     "system_prompt": "System prompts",
     "reasoning": "Reasoning templates",
     "master": "Several in one file",
+    "risuai": "RisuAI prompts",
 }
-CAN_BE_DEFAULT: Final = frozenset({"chat", "text"})
+CAN_BE_DEFAULT: Final = frozenset({"chat", "text", "risuai"})
 """The kinds that a prompt is built by; the others are parts of it."""
 
 SAMPLERS: Final[Mapping[str, str]] = {

@@ -10,7 +10,7 @@ from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.database import models
-from tavernkit.playground.presets.kinds import decode_preset
+from tavernkit.playground.presets.kinds import AnyPreset, decode_preset
 from tavernkit.playground.presets.queries import default_preset_id
 from tavernkit.playground.settings.groups.llm import LlmSettings
 from tavernkit.playground.settings.groups.model import ModelSettings
@@ -21,7 +21,6 @@ from tavernkit.sillytavern.presets import (
     ContextTemplate,
     Instruct,
     MasterExport,
-    Preset,
     Prompt,
     ReasoningTemplate,
     SystemPrompt,
@@ -38,7 +37,7 @@ USUAL_REASONING: Final = ReasoningSettings(prefix="<think>", suffix="</think>", 
 class Presets(Value, frozen=True, kw_only=True):
     """The stored presets that the settings name, decoded; one that is gone is not here."""
 
-    preset: Preset | None = None
+    preset: AnyPreset | None = None
     instruct: Instruct | None = None
     context: ContextTemplate | None = None
     system_prompt: SystemPrompt | None = None
@@ -60,7 +59,7 @@ async def load_presets(session: AsyncSession, owner_id: UUID, chosen: ModelSetti
     wanted = {id for id in (preset_id, *templates) if id is not None}
     if not wanted:
         return Presets()
-    found: dict[UUID | None, Preset] = {
+    found: dict[UUID | None, AnyPreset] = {
         row.id: decode_preset(row.kind, row.data)[0]
         for row in await session.scalars(select(models.Preset).where(models.Preset.id.in_(wanted)))
     }

@@ -12,7 +12,9 @@ __all__ = ["DOCUMENTS", "LAYERS", "Control", "Layer", "Leaf", "Reference", "Sour
 Layer: TypeAlias = Literal["space", "member", "conversation"]
 Source: TypeAlias = Literal["default", "space", "member", "conversation"]
 Control: TypeAlias = Literal["text", "textarea", "number", "slider", "toggle", "select", "tags"]
-Reference: TypeAlias = Literal["provider", "chat", "text", "instruct", "context", "system_prompt", "reasoning"]
+Reference: TypeAlias = Literal[
+    "provider", "chat", "text", "risuai", "instruct", "context", "system_prompt", "reasoning"
+]
 """What an id points to: a provider, or a preset of one of these kinds."""
 
 LAYERS: tuple[Layer, ...] = ("space", "member", "conversation")

@@ -16,7 +16,8 @@ _IGNORED = re.compile(f"[{JS_WHITESPACE}_-]")
 
 def plain_name(name: str) -> str:
     """The name as the table spells it."""
-    return _IGNORED.sub("", name.lower())
+    name = name.lower()
+    return name if name.isalnum() else _IGNORED.sub("", name)
 
 
 class FunctionPack:

@@ -1,4 +1,4 @@
-"""Presets: prompts, templates and generation settings, as files of SillyTavern hold them."""
+"""Presets: prompts, templates and generation settings, as files of SillyTavern and RisuAI hold them."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ __all__ = ["Preset"]
 
 
 class Preset(Base):
-    """A preset of one of SillyTavern's kinds; `data` is the file. One without an owner is everybody's."""
+    """A preset of one of SillyTavern's kinds, or of RisuAI; `data` is the file, unpacked. One without an owner is
+    everybody's."""
 
     __tablename__ = "presets"
     __table_args__ = (
         CheckConstraint(
-            "kind IN ('chat', 'text', 'instruct', 'context', 'system_prompt', 'reasoning', 'master')", name="kind"
+            "kind IN ('chat', 'text', 'instruct', 'context', 'system_prompt', 'reasoning', 'master', 'risuai')",
+            name="kind",
         ),
         UniqueConstraint("owner_id", "kind", "name"),
     )

@@ -39,7 +39,7 @@ class ModelSettings(Group):
             control="select",
             layers=("space", "member"),
             columns={"space": "preset_id", "member": "preset_id"},
-            refers_to=("chat", "text"),
+            refers_to=("chat", "text", "risuai"),
             quick=True,
         ),
         Field(description="Prompts and generation settings; without one, those that come with the application."),

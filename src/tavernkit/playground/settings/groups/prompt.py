@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -19,6 +19,19 @@ class PromptSettings(Group):
 
     look: ClassVar[GroupLook] = GroupLook(label="Prompt", tab="prompts")
 
+    platform: Annotated[
+        Literal["auto", "sillytavern", "risuai"],
+        Leaf(
+            label="Build prompts like",
+            control="select",
+            layers=("space", "member", "conversation"),
+            labels={"auto": "What the card was made for", "sillytavern": "SillyTavern", "risuai": "RisuAI"},
+        ),
+        Field(
+            description="Whose macros, lore, scripts and order count. By itself, RisuAI's where the card or the preset "
+            "comes from there."
+        ),
+    ] = "auto"
     scenario_override: Annotated[
         str | None,
         Leaf(label="Scenario", control="textarea", layers=("space", "conversation"), rows=3),

@@ -1,0 +1,145 @@
+"""Everything that `build --platform risuai` reads: the files it was given, put together as RisuAI would have them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from tavernkit import example
+from tavernkit.characters import User
+from tavernkit.cli.conversation_file import Conversation, read_conversation
+from tavernkit.cli.errors import UsageError, about
+from tavernkit.cli.file_notes import FileNote, file_notes
+from tavernkit.cli.files import is_standard, read_input
+from tavernkit.cli.lore import load_book
+from tavernkit.cli.persona_text import persona_text
+from tavernkit.errors import ParseError
+from tavernkit.lore.book import Book
+from tavernkit.prompt.message import Message
+from tavernkit.reading import parse_json
+from tavernkit.risuai import Settings, convert_preset
+from tavernkit.risuai.cards import from_card
+from tavernkit.risuai.character import RisuCharacter
+from tavernkit.risuai.files import load_character, read_module_file, read_preset_file
+from tavernkit.risuai.module import Module
+from tavernkit.values import JsonObject, Value
+
+__all__ = ["RisuFiles", "RisuFound", "read_risu_files", "read_toggles"]
+
+
+class RisuFiles(Value, frozen=True, kw_only=True):
+    """The files that were named."""
+
+    cards: tuple[Path, ...] = ()
+    presets: tuple[Path, ...] = ()
+    history: Path | None = None
+    lore: tuple[Path, ...] = ()
+    modules: tuple[Path, ...] = ()
+
+    def __iter__(self) -> Iterator[Path]:
+        yield from (*self.cards, *self.presets, *self.lore, *self.modules)
+        yield from () if self.history is None else (self.history,)
+
+
+class RisuFound(Value, frozen=True, kw_only=True):
+    """What the files hold."""
+
+    character: RisuCharacter
+    user: User
+    messages: tuple[Message, ...]
+    settings: Settings
+    modules: tuple[Module, ...]
+    books: tuple[Book, ...]
+    notes: tuple[FileNote, ...]
+
+    @property
+    def has_greeting(self) -> bool:
+        """Whether the chat begins with the character's words, as those of other applications do."""
+        return bool(self.messages) and self.messages[0].role == "assistant"
+
+
+def read_risu_files(files: RisuFiles, *, user: str | None, persona: str | None) -> RisuFound:
+    """Read everything. Without a card there is the example's story."""
+    if sum(map(is_standard, files)) + (persona == "-") > 1:
+        raise UsageError("Standard input can be read once; name files for the others.")
+    notes: list[FileNote] = []
+    character = _character(files.cards, notes)
+    chat = _conversation(files, character, user or "User")
+    notes += chat.notes
+    usual = User(name="User") if files.cards else example.user()
+    return RisuFound(
+        character=character,
+        user=User(
+            name=user or chat.user_name or usual.name,
+            persona=usual.persona if persona is None else persona_text(persona),
+        ),
+        messages=chat.messages,
+        settings=_settings(files.presets, notes),
+        modules=tuple(_module(file, notes) for file in files.modules),
+        books=tuple(_book(file, notes) for file in files.lore),
+        notes=tuple(notes),
+    )
+
+
+def read_toggles(given: Sequence[str]) -> Mapping[str, str]:
+    """Switches written as `name=value`; a name alone is switched on."""
+    pairs = (toggle.partition("=") for toggle in given)
+    return {name: value if is_given else "1" for name, is_given, value in pairs}
+
+
+def _character(cards: tuple[Path, ...], notes: list[FileNote]) -> RisuCharacter:
+    if not cards:
+        return from_card(example.character())
+    if len(cards) > 1:
+        raise UsageError("RisuAI's prompt is that of one character; name one card.")
+    data = read_input(cards[0])
+    with about(cards[0]):
+        character, bundle = load_character(data)
+    notes.extend(file_notes(cards[0], bundle.report))
+    return character
+
+
+def _conversation(files: RisuFiles, character: RisuCharacter, user_name: str) -> Conversation:
+    if files.history is not None:
+        return read_conversation(files.history, user_name=user_name, character_name=character.display_name)
+    return Conversation() if files.cards else Conversation(messages=example.history())
+
+
+def _settings(presets: tuple[Path, ...], notes: list[FileNote]) -> Settings:
+    if not presets:
+        return Settings()
+    if len(presets) > 1:
+        raise UsageError("RisuAI has one preset at a time; name one.")
+    data = read_input(presets[0])
+    with about(presets[0]):
+        foreign = _of_sillytavern(data)
+        if foreign is not None:
+            return Settings(template=convert_preset(foreign))
+        settings, report = read_preset_file(data)
+    notes.extend(file_notes(presets[0], report))
+    return settings
+
+
+def _of_sillytavern(data: bytes) -> JsonObject | None:
+    """The document, if it is SillyTavern's preset for chat completion."""
+    try:
+        document = parse_json(data, what="The preset")
+    except ParseError:
+        return None
+    if not isinstance(document, dict):
+        return None
+    return document if isinstance(document.get("prompt_order"), list) else None
+
+
+def _module(file: Path, notes: list[FileNote]) -> Module:
+    data = read_input(file)
+    with about(file):
+        found = read_module_file(data)
+    notes.extend(file_notes(file, found.report))
+    return found.module
+
+
+def _book(file: Path, notes: list[FileNote]) -> Book:
+    book, report = load_book(file)
+    notes.extend(file_notes(file, report))
+    return book if book.name else book.with_(name=file.stem)

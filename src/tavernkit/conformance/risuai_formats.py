@@ -1,0 +1,180 @@
+"""Replaying what RisuAI read from and wrote to files."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Mapping
+
+from tavernkit.characters.limits import DEFAULT_LIMITS
+from tavernkit.characters.png_chunks import walk_chunks
+from tavernkit.characters.png_texts import put_texts
+from tavernkit.errors import TavernKitError
+from tavernkit.reading import LooseObject, ReportBuilder
+from tavernkit.risuai.book_import import import_external
+from tavernkit.risuai.cards import export_card, import_card
+from tavernkit.risuai.chance import pick_hash_rand
+from tavernkit.risuai.character import read_character
+from tavernkit.risuai.chat_ml import parse_chat_ml
+from tavernkit.risuai.default_variables import parse_key_values
+from tavernkit.risuai.files.risum import read_risum, write_risum
+from tavernkit.risuai.files.rpack import decode_rpack, encode_rpack
+from tavernkit.risuai.module import read_module
+from tavernkit.risuai.toggles import Toggle, parse_toggles
+from tavernkit.values import Json, JsonObject
+
+__all__ = ["check"]
+
+NOW = 1741529225
+NEW_CHARACTER: JsonObject = {"name": "Marlow Quill", "chaId": "cha-7781"}
+# The fields of an imported character that every recording has where RisuAI does.
+RECORDED = (
+    "name",
+    "nickname",
+    "firstMessage",
+    "desc",
+    "personality",
+    "scenario",
+    "exampleMessage",
+    "systemPrompt",
+    "postHistoryInstructions",
+    "replaceGlobalNote",
+    "alternateGreetings",
+    "tags",
+    "creator",
+    "characterVersion",
+    "creatorNotes",
+    "globalLore",
+    "loreSettings",
+    "loreExt",
+    "customscript",
+    "triggerscript",
+    "utilityBot",
+    "defaultVariables",
+    "additionalData",
+    "additionalText",
+    "bias",
+    "viewScreen",
+    "backgroundHTML",
+    "lowLevelAccess",
+    "extentions",
+    "group_only_greetings",
+    "source",
+    "firstMsgIndex",
+)
+
+
+def check(case: JsonObject) -> tuple[Json, Json]:
+    """Replay one case of the group `formats`."""
+    inputs, replay = KINDS[case["kind"]]
+    recorded = {key: value for key, value in case.items() if key not in ("id", "group", "kind", *inputs)}
+    try:
+        ours = replay(case)
+    except TavernKitError:
+        if "error" not in case:
+            raise
+        return True, True
+    return recorded, {key: value for key, value in ours.items() if key in recorded}
+
+
+def _rpack(case: JsonObject) -> JsonObject:
+    data = _bytes(case["input_b64"])
+    packed = encode_rpack(data)
+    return {"encoded_b64": _base64(packed), "roundtrip_ok": decode_rpack(packed) == data}
+
+
+def _risum(case: JsonObject) -> JsonObject:
+    written = write_risum(read_module(_loose(case["module"])))
+    return {"file_b64": _base64(write_risum(read_risum(written).module))}
+
+
+def _png_write(case: JsonObject) -> JsonObject:
+    texts = {name: text.encode() for name, text in case["chunks"].items()}
+    written = put_texts(_bytes(case["png_b64"]), texts, drop=lambda chunk: chunk.type == b"tEXt")
+    return {"file_b64": _base64(written)}
+
+
+def _png_read(case: JsonObject) -> JsonObject:
+    chunks = walk_chunks(memoryview(_bytes(case["file_b64"])), limit=DEFAULT_LIMITS.png_chunks)
+    texts = {chunk.keyword: bytes(chunk.data).partition(b"\0")[2].decode() for chunk in chunks if chunk.type == b"tEXt"}
+    return {"chunks": {name: texts[name] for name in case["keys"] if name in texts}}
+
+
+def _export(case: JsonObject) -> JsonObject:
+    return {"card": export_card(read_character(_loose({**NEW_CHARACTER, **case["char"]})), modified=NOW)}
+
+
+def _import(case: JsonObject) -> JsonObject:
+    imported = import_card(case["card"])
+    recorded = _object(case.get("char"))
+    return {"char": {key: value for key, value in imported.items() if key in RECORDED or key in recorded}}
+
+
+def _external_lore(case: JsonObject) -> JsonObject:
+    return {"lore": import_external(case["entries"])}
+
+
+def _chat_ml(case: JsonObject) -> JsonObject:
+    messages = parse_chat_ml(case["input"])
+    if messages is None:
+        return {"output": None}
+    return {"output": [{"role": m.role, "content": m.content, "thoughts": list(m.thoughts)} for m in messages]}
+
+
+def _key_values(case: JsonObject) -> JsonObject:
+    return {"output": [list(pair) for pair in parse_key_values(case["input"])]}
+
+
+def _toggles(case: JsonObject) -> JsonObject:
+    return {"output": [_toggle(toggle) for toggle in parse_toggles(case["input"])]}
+
+
+def _toggle(toggle: Toggle) -> JsonObject:
+    """The toggle as RisuAI itself keeps it."""
+    fields: JsonObject = {"key": toggle.key, "value": toggle.label}
+    match toggle.type:
+        case "switch":
+            return {**fields, "options": list(toggle.options)}
+        case "select" | "text":
+            return {**fields, "type": toggle.type, "options": list(toggle.options)}
+        case _:
+            return {**fields, "type": toggle.type, "children": []}
+
+
+def _pick(case: JsonObject) -> JsonObject:
+    return {"output": pick_hash_rand(case["cid"], case["word"])}
+
+
+KINDS: Mapping[str, tuple[tuple[str, ...], Callable[[JsonObject], JsonObject]]] = {
+    "card_v3_export": (("char",), _export),
+    "chatml": (("input",), _chat_ml),
+    "external_lore": (("entries",), _external_lore),
+    "import_lore_ext": (("card",), _import),
+    "import_lore_logic": (("card",), _import),
+    "import_v2_ext": (("card",), _import),
+    "import_v3": (("card",), _import),
+    "parse_key_value": (("input",), _key_values),
+    "parse_toggle": (("input",), _toggles),
+    "pick_hash_rand": (("cid", "word"), _pick),
+    "png_read": (("file_b64", "keys"), _png_read),
+    "png_write": (("png_b64", "chunks"), _png_write),
+    "risum_export": (("module",), _risum),
+    "rpack": (("input_b64",), _rpack),
+    "rpack_table": (("input_b64",), _rpack),
+}
+"""For each kind of case: which of its fields were given, and how the others come about."""
+
+
+def _bytes(text: str) -> bytes:
+    return base64.b64decode(text)
+
+
+def _base64(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+def _object(value: Json) -> JsonObject:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _loose(source: JsonObject) -> LooseObject:
+    return LooseObject(source, ReportBuilder())

@@ -1,0 +1,156 @@
+"""Lorebooks of other applications as RisuAI takes them in: what it has no field for becomes a decorator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeGuard
+
+from tavernkit.lore.book import Book
+from tavernkit.lore.files.character_book import write_character_book
+from tavernkit.reading import LooseObject, ReportBuilder
+from tavernkit.risuai.lore_entry import LoreEntry, read_lore_entry
+from tavernkit.text.js_values import is_truthy, join, to_text
+from tavernkit.values import Json, JsonObject
+
+__all__ = ["entries_from_book", "import_entry", "import_external"]
+
+AT_DEPTH = 4
+"""SillyTavern's position of entries that stand in the chat."""
+
+ROLES = ("system", "user", "assistant")
+NOT_ALL, NOT_ANY, AND_ALL = 1, 2, 3
+"""SillyTavern's logics of secondary keys that RisuAI has decorators for."""
+
+
+def entries_from_book(book: Book) -> tuple[LoreEntry, ...]:
+    """The entries of a book as RisuAI would import them; it does not know of entries that are switched off."""
+    written = write_character_book(book)["entries"]
+    return tuple(read_lore_entry(LooseObject(import_entry(entry), ReportBuilder())) for entry in written)
+
+
+def import_entry(entry: JsonObject) -> dict[str, Json]:
+    """What RisuAI stores for one entry of a card's `character_book`."""
+    keys, secondary = _list(entry.get("keys")), _list(entry.get("secondary_keys"))
+    extensions: dict[str, Json] = dict(_object(entry.get("extensions")))
+    decorators: list[str] = []
+    is_selective = _decorate(extensions, secondary, decorators)
+    lines = [*reversed(decorators), to_text(_or_else(entry.get("content"), ""))]
+    return _without_missing(
+        {
+            "key": join(keys, ", "),
+            "secondkey": join(secondary, ", "),
+            "insertorder": entry.get("insertion_order"),
+            "comment": _or_else(entry.get("name"), entry.get("comment"), ""),
+            "content": "\n".join(lines),
+            "mode": _or_else(entry.get("mode"), "normal"),
+            "alwaysActive": _or_else(entry.get("constant"), False),
+            "selective": _or_else(is_selective, entry.get("selective"), False),
+            "extentions": _without_missing({**extensions, "risu_case_sensitive": entry.get("case_sensitive")}),
+            "activationPercent": extensions.get("risu_activationPercent"),
+            "folder": entry.get("folder"),
+        }
+    ) | {"loreCache": extensions.get("risu_loreCache"), "useRegex": _uses_regex(entry, keys)}
+
+
+def _decorate(extensions: dict[str, Json], secondary: Sequence[Json], decorators: list[str]) -> bool | None:
+    """Move what has a decorator out of the extensions; the last decorator comes first in the entry. Gives whether the
+    entry is selective, where a decorator has decided that."""
+    if is_truthy(extensions.get("useProbability")) and extensions.get("probability", 100) != 100:
+        decorators.append(f"@@probability {to_text(extensions['probability'])}")
+        del extensions["useProbability"], extensions["probability"]
+    depth, role = extensions.get("depth"), extensions.get("role")
+    if extensions.get("position") == AT_DEPTH and _is_number(depth) and _is_number(role):
+        named = ROLES[int(role)] if role in range(len(ROLES)) else "undefined"
+        decorators.append(f"@@depth {to_text(depth)}\n@@role {named}")
+        del extensions["position"], extensions["depth"], extensions["role"]
+    is_selective = None
+    logic = extensions.get("selectiveLogic")
+    if secondary and _is_number(logic) and logic in (NOT_ALL, NOT_ANY, AND_ALL):
+        is_selective = False
+        decorators += _of_logic(int(logic), secondary)
+    delay = extensions.get("delay")
+    if _is_number(delay) and delay > 0:
+        decorators.append(f"@@activate_only_after {to_text(delay)}")
+        del extensions["delay"]
+    if isinstance(whole := extensions.get("match_whole_words"), bool):
+        decorators.append("@@match_full_word" if whole else "@@match_partial_word")
+        del extensions["match_whole_words"]
+    return is_selective
+
+
+def _of_logic(logic: int, secondary: Sequence[Json]) -> list[str]:
+    if logic == NOT_ALL:
+        return [f"@@exclude_keys_all {join(list(secondary), ',')}"]
+    name = "exclude_keys" if logic == NOT_ANY else "additional_keys"
+    return [f"@@{name} {to_text(key)}" for key in secondary]
+
+
+def _uses_regex(entry: JsonObject, keys: Sequence[Json]) -> Json:
+    """A book whose first key is not written as an expression has none."""
+    wanted = _or_else(entry.get("use_regex"), False)
+    is_written_so = bool(keys) and isinstance(keys[0], str) and keys[0].startswith("/")
+    return wanted if is_written_so or not is_truthy(wanted) else False
+
+
+def import_external(entries: JsonObject | Sequence[Json]) -> list[dict[str, Json]]:
+    """What RisuAI stores for the `entries` of a lorebook file of another application."""
+    return [_external(_object(entry)) for entry in _in_order(entries)]
+
+
+def _external(entry: JsonObject) -> dict[str, Json]:
+    keys = next((entry[name] for name in ("key", "keys", "keywords") if is_truthy(entry.get(name))), ())
+    priority = _object(entry.get("contextConfig")).get("budgetPriority")
+    return {
+        "key": _joined(keys),
+        "insertorder": _or_else(entry.get("order"), entry.get("priority"), priority, 0),
+        "comment": _first_said(entry, "comment", "name", "displayName"),
+        "content": _first_said(entry, "content", "entry", "text"),
+        "mode": "normal",
+        "alwaysActive": _or_else(entry.get("constant"), entry.get("forceActivation"), False),
+        "secondkey": _joined(entry.get("secondary_keys")),
+        "selective": _or_else(entry.get("selective"), False),
+    }
+
+
+def _in_order(entries: JsonObject | Sequence[Json]) -> Iterable[Json]:
+    """The entries as JavaScript goes through them: numbers before names, and in their order."""
+    if not isinstance(entries, Mapping):
+        return entries
+    numbers = sorted((name for name in entries if _is_index(name)), key=int)
+    return [entries[name] for name in (*numbers, *(name for name in entries if not _is_index(name)))]
+
+
+def _is_index(name: str) -> bool:
+    is_plain = name.isascii() and name.isdigit() and (name == "0" or not name.startswith("0"))
+    return is_plain and len(name) < 11 and int(name) < 2**32 - 1
+
+
+def _first_said(entry: JsonObject, *names: str) -> Json:
+    return next((entry[name] for name in names if is_truthy(entry.get(name))), "")
+
+
+def _joined(keys: Json) -> str:
+    return join(keys, ", ") if isinstance(keys, list | tuple) else to_text(_or_else(keys, ""))
+
+
+def _or_else(*values: Json) -> Json:
+    """The first that is there, as `??` chooses."""
+    return next((value for value in values if value is not None), None)
+
+
+def _without_missing(fields: dict[str, Json]) -> dict[str, Json]:
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _list(value: Json) -> list[Json]:
+    if isinstance(value, list | tuple):
+        return list(value)
+    return [value] if isinstance(value, str) and value else []
+
+
+def _object(value: Json) -> JsonObject:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _is_number(value: Json) -> TypeGuard[float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -1,0 +1,69 @@
+"""The front door of RisuAI's layer: what RisuAI has goes in, the request it would send comes out."""
+
+from __future__ import annotations
+
+from typing import Unpack
+
+from tavernkit.prompt.build import BuildInputs, run
+from tavernkit.prompt.context import Context
+from tavernkit.prompt.pipeline import Pipeline
+from tavernkit.prompt.plan import Plan
+from tavernkit.prompt.trace import TraceCollector
+from tavernkit.risuai import stages
+from tavernkit.risuai.settings import Settings
+from tavernkit.risuai.story import Story
+from tavernkit.risuai.workbench import Workbench
+
+__all__ = ["build", "prompt_pipeline"]
+
+
+def prompt_pipeline() -> Pipeline:
+    """The stages of a build; edit the returned pipeline to make your own."""
+    return Pipeline(
+        [
+            ("hooks", stages.hooks),
+            ("run_variables", stages.run_variables),
+            ("parts", stages.parts),
+            ("lore", stages.lore),
+            ("card_costs", stages.card_costs),
+            ("chat", stages.chat),
+            ("memory", stages.memory),
+            ("template_assembly", stages.template_assembly),
+            ("injection", stages.injection),
+            ("after_hooks", stages.after_hooks),
+            ("trimming", stages.trimming),
+            ("request", stages.request),
+            ("plan_assembly", stages.plan_assembly),
+        ]
+    )
+
+
+def build(
+    *, story: Story | None = None, pipeline: Pipeline | None = None, trace: bool = False, **inputs: Unpack[BuildInputs]
+) -> Plan:
+    """Build the prompt that RisuAI would send.
+
+    The preset is a Settings, or none for RisuAI's defaults. The character is a card, or in `story` one of RisuAI's own.
+    Without a model, tokens are counted for the one that the settings name. Raises SendingStopped when a trigger wants
+    nothing to be sent, TokenBudgetExceeded when what has to be said does not fit.
+    """
+    collector = TraceCollector() if trace else None
+    if collector is not None and inputs.get("instrumenter") is not None:
+        raise ValueError("pass either trace=True or an instrumenter of your own, not both")
+    if collector is not None:
+        inputs["instrumenter"] = collector
+    settings = inputs.get("preset") or Settings()
+    if not isinstance(settings, Settings):
+        raise TypeError(f"RisuAI's prompts are built from Settings, not from a {type(settings).__name__}.")
+    inputs["preset"] = settings
+    if not inputs.get("model"):
+        inputs["model"] = settings.model
+    ctx = Context(**inputs)
+    ctx.attach(Workbench(story or Story(), settings))
+    started_at = ctx.clock()
+    plan = run(pipeline or prompt_pipeline(), ctx)
+    if collector is None:
+        return plan
+    return plan.with_(
+        trace=collector.to_trace(fingerprint=plan.fingerprint(), started_at=started_at, finished_at=ctx.clock())
+    )

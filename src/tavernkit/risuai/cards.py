@@ -1,0 +1,323 @@
+"""Character cards as RisuAI takes them in and gives them out: which field of a card is which of its own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+
+from tavernkit.characters.character import Character
+from tavernkit.characters.encode import write_data
+from tavernkit.errors import InvalidCardError
+from tavernkit.reading import LooseObject, ReportBuilder, kind_of
+from tavernkit.risuai.book_import import import_entry
+from tavernkit.risuai.character import RisuCharacter, read_character
+from tavernkit.risuai.writing import write_character
+from tavernkit.text.js_strings import js_trim
+from tavernkit.text.js_values import is_truthy, to_text
+from tavernkit.values import Json, JsonObject
+
+__all__ = ["export_card", "from_card", "import_card"]
+
+V2, V3 = "chara_card_v2", "chara_card_v3"
+INSIDE = re.compile(r"__asset:|embeded://")
+# What RisuAI gives a new character; a card that it writes always has these.
+BLANK: Mapping[str, Json] = {
+    "bias": [],
+    "viewScreen": "none",
+    "customscript": [],
+    "utilityBot": False,
+    "sdData": [],
+    "triggerscript": [],
+    "additionalText": "",
+}
+# Fields of a card's data and what RisuAI calls them; one that is missing or null becomes an empty text.
+TEXTS = {
+    "name": "name",
+    "first_mes": "firstMessage",
+    "description": "desc",
+    "mes_example": "exampleMessage",
+    "creator_notes": "creatorNotes",
+    "system_prompt": "systemPrompt",
+    "post_history_instructions": "replaceGlobalNote",
+    "creator": "creator",
+    "personality": "personality",
+    "scenario": "scenario",
+}
+# Fields of RisuAI's own part of a card (`extensions.risuai`), with what stands in where one is missing.
+OWN: Mapping[str, Json] = {
+    "bias": [],
+    "viewScreen": "none",
+    "utilityBot": False,
+    "triggerscript": [],
+    "private": False,
+    "additionalText": "",
+    "lorePlus": False,
+    "inlayViewScreen": False,
+    "lowLevelAccess": False,
+    "defaultVariables": "",
+    "prebuiltAssetCommand": "",
+    "prebuiltAssetExclude": [],
+    "prebuiltAssetStyle": "",
+}
+OWN_OPTIONAL = ("backgroundHTML", "license", "largePortrait", "newGenData", "sdData")
+EXPORTED_OPTIONAL = ("backgroundHTML", "license", "largePortrait", "lorePlus", "inlayViewScreen", "newGenData")
+
+
+def from_card(character: Character, *, id: str = "", lore: Sequence[JsonObject] | None = None) -> RisuCharacter:
+    """A character as RisuAI would import its card; `id` is what RisuAI makes up at that moment.
+
+    Assets keep the URIs by which the card refers to them; `lore` takes the place of the card's entries.
+    """
+    data = write_data(character, "v3")
+    own = _own(data)
+    assets = _older_assets(own, files=None) if character.assets is None else _assets(data, files=None)
+    fields = {**_import_data(data, own, lore=lore), **assets, **_newer_fields(data), "chaId": id}
+    return read_character(LooseObject(fields, ReportBuilder()))
+
+
+def import_card(
+    card: JsonObject, *, files: Collection[str] = (), lore: Sequence[JsonObject] | None = None
+) -> dict[str, Json]:
+    """What RisuAI stores for a card of version 2 or 3.
+
+    `files` are the URIs of the assets that came with the card, and stand for themselves; `lore` takes the place of the
+    card's entries. Raises InvalidCardError where RisuAI cannot import the card.
+    """
+    data = card.get("data")
+    if card.get("spec") not in (V2, V3) or not isinstance(data, Mapping):
+        raise InvalidCardError("RisuAI imports cards of version 2 and 3, with a data object; this is neither.")
+    own = _own(data)
+    fields = _import_data(data, own, lore=lore)
+    if card["spec"] == V2:
+        return {**fields, **_older_assets(own, files=files)}
+    return {**fields, **_assets(data, files=files), **_newer_fields(data)}
+
+
+def export_card(character: RisuCharacter, *, modified: int) -> dict[str, Json]:
+    """The card of version 3 that RisuAI writes; `modified` is the time of writing, in seconds since 1970."""
+    source = {**BLANK, **write_character(character)}
+    own = {
+        "bias": source["bias"],
+        "viewScreen": source["viewScreen"],
+        "customScripts": source["customscript"],
+        "utilityBot": source["utilityBot"],
+        "sdData": source["sdData"],
+        "triggerscript": source["triggerscript"],
+        "additionalText": source["additionalText"],
+        "virtualscript": "",
+        "vits": {},
+        **{key: source[key] for key in EXPORTED_OPTIONAL if key in source},
+        "lowLevelAccess": _or(source.get("lowLevelAccess"), False),
+        "defaultVariables": _or(source.get("defaultVariables"), ""),
+        "prebuiltAssetCommand": _or(source.get("prebuiltAssetCommand"), ""),
+        "prebuiltAssetExclude": _or(source.get("prebuiltAssetExclude"), []),
+        "prebuiltAssetStyle": _or(source.get("prebuiltAssetStyle"), ""),
+    }
+    extensions = {"risuai": own}
+    if "depth_prompt" in source:
+        extensions["depth_prompt"] = source["depth_prompt"]
+    foreign = _object(source.get("extentions"))
+    extensions |= {key: value for key, value in foreign.items() if key not in ("risuai", "depth_prompt")}
+    more = _object(source.get("additionalData"))
+    data = {
+        **{spelt: _or(source.get(name), "") for spelt, name in TEXTS.items()},
+        "alternate_greetings": _or(source.get("alternateGreetings"), []),
+        "character_book": _export_book(source),
+        "tags": _or(source.get("tags"), []),
+        "creator": _or(more.get("creator"), ""),
+        "character_version": _text_of(more, "character_version"),
+        "extensions": extensions,
+        "group_only_greetings": _or(source.get("group_only_greetings"), []),
+        "nickname": _or(source.get("nickname"), ""),
+        "source": _or(source.get("source"), []),
+        "creation_date": _or(source.get("creation_date"), 0),
+        "modification_date": modified,
+        "assets": _export_assets(source),
+    }
+    return {"spec": V3, "spec_version": "3.0", "data": data}
+
+
+def _import_data(data: JsonObject, own: JsonObject, *, lore: Sequence[JsonObject] | None) -> dict[str, Json]:
+    book = data.get("character_book")
+    fields: dict[str, Json] = {name: _or(data.get(spelt), "") for spelt, name in TEXTS.items()}
+    fields |= {name: _or(own.get(name), default) for name, default in OWN.items()}
+    fields |= {name: own[name] for name in OWN_OPTIONAL if name in own}
+    fields |= {
+        "largePortrait": _or(own.get("largePortrait"), "risuai" not in data["extensions"]),
+        "customscript": _or(own.get("customScripts"), []),
+        "alternateGreetings": _or(data.get("alternate_greetings"), []),
+        "tags": _or(data.get("tags"), []),
+        "postHistoryInstructions": "",
+        "characterVersion": _text_of(data, "character_version"),
+        "additionalData": {
+            "tag": _or(data.get("tags"), []),
+            **{key: data[key] for key in ("creator", "character_version") if key in data},
+        },
+        "extentions": {k: v for k, v in data["extensions"].items() if k not in ("risuai", "depth_prompt")},
+        "globalLore": list(lore or ()),
+        "source": _or(own.get("source"), []),
+        "firstMsgIndex": -1,
+    }
+    if is_truthy(book):
+        fields |= _import_book(book, replaced=lore is not None)
+    return fields
+
+
+def _own(data: JsonObject) -> JsonObject:
+    """RisuAI's own part of a card."""
+    extensions = data.get("extensions")
+    if not isinstance(extensions, Mapping):
+        raise InvalidCardError(
+            f"The card cannot be imported: its extensions should be an object, not {kind_of(extensions)}."
+        )
+    return _object(extensions.get("risuai"))
+
+
+def _import_book(book: Json, *, replaced: bool) -> dict[str, Json]:
+    entries = _object(book).get("entries")
+    if not isinstance(entries, list) or not all(isinstance(_object(entry).get("keys"), list) for entry in entries):
+        raise InvalidCardError("The card's lorebook cannot be imported: its entries should be a list, each with keys.")
+    fields: dict[str, Json] = {}
+    if not replaced:
+        fields["globalLore"] = [import_entry(entry) for entry in entries]
+    if "extensions" in book:
+        fields["loreExt"] = book["extensions"]
+    settings = {
+        "tokenBudget": book.get("token_budget"),
+        "scanDepth": book.get("scan_depth"),
+        "recursiveScanning": book.get("recursive_scanning"),
+    }
+    if None not in settings.values():
+        whole_words = _object(book.get("extensions")).get("risu_fullWordMatching")
+        fields["loreSettings"] = {**settings, "fullWordMatching": _or(whole_words, False)}
+    return fields
+
+
+def _newer_fields(data: JsonObject) -> dict[str, Json]:
+    """What only cards of version 3 have."""
+    return {
+        "group_only_greetings": _or(data.get("group_only_greetings"), []),
+        "nickname": _or(data.get("nickname"), ""),
+        "source": _or(data.get("source"), _own(data).get("source"), []),
+        "creation_date": _or(data.get("creation_date"), 0),
+        "modification_date": _or(data.get("modification_date"), 0),
+    }
+
+
+def _assets(data: JsonObject, *, files: Collection[str] | None) -> dict[str, Json]:
+    """The assets of a card of version 3; what RisuAI has no list of its own for is kept as the card has it."""
+    emotions: list[Json] = []
+    additional: list[Json] = []
+    other: list[Json] = []
+    for asset in _list(data.get("assets")):
+        uri = _object(asset).get("uri")
+        if not isinstance(uri, str):
+            raise InvalidCardError("The card cannot be imported: one of its assets has no URI.")
+        _check_inside(uri, files)
+        if uri != "ccdefault:" and not uri.startswith(("__asset:", "embeded://", "data:")):
+            continue
+        kind, name, extension = asset.get("type"), asset.get("name") or "", _or(asset.get("ext"), "unknown")
+        if kind == "emotion":
+            emotions.append([name, uri])
+        elif kind == "x-risu-asset":
+            additional.append([name, uri, extension])
+        elif (kind, name) != ("icon", "main"):
+            other.append({"type": _or(kind, "asset"), "uri": uri, "name": name, "ext": extension})
+    return {"emotionImages": emotions, "additionalAssets": additional, "ccAssets": other}
+
+
+def _older_assets(own: JsonObject, *, files: Collection[str] | None) -> dict[str, Json]:
+    """The assets of a card of version 2, where RisuAI keeps them in a part of its own."""
+    emotions = [[name, _older_uri(uri, files)] for name, uri, *_ in _rows(own.get("emotions"))]
+    additional = [
+        [name, _older_uri(uri, files), *(rest[:1] or [""])] for name, uri, *rest in _rows(own.get("additionalAssets"))
+    ]
+    return {"emotionImages": emotions, "additionalAssets": additional, "ccAssets": []}
+
+
+def _rows(rows: Json) -> list[list[str]]:
+    found = _list(rows)
+    if not all(isinstance(row, list) and len(row) > 1 and all(isinstance(part, str) for part in row) for row in found):
+        raise InvalidCardError("The card cannot be imported: RisuAI's list of its assets is damaged.")
+    return found
+
+
+def _older_uri(uri: str, files: Collection[str] | None) -> str:
+    if uri.startswith("__asset:"):
+        _check_inside(uri, files)
+        return uri
+    return f"data:application/octet-stream;base64,{uri}"
+
+
+def _check_inside(uri: str, files: Collection[str] | None) -> None:
+    if files is not None and INSIDE.match(uri) and uri not in files:
+        raise InvalidCardError(f"The card cannot be imported: there is no asset {uri[:200]!r} beside it.")
+
+
+def _export_book(source: JsonObject) -> dict[str, Json]:
+    settings = _object(source.get("loreSettings"))
+    names = {"scan_depth": "scanDepth", "token_budget": "tokenBudget", "recursive_scanning": "recursiveScanning"}
+    whole_words = _or(settings.get("fullWordMatching"), False)
+    return {
+        **{spelt: settings[name] for spelt, name in names.items() if name in settings},
+        "extensions": {**_object(source.get("loreExt")), "risu_fullWordMatching": whole_words},
+        "entries": [_export_entry(entry) for entry in _list(source.get("globalLore")) if isinstance(entry, Mapping)],
+    }
+
+
+def _export_entry(entry: JsonObject) -> dict[str, Json]:
+    extensions = dict(_object(entry.get("extentions")))
+    kept = {"risu_activationPercent": "activationPercent", "risu_loreCache": "loreCache"}
+    extensions |= {spelt: entry[name] for spelt, name in kept.items() if name in entry}
+    named = {
+        "insertion_order": "insertorder",
+        "constant": "alwaysActive",
+        "selective": "selective",
+        "name": "comment",
+        "comment": "comment",
+    }
+    return {
+        "keys": _keys(entry.get("key")),
+        **({"secondary_keys": _keys(entry.get("secondkey"))} if is_truthy(entry.get("selective")) else {}),
+        "content": _or(entry.get("content"), ""),
+        "extensions": extensions,
+        "enabled": True,
+        **{spelt: entry[name] for spelt, name in named.items() if name in entry},
+        "case_sensitive": _or(extensions.get("risu_case_sensitive"), False),
+        "use_regex": _or(entry.get("useRegex"), False),
+        "mode": _or(entry.get("mode"), "normal"),
+        **({"folder": entry["folder"]} if "folder" in entry else {}),
+    }
+
+
+def _keys(text: Json) -> list[str]:
+    return [js_trim(key) for key in to_text(_or(text, "")).split(",")]
+
+
+def _export_assets(source: JsonObject) -> list[Json]:
+    assets = _list(source.get("ccAssets"))
+    for name, uri, *rest in _rows(source.get("additionalAssets")):
+        assets.append({"type": "x-risu-asset", "uri": uri, "name": name, "ext": (rest[:1] or [""])[0] or "png"})
+    emotions = source.get("emotionImages")
+    if emotions is not None:
+        assets += [{"type": "emotion", "uri": uri, "name": name, "ext": "png"} for name, uri, *_ in _rows(emotions)]
+        assets.append({"type": "icon", "uri": "ccdefault:", "name": "main", "ext": "png"})
+    return assets
+
+
+def _text_of(fields: JsonObject, key: str) -> str:
+    """A field as JavaScript writes it into a text, where a missing one is a word too."""
+    return to_text(fields[key]) if key in fields else "undefined"
+
+
+def _or(*values: Json) -> Json:
+    """The first value that is not null or missing."""
+    return next((value for value in values if value is not None), None)
+
+
+def _object(value: Json) -> JsonObject:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _list(value: Json) -> list[Json]:
+    return list(value) if isinstance(value, list | tuple) else []

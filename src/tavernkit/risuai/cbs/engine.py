@@ -1,0 +1,58 @@
+"""CBS behind one door, and the engine that other parts of a build know."""
+
+from __future__ import annotations
+
+from tavernkit.macros.engine import MacroEnvironment
+from tavernkit.risuai.cbs.cache import ScriptCache
+from tavernkit.risuai.cbs.environment import CBSEnvironment, as_environment
+from tavernkit.risuai.cbs.functions import BUILTIN
+from tavernkit.risuai.cbs.limits import Fuel, OutOfFuel
+from tavernkit.risuai.cbs.options import CBSOptions
+from tavernkit.risuai.cbs.parse import Circumstances, Lineage, parse
+from tavernkit.risuai.cbs.registry import Functions
+from tavernkit.risuai.errors import CBSError
+from tavernkit.risuai.scene import Scene
+from tavernkit.text.js_strings import join_halves
+
+__all__ = ["CBS", "expand"]
+
+
+class CBS:
+    """Expands texts with a table of functions, the built-in ones unless it is given another.
+
+    A text that costs too much is given back as it was written, or refused when parsing is strict.
+    """
+
+    def __init__(self, functions: Functions | None = None) -> None:
+        self.functions = Functions(BUILTIN) if functions is None else functions
+        self._cache = ScriptCache()
+
+    def expand(self, text: str, environment: MacroEnvironment) -> str:
+        if "{" not in text and "<" not in text:
+            return text
+        environment = as_environment(environment)
+        circumstances = Circumstances(
+            scene=environment.scene, functions=self.functions.table, cache=self._cache, fuel=Fuel(text)
+        )
+        lineage = Lineage(environment.options)
+        try:
+            return join_halves(parse(text, circumstances, lineage, environment.temporary, is_outermost=True))
+        except OutOfFuel:
+            if environment.options.strict:
+                raise CBSError(
+                    "The text costs too much to expand. Look for an {{#each}} inside another one, or for a "
+                    "macro that brings in the text that it stands in."
+                ) from None
+            return text
+
+    def forget(self) -> None:
+        """Drop the texts that were read before."""
+        self._cache.clear()
+
+
+_STANDARD = CBS()
+
+
+def expand(text: str, scene: Scene, options: CBSOptions = CBSOptions()) -> str:  # noqa: B008 - a frozen value
+    """The text with its macros and blocks worked out, as RisuAI does it."""
+    return _STANDARD.expand(text, CBSEnvironment(scene, options))

@@ -1,0 +1,128 @@
+"""Making and changing arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from tavernkit.risuai.arrays import parse_array, write_array
+from tavernkit.risuai.cbs.call import Call, LeftAsText
+from tavernkit.risuai.cbs.functions.arguments import LONGEST_TEXT, MOST_ITEMS, answer, number_at
+from tavernkit.risuai.cbs.registry import FunctionPack
+from tavernkit.text import js_values
+from tavernkit.text.js_json import is_index
+from tavernkit.text.js_numbers import number_to_string, to_integer
+from tavernkit.values import Json
+
+__all__ = ["ARRAYS"]
+
+ARRAYS = FunctionPack("arrays")
+
+
+def _joined(call: Call, between: str) -> str:
+    items = parse_array(call.need(0))
+    if len(items) * len(between) > LONGEST_TEXT:
+        raise LeftAsText
+    return js_values.join(items, between)
+
+
+@ARRAYS.function("join")
+def join(call: Call) -> str:
+    between = call.get(1)
+    return _joined(call, "," if between is None else between)
+
+
+@ARRAYS.function("spread")
+def spread(call: Call) -> str:
+    return _joined(call, "::")
+
+
+@ARRAYS.function("makearray", "array", "a")
+def make_array(call: Call) -> str:
+    return write_array(call.arguments)
+
+
+@ARRAYS.function("arraylength")
+def array_length(call: Call) -> str:
+    return str(len(parse_array(call.need(0))))
+
+
+@ARRAYS.function("arrayelement")
+def array_element(call: Call) -> str:
+    items = parse_array(call.need(0))
+    index = to_integer(number_at(call, 1))
+    index = index + len(items) if index < 0 else index
+    item = items[int(index)] if 0 <= index < len(items) else None
+    return "null" if item is None else answer(item)
+
+
+@ARRAYS.function("arrayshift")
+def array_shift(call: Call) -> str:
+    return write_array(parse_array(call.need(0))[1:])
+
+
+@ARRAYS.function("arraypop")
+def array_pop(call: Call) -> str:
+    return write_array(parse_array(call.need(0))[:-1])
+
+
+@ARRAYS.function("arraypush")
+def array_push(call: Call) -> str:
+    return write_array([*parse_array(call.need(0)), call.get(1)])
+
+
+@ARRAYS.function("arraysplice")
+def array_splice(call: Call) -> str:
+    items = parse_array(call.need(0))
+    start = to_integer(number_at(call, 1))
+    start = max(start + len(items), 0) if start < 0 else min(start, len(items))
+    count = min(max(to_integer(number_at(call, 2)), 0), len(items) - start)
+    items[int(start) : int(start + count)] = [call.get(3)]
+    return write_array(items)
+
+
+@ARRAYS.function("arrayassert")
+def array_assert(call: Call) -> str:
+    items = parse_array(call.need(0))
+    index = number_at(call, 1)
+    # A name that is no place in an array becomes a property, which JSON does not write.
+    if index >= len(items) and is_index(number_to_string(index)):
+        if index >= MOST_ITEMS:
+            raise LeftAsText
+        items += [*([None] * (int(index) - len(items))), call.get(2)]
+    return write_array(items)
+
+
+@ARRAYS.function("range")
+def number_range(call: Call) -> str:
+    limits = [js_values.to_number(item) for item in parse_array(call.need(0))]
+    # One limit is the end; of an empty array JavaScript reads the end as not-a-number.
+    start, end, step = (*limits, 1.0)[:3] if len(limits) > 1 else (0.0, *limits, float("nan"), 1.0)[:3]
+    step = step if len(limits) > 2 else 1.0
+    numbers: list[str] = []
+    while start < end:
+        if len(numbers) == MOST_ITEMS:
+            raise LeftAsText
+        numbers.append(number_to_string(start))
+        start += step
+    return write_array(numbers)
+
+
+@ARRAYS.function("filter")
+def filter_array(call: Call) -> str:
+    kind = call.get(1)
+    keeps_empty, keeps_doubles = kind == "unique", kind == "nonempty"
+    kept: list[Json] = []
+    seen: set[Hashable] = set()
+    for item in parse_array(call.need(0)):
+        identity = _identity(item)
+        if (keeps_empty or item != "") and (keeps_doubles or identity not in seen):
+            kept.append(item)
+        seen.add(identity)
+    return write_array(kept)
+
+
+def _identity(item: Json) -> Hashable:
+    """What `===` compares: type and value, while arrays and objects are only ever themselves."""
+    if isinstance(item, list | dict):
+        return (object, id(item))
+    return (float if type(item) is int else type(item), item)

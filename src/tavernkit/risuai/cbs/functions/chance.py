@@ -1,0 +1,116 @@
+"""Dice and choices: by chance, or by the place in the chat, so that they come out the same again."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+
+from tavernkit.risuai.cbs.call import Call, LeftAsText
+from tavernkit.risuai.cbs.functions.arguments import character, number_at
+from tavernkit.risuai.cbs.functions.history import chat_of
+from tavernkit.risuai.cbs.registry import FunctionPack
+from tavernkit.risuai.chance import pick_hash_rand
+from tavernkit.text.js_numbers import number_to_string, to_number
+
+__all__ = ["CHANCE"]
+
+CHANCE = FunctionPack("chance")
+
+_MOST_ROLLS = 1_000  # more dice than a hand holds; a macro that asks for more stays in the text
+_BETWEEN_CHOICES = re.compile("[:,]")
+_KEPT_COMMA = "§X"
+_BETWEEN_ROLLS = 15
+_DRAWS = 1000
+
+
+@CHANCE.function("random")
+def random(call: Call) -> str:
+    return _choose(call, call.scene.random())
+
+
+@CHANCE.function("pick")
+def pick(call: Call) -> str:
+    return _choose(call, _settled(call, len(chat_of(call).messages)))
+
+
+def _choose(call: Call, drawn: float) -> str:
+    """One of the arguments, or of the choices in the only one; without any, the number that was drawn."""
+    if not call.arguments:
+        return number_to_string(drawn)
+    choices = list(call.arguments)
+    is_list = len(choices) == 1
+    if is_list:
+        choices = _BETWEEN_CHOICES.split(choices[0].replace(r"\,", _KEPT_COMMA))
+    if call.options.tokenizes_accurately:
+        return choices[0]
+    chosen = choices[math.floor(drawn * len(choices))]
+    return chosen.replace(_KEPT_COMMA, ",") if is_list else chosen
+
+
+def _settled(call: Call, cid: int) -> float:
+    return pick_hash_rand(cid, character(call).id + call.scene.chat.id)
+
+
+@CHANCE.function("randint")
+def random_integer(call: Call) -> str:
+    low, high = number_at(call, 0), number_at(call, 1)
+    if math.isnan(low) or math.isnan(high):
+        return "NaN"
+    return number_to_string(_floor(call.scene.random() * (high - low + 1)) + low)
+
+
+@CHANCE.function("dice")
+def dice(call: Call) -> str:
+    notation = call.need(0).split("d")
+    count = to_number(notation[0])
+    sides = to_number(notation[1]) if len(notation) > 1 else math.nan
+    if math.isnan(count) or math.isnan(sides):
+        return "NaN"
+    return _rolled(count, sides, lambda _: call.scene.random())
+
+
+@CHANCE.function("roll")
+def roll(call: Call) -> str:
+    return _roll(call, lambda _: call.scene.random())
+
+
+@CHANCE.function("rollp", "rollpick")
+def roll_settled(call: Call) -> str:
+    drawn: dict[int, float] = {}
+
+    def draw(place: int) -> float:
+        # Only so many draws are told apart, which spares drawing the same again for a handful of dice.
+        cid = (len(chat_of(call).messages) + place * _BETWEEN_ROLLS) % _DRAWS
+        if cid not in drawn:
+            drawn[cid] = _settled(call, cid)
+        return drawn[cid]
+
+    return _roll(call, draw)
+
+
+def _roll(call: Call, draw: Callable[[int], float]) -> str:
+    if not call.arguments:
+        return "1"
+    count, sides = 1.0, 6.0
+    match call.arguments[0].split("d"):
+        case [written]:
+            sides = to_number(written)
+        case [written_count, written_sides]:
+            count, sides = to_number(written_count or "1"), to_number(written_sides or "6")
+    if not (count >= 1 and sides >= 1):
+        return "NaN"
+    return _rolled(count, sides, draw)
+
+
+def _rolled(count: float, sides: float, draw: Callable[[int], float]) -> str:
+    if count > _MOST_ROLLS:
+        raise LeftAsText
+    total = 0.0
+    for place in range(max(math.ceil(count), 0)):
+        total += _floor(draw(place) * sides) + 1
+    return number_to_string(total)
+
+
+def _floor(number: float) -> float:
+    return float(math.floor(number)) if math.isfinite(number) else number

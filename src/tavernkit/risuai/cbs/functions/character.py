@@ -1,0 +1,90 @@
+"""The texts, lore and assets of the character and of the modules that are switched on."""
+
+from __future__ import annotations
+
+from tavernkit.risuai.arrays import write_array
+from tavernkit.risuai.cbs.call import Call, LeftAsText
+from tavernkit.risuai.cbs.functions.arguments import character, flag
+from tavernkit.risuai.cbs.registry import FunctionPack
+from tavernkit.risuai.lore_entry import write_lore_entry
+from tavernkit.text.js_json import to_json
+
+__all__ = ["CHARACTER"]
+
+CHARACTER = FunctionPack("character")
+
+
+@CHARACTER.function("personality", "charpersona")
+def personality(call: Call) -> str:
+    chosen = character(call)
+    return "" if chosen.is_group else call.parse(chosen.personality)
+
+
+@CHARACTER.function("description", "chardesc")
+def description(call: Call) -> str:
+    chosen = character(call)
+    return "" if chosen.is_group else call.parse(chosen.description)
+
+
+@CHARACTER.function("scenario")
+def scenario(call: Call) -> str:
+    chosen = character(call)
+    return "" if chosen.is_group else call.parse(chosen.scenario)
+
+
+@CHARACTER.function("exampledialogue", "examplemessage")
+def example_dialogue(call: Call) -> str:
+    chosen = character(call)
+    return "" if chosen.is_group else call.parse(chosen.example_message)
+
+
+@CHARACTER.function("lorebook", "worldinfo")
+def lorebook(call: Call) -> str:
+    lore = call.scene.lore()
+    chosen = character(call)
+    own = len(chosen.lore) if chosen.is_group else 0  # a group's own lore is not listed
+    return write_array(to_json(write_lore_entry(entry)) for entry in lore[own:])
+
+
+@CHARACTER.function("emotionlist")
+def emotion_list(call: Call) -> str:
+    chosen = call.scene.character
+    if chosen is None:
+        return ""
+    if chosen.written.get("emotionImages", ()) is None:  # RisuAI makes no array of null
+        raise LeftAsText
+    return write_array(emotion.name for emotion in chosen.emotions)
+
+
+@CHARACTER.function("assetlist")
+def asset_list(call: Call) -> str:
+    chosen = call.scene.character
+    if chosen is None or chosen.is_group:
+        return ""
+    if chosen.written.get("additionalAssets", ()) is None:
+        raise LeftAsText
+    return write_array(asset.name for asset in chosen.assets)
+
+
+@CHARACTER.function("chardisplayasset")
+def displayed_assets(call: Call) -> str:
+    chosen = character(call)
+    if not chosen.lists_assets:
+        return "[]"
+    return write_array(asset.name for asset in chosen.assets if asset.path not in chosen.unlisted_assets)
+
+
+@CHARACTER.function("moduleenabled")
+def module_enabled(call: Call) -> str:
+    return flag(any(module.namespace == call.get(0) for module in call.scene.modules))
+
+
+@CHARACTER.function("moduleassetlist")
+def module_asset_list(call: Call) -> str:
+    namespace = call.get(0)
+    module = next((module for module in call.scene.modules if module.namespace == namespace), None)
+    if module is None:
+        return ""
+    if not module.assets and module.written.get("assets") is None:  # a module need not have the list
+        raise LeftAsText
+    return write_array(asset.name for asset in module.assets)

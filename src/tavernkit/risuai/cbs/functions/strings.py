@@ -1,0 +1,83 @@
+"""Looking into texts and changing them; places and lengths are those of UTF-16."""
+
+from __future__ import annotations
+
+from tavernkit.risuai.arrays import write_array
+from tavernkit.risuai.cbs.call import Call, LeftAsText
+from tavernkit.risuai.cbs.functions.arguments import LONGEST_TEXT, flag, text_at
+from tavernkit.risuai.cbs.registry import FunctionPack
+from tavernkit.text.graphemes import split_graphemes
+from tavernkit.text.js_strings import join_halves, js_trim, replace_all, split_halves, utf16_length
+
+__all__ = ["STRINGS"]
+
+STRINGS = FunctionPack("strings")
+
+_LAST_OF_ONE_UNIT = "\uffff"
+
+
+@STRINGS.function("startswith")
+def starts_with(call: Call) -> str:
+    return flag(split_halves(call.need(0)).startswith(split_halves(text_at(call, 1))))
+
+
+@STRINGS.function("endswith")
+def ends_with(call: Call) -> str:
+    return flag(split_halves(call.need(0)).endswith(split_halves(text_at(call, 1))))
+
+
+@STRINGS.function("contains")
+def contains(call: Call) -> str:
+    return flag(split_halves(text_at(call, 1)) in split_halves(call.need(0)))
+
+
+@STRINGS.function("replace")
+def replace(call: Call) -> str:
+    try:
+        return replace_all(call.need(0), text_at(call, 1), text_at(call, 2), longest=LONGEST_TEXT)
+    except OverflowError:
+        raise LeftAsText from None
+
+
+@STRINGS.function("split")
+def split(call: Call) -> str:
+    text, between = call.need(0), call.get(1)
+    if between is None:
+        return write_array([text])
+    if not between:
+        return write_array(split_halves(text))
+    return write_array(map(join_halves, split_halves(text).split(split_halves(between))))
+
+
+@STRINGS.function("trim")
+def trim(call: Call) -> str:
+    return js_trim(call.need(0))
+
+
+@STRINGS.function("length")
+def length(call: Call) -> str:
+    return str(utf16_length(call.need(0)))
+
+
+@STRINGS.function("lower")
+def lower(call: Call) -> str:
+    return call.need(0).lower()
+
+
+@STRINGS.function("upper")
+def upper(call: Call) -> str:
+    return call.need(0).upper()
+
+
+@STRINGS.function("capitalize")
+def capitalize(call: Call) -> str:
+    text = call.need(0)
+    first = text[:1]
+    # The first half of a pair has no capital, and so such a character stays as it is.
+    return text if first > _LAST_OF_ONE_UNIT else first.upper() + text[1:]
+
+
+@STRINGS.function("reverse")
+def reverse(call: Call) -> str:
+    """The macro's own text backwards, its name included, which is what RisuAI does."""
+    return "".join(reversed(split_graphemes(call.text)))

@@ -1,0 +1,108 @@
+"""Variables of the parse, of the chat and of all chats, and the calculator that reads them."""
+
+from __future__ import annotations
+
+from tavernkit.risuai.cbs.calculator import calculate
+from tavernkit.risuai.cbs.call import Call, LeftAsText, ParseReturn
+from tavernkit.risuai.cbs.functions.arguments import UNDEFINED, character, number_at, text_at
+from tavernkit.risuai.cbs.functions.properties import inherited_text
+from tavernkit.risuai.cbs.registry import FunctionPack
+from tavernkit.risuai.default_variables import get_chat_variable, get_global_variable, set_chat_variable
+from tavernkit.text.js_numbers import number_to_string, to_number
+
+__all__ = ["VARIABLES"]
+
+VARIABLES = FunctionPack("variables")
+
+# RisuAI keeps what `{{return}}` says among the variables of the parse, where texts can write it as well.
+_RETURNED = "__return__"
+_RETURNS = "__force_return__"
+
+
+@VARIABLES.function("tempvar", "gettempvar")
+def temporary_variable(call: Call) -> str:
+    name = text_at(call, 0)
+    return call.temporary[name] if name in call.temporary else inherited_text(name)
+
+
+@VARIABLES.function("settempvar")
+def set_temporary_variable(call: Call) -> str:
+    _keep(call, text_at(call, 0), call.get(1))
+    if call.temporary.get(_RETURNS):
+        raise ParseReturn(call.temporary.get(_RETURNED, "null"))
+    return ""
+
+
+@VARIABLES.function("return")
+def return_from_parse(call: Call) -> str:
+    value = call.get(0)
+    raise ParseReturn("null" if value is None else value)
+
+
+def _keep(call: Call, name: str, value: str | None) -> None:
+    if value is None:
+        call.temporary.pop(name, None)
+    elif name != "__proto__":  # a text given to it is not kept
+        call.temporary[name] = value
+
+
+@VARIABLES.function("getvar")
+def chat_variable(call: Call) -> str:
+    return get_chat_variable(call.scene, text_at(call, 0))
+
+
+@VARIABLES.function("getglobalvar")
+def global_variable(call: Call) -> str:
+    name = text_at(call, 0)
+    if inherited_text(name) and not call.scene.variables.has(name, "global"):
+        return UNDEFINED
+    return get_global_variable(call.scene, name)
+
+
+@VARIABLES.function("setvar")
+def set_variable(call: Call) -> str | None:
+    if not _runs(call):
+        return _without_running(call)
+    character(call)
+    name, value = text_at(call, 0), call.get(1)
+    if value is None:
+        call.scene.variables.delete(name)
+    else:
+        set_chat_variable(call.scene, name, value)
+    return ""
+
+
+@VARIABLES.function("addvar")
+def add_to_variable(call: Call) -> str | None:
+    if not _runs(call):
+        return _without_running(call)
+    character(call)
+    name = text_at(call, 0)
+    total = to_number(get_chat_variable(call.scene, name)) + number_at(call, 1)
+    set_chat_variable(call.scene, name, number_to_string(total))
+    return ""
+
+
+@VARIABLES.function("setdefaultvar")
+def set_default_variable(call: Call) -> str | None:
+    if not _runs(call):
+        return _without_running(call)
+    if not get_chat_variable(call.scene, text_at(call, 0)):
+        return set_variable(call)
+    return ""
+
+
+def _runs(call: Call) -> bool:
+    return call.options.runs_variables and not call.options.removes_variables
+
+
+def _without_running(call: Call) -> str | None:
+    return "" if call.options.removes_variables else None
+
+
+@VARIABLES.function("calc")
+def calc(call: Call) -> str:
+    expression = call.get(0)
+    if expression is None:
+        raise LeftAsText
+    return number_to_string(calculate(expression, call.scene))

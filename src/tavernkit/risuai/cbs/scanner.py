@@ -1,0 +1,154 @@
+"""A text cut at its braces, once; what the pieces mean is settled while they are evaluated.
+
+RisuAI reads from left to right and lets the result of an inner macro become text of the outer one, so whether a `}}`
+closes anything, and what it closes, depends on what was said before it. Where the braces are does not.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Final, TypeAlias
+
+from tavernkit.risuai.cbs.blocks import read_head
+from tavernkit.risuai.cbs.registry import plain_name
+
+__all__ = [
+    "LEGACY_CLOSING",
+    "MARKER",
+    "BlockEnd",
+    "BlockStart",
+    "Brace",
+    "Calculation",
+    "FunctionCall",
+    "Macro",
+    "Script",
+    "Step",
+    "Tag",
+    "read_tag",
+    "scan",
+    "source_of",
+]
+
+LONGEST_KEPT: Final = 200
+
+MARKER: Final = re.compile(r"<(user|char|bot)>", re.IGNORECASE | re.ASCII)
+# A macro without braces inside it is one piece: it is read here, and not each time it is evaluated.
+_PIECES: Final = re.compile(r"(\{\{[^{}#]*+(?:#(?!\})[^{}#]*+)*+\}\}|\{[{#]|#\}|\}\})")
+
+
+class Brace:
+    """One that opens (`{{`, `{#`) or closes (`}}`, `#}`)."""
+
+    __slots__ = ("is_opening", "source")
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.is_opening = source[0] == "{"
+
+
+class Tag:
+    """What stands between `{{` and `}}`, and the whole as it was written."""
+
+    __slots__ = ("source", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.source = f"{{{{{text}}}}}"
+
+
+class Macro(Tag):
+    """A call of a function of the table."""
+
+    __slots__ = ("arguments", "name")
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        # What stands behind the first colon decides how all arguments are parted.
+        name, *arguments = text.split("::" if text.startswith("::", text.find(":")) else ":")
+        self.name = plain_name(name)
+        self.arguments = arguments
+
+
+class FunctionCall(Macro):
+    """`{{call::name::…}}`: a function that the text defines itself, with its name as the argument 0."""
+
+    __slots__ = ()
+
+
+class Calculation(Tag):
+    """`{{? 1+2}}`."""
+
+    __slots__ = ()
+
+    @property
+    def expression(self) -> str:
+        return self.text[2:]
+
+
+class BlockStart(Tag):
+    """`{{#…}}` or `{{:…}}`."""
+
+    __slots__ = ("opens",)
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.opens = read_head(text)
+
+
+class BlockEnd(Tag):
+    """`{{/…}}`, which closes a block whatever its name."""
+
+    __slots__ = ()
+
+
+Step: TypeAlias = str | Brace | Tag
+Script: TypeAlias = list[Step]
+
+_BRACES: Final = {source: Brace(source) for source in ("{{", "{#", "}}", "#}")}
+LEGACY_CLOSING: Final = _BRACES["#}"]
+
+
+def read_tag(text: str) -> Tag:
+    """What the text between two braces is; results of macros make the same ones again and again."""
+    return _recently_read(text) if len(text) <= LONGEST_KEPT else _read(text)
+
+
+def _read(text: str) -> Tag:
+    match text[:1]:
+        case "#" | ":":
+            return BlockStart(text)
+        case "/" if not text.startswith("//"):
+            return BlockEnd(text)
+        case "c" if text.startswith("call::"):
+            return FunctionCall(text)
+        case "?" if text.startswith("? "):
+            return Calculation(text)
+        case _:
+            return Macro(text)
+
+
+_recently_read = lru_cache(maxsize=4096)(_read)
+
+
+def scan(text: str) -> Script:
+    """The text in pieces: plain texts, braces, and macros that have no braces inside them."""
+    read: dict[str, Step] = dict(_BRACES)
+    script: Script = []
+    is_plain = False
+    for piece in _PIECES.split(text):
+        is_plain = not is_plain
+        if is_plain:
+            if piece:
+                script.append(piece)
+            continue
+        step = read.get(piece)
+        if step is None:
+            step = read[piece] = _read(piece[2:-2])
+        script.append(step)
+    return script
+
+
+def source_of(step: Step) -> str:
+    """How the piece was written."""
+    return step if isinstance(step, str) else step.source

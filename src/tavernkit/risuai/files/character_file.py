@@ -1,0 +1,93 @@
+"""Characters of RisuAI from card files and into them; in a CHARX file, a module holds what the card does not."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+
+from tavernkit.characters.bundle import Asset, Bundle
+from tavernkit.characters.character import Character
+from tavernkit.characters.decode import read_card
+from tavernkit.characters.export import to_charx, to_png
+from tavernkit.characters.limits import DEFAULT_LIMITS, Limits
+from tavernkit.characters.loading import load
+from tavernkit.reading import LooseObject, ReportBuilder
+from tavernkit.risuai.cards import export_card, from_card
+from tavernkit.risuai.character import RisuCharacter
+from tavernkit.risuai.files.risum import read_risum, write_risum
+from tavernkit.risuai.module import Module, read_module
+from tavernkit.risuai.writing import write_character
+from tavernkit.values import Json, JsonObject
+
+__all__ = ["MODULE_FILE", "load_character", "module_of", "save_charx", "save_png", "with_module"]
+
+MODULE_FILE = "module.risum"
+"""The module's place in a CHARX file."""
+
+
+def load_character(
+    source: bytes | str | os.PathLike[str], *, id: str = "", limits: Limits = DEFAULT_LIMITS
+) -> tuple[RisuCharacter, Bundle]:
+    """Read a card file of any format as RisuAI would import it.
+
+    The triggers, regex scripts and lore of a module inside a CHARX file take the place of the card's own.
+    """
+    bundle = load(source, limits=limits)
+    module = module_of(bundle, limits=limits)
+    if module is None:
+        return from_card(bundle.card.character, id=id), bundle
+    lore = module.written.get("lorebook")
+    character = with_module(bundle.card.character, module)
+    return from_card(character, id=id, lore=lore if isinstance(lore, list) else None), bundle
+
+
+def module_of(bundle: Bundle, *, limits: Limits = DEFAULT_LIMITS) -> Module | None:
+    """The module inside a card file; raises a ParseError when it is damaged."""
+    file = bundle.asset(f"embeded://{MODULE_FILE}")
+    return None if file is None else read_risum(file.read(), limits=limits).module
+
+
+def with_module(character: Character, module: Module) -> Character:
+    """The character with the module's triggers and regex scripts, where a card without a module keeps its own."""
+    own = character.extensions.get("risuai")
+    scripts: dict[str, Json] = {
+        "triggerscript": module.written.get("trigger") or [],
+        "customScripts": module.written.get("regex") or [],
+    }
+    risuai = {**own, **scripts} if isinstance(own, Mapping) else scripts
+    return character.with_(extensions={**character.extensions, "risuai": risuai})
+
+
+def save_png(
+    character: RisuCharacter, *, modified: int, image: bytes | None = None, assets: Iterable[Asset] = ()
+) -> bytes:
+    """Write a character into a PNG picture; `modified` is the time of writing, in seconds since 1970."""
+    card, _ = read_card(export_card(character, modified=modified))
+    return to_png(card, image, assets)
+
+
+def save_charx(
+    character: RisuCharacter,
+    *,
+    modified: int,
+    module_id: str,
+    image: bytes | None = None,
+    assets: Iterable[Asset] = (),
+) -> bytes:
+    """Write a character as a CHARX file, with its triggers, regex scripts and lore in a module, as RisuAI does.
+
+    `modified` is the time of writing, in seconds since 1970; `module_id` is what RisuAI makes up at that moment.
+    """
+    exported = export_card(character, modified=modified)
+    own = exported["data"]["extensions"]["risuai"]
+    module: JsonObject = {
+        "name": f"{character.name} Module",
+        "description": f"Module for {character.name}",
+        "id": module_id,
+        "trigger": own.pop("triggerscript"),
+        "regex": own.pop("customScripts"),
+        "lorebook": write_character(character)["globalLore"],
+    }
+    file = Asset.of(MODULE_FILE, write_risum(read_module(LooseObject(module, ReportBuilder()))))
+    card, _ = read_card(exported)
+    return to_charx(card, image, (file, *assets))

@@ -1,0 +1,158 @@
+"""Presets of RisuAI as files: `.risup`, the older `.risupreset`, and plain JSON."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from tavernkit.errors import ParseError, PresetParseError, TavernKitError, UnsupportedVersionError
+from tavernkit.reading import ImportReport, LooseObject, ReportBuilder, kind_of, parse_json
+from tavernkit.risuai.files.message_pack import read_message_pack
+from tavernkit.risuai.files.rpack import decode_rpack, encode_rpack
+from tavernkit.risuai.files.sealing import seal, unseal
+from tavernkit.risuai.settings import Settings, read_settings
+from tavernkit.risuai.writing import write_settings
+from tavernkit.text.js_json import to_json
+from tavernkit.values import Json, JsonObject
+
+__all__ = ["PresetFormat", "is_preset_file", "read_preset_file", "write_preset_file"]
+
+PresetFormat: TypeAlias = Literal["risup", "risupreset", "json"]
+
+MAX_BYTES = 4 * 1024 * 1024
+"""The largest preset that is read, packed or unpacked: real ones stay far below."""
+GZIP = b"\x1f\x8b\x08"
+VERSION = 2
+READABLE_VERSIONS = (0, VERSION)
+# What a preset of RisuAI has and hardly anything else: one of these must be there.
+OWN_FIELDS = frozenset(
+    {"promptTemplate", "mainPrompt", "jailbreak", "globalNote", "formatingOrder", "aiModel", "promptSettings"}
+)
+# RisuAI empties these before a preset leaves the house, because they may hold keys and private addresses.
+SECRETS = (
+    "openAIKey",
+    "forceReplaceUrl",
+    "forceReplaceUrl2",
+    "proxyKey",
+    "textgenWebUIStreamURL",
+    "textgenWebUIBlockingURL",
+)
+
+
+class _Envelope(msgspec.Struct, frozen=True):
+    """What stands around a sealed preset; the oldest files call it `pres`."""
+
+    presetVersion: float  # noqa: N815 - the name in the file
+    type: str
+    preset: bytes | None = None
+    pres: bytes | None = None
+
+
+def is_preset_file(data: bytes) -> bool:
+    """Whether the bytes begin as a `.risup` or `.risupreset` file does."""
+    return data.startswith((GZIP, encode_rpack(GZIP)))
+
+
+def read_preset_file(data: bytes) -> tuple[Settings, ImportReport]:
+    """Read a preset of RisuAI, of whatever format; everything that is not named in Settings is in its `written`.
+
+    Raises a PresetParseError, or an UnsupportedVersionError for a preset that is locked or too new.
+    """
+    if len(data) > MAX_BYTES:
+        raise PresetParseError(f"The preset has {len(data):,} bytes; at most {MAX_BYTES:,} are read.")
+    report = ReportBuilder()
+    format = _format(data)
+    if format == "json":
+        source = _read_json(data)
+    else:
+        packed = decode_rpack(data) if format == "risup" else data
+        source = read_message_pack(unseal(_open_envelope(_inflate(packed))), report, what="The preset")
+    return read_settings(LooseObject(source, report)), report.build(format)
+
+
+def write_preset_file(settings: Settings, format: PresetFormat = "risup") -> bytes:
+    """Write a preset as RisuAI does; keys of providers and private addresses are left empty."""
+    source = {key: "" if key in SECRETS else value for key, value in write_settings(settings).items()}
+    if format == "json":
+        return to_json(source, indent=2).encode()
+    envelope = {"presetVersion": VERSION, "type": "preset", "preset": seal(_pack(source))}
+    packed = gzip.compress(_pack(envelope), mtime=0)
+    return encode_rpack(packed) if format == "risup" else packed
+
+
+def _format(data: bytes) -> PresetFormat:
+    if data.startswith(encode_rpack(GZIP)):
+        return "risup"
+    if data.startswith(GZIP):
+        return "risupreset"
+    if data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"[")):
+        return "json"
+    # RisuAI itself would also take compressed data without a header, which begins in no certain way.
+    return "risup" if _can_inflate(decode_rpack(data)) else "risupreset"
+
+
+def _read_json(data: bytes) -> JsonObject:
+    try:
+        source: Json = parse_json(data, what="The preset")
+    except ParseError as error:
+        raise PresetParseError(str(error)) from None
+    if not isinstance(source, dict):
+        raise PresetParseError(f"A preset is a JSON object, but this is {kind_of(source)}.")
+    if not OWN_FIELDS & source.keys():
+        raise PresetParseError("This is not a preset of RisuAI: it has neither prompts nor a prompt template of one.")
+    return source
+
+
+def _open_envelope(data: bytes) -> bytes:
+    try:
+        envelope = msgspec.msgpack.decode(data, type=_Envelope)
+    except (msgspec.DecodeError, ValueError, OverflowError, RecursionError) as error:
+        raise PresetParseError(f"This is not a preset of RisuAI: {error}.") from None
+    sealed = envelope.preset if envelope.preset is not None else envelope.pres
+    if envelope.type != "preset" or sealed is None:
+        raise PresetParseError("This is not a preset of RisuAI: the file holds something else.")
+    if envelope.presetVersion not in READABLE_VERSIONS:
+        raise UnsupportedVersionError(
+            f"The preset is of the file version {envelope.presetVersion:g}; versions 0 and {VERSION} are read."
+        )
+    return sealed
+
+
+def _inflate(data: bytes) -> bytes:
+    """Unpack gzip, zlib or bare deflate, whichever it is."""
+    window = _window(data)
+    inflater = zlib.decompressobj(window)
+    try:
+        plain = inflater.decompress(data, MAX_BYTES)
+    except zlib.error as error:
+        raise PresetParseError(f"This is not a preset of RisuAI, or it is damaged: {error}.") from None
+    if inflater.unconsumed_tail:
+        raise PresetParseError(f"The preset unpacks to more than {MAX_BYTES:,} bytes.")
+    if not inflater.eof:
+        raise PresetParseError("The preset is cut off inside its packed part.")
+    return plain
+
+
+def _window(data: bytes) -> int:
+    if data.startswith(GZIP[:2]):
+        return zlib.MAX_WBITS | 16
+    is_zlib = len(data) > 1 and data[0] & 15 == 8 and int.from_bytes(data[:2], "big") % 31 == 0
+    return zlib.MAX_WBITS if is_zlib else -zlib.MAX_WBITS
+
+
+def _can_inflate(data: bytes) -> bool:
+    try:
+        _inflate(data)
+    except PresetParseError:
+        return False
+    return True
+
+
+def _pack(value: JsonObject) -> bytes:
+    try:
+        return msgspec.msgpack.encode(value)
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise TavernKitError(f"The preset holds something that its file cannot express: {error}.") from None

@@ -1,0 +1,158 @@
+"""Why an entry is in the prompt, and why not: one verdict for every entry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from enum import StrEnum
+from typing import overload
+
+from tavernkit.risuai.lore_entry import LoreEntry
+from tavernkit.values import Value
+
+__all__ = ["Cause", "Place", "Reason", "Verdict", "Verdicts"]
+
+
+class Reason(StrEnum):
+    """What became of an entry."""
+
+    ACTIVATED = "activated"
+    INJECTED = "injected"
+    NO_KEYS = "no_keys"
+    PARENT_ACTIVE = "parent_active"
+    NO_PARENT = "no_parent"
+    TOO_EARLY = "too_early"
+    NOT_THIS_TURN = "not_this_turn"
+    OTHER_GREETING = "other_greeting"
+    PROBABILITY = "probability"
+    DECORATOR = "decorator"
+    ALREADY_MATCHED = "already_matched"
+    NO_KEY = "no_key"
+    NO_ADDITIONAL_KEY = "no_additional_key"
+    NO_SECONDARY_KEY = "no_secondary_key"
+    EXCLUDED = "excluded"
+    EXCLUDED_ALL = "excluded_all"
+    REGEX_TIMEOUT = "regex_timeout"
+    NO_TARGET = "no_target"
+    BUDGET = "budget"
+    CUT_SHORT = "cut_short"
+
+
+class Cause(StrEnum):
+    """What woke an entry up."""
+
+    KEY = "key"
+    ALWAYS = "always"
+    DECORATOR = "decorator"
+    KEPT = "kept"
+    CHILD = "child"
+
+
+class Place(Value, frozen=True, kw_only=True):
+    """Where a key was found: in a message, counted from the newest, or in what the entry named `lore` says."""
+
+    message: int | None = None
+    lore: str | None = None
+
+    def __str__(self) -> str:
+        if self.message is None:
+            return f"in the entry “{self.lore}”"
+        return "in the newest message" if self.message == 0 else f"in the message {self.message} before the newest"
+
+
+class Verdict(Value, frozen=True, kw_only=True):
+    """What became of one entry. `cause` says why it woke up, also where it was left out afterwards; `key` and `place`
+    by which key and where, or which excluded key stood in its way; `roll` is the number that was drawn, out of 100;
+    `into` the name of the entry that it was to be injected into."""
+
+    entry: LoreEntry
+    index: int
+    reason: Reason
+    cause: Cause | None = None
+    key: str | None = None
+    place: Place | None = None
+    roll: float | None = None
+    into: str | None = None
+
+    @property
+    def is_activated(self) -> bool:
+        """Whether what it says is in the prompt."""
+        return self.reason in (Reason.ACTIVATED, Reason.INJECTED)
+
+    def __str__(self) -> str:
+        return _SENTENCES[self.reason](self)
+
+
+class Verdicts(Sequence[Verdict]):
+    """The verdicts of a scan, in the order of the entries.
+
+    They are worked out when they are first asked for: a scan that nobody questions does not pay for them.
+    """
+
+    def __init__(self, work_out: Callable[[], Sequence[Verdict]]) -> None:
+        self._work_out = work_out
+        self._verdicts: tuple[Verdict, ...] | None = None
+
+    def _all(self) -> tuple[Verdict, ...]:
+        if self._verdicts is None:
+            self._verdicts = tuple(self._work_out())
+        return self._verdicts
+
+    @overload
+    def __getitem__(self, index: int) -> Verdict: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Verdict, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> Verdict | tuple[Verdict, ...]:
+        return self._all()[index]
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def __iter__(self) -> Iterator[Verdict]:
+        return iter(self._all())
+
+    def __eq__(self, other: object) -> bool:
+        return self._all() == other._all() if isinstance(other, Verdicts) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(tuple((verdict.index, verdict.reason) for verdict in self._all()))
+
+    def __repr__(self) -> str:
+        return f"Verdicts({list(self._all())!r})"
+
+
+_CAUSES: Mapping[Cause | None, str] = {
+    Cause.ALWAYS: "always active",
+    Cause.DECORATOR: "@@activate",
+    Cause.KEPT: "has matched before, and is kept",
+    Cause.CHILD: "stands in for the entry of the same id",
+}
+
+
+def _woken(verdict: Verdict) -> str:
+    return f"“{verdict.key}” was found {verdict.place}" if verdict.cause == Cause.KEY else _CAUSES[verdict.cause]
+
+
+_SENTENCES: Mapping[Reason, Callable[[Verdict], str]] = {
+    Reason.ACTIVATED: _woken,
+    Reason.INJECTED: lambda verdict: f"{_woken(verdict)}; injected into “{verdict.into}”",
+    Reason.NO_KEYS: lambda _: "has no keys and is not always active",
+    Reason.PARENT_ACTIVE: lambda _: "the entry of the same id is active itself",
+    Reason.NO_PARENT: lambda _: "no entry before it has the same id",
+    Reason.TOO_EARLY: lambda _: "the chat is not long enough yet",
+    Reason.NOT_THIS_TURN: lambda _: "not its turn",
+    Reason.OTHER_GREETING: lambda _: "the chat began with another greeting",
+    Reason.PROBABILITY: lambda verdict: f"rolled {verdict.roll:.0f}, which is above its probability",
+    Reason.DECORATOR: lambda _: "@@dont_activate",
+    Reason.ALREADY_MATCHED: lambda _: "has matched before, and is not to do so again",
+    Reason.NO_KEY: lambda _: "none of its keys was found",
+    Reason.NO_ADDITIONAL_KEY: lambda _: "none of its additional keys was found",
+    Reason.NO_SECONDARY_KEY: lambda _: "none of its secondary keys was found",
+    Reason.EXCLUDED: lambda verdict: f"the excluded key “{verdict.key}” was found {verdict.place}",
+    Reason.EXCLUDED_ALL: lambda _: "all of its excluded keys are in every text",
+    Reason.REGEX_TIMEOUT: lambda verdict: f"{verdict.key} took too long and was skipped",
+    Reason.NO_TARGET: lambda verdict: f"{_woken(verdict)}, but no “{verdict.into}” is there to inject it into",
+    Reason.BUDGET: lambda verdict: f"{_woken(verdict)}, but it did not fit into the budget",
+    Reason.CUT_SHORT: lambda _: "the scan took too many steps and was cut short",
+}

@@ -1,0 +1,261 @@
+"""Running the scripts of a mode over a text, one after the other, under limits."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Literal, TypeAlias
+
+from tavernkit.errors import RegexError, RegexTimeout
+from tavernkit.prompt.warning import BuildWarning
+from tavernkit.risuai.cbs import expand
+from tavernkit.risuai.cbs.options import CBSOptions
+from tavernkit.risuai.regex_script import RegexScript
+from tavernkit.risuai.regex_scripts.moving import fill
+from tavernkit.risuai.regex_scripts.prepared import PreparedScript, in_order
+from tavernkit.risuai.scene import Scene
+from tavernkit.risuai.time_budget import TimeBudget
+from tavernkit.risuai.triggers import run_triggers
+from tavernkit.text.js_regex import JsRegex, compile_regex, first_found
+from tavernkit.values import Value
+
+__all__ = ["MAX_OUTPUT", "SECONDS", "ScriptMode", "ScriptResult", "apply_scripts"]
+
+ScriptMode: TypeAlias = Literal["editinput", "editoutput", "editprocess", "editdisplay", "edittrans"]
+
+MAX_OUTPUT = 1_000_000
+"""Characters that a text may grow to; one that is longer already may not grow at all."""
+
+SECONDS = 2.0
+"""Time that the scripts of one application may take together, unless the caller gives them a budget."""
+
+_REMEMBERED_LENGTH = 4_000
+_USUAL = CBSOptions()
+_MAY_EXPAND = re.compile(r"\{\{|\{#|<(?:user|char|bot)>", re.IGNORECASE)
+
+
+class ScriptResult(Value, frozen=True, kw_only=True):
+    """The text after the scripts, the emotion that one of them chose, and what went wrong with others."""
+
+    text: str
+    emotion: str | None = None
+    warnings: tuple[BuildWarning, ...] = ()
+
+
+class _NotAppliedError(Exception):
+    """The script cannot do what it says; the message is the reason."""
+
+    def __init__(self, code: str, reason: str) -> None:
+        super().__init__(reason)
+        self.code = code
+
+
+def apply_scripts(
+    text: str,
+    scene: Scene,
+    mode: ScriptMode,
+    *,
+    chat_index: int = -1,
+    options: CBSOptions = _USUAL,
+    budget: TimeBudget | None = None,
+) -> ScriptResult:
+    """The text after the display triggers, where it is for the page, its macros, and the scripts of the mode.
+
+    Scripts are those of the settings, of the character and of the modules, in this order. `chat_index` is the place of
+    the message whose text this is; `options` are for the macros in the text, in patterns and in what is put in. A
+    script may write to that message in `scene.chat`. One that is broken, or that costs too much, leaves the text as
+    it is and is reported.
+    """
+    warnings: list[BuildWarning] = []
+    if mode == "editdisplay" and scene.character is not None and not scene.character.is_group:
+        shown = run_triggers(scene, "display", display_data=text)
+        warnings += shown.warnings
+        text = text if shown.display_data is None else shown.display_data
+    options = options.with_(chat_index=chat_index)
+    text = expand(text, scene, options)
+    chosen = in_order(script for script in _listed(scene) if script.type == mode and script.pattern)
+    if not chosen:
+        return ScriptResult(text=text, warnings=tuple(warnings))
+    run = _Run(scene, options, TimeBudget(SECONDS) if budget is None else budget, warnings)
+    text = run.over(text, chosen)
+    return ScriptResult(text=text, emotion=run.emotion, warnings=tuple(warnings))
+
+
+def _listed(scene: Scene) -> list[RegexScript]:
+    of_character = scene.character.scripts if scene.character is not None else ()
+    of_modules = (script for module in scene.modules for script in module.scripts)
+    return [*scene.settings.scripts, *of_character, *of_modules]
+
+
+class _Run:
+    """Scripts being run over one text."""
+
+    def __init__(self, scene: Scene, options: CBSOptions, budget: TimeBudget, warnings: list[BuildWarning]) -> None:
+        self.emotion: str | None = None
+        self._scene = scene
+        self._options = options
+        self._budget = budget
+        self._warnings = warnings
+        self._is_slow = False
+
+    def over(self, text: str, scripts: Sequence[PreparedScript]) -> str:
+        place = 0
+        with self._budget.running():
+            while place < len(scripts):
+                if self._budget.left <= 0:
+                    used_up = f"The {self._budget.seconds:g} s that scripts have together were used up; none ran after."
+                    self._tell(scripts[place], "regex_timeout", used_up)
+                    break
+                place = self._next(text, scripts, place)
+                if place < len(scripts):
+                    text = self._try(scripts[place], text)
+                    place += 1
+        return text
+
+    def _next(self, text: str, scripts: Sequence[PreparedScript], start: int) -> int:
+        """The place of the next script that has to be tried.
+
+        RisuAI parses the text after every script. Where that changes nothing, scripts that are not found are passed
+        over, because looking for many patterns at once is much quicker than trying each.
+        """
+        if self._is_slow or _MAY_EXPAND.search(text):
+            return start
+        patterns: list[JsRegex] = []
+        for script in scripts[start:]:
+            pattern = _known_pattern(script.pattern, script.flags) if script.may_be_passed_over else None
+            if pattern is None:
+                break
+            patterns.append(pattern)
+        if not patterns:
+            return start
+        try:
+            found = self._first_found(tuple(patterns), text)
+        except RegexTimeout:
+            self._is_slow = True
+            return start
+        return start + (len(patterns) if found is None else found)
+
+    def _first_found(self, patterns: tuple[JsRegex, ...], text: str) -> int | None:
+        if len(text) > _REMEMBERED_LENGTH:
+            return first_found(patterns, text, limit=self._budget.regex_limit)
+        return _remembered_first(patterns, text)
+
+    def _try(self, script: PreparedScript, text: str) -> str:
+        try:
+            changed = self._apply(script, text)
+        except RegexTimeout as error:
+            self._tell(script, "regex_timeout", str(error))
+        except RegexError as error:
+            self._tell(script, "regex_invalid", str(error))
+        except _NotAppliedError as error:
+            self._tell(script, error.code, str(error))
+        else:
+            if len(changed) <= max(MAX_OUTPUT, len(text)):
+                return changed
+            self._tell(script, "regex_too_long", f"The text would have grown beyond {MAX_OUTPUT:,} characters.")
+        return text
+
+    def _apply(self, script: PreparedScript, text: str) -> str:
+        source = self._expand(script.pattern) if script.expands_pattern else script.pattern
+        pattern = compile_regex(source, script.flags)
+        if not script.looks_first:
+            return self._expand(self._replace(pattern, text, script.replacement))
+        found = pattern.find_all(text, limit=self._budget.regex_limit)
+        if not found:
+            return text if script.repeats_back is None else self._repeat_back(pattern, script.repeats_back, text)
+        # Looking leaves its mark on a pattern: the next use of a sticky one begins where this one ended.
+        last = found[0].end if script.keeps_its_place else 0
+        if script.emotion is not None:
+            self._choose_emotion(script.emotion)
+            return text
+        if script.injects and self._options.chat_index != -1:
+            self._keep(text)
+            return self._replace(pattern, text, "", last)
+        if script.moves is not None:
+            return self._move(script, pattern, text, last)
+        return self._expand(self._replace(pattern, text, script.replacement, last))
+
+    def _choose_emotion(self, name: str) -> None:
+        character = self._scene.character
+        if character is not None and any(emotion.name == name for emotion in character.emotions):
+            self.emotion = name
+
+    def _keep(self, text: str) -> None:
+        """Store the text, with what is about to be taken out of it, as the message's own."""
+        messages = self._scene.chat.messages
+        place = self._options.chat_index
+        if not 0 <= place < len(messages):
+            raise _NotAppliedError("script_without_message", f"The chat has no message at {place}.")
+        messages[place] = messages[place].with_(data=text)
+
+    def _move(self, script: PreparedScript, pattern: JsRegex, text: str, last: int) -> str:
+        found = pattern.find_all(text, start=last, limit=self._budget.regex_limit)
+        is_sticky = script.keeps_its_place and "g" not in script.flags
+        after = found[0].end if found and is_sticky else 0
+        moved = self._replace(pattern, text, "", after)
+        for match in found:
+            line = fill(script.replacement, match, limit=self._budget.regex_limit)
+            moved = f"{line}\n{moved}" if script.moves == "top" else f"{moved}\n{line}"
+            if len(moved) > max(MAX_OUTPUT, len(text)):
+                break
+        return moved
+
+    def _repeat_back(self, pattern: JsRegex, where: str, text: str) -> str:
+        place = self._options.chat_index
+        if place == -1:
+            return text
+        found = pattern.find_all(self._message_before(place), limit=self._budget.regex_limit)
+        if not found:
+            raise _NotAppliedError("script_without_match", "The message before it has nothing to repeat.")
+        again = found[0].text
+        if not where:
+            return text + again
+        if not again:
+            return text
+        match where:
+            case "end":
+                return text + again
+            case "start":
+                return again + text
+            case "end_nl":
+                return f"{text}\n{again}"
+            case "start_nl":
+                return f"{again}\n{text}"
+            case _:
+                return text
+
+    def _message_before(self, place: int) -> str:
+        """The latest message before this one by the same speaker, or the greeting."""
+        messages = self._scene.chat.messages
+        if place > 0:
+            if place >= len(messages):
+                raise _NotAppliedError("script_without_message", f"The chat has no message at {place}.")
+            role = messages[place].role
+            for message in reversed(messages[:place]):
+                if message.role == role:
+                    return message.data
+        return self._scene.greeting
+
+    def _replace(self, pattern: JsRegex, text: str, replacement: str, start: int = 0) -> str:
+        return pattern.replace(text, replacement, start=start, limit=self._budget.regex_limit)
+
+    def _expand(self, text: str) -> str:
+        return expand(text, self._scene, self._options)
+
+    def _tell(self, script: PreparedScript, code: str, reason: str) -> None:
+        sentence = f"The regex script {script.name!r} was not applied. {reason}"
+        self._warnings.append(BuildWarning(code=code, message=sentence, where={"script": script.name}))
+
+
+def _known_pattern(source: str, flags: str) -> JsRegex | None:
+    try:
+        return compile_regex(source, flags)
+    except RegexError:
+        return None
+
+
+@lru_cache(maxsize=4096)
+def _remembered_first(patterns: tuple[JsRegex, ...], text: str) -> int | None:
+    """`first_found`, remembered: most of a chat is the same from build to build."""
+    return first_found(patterns, text)

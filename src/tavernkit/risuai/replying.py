@@ -1,0 +1,58 @@
+"""What happens around a prompt: a reply is taken into the chat, and a message is made ready to be shown."""
+
+from __future__ import annotations
+
+from tavernkit.prompt.warning import BuildWarning
+from tavernkit.risuai.cbs import expand
+from tavernkit.risuai.cbs.options import CBSOptions
+from tavernkit.risuai.chat import ChatMessage
+from tavernkit.risuai.regex_scripts import ScriptResult, apply_scripts
+from tavernkit.risuai.scene import Scene
+from tavernkit.risuai.triggers import REFUSING, TriggerHost, run_triggers
+from tavernkit.text.js_strings import js_trim
+from tavernkit.values import Value
+
+__all__ = ["TakenReply", "shown", "take_reply"]
+
+
+class TakenReply(Value, frozen=True, kw_only=True):
+    """The reply as it stands in the chat, the emotion that a script chose, and whether a trigger wants the model to
+    be asked again at once."""
+
+    text: str
+    emotion: str | None = None
+    asks_again: bool = False
+    warnings: tuple[BuildWarning, ...] = ()
+
+
+def take_reply(scene: Scene, text: str, *, continues: bool = False, host: TriggerHost | None = None) -> TakenReply:
+    """Put the model's reply into the scene's chat: scripts for output, macros that set variables, `output` triggers.
+
+    The scene is the one that a plan holds in `metadata["scene"]`. A reply that `continues` the last message is joined
+    to it.
+    """
+    messages = scene.chat.messages
+    continued = messages.pop() if continues and messages else None
+    place = len(messages)
+    whole = text if continued is None else continued.data + text
+    edited = apply_scripts(js_trim(whole), scene, "editoutput", chat_index=place)
+    reply = continued or ChatMessage(role="char", saying=None if scene.character is None else scene.character.id)
+    messages.append(reply.with_(role="char", data=edited.text, time=scene.now().timestamp() * 1000))
+    for index, message in enumerate(messages):
+        messages[index] = message.with_(data=expand(message.data, scene, CBSOptions(runs_variables=True)))
+    result = run_triggers(scene, "output", host=host or REFUSING)
+    scene.chat.messages = list(result.messages)
+    scene.chat.note = result.note
+    return TakenReply(
+        text=scene.chat.messages[place].data if place < len(scene.chat.messages) else "",
+        emotion=edited.emotion,
+        asks_again=result.send_ai_prompt,
+        warnings=(*edited.warnings, *result.warnings),
+    )
+
+
+def shown(scene: Scene, index: int) -> ScriptResult:
+    """A message of the chat as the page shows it: after `display` triggers, macros and the scripts for display."""
+    message = scene.chat.messages[index]
+    options = CBSOptions(is_display=True, chat_role=message.role)
+    return apply_scripts(message.data, scene, "editdisplay", chat_index=index, options=options)

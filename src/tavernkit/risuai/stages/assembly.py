@@ -1,0 +1,125 @@
+"""The prompt in its order: by the cards of a template, or by the order of the settings."""
+
+from __future__ import annotations
+
+from tavernkit.prompt.context import Context
+from tavernkit.risuai.chat_ml import START, parse_chat_ml
+from tavernkit.risuai.settings import PromptCard
+from tavernkit.risuai.stages.lore import lore_line
+from tavernkit.risuai.template.cards import KNOWN_CARDS, card_lines, memory_lines
+from tavernkit.risuai.template.forming import AUTOMATIC_CACHE_POINTS, FormedPrompt, joins_system_messages, spliced
+from tavernkit.risuai.template.line import Line
+from tavernkit.risuai.template.ranges import chat_range
+from tavernkit.risuai.template.systemizing import systemize
+from tavernkit.risuai.workbench import Workbench
+
+__all__ = ["card_costs", "template_assembly"]
+
+SAFETY_TOKENS = 50
+CONTINUE = "[Continue the last response]"
+LAST_PART = "postEverything"
+
+
+def card_costs(ctx: Context) -> None:
+    """Count what stands around the chat, which says how much of the chat there is room for."""
+    bench = ctx.platform(Workbench)
+    bench.tokens += bench.settings.max_response + SAFETY_TOKENS
+    if bench.cards is None:
+        bench.tokens += sum(map(bench.costs, bench.parts.values()))
+        return
+    for place, card in enumerate(bench.cards):
+        _check(ctx, card, place)
+        bench.tokens += bench.costs(card_lines(ctx, bench, card, place))
+
+
+def template_assembly(ctx: Context) -> None:
+    """Put everything in its order, and make blocks of it; what the chat had no room for stays before it, disabled."""
+    bench = ctx.platform(Workbench)
+    _place_depth_lore(ctx, bench)
+    _place_trigger_prompts(ctx, bench)
+    if ctx.generation_type == "continue" and _continues(bench.settings.model):
+        bench.parts[LAST_PART].append(bench.line(ctx, "system", CONTINUE, "continue"))
+    formed = FormedPrompt(joins=joins_system_messages(bench.settings.model))
+    if bench.cards is None:
+        for name in (*bench.settings.order, LAST_PART):
+            if name in bench.parts:
+                formed.push(bench.parts[name])
+            else:
+                ctx.warn("unknown_part", f"The order of the prompt names {name!r}, which is no part of it.", part=name)
+    else:
+        _by_cards(ctx, bench, formed)
+    formed.trim_texts()
+    note = bench.character.depth_prompt
+    if note is not None and note.prompt:
+        line = bench.line(ctx, "system", bench.expand(ctx, note.prompt), "depth_prompt")
+        spliced(formed.lines, len(formed.lines) - note.depth, line)
+    bench.formed_tokens = bench.costs(formed.lines)
+    _make_blocks(ctx, bench, formed.lines)
+
+
+def _by_cards(ctx: Context, bench: Workbench, formed: FormedPrompt) -> None:
+    cards = bench.cards or ()
+    has_cache_card = any(card.type == "cache" for card in cards)
+    for place, card in enumerate(cards):
+        match card.type:
+            case "chat":
+                formed.push(_chat(bench, card))
+                if bench.settings.automatic_cache_point and not has_cache_card:
+                    formed.mark_cache("user", AUTOMATIC_CACHE_POINTS)
+            case "memory":
+                formed.push(memory_lines(ctx, bench, card))
+            case "cache":
+                formed.mark_cache(card.role, card.depth)
+            case _:
+                formed.push(card_lines(ctx, bench, card, place))
+
+
+def _chat(bench: Workbench, card: PromptCard) -> list[Line]:
+    lines = bench.parts["chats"]
+    chosen = lines[chat_range(card.range_start, card.range_end, len(lines))]
+    if bench.has_template and bench.settings.prompt.send_chat_as_system and not card.chat_as_original_on_system:
+        systemize(chosen)
+    return chosen
+
+
+def _place_depth_lore(ctx: Context, bench: Workbench) -> None:
+    """Put lore into the chat: `depth` counts from its beginning, `reverse_depth` from its end."""
+    lines = bench.parts["chats"]
+    for lore in bench.depth_lore:
+        place = lore.depth if lore.pos == "depth" else len(lines) - lore.depth
+        spliced(lines, place, lore_line(ctx, bench, lore))
+
+
+def _place_trigger_prompts(ctx: Context, bench: Workbench) -> None:
+    """What `start` triggers want to be said; a template has no place for what stands around the last message."""
+    for location, text in bench.trigger_prompts.items():
+        line = bench.line(ctx, "system", text, f"trigger:{location}")
+        match location:
+            case "promptend":
+                bench.parts[LAST_PART].append(line)
+            case "historyend":
+                bench.parts["lastChat"].append(line)
+            case _:
+                bench.parts["lastChat"].insert(0, line)
+
+
+def _make_blocks(ctx: Context, bench: Workbench, lines: list[Line]) -> None:
+    in_chat = {id(line) for line in bench.parts["chats"]} | {id(line) for line in bench.parts["lastChat"]}
+    first = next((place for place, line in enumerate(lines) if id(line) in in_chat), 0)
+    blocks = [bench.block(ctx, line) for line in lines]
+    summed_up = [bench.block(ctx, line).disable() for line in bench.summed_up]
+    left_out = [bench.block(ctx, line).disable() for line in bench.left_out]
+    bench.evicted = frozenset(block.id for block in left_out)
+    ctx.blocks = [*blocks[:first], *summed_up, *left_out, *blocks[first:]]
+    ctx.stat("blocks", len(ctx.blocks))
+
+
+def _continues(model: str) -> bool:
+    return model.startswith(("claude", "gpt", "openrouter", "reverse_proxy"))
+
+
+def _check(ctx: Context, card: PromptCard, place: int) -> None:
+    if card.type not in KNOWN_CARDS:
+        ctx.warn("unknown_card", f"Card {place} of the template is of the unknown type {card.type!r}.", card=place)
+    elif card.type == "chatML" and parse_chat_ml(card.text) is None:
+        ctx.warn("not_chat_ml", f"Card {place} of the template is no ChatML: it must begin with {START}.", card=place)

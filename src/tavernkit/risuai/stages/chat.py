@@ -1,0 +1,111 @@
+"""The chat as the prompt tells it: examples, the greeting, and the messages after scripts and triggers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from tavernkit.prompt.context import Context
+from tavernkit.prompt.message import Message
+from tavernkit.risuai.chat import ChatMessage
+from tavernkit.risuai.chat_ml import take_thoughts
+from tavernkit.risuai.examples import split_examples
+from tavernkit.risuai.stages.phases import run_phase
+from tavernkit.risuai.stages.scripts import run_scripts
+from tavernkit.risuai.template.line import HEADER, HEADER_TEXT, Line
+from tavernkit.risuai.template.replacing import replace_first
+from tavernkit.risuai.workbench import Workbench
+
+__all__ = ["chat"]
+
+NAMED_MESSAGE = "<{{char}}'s Message>\n{{slot}}\n</{{char}}'s Message>"
+_INLAY = re.compile(r"\{\{(?:inlay|inlayed|inlayeddata)::.+?\}\}")
+_ASSET_PROMPT = re.compile(r"\{\{asset_?prompt::.+?\}\}", re.IGNORECASE | re.DOTALL)
+
+
+def chat(ctx: Context) -> None:
+    """Line up the chat and run the `start` triggers, which may change it before its messages are read."""
+    bench = ctx.platform(Workbench)
+    bench.chats = list(_examples(ctx, bench))
+    bench.tokens += bench.costs(bench.chats)
+    if not bench.settings.model.startswith("novelai"):
+        # RisuAI does not count this one, but gives back its cost when it has to go.
+        bench.chats.append(_header(ctx, bench, HEADER))
+    if bench.story.greeting is not None and not _is_cut(bench.scene.chat.messages):
+        greeting = _greeting(ctx, bench)
+        bench.chats.append(greeting)
+        bench.tokens += bench.cost(greeting)
+    run_phase(ctx, bench, "start")
+    for place, message in enumerate(_told(bench.scene.chat.messages)):
+        line = _message(ctx, bench, message, place)
+        bench.chats.append(line)
+        bench.tokens += bench.cost(line)
+
+
+def _examples(ctx: Context, bench: Workbench) -> Iterator[Line]:
+    character = bench.character
+    for place, example in enumerate(split_examples(character.example_message, character.name)):
+        if example.role == "system":
+            yield _header(ctx, bench, f"{HEADER}Example")
+        else:
+            text = bench.expand(ctx, example.content)
+            name = f"example_{example.role}"
+            yield bench.line(ctx, example.role, text, f"example:{place}", name=name, group="examples")
+
+
+def _header(ctx: Context, bench: Workbench, memo: str) -> Line:
+    group = "history" if memo == HEADER else "examples"
+    return bench.line(ctx, "system", HEADER_TEXT, "new_chat", memo=memo, group=group)
+
+
+def _greeting(ctx: Context, bench: Workbench) -> Line:
+    text = run_scripts(ctx, bench, bench.expand(ctx, bench.scene.greeting), "editprocess")
+    ctx.greeting = text
+    named = bench.has_template and bench.settings.prompt.send_name
+    return bench.line(
+        ctx,
+        "assistant",
+        f"{bench.character.name}: {text}" if named else text,
+        "greeting",
+        has_name_in_text=named,
+        group="history",
+    )
+
+
+def _is_cut(messages: Sequence[ChatMessage]) -> bool:
+    return any(message.disabled == "allBefore" for message in messages)
+
+
+def _told(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
+    """The messages that are told: without disabled ones, and only those behind one that cuts off all before it."""
+    told: list[ChatMessage] = []
+    for message in reversed(messages):
+        if message.disabled == "allBefore":
+            break
+        if not message.disabled:
+            told.append(message)
+    return told[::-1]
+
+
+def _message(ctx: Context, bench: Workbench, message: ChatMessage, place: int) -> Line:
+    text = bench.expand(ctx, message.data, role=message.role)
+    text = run_scripts(ctx, bench, text, "editprocess", chat_index=place, chat_role=message.role)
+    text = _INLAY.sub("", text)
+    role = "user" if message.role == "user" else "assistant"
+    if bench.has_template and bench.settings.prompt.send_name:
+        text = replace_first(bench.expand(ctx, NAMED_MESSAGE), "{{slot}}", text)
+        role = "user"
+    text, thoughts = take_thoughts(text)
+    source, said = bench.said.get(message.id or "", (None, Message(role=role)))
+    return bench.line(
+        ctx,
+        role,
+        _ASSET_PROMPT.sub("", text),
+        source or f"trigger:message:{place}",
+        slot="history",
+        memo=message.id or f"trigger-{place}",
+        thoughts=thoughts,
+        attachments=said.attachments if role == "user" else (),
+        message_metadata={key: said.metadata[key] for key in ("id",) if key in said.metadata},
+        group="history",
+    )

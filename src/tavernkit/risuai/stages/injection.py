@@ -1,0 +1,60 @@
+"""Texts that the application puts into the prompt by name."""
+
+from __future__ import annotations
+
+from tavernkit.injections import Injection
+from tavernkit.prompt.block import Block
+from tavernkit.prompt.context import Context
+from tavernkit.risuai.workbench import Workbench
+
+__all__ = ["injection"]
+
+CHARACTER = "description"
+
+
+def injection(ctx: Context) -> None:
+    """Put what the application has registered around the character, or into the chat."""
+    bench = ctx.platform(Workbench)
+    for wanted in ctx.injections:
+        if wanted.scan:
+            ctx.warn(
+                "injection_not_scanned",
+                f"{wanted.id} is not searched for lore: RisuAI looks only at the chat.",
+                injection=wanted.id,
+            )
+        content = bench.expand(ctx, wanted.content)
+        if wanted.position == "none" or not content.strip():
+            continue
+        block = ctx.new_block(
+            source=f"injection:{wanted.id}",
+            slot="injection",
+            role=wanted.role,
+            content=content,
+            removable=False,
+            token_budget_group="injections",
+        )
+        ctx.blocks.insert(_place(ctx.blocks, wanted), block)
+
+
+def _place(blocks: list[Block], wanted: Injection) -> int:
+    if wanted.position == "chat":
+        said = [place for place, block in enumerate(blocks) if block.slot == "history" and block.enabled]
+        if wanted.depth > 0 and said:
+            return said[max(0, len(said) - wanted.depth)]
+        return _behind(blocks, said[-1]) if said else len(blocks)
+    about = [place for place, block in enumerate(blocks) if _tells_of_character(block)]
+    if not about:
+        return 0
+    return about[0] if wanted.position == "before" else about[-1] + 1
+
+
+def _behind(blocks: list[Block], place: int) -> int:
+    """The place behind a message and what was already injected there."""
+    place += 1
+    while place < len(blocks) and blocks[place].slot == "injection":
+        place += 1
+    return place
+
+
+def _tells_of_character(block: Block) -> bool:
+    return block.slot == CHARACTER or any(str(part).endswith(CHARACTER) for part in block.metadata.get("parts", ()))

@@ -1,0 +1,136 @@
+"""The first stage: the application's hooks, then the scene, and everything that the user's message sets going."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tavernkit.characters.character import Character
+from tavernkit.errors import MissingInputError
+from tavernkit.lore.book import Book
+from tavernkit.prompt.context import Context
+from tavernkit.prompt.message import Message
+from tavernkit.risuai.book_import import entries_from_book
+from tavernkit.risuai.cards import from_card
+from tavernkit.risuai.chat import Chat, ChatMessage
+from tavernkit.risuai.chat_history import message_id, to_chat
+from tavernkit.risuai.module import Module
+from tavernkit.risuai.scene import Scene
+from tavernkit.risuai.settings import PromptCard, Settings
+from tavernkit.risuai.stages.phases import run_phase
+from tavernkit.risuai.stages.scripts import run_scripts
+from tavernkit.risuai.workbench import Workbench
+
+__all__ = ["hooks"]
+
+GENERATIONS = ("normal", "continue", "swipe", "regenerate")
+UTILITY_TEMPLATE = (
+    PromptCard(type="plain", kind="main"),
+    PromptCard(type="description"),
+    PromptCard(type="lorebook"),
+    PromptCard(type="chat"),
+    PromptCard(type="plain", kind="globalNote"),
+    PromptCard(type="postEverything"),
+)
+"""What a utility character is told instead of the template or the parts of the settings."""
+
+
+def hooks(ctx: Context) -> None:
+    """Let the application change the inputs, see that nothing essential is missing, and set the scene."""
+    bench = ctx.platform(Workbench)
+    if ctx.character is None and bench.story.character is not None:
+        ctx.character = Character(name=bench.story.character.name)
+    ctx.hooks.run_before_build(ctx)
+    ctx.validate()
+    if isinstance(ctx.preset, Settings):
+        bench.settings = ctx.preset
+    bench.scene = _scene(ctx, bench)
+    bench.cards = _cards(bench)
+    _warn_of_unsupported(ctx, bench)
+    _take_message(ctx, bench)
+
+
+def _scene(ctx: Context, bench: Workbench) -> Scene:
+    story, user = bench.story, ctx.require_user()
+    for name, value in story.toggles.items():
+        ctx.variables.set(f"toggle_{name}", value, "global")
+    messages = list(ctx.history)
+    if ctx.generation_type in ("swipe", "regenerate") and messages and messages[-1].role != "user":
+        messages.pop()
+    chat = to_chat(messages)
+    bench.said = {
+        said.id: (f"message:{number}", message)
+        for number, (said, message) in enumerate(zip(chat, messages, strict=True))
+        if said.id is not None
+    }
+    return Scene(
+        character=story.character or from_card(ctx.require_character()),
+        chat=Chat(
+            messages=chat,
+            greeting_index=-1 if story.greeting is None else story.greeting,
+            id=story.chat_id,
+            note=story.note,
+            lore=story.lore,
+            memory=story.memory_state,
+        ),
+        settings=bench.settings,
+        now=ctx.clock,
+        random=ctx.rng.random,
+        user_name=user.name,
+        persona=user.persona,
+        variables=ctx.variables,
+        modules=[*story.modules, *_of_books(ctx.books)],
+        estimator=ctx.estimator,
+        screen=story.screen,
+    )
+
+
+def _of_books(books: Iterable[Book]) -> list[Module]:
+    """Books that belong to nobody are lore like that of modules, which comes behind all other."""
+    return [Module(name=book.name or "", lore=entries_from_book(book)) for book in books]
+
+
+def _cards(bench: Workbench) -> tuple[PromptCard, ...] | None:
+    """The template that is followed; what stands behind everything else is never missing."""
+    if bench.character.is_utility and not (bench.has_template and bench.settings.prompt.utility_override):
+        return UTILITY_TEMPLATE
+    cards = bench.settings.template
+    if cards is None or any(card.type == "postEverything" for card in cards):
+        return cards
+    return (*cards, PromptCard(type="postEverything"))
+
+
+def _take_message(ctx: Context, bench: Workbench) -> None:
+    """What the user says now passes the `input` triggers and the scripts for input, and joins the chat."""
+    scene = bench.scene
+    if not (ctx.message or ctx.attachments):
+        return
+    if ctx.message:
+        run_phase(ctx, bench, "input")
+    text = run_scripts(ctx, bench, ctx.message, "editinput")
+    said = Message(role="user", content=text, attachments=ctx.attachments)
+    number = len(ctx.history)
+    id = message_id(said, number)
+    scene.chat.messages.append(ChatMessage(role="user", data=text, time=ctx.clock().timestamp() * 1000, id=id))
+    bench.said[id] = f"message:{number}", said
+
+
+def _warn_of_unsupported(ctx: Context, bench: Workbench) -> None:
+    if ctx.generation_type not in GENERATIONS:
+        ctx.warn(
+            "generation_type_unsupported",
+            f"RisuAI knows no generation of the type {ctx.generation_type!r}: an ordinary reply is asked for.",
+            generation_type=ctx.generation_type,
+        )
+    if bench.character.is_group:
+        ctx.fail(MissingInputError("a group has no prompt of its own: build one for the member who is to answer"))
+    if bench.settings.prompt.assistant_prefill:
+        ctx.warn(
+            "preset_field_unsupported",
+            "The preset has a beginning for the reply, which RisuAI keeps but never sends: write a card for it.",
+            fields=["assistantPrefill"],
+        )
+    if bench.character.additional_text:
+        ctx.warn(
+            "additional_text_unsupported",
+            "The character's additional text is left out: RisuAI finds what belongs to the chat in it by embeddings.",
+        )

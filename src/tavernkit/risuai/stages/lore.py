@@ -1,0 +1,68 @@
+"""The lore that is awake, each entry in the part of the prompt where it belongs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from tavernkit.prompt.context import Context
+from tavernkit.risuai.errors import DecoratorParseError
+from tavernkit.risuai.lorebook import scan
+from tavernkit.risuai.lorebook.result import ActiveLore
+from tavernkit.risuai.stages.scripts import tell
+from tavernkit.risuai.template.line import Line
+from tavernkit.risuai.template.positions import Positions
+from tavernkit.risuai.workbench import Workbench
+
+__all__ = ["lore", "lore_line"]
+
+BESIDE_DESCRIPTION = ("after_desc", "before_desc", "personality", "scenario")
+
+
+def lore(ctx: Context) -> None:
+    """Scan the chat, and expand what was found, with the persona at its place in RisuAI's order."""
+    bench = ctx.platform(Workbench)
+    try:
+        result = scan(bench.scene, strict=ctx.strict)
+    except DecoratorParseError as error:
+        ctx.fail(error)
+    ctx["lore"] = result
+    tell(ctx, result.warnings)
+    active = result.active
+    bench.positions = Positions(active)
+    bench.depth_lore = [lore for lore in active if _stands_in_chat(lore)]
+    bench.parts["lorebook"] += _lines(ctx, bench, (lore for lore in active if lore.pos == "" and lore.inject is None))
+    description = bench.parts["description"]
+    for lore in active:
+        if lore.pos == "before_desc":
+            description.insert(0, lore_line(ctx, bench, lore))
+        elif lore.pos in BESIDE_DESCRIPTION:
+            description.append(lore_line(ctx, bench, lore))
+    if bench.scene.persona:
+        text = bench.expand(ctx, bench.scene.persona)
+        bench.parts["personaPrompt"].append(bench.line(ctx, "system", text, "persona", group="character"))
+    # What the character is to have said comes last, as the beginning of the reply.
+    at_end = [lore for lore in active if lore.pos == "depth" and lore.depth == 0]
+    at_end.sort(key=lambda lore: lore.role == "assistant")
+    bench.parts["postEverything"] += _lines(ctx, bench, at_end)
+    ctx.stat("activated", len(active))
+
+
+def lore_line(ctx: Context, bench: Workbench, lore: ActiveLore) -> Line:
+    """An entry as a message of its own."""
+    return bench.line(
+        ctx,
+        lore.role,
+        bench.expand(ctx, lore.prompt),
+        f"lore:{lore.source}",
+        group="lore",
+        priority=int(lore.priority) if math.isfinite(lore.priority) else 0,
+    )
+
+
+def _lines(ctx: Context, bench: Workbench, found: Iterable[ActiveLore]) -> list[Line]:
+    return [lore_line(ctx, bench, lore) for lore in found]
+
+
+def _stands_in_chat(lore: ActiveLore) -> bool:
+    return (lore.pos == "depth" and lore.depth > 0) or lore.pos == "reverse_depth"

@@ -1,0 +1,1 @@
+"""Prompt templates: cards, the lines they add, and how these become one list of messages."""

@@ -1,0 +1,84 @@
+"""When a trigger runs: the conditions that come before its effects."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TypeAlias
+
+from tavernkit.risuai.triggers.operand import Fields
+from tavernkit.risuai.triggers.run import Run
+from tavernkit.risuai.triggers.search import is_in_chat
+from tavernkit.text.js_numbers import to_number
+from tavernkit.text.js_values import to_number as value_to_number
+from tavernkit.values import JsonObject
+
+__all__ = ["Condition", "read_condition"]
+
+Condition: TypeAlias = Callable[[Run], bool]
+
+
+def read_condition(source: JsonObject) -> Condition:
+    """The condition as something to ask; one of an unknown kind always holds."""
+    fields = Fields(source)
+    match fields.type:
+        case "var":
+            name = fields.text("var")
+            return _compared(fields, lambda run: run.variables.get(name))
+        case "value":
+            value = fields.optional_text("var")
+            return _compared(fields, lambda _: value)
+        case "chatindex":
+            return _compared(fields, lambda run: str(len(run.messages)))
+        case "exists":
+            return _exists(fields)
+        case _:
+            return lambda _: True
+
+
+def _compared(fields: Fields, left: Callable[[Run], str | None]) -> Condition:
+    right, operator = fields.text("value"), fields.text("operator")
+
+    def holds(run: Run) -> bool:
+        value = left(run)
+        if value is None:
+            return False
+        wanted = run.expand(right)
+        return _compare(run.expand(value), operator, wanted)
+
+    return holds
+
+
+def _compare(left: str, operator: str, right: str) -> bool:
+    # RisuAI asks for the opposite and refuses then, so what cannot be compared as a number passes.
+    match operator:
+        case "true":
+            return left in ("true", "1")
+        case "null":
+            return left == "null"
+        case "=":
+            return left == right
+        case "!=":
+            return left != right
+        case ">":
+            return not to_number(left) <= to_number(right)
+        case "<":
+            return not to_number(left) >= to_number(right)
+        case ">=":
+            return not to_number(left) < to_number(right)
+        case "<=":
+            return not to_number(left) > to_number(right)
+        case _:
+            return True
+
+
+def _exists(fields: Fields) -> Condition:
+    wanted, how = fields.text("value"), fields.text("type2")
+    depth = fields.raw("depth")
+    number = math.nan if depth is None else value_to_number(depth)
+
+    def holds(run: Run) -> bool:
+        found = is_in_chat(run, run.expand(run.expand(wanted)), how, number)
+        return found is not False
+
+    return holds

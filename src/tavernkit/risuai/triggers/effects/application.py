@@ -1,0 +1,220 @@
+"""What only the application around a chat can do; each effect asks the host for it."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from tavernkit.risuai.triggers.effects.pack import Action, EffectPack
+from tavernkit.risuai.triggers.operand import Fields, Operand
+from tavernkit.risuai.triggers.run import Run
+
+__all__ = ["pack"]
+
+pack = EffectPack()
+
+_OPTION_MARK = "§"
+_FAILED = "null"
+
+
+@pack.effect("triggerlua", "triggercode")
+def scripted(_: Fields) -> Action:
+    def act(run: Run) -> None:
+        run.shared.warn(
+            "trigger_lua",
+            "A trigger is written in Lua and was not run: there is no interpreter that could shut it in and stop it.",
+        )
+
+    return act
+
+
+@pack.effect("command")
+def command_v1(fields: Fields) -> Action:
+    return _command(Operand(text=fields.text("value")))
+
+
+@pack.effect("v2Command")
+def command(fields: Fields) -> Action:
+    return _command(fields.operand("value"))
+
+
+def _command(value: Operand) -> Action:
+    def act(run: Run) -> None:
+        text = run.text(value)
+        run.ask_host("run a command", lambda host: host.run_command(text), None)
+
+    return act
+
+
+@pack.effect("sendAIprompt", "v2SendAIprompt")
+def send_prompt(_: Fields) -> Action:
+    def act(run: Run) -> None:
+        if run.has_low_level_access:
+            run.send_ai_prompt = True
+
+    return act
+
+
+@pack.effect("showAlert")
+def alert_v1(fields: Fields) -> Action:
+    value, output, kind = fields.text("value"), fields.text("inputVar"), fields.text("alertType")
+
+    def act(run: Run) -> None:
+        if not run.has_low_level_access:
+            return
+        text = run.expand(value)
+        name = run.expand(output)
+        match kind:
+            case "normal" | "error":
+                _show(run, text, is_error=kind == "error")
+            case "input":
+                run.set(name, _ask(run, text))
+            case "select":
+                run.set(name, _choose(run, text.split(_OPTION_MARK), ""))
+
+    return act
+
+
+@pack.effect("v2ShowAlert")
+def alert(fields: Fields) -> Action:
+    value = fields.operand("value")
+    return lambda run: _show(run, run.text(value), is_error=False)
+
+
+@pack.effect("v2GetAlertInput")
+def ask(fields: Fields) -> Action:
+    display, output = fields.operand("display"), fields.text("outputVar")
+    return lambda run: run.put(output, _ask(run, run.text(display)))
+
+
+@pack.effect("v2GetAlertSelect")
+def choose(fields: Fields) -> Action:
+    display, value, output = fields.operand("display"), fields.operand("value"), fields.text("outputVar")
+
+    def act(run: Run) -> None:
+        shown = run.text(display)
+        run.put(output, _choose(run, run.text(value).split("|"), shown))
+
+    return act
+
+
+def _show(run: Run, text: str, *, is_error: bool) -> None:
+    run.ask_host("show an alert", lambda host: host.alert(text, is_error=is_error), None)
+
+
+def _ask(run: Run, text: str) -> str:
+    return run.ask_host("ask the user", lambda host: host.ask(text), "")
+
+
+def _choose(run: Run, options: list[str], text: str) -> str:
+    return run.ask_host("let the user choose", lambda host: host.choose(options, text), "")
+
+
+@pack.effect("runLLM")
+def model_v1(fields: Fields) -> Action:
+    value, output = fields.text("value"), fields.text("inputVar")
+
+    def act(run: Run) -> None:
+        if run.has_low_level_access:
+            answer = _ask_model(run, run.expand(value), "model")
+            run.set(output, "Error: no answer" if answer is None else answer)
+
+    return act
+
+
+@pack.effect("v2RunLLM")
+def model(fields: Fields) -> Action:
+    value, output = fields.operand("value"), fields.text("outputVar")
+    which: Literal["model", "submodel"] = "submodel" if fields.text("model") == "submodel" else "model"
+
+    def act(run: Run) -> None:
+        if run.has_low_level_access:
+            answer = _ask_model(run, run.text(value), which)
+            run.put(output, _FAILED if answer is None else answer)
+
+    return act
+
+
+def _ask_model(run: Run, prompt: str, which: Literal["model", "submodel"]) -> str | None:
+    return run.ask_host("ask a model", lambda host: host.ask_model(prompt, which), None)
+
+
+@pack.effect("checkSimilarity")
+def similarity_v1(fields: Fields) -> Action:
+    value, source, output = fields.text("value"), fields.text("source"), fields.text("inputVar")
+
+    def act(run: Run) -> None:
+        if run.has_low_level_access:
+            candidates = run.expand(value)
+            run.set(output, _most_similar(run, run.expand(source), candidates))
+
+    return act
+
+
+@pack.effect("v2CheckSimilarity")
+def similarity(fields: Fields) -> Action:
+    source, value, output = fields.operand("source"), fields.operand("value"), fields.text("outputVar")
+
+    def act(run: Run) -> None:
+        if run.has_low_level_access:
+            text = run.text(source)
+            run.put(output, _most_similar(run, text, run.text(value)))
+
+    return act
+
+
+def _most_similar(run: Run, text: str, candidates: str) -> str:
+    listed = candidates.split(_OPTION_MARK)
+    return _OPTION_MARK.join(run.ask_host("compare texts", lambda host: host.most_similar(text, listed), ()))
+
+
+@pack.effect("runImgGen")
+def image_v1(fields: Fields) -> Action:
+    value, negative, output = fields.text("value"), fields.text("negValue"), fields.text("inputVar")
+
+    def act(run: Run) -> None:
+        if run.has_low_level_access:
+            prompt = run.expand(value)
+            picture = _image(run, prompt, run.expand(negative))
+            run.set(output, "Error: Image generation failed" if picture is None else picture)
+
+    return act
+
+
+@pack.effect("v2ImgGen")
+def image(fields: Fields) -> Action:
+    value, negative, output = fields.operand("value"), fields.operand("negValue"), fields.text("outputVar")
+
+    def act(run: Run) -> None:
+        if run.has_low_level_access:
+            prompt = run.text(value)
+            picture = _image(run, prompt, run.text(negative))
+            run.put(output, _FAILED if picture is None else picture)
+
+    return act
+
+
+def _image(run: Run, prompt: str, negative: str) -> str | None:
+    id = run.ask_host("make a picture", lambda host: host.make_image(prompt, negative), None)
+    return None if id is None else f"{{{{inlay::{id}}}}}"
+
+
+@pack.effect("v2Wait")
+def wait(fields: Fields) -> Action:
+    value = fields.operand("value")
+
+    def act(run: Run) -> None:
+        seconds = run.number(value)
+        run.ask_host("wait", lambda host: host.wait(seconds), None)
+
+    return act
+
+
+@pack.effect("v2UpdateGUI")
+def refresh(_: Fields) -> Action:
+    return lambda run: run.ask_host("draw the page anew", lambda host: host.refresh(None), None)
+
+
+@pack.effect("v2UpdateChatAt")
+def refresh_message(fields: Fields) -> Action:
+    index = fields.text("index")
+    return lambda run: run.ask_host("draw a message anew", lambda host: host.refresh(index), None)

@@ -1,0 +1,240 @@
+"""Arrays in variables, written as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tavernkit.risuai.triggers import properties
+from tavernkit.risuai.triggers.effects.pack import Action, EffectPack
+from tavernkit.risuai.triggers.operand import Fields
+from tavernkit.risuai.triggers.places import place_from_end, sliced
+from tavernkit.risuai.triggers.run import Returned, Run, ThrownError
+from tavernkit.text.js_numbers import number_to_string
+from tavernkit.text.js_strings import split_halves
+from tavernkit.text.js_values import join, to_text
+from tavernkit.values import Json
+
+__all__ = ["pack"]
+
+pack = EffectPack()
+
+_EMPTY = "[]"
+_NONE = "null"
+
+
+@pack.effect("v2MakeArrayVar")
+def make(fields: Fields) -> Action:
+    variable = fields.text("var")
+
+    def act(run: Run) -> None:
+        name = run.expand(variable)
+        if name.startswith("[") and name.endswith("]"):
+            raise Returned
+        run.set(name, _EMPTY)
+
+    return act
+
+
+def _value_of(run: Run, variable: str) -> Json:
+    return run.json(run.variables.get(run.expand(variable)))
+
+
+def _list_of(run: Run, variable: str) -> list[Json]:
+    value = _value_of(run, variable)
+    if not isinstance(value, list):
+        raise ThrownError(f"The variable {variable!r} holds no array.")
+    return value
+
+
+def _answering(fields: Fields, answer: Callable[[Run, Json], Json], otherwise: str) -> Action:
+    """An effect that asks something of the array and writes the answer, or this text where that cannot be told."""
+    variable, output = fields.text("var"), fields.text("outputVar")
+
+    def act(run: Run) -> None:
+        try:
+            found = answer(run, _value_of(run, variable))
+        except ThrownError:
+            found = otherwise
+        run.put(output, found)
+
+    return act
+
+
+def _changing(fields: Fields, change: Callable[[Run, list[Json]], object]) -> Action:
+    """An effect that changes the array; what is no array becomes an empty one instead."""
+    variable = fields.text("var")
+
+    def act(run: Run) -> None:
+        try:
+            items = _list_of(run, variable)
+            change(run, items)
+        except ThrownError:
+            items = []
+        run.put_json(run.expand(variable), items)
+
+    return act
+
+
+@pack.effect("v2GetArrayVarLength")
+def length(fields: Fields) -> Action:
+    def answer(_: Run, value: Json) -> str:
+        found = properties.get(value, "length")
+        if found is None:
+            raise ThrownError("It has no length.")
+        return to_text(found)
+
+    return _answering(fields, answer, "0")
+
+
+@pack.effect("v2GetArrayVar")
+def item(fields: Fields) -> Action:
+    index = fields.operand("index")
+
+    def answer(run: Run, value: Json) -> Json:
+        found = properties.get(value, number_to_string(run.number(index)))
+        return _NONE if found is None else found
+
+    return _answering(fields, answer, _NONE)
+
+
+@pack.effect("v2GetIndexOfValueInArrayVar")
+def place_of(fields: Fields) -> Action:
+    wanted = fields.operand("value")
+
+    def answer(run: Run, value: Json) -> str:
+        text = run.text(wanted)
+        if isinstance(value, list):
+            return str(value.index(text) if text in value else -1)
+        if isinstance(value, str):
+            return str(split_halves(value).find(split_halves(text)))
+        raise ThrownError("It is no array.")
+
+    return _answering(fields, answer, "-1")
+
+
+@pack.effect("v2SliceArrayVar")
+def part(fields: Fields) -> Action:
+    first, last = fields.operand("start"), fields.operand("end")
+    variable, output = fields.text("var"), fields.text("outputVar")
+
+    def act(run: Run) -> None:
+        try:
+            value = _value_of(run, variable)
+            start, end = run.number(first), run.number(last)
+            taken = _sliced(value, start, end)
+        except ThrownError:
+            taken = []
+        run.put_json(run.expand(output), taken)
+
+    return act
+
+
+def _sliced(value: Json, start: float, end: float) -> Json:
+    if isinstance(value, list):
+        return sliced(value, start, end)
+    if isinstance(value, str):
+        return sliced(split_halves(value), start, end)
+    raise ThrownError("It is no array.")
+
+
+@pack.effect("v2JoinArrayVar")
+def joined(fields: Fields) -> Action:
+    array, delimiter, output = fields.operand("var"), fields.operand("delimiter"), fields.text("outputVar")
+
+    def act(run: Run) -> None:
+        try:
+            items = run.json(run.text(array))
+            between = run.text(delimiter)
+            text = _joined(run, items, between)
+        except ThrownError:
+            text = ""
+        run.put(output, text)
+
+    return act
+
+
+def _joined(run: Run, items: Json, between: str) -> str:
+    if not isinstance(items, list):
+        raise ThrownError("It is no array.")
+    run.shared.budget.write(len(items) * len(between))
+    return join(items, between)
+
+
+@pack.effect("v2SetArrayVar")
+def set_item(fields: Fields) -> Action:
+    variable, index, value = fields.text("var"), fields.operand("index"), fields.operand("value")
+
+    def act(run: Run) -> None:
+        new = run.text(value)
+        place = run.number(index)
+        if place != place:  # not-a-number
+            return
+        try:
+            changed = properties.put(_value_of(run, variable), number_to_string(place), new)
+        except ThrownError:
+            return
+        run.put_json(run.expand(variable), changed)
+
+    return act
+
+
+@pack.effect("v2PushArrayVar")
+def push(fields: Fields) -> Action:
+    value = fields.operand("value")
+    return _changing(fields, lambda run, items: items.append(run.text(value)))
+
+
+@pack.effect("v2UnshiftArrayVar")
+def unshift(fields: Fields) -> Action:
+    value = fields.operand("value")
+    return _changing(fields, lambda run, items: items.insert(0, run.text(value)))
+
+
+@pack.effect("v2SpliceArrayVar")
+def insert(fields: Fields) -> Action:
+    start, new = fields.operand("start"), fields.operand("item")
+
+    def change(run: Run, items: list[Json]) -> None:
+        place = place_from_end(run.number(start), len(items))
+        items.insert(place, run.text(new))
+
+    return _changing(fields, change)
+
+
+@pack.effect("v2RemoveIndexFromArrayVar")
+def remove(fields: Fields) -> Action:
+    index = fields.operand("index")
+
+    def change(run: Run, items: list[Json]) -> None:
+        place = place_from_end(run.number(index), len(items))
+        del items[place : place + 1]
+
+    return _changing(fields, change)
+
+
+@pack.effect("v2PopArrayVar")
+def pop(fields: Fields) -> Action:
+    return _taking(fields, -1)
+
+
+@pack.effect("v2ShiftArrayVar")
+def shift(fields: Fields) -> Action:
+    return _taking(fields, 0)
+
+
+def _taking(fields: Fields, place: int) -> Action:
+    """An effect that takes an item out and writes it down."""
+    variable, output = fields.text("var"), fields.text("outputVar")
+
+    def act(run: Run) -> None:
+        try:
+            items = _list_of(run, variable)
+        except ThrownError:
+            run.set(run.expand(variable), _EMPTY)
+            run.put(output, _NONE)
+            return
+        taken = items.pop(place) if items else None
+        run.put(output, _NONE if taken is None else taken)
+        run.put_json(run.expand(variable), items)
+
+    return act

@@ -1,0 +1,157 @@
+"""Branches, loops, and ways to end or to start a run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from tavernkit.risuai.triggers.effects.pack import Action, EffectPack, Jump
+from tavernkit.risuai.triggers.operand import Fields, Operand
+from tavernkit.risuai.triggers.run import Run, ThrownError
+from tavernkit.text.js_numbers import to_number
+from tavernkit.values import Json
+
+__all__ = ["pack"]
+
+pack = EffectPack()
+
+_BEYOND_THE_LAST = 2**62
+_NEARLY = 0.0001
+
+
+@pack.effect("v2Header", "v2Loop", "v2LoopNTimes", "v2Comment")
+def nothing(_: Fields) -> Action:
+    """A loop is the business of its end."""
+    return lambda _: None
+
+
+@pack.jumping("v2If", "v2IfAdvanced")
+def branch(fields: Fields, jump: Jump) -> Action:
+    is_variable = fields.type == "v2If" or fields.text("sourceType") == "var"
+    source = Operand(text=fields.text("source"), is_variable=is_variable)
+    target, operator = fields.operand("target"), fields.text("condition")
+
+    def act(run: Run) -> int | None:
+        left = run.text(source)
+        right = run.text(target)
+        return None if _holds(run, left, operator, right) else jump.place
+
+    return act
+
+
+def _holds(run: Run, left: str, operator: str, right: str) -> bool:
+    match operator:
+        case "=":
+            return _is_same(left, right)
+        case "!=":
+            return not _is_same(left, right)
+        case ">":
+            return to_number(left) > to_number(right)
+        case "<":
+            return to_number(left) < to_number(right)
+        case ">=":
+            return to_number(left) >= to_number(right)
+        case "<=":
+            return to_number(left) <= to_number(right)
+        case "∈":
+            return _includes(run, right, left, otherwise=False)
+        case "∋":
+            return _includes(run, left, right, otherwise=False)
+        case "∉":
+            return not _includes(run, right, left, otherwise=False)
+        case "∌":
+            return not _includes(run, left, right, otherwise=False)
+        case "≒":
+            return _is_alike(left, right)
+        case "≡":
+            is_true = left in ("true", "1")
+            return {"true": is_true, "false": not is_true}.get(right, left == right)
+        case _:
+            return False
+
+
+def _is_same(left: str, right: str) -> bool:
+    """Equal as numbers where both are numbers, so that 1 is 1.0."""
+    numbers = to_number(left), to_number(right)
+    return left == right if any(map(math.isnan, numbers)) else numbers[0] == numbers[1]
+
+
+def _is_alike(left: str, right: str) -> bool:
+    numbers = to_number(left), to_number(right)
+    if any(map(math.isnan, numbers)):
+        return left.lower().replace(" ", "") == right.lower().replace(" ", "")
+    return abs(numbers[0] - numbers[1]) < _NEARLY
+
+
+def _includes(run: Run, json: str, wanted: str, *, otherwise: bool) -> bool:
+    """Whether the array, or text, that is written as JSON has the text."""
+    try:
+        value: Json = run.json(json)
+    except ThrownError:
+        return otherwise
+    return wanted in value if isinstance(value, list | str) else otherwise
+
+
+@pack.jumping("v2Else", "v2BreakLoop")
+def jump_away(_: Fields, jump: Jump) -> Action:
+    return lambda _: jump.place
+
+
+@pack.jumping("v2EndIndent")
+def end_of_level(fields: Fields, jump: Jump) -> Action:
+    goes_on = _loop(jump) if fields.flag("endOfLoop") else None
+    level = fields.level
+
+    def act(run: Run) -> int | None:
+        is_again = goes_on is not None and goes_on(run)
+        if level is not None:
+            run.variables.leave(level)
+        return jump.place if is_again else None
+
+    return act
+
+
+def _loop(jump: Jump) -> Callable[[Run], bool]:
+    """Whether the loop begins anew. A counter is never set back, so an inner loop is short from its second time on."""
+    begin, loop = jump.begin, jump.loop
+    if begin is None or loop is None or begin.type == "v2Loop":
+        return lambda _: True
+    times = begin.operand("value")
+
+    def counted(run: Run) -> bool:
+        wanted = run.number(times)
+        run.loops[loop] = run.loops.get(loop, 0) + 1
+        return run.loops[loop] < (0.0 if math.isnan(wanted) else wanted)
+
+    return counted
+
+
+@pack.effect("v2StopTrigger")
+def stop_trigger(_: Fields) -> Action:
+    return lambda _: _BEYOND_THE_LAST
+
+
+@pack.effect("stop", "v2StopPromptSending")
+def stop_sending(_: Fields) -> Action:
+    def act(run: Run) -> None:
+        run.stop_sending = True
+
+    return act
+
+
+@pack.effect("runtrigger")
+def start_run_v1(fields: Fields) -> Action:
+    name = fields.text("value")
+    return lambda run: run.shared.start_run(run, name)
+
+
+@pack.effect("v2RunTrigger")
+def start_run(fields: Fields) -> Action:
+    name = fields.text("target")
+    return lambda run: run.shared.start_run(run, name)
+
+
+@pack.effect("v2ConsoleLog")
+def log(fields: Fields) -> Action:
+    source = fields.operand("source")
+    return lambda run: run.write_log(run.text(source))

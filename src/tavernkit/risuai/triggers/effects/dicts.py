@@ -1,0 +1,114 @@
+"""Dictionaries in variables, written as JSON objects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tavernkit.risuai.triggers import properties
+from tavernkit.risuai.triggers.effects.pack import Action, EffectPack
+from tavernkit.risuai.triggers.operand import Fields
+from tavernkit.risuai.triggers.run import Returned, Run, ThrownError
+from tavernkit.text.js_json import to_json
+from tavernkit.values import Json
+
+__all__ = ["pack"]
+
+pack = EffectPack()
+
+
+@pack.effect("v2MakeDictVar", "v2ClearDict")
+def make(fields: Fields) -> Action:
+    variable = fields.text("var")
+
+    def act(run: Run) -> None:
+        if variable.startswith("{") and variable.endswith("}"):
+            raise Returned
+        run.put(variable, "{}")
+
+    return act
+
+
+def _answering(fields: Fields, answer: Callable[[Run, Json], Json], otherwise: str) -> Action:
+    """An effect that asks something of the dictionary and writes the answer, or this text where that cannot be told."""
+    dictionary, output = fields.operand("var"), fields.text("outputVar")
+
+    def act(run: Run) -> None:
+        try:
+            found = answer(run, run.json(run.text(dictionary)))
+        except ThrownError:
+            found = otherwise
+        run.put(output, found)
+
+    return act
+
+
+@pack.effect("v2GetDictVar")
+def item(fields: Fields) -> Action:
+    key = fields.operand("key")
+
+    def answer(run: Run, value: Json) -> Json:
+        found = properties.get(value, run.text(key))
+        return "null" if found is None else found
+
+    return _answering(fields, answer, "null")
+
+
+@pack.effect("v2HasDictKey")
+def has_key(fields: Fields) -> Action:
+    key = fields.operand("key")
+    return _answering(fields, lambda run, value: "1" if properties.has(value, run.text(key)) else "0", "0")
+
+
+@pack.effect("v2GetDictSize")
+def size(fields: Fields) -> Action:
+    return _answering(fields, lambda _, value: str(len(properties.names(value))), "0")
+
+
+@pack.effect("v2GetDictKeys")
+def keys(fields: Fields) -> Action:
+    return _answering(fields, lambda _, value: to_json(properties.names(value)), "[]")
+
+
+@pack.effect("v2GetDictValues")
+def values(fields: Fields) -> Action:
+    return _answering(fields, lambda _, value: to_json(properties.values(value)), "[]")
+
+
+@pack.effect("v2SetDictVar")
+def set_item(fields: Fields) -> Action:
+    variable, kind = fields.text("var"), fields.text("varType")
+    key, value = fields.operand("key"), fields.operand("value")
+
+    def act(run: Run) -> None:
+        new, name = run.text(value), run.text(key)
+        if kind == "value":
+            return
+        try:
+            changed = properties.put(run.json(run.variables.get(run.expand(variable))), name, new)
+        except ThrownError:
+            if kind != "var":
+                return
+            new = run.text(value)
+            changed = {run.text(key): new}
+        run.put_json(run.expand(variable), changed)
+
+    return act
+
+
+@pack.effect("v2DeleteDictKey")
+def delete_item(fields: Fields) -> Action:
+    variable, kind, key = fields.text("var"), fields.text("varType"), fields.operand("key")
+
+    def act(run: Run) -> None:
+        if kind == "value":
+            return
+        try:
+            value = run.json(run.variables.get(run.expand(variable)))
+            changed = properties.remove(value, run.text(key))
+        except ThrownError:
+            if kind != "var":
+                return
+            changed = {}
+        run.put_json(run.expand(variable), changed)
+
+    return act

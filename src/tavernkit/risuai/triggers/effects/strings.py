@@ -1,0 +1,223 @@
+"""Texts: their characters, their parts, and patterns in them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from tavernkit.risuai.triggers import literal
+from tavernkit.risuai.triggers.effects.pack import Action, EffectPack
+from tavernkit.risuai.triggers.operand import Fields, Operand
+from tavernkit.risuai.triggers.places import place_in
+from tavernkit.risuai.triggers.run import Run, ThrownError
+from tavernkit.text.js_json import is_index
+from tavernkit.text.js_numbers import number_to_string
+from tavernkit.text.js_regex import JsCut
+from tavernkit.text.js_strings import join_halves, split_halves, utf16_length
+
+__all__ = ["pack"]
+
+pack = EffectPack()
+
+_GROUP = re.compile(r"\$([0-9]+)")
+_PATTERN_WITH_FLAGS = re.compile(r"/([^\n\r\u2028\u2029]+)/([gimuy]*)")
+
+
+@pack.effect("v2GetCharAt")
+def character_at(fields: Fields) -> Action:
+    source, index, output = fields.operand("source"), fields.operand("index"), fields.text("outputVar")
+
+    def act(run: Run) -> None:
+        units = split_halves(run.text(source))
+        place = place_in(units, run.number(index))
+        run.put(output, "null" if place is None else units[place])
+
+    return act
+
+
+@pack.effect("v2SetCharAt")
+def set_character_at(fields: Fields) -> Action:
+    source, index, value = fields.operand("source"), fields.operand("index"), fields.operand("value")
+    output = fields.text("outputVar")
+
+    def act(run: Run) -> None:
+        characters = list(run.text(source))
+        number = run.number(index)
+        new = run.text(value)
+        if is_index(number_to_string(number)):
+            # Beyond the end there is a gap, which is written as nothing.
+            characters[int(number) : int(number) + 1] = [new]
+        run.put(output, "".join(characters))
+
+    return act
+
+
+@pack.effect("v2GetCharCount")
+def character_count(fields: Fields) -> Action:
+    source, output = fields.operand("source"), fields.text("outputVar")
+    return lambda run: run.put(output, str(utf16_length(run.text(source))))
+
+
+@pack.effect("v2ToLowerCase")
+def lower_case(fields: Fields) -> Action:
+    source, output = fields.operand("source"), fields.text("outputVar")
+    return lambda run: run.put(output, run.text(source).lower())
+
+
+@pack.effect("v2ToUpperCase")
+def upper_case(fields: Fields) -> Action:
+    source, output = fields.operand("source"), fields.text("outputVar")
+    return lambda run: run.put(output, run.text(source).upper())
+
+
+@pack.effect("v2ConcatString")
+def concatenate(fields: Fields) -> Action:
+    first, second, output = fields.operand("source1"), fields.operand("source2"), fields.text("outputVar")
+
+    def act(run: Run) -> None:
+        text = run.text(first)
+        run.put(output, text + run.text(second))
+
+    return act
+
+
+@pack.effect("v2SplitString")
+def split(fields: Fields) -> Action:
+    source, output = fields.operand("source"), fields.text("outputVar")
+    kind = fields.text("delimiterType")
+    delimiter = Operand(text=fields.text("delimiter"), is_variable=kind == "var")
+
+    def act(run: Run) -> None:
+        text = run.text(source)
+        between = run.text(delimiter)
+        if kind == "regex":
+            parts = _split_by_pattern(run, text, between)
+        else:
+            parts = text.split(between) if between else list(split_halves(text))
+        run.put_json(run.expand(output), parts)
+
+    return act
+
+
+def _split_by_pattern(run: Run, text: str, written: str) -> Sequence[str | None]:
+    match = _PATTERN_WITH_FLAGS.fullmatch(written)
+    source, flags = (match[1], match[2]) if match else (written, "")
+    try:
+        pattern = run.regex(source, flags)
+        return run.match(lambda limit: pattern.split(text, limit=limit))
+    except ThrownError:
+        return [text]
+
+
+@pack.effect("v2RegexTest")
+def regex_test(fields: Fields) -> Action:
+    value, regex, flags = fields.operand("value"), fields.operand("regex"), fields.operand("flags")
+    output = fields.text("outputVar")
+
+    def act(run: Run) -> None:
+        text = run.text(value)
+        try:
+            pattern = run.regex(run.text(regex), run.text(flags))
+            is_found = run.match(lambda limit: pattern.test(text, limit=limit))
+        except ThrownError:
+            is_found = False
+        run.put(output, "1" if is_found else "0")
+
+    return act
+
+
+@pack.effect("v2ExtractRegex")
+def extract(fields: Fields) -> Action:
+    value, regex, flags = fields.operand("value"), fields.operand("regex"), fields.operand("flags")
+    result, output = fields.operand("result"), fields.text("outputVar")
+
+    def act(run: Run) -> None:
+        text = run.text(value)
+        groups = _first_match(run, text, run.text(regex), run.text(flags)) or [""]
+        run.put(output, _fill(run, run.text(result), [group or "" for group in groups], missing=""))
+
+    return act
+
+
+@pack.effect("extractRegex")
+def extract_v1(fields: Fields) -> Action:
+    value, regex, flags = fields.text("value"), fields.text("regex"), fields.text("flags")
+    result, output = fields.text("result"), fields.text("inputVar")
+
+    def act(run: Run) -> None:
+        if not run.has_low_level_access:
+            return
+        groups = _first_match(run, run.expand(value), regex, flags)
+        if groups is None:
+            raise ThrownError(f"The pattern {regex[:40]!r} was not found.")
+        texts = ["undefined" if group is None else group for group in groups]
+        run.set(output, _fill(run, result, texts, missing="undefined"))
+
+    return act
+
+
+def _first_match(run: Run, text: str, source: str, flags: str) -> list[str | None] | None:
+    """The first match and its groups, or None."""
+    pattern = run.regex(source, flags)
+    found = run.match(lambda limit: pattern.find_all(text, limit=limit))
+    return [found[0].text, *found[0].groups] if found else None
+
+
+def _fill(run: Run, template: str, groups: Sequence[str], *, missing: str) -> str:
+    """The template with `$1`, `$&` and `$$`."""
+
+    def group(found: re.Match[str]) -> str:
+        place = _place(found[1])
+        text = groups[place] if place < len(groups) else missing
+        run.shared.budget.write(len(text))
+        return text
+
+    return _finish(run, _GROUP.sub(group, template), groups[0])
+
+
+def _finish(run: Run, text: str, whole: str) -> str:
+    return literal.replace_all(run, text, "$&", whole).replace("$$", "$")
+
+
+def _place(digits: str) -> int:
+    return int(digits[:9])  # no pattern has so many groups
+
+
+@pack.effect("v2ReplaceString")
+def replace(fields: Fields) -> Action:
+    source, regex, flags = fields.operand("source"), fields.operand("regex"), fields.operand("flags")
+    result, replacement = fields.operand("result"), fields.operand("replacement")
+    output = fields.text("outputVar")
+
+    def act(run: Run) -> None:
+        text = run.text(source)
+        try:
+            pattern_source, form, new = run.text(regex), run.text(result), run.text(replacement)
+            pattern = run.regex(pattern_source, run.text(flags))
+            cuts, rest = run.match(lambda limit: pattern.cut(text, limit=limit))
+            pieces = [piece for cut in cuts for piece in (cut.before, _replaced(run, cut, form, new))]
+            changed = join_halves("".join([*pieces, rest]))
+        except ThrownError:
+            changed = run.text(source)
+        run.put(output, changed)
+
+    return act
+
+
+def _replaced(run: Run, cut: JsCut, form: str, new: str) -> str:
+    """What takes the place of one match: for a lone `$1` the match with that group replaced, else the form, filled."""
+    whole = cut.groups[0] or ""
+    # RisuAI takes the last two things that it is told for no groups. With named groups it is told one thing more, so
+    # that the offset of the match passes for a group.
+    groups = [*cut.groups[1:], *([] if cut.named is None else [str(cut.start) if cut.start else ""])]
+    run.shared.budget.step()
+    run.shared.budget.write(len(form) + len(new))
+    lone = _GROUP.fullmatch(form)
+    if lone is not None:
+        place = _place(lone[1])
+        if place == 0:
+            return new
+        target = groups[place - 1] if place <= len(groups) else None
+        if target:
+            return literal.replace_first(run, whole, target, new)
+    return _fill(run, form, [whole, *(group or "" for group in groups)], missing="")

@@ -1,0 +1,86 @@
+"""The one door from triggers to the application around them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, NoReturn, Protocol
+
+__all__ = ["REFUSING", "Refused", "TriggerHost"]
+
+
+class Refused(Exception):  # noqa: N818 - no error: a host may decline whatever it likes, and the trigger goes on
+    """The host does not do this; the message says why, for the warning."""
+
+
+class TriggerHost(Protocol):
+    """What effects ask of the application.
+
+    Triggers run in one go and cannot wait: each method answers at once, from what the application has prepared, and
+    raises Refused for what it has not. The usual way with a model is to run the triggers, note what was asked for, get
+    it, and run them again on the same scene with the answers at hand.
+    """
+
+    def alert(self, text: str, *, is_error: bool) -> None:
+        """Show a text to the user."""
+
+    def ask(self, text: str) -> str:
+        """What the user types when shown this text."""
+
+    def choose(self, options: Sequence[str], text: str) -> str:
+        """The place of the option that the user picks, from `0`, when shown this text."""
+
+    def run_command(self, text: str) -> None:
+        """Run slash commands, parted by `|`."""
+
+    def ask_model(self, prompt: str, model: Literal["model", "submodel"]) -> str:
+        """What the model answers to a prompt, which is plain text or ChatML."""
+
+    def most_similar(self, text: str, candidates: Sequence[str]) -> Sequence[str]:
+        """The candidates by how much they are like the text, the most similar first."""
+
+    def make_image(self, prompt: str, negative: str) -> str:
+        """The id of a picture of this, as `{{inlay::id}}` names it."""
+
+    def wait(self, seconds: float) -> None:
+        """Let this time pass."""
+
+    def refresh(self, chat_index: str | None) -> None:
+        """Draw the page anew, or only the message at this place."""
+
+
+class _RefusingHost:
+    """Does nothing that a trigger asks for."""
+
+    def alert(self, text: str, *, is_error: bool) -> None:  # noqa: ARG002 - the protocol's signature, here and below
+        self._refuse()
+
+    def ask(self, text: str) -> str:  # noqa: ARG002
+        self._refuse()
+
+    def choose(self, options: Sequence[str], text: str) -> str:  # noqa: ARG002
+        self._refuse()
+
+    def run_command(self, text: str) -> None:  # noqa: ARG002
+        self._refuse()
+
+    def ask_model(self, prompt: str, model: Literal["model", "submodel"]) -> str:  # noqa: ARG002
+        self._refuse()
+
+    def most_similar(self, text: str, candidates: Sequence[str]) -> Sequence[str]:  # noqa: ARG002
+        self._refuse()
+
+    def make_image(self, prompt: str, negative: str) -> str:  # noqa: ARG002
+        self._refuse()
+
+    def wait(self, seconds: float) -> None:  # noqa: ARG002
+        self._refuse()
+
+    def refresh(self, chat_index: str | None) -> None:  # noqa: ARG002
+        self._refuse()
+
+    def _refuse(self) -> NoReturn:
+        raise Refused("No application is connected that could do it.")
+
+
+REFUSING: TriggerHost = _RefusingHost()
+"""The host of a run that was given none."""

@@ -1,0 +1,179 @@
+"""One run of triggers: what effects read and write while they happen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from tavernkit.errors import RegexError
+from tavernkit.prompt.warning import BuildWarning
+from tavernkit.risuai.cbs import expand
+from tavernkit.risuai.cbs.options import CBSOptions
+from tavernkit.risuai.character import RisuCharacter
+from tavernkit.risuai.chat import ChatMessage
+from tavernkit.risuai.scene import Scene
+from tavernkit.risuai.triggers.budget import TriggerBudget
+from tavernkit.risuai.triggers.host import Refused, TriggerHost
+from tavernkit.risuai.triggers.operand import Operand
+from tavernkit.risuai.triggers.result import TriggerMode
+from tavernkit.risuai.triggers.variables import TriggerVariables
+from tavernkit.text.js_json import from_json, to_json
+from tavernkit.text.js_numbers import to_number
+from tavernkit.text.js_regex import JsRegex, compile_regex
+from tavernkit.text.js_strings import join_halves
+from tavernkit.values import Json
+
+__all__ = ["Returned", "Run", "Shared", "ThrownError"]
+
+_T = TypeVar("_T")
+_OPTIONS = CBSOptions()
+_MOST_LOGGED = 200
+_MOST_WARNINGS = 100
+_ONE_VALUE = 16
+
+
+class ThrownError(Exception):
+    """Where RisuAI's effect throws: its own fallback deals with it, or the run fails. The message says why."""
+
+
+class Returned(Exception):  # noqa: N818 - no error: how an effect ends the whole run
+    """The run ends here and leaves nothing."""
+
+
+class Shared:
+    """What a run has in common with the runs that it starts."""
+
+    def __init__(
+        self, *, host: TriggerHost, budget: TriggerBudget, strict: bool, start_run: Callable[[Run, str], None]
+    ) -> None:
+        self.host = host
+        self.budget = budget
+        self.strict = strict
+        self.start_run = start_run
+        self.written: dict[str, Json] = {}
+        self.prompts = {"start": "", "historyend": "", "promptend": ""}
+        self.warnings: list[BuildWarning] = []
+        self.log: list[str] = []
+
+    def warn(self, code: str, message: str, **where: Json) -> None:
+        """Record a warning; the same one is told once."""
+        warning = BuildWarning(code=code, message=message, where=where)
+        if warning not in self.warnings and len(self.warnings) < _MOST_WARNINGS:
+            self.warnings.append(warning)
+
+
+class Run:
+    """The state of one run.
+
+    A run works on its own copy of the messages and of the character, as RisuAI's does: macros see the messages only
+    once the caller has written them down, and a run that started another goes on with the character that it had.
+    `runs_started` counts the runs that this one and those around it have started.
+    """
+
+    def __init__(
+        self,
+        scene: Scene,
+        mode: TriggerMode,
+        shared: Shared,
+        *,
+        character: RisuCharacter,
+        messages: Sequence[ChatMessage],
+        note: str,
+        variables: TriggerVariables,
+        manual_name: str | None = None,
+        runs_started: int = 0,
+        depth: int = 0,
+        display_data: str | None = None,
+        stop_sending: bool = False,
+    ) -> None:
+        self.scene = scene
+        self.mode = mode
+        self.shared = shared
+        self.character = character
+        self.messages = list(messages)
+        self.note = note
+        self.variables = variables
+        self.manual_name = manual_name
+        self.runs_started = runs_started
+        self.depth = depth
+        self.display_data = display_data
+        self.stop_sending = stop_sending
+        self.send_ai_prompt = False
+        self.has_low_level_access = False
+        self.loops: dict[int, int] = {}
+
+    def expand(self, text: str) -> str:
+        """The text with its macros replaced."""
+        self.shared.budget.step(len(text))
+        return expand(text, self.scene, _OPTIONS)
+
+    def text(self, operand: Operand) -> str:
+        """What the operand stands for now."""
+        text = self.expand(operand.text)
+        return self.variables.get(text) if operand.is_variable else text
+
+    def number(self, operand: Operand) -> float:
+        """What the operand stands for, as a number."""
+        return to_number(self.text(operand))
+
+    def set(self, name: str, value: Json) -> None:
+        """Write a variable."""
+        if isinstance(value, str):
+            self.shared.budget.write(len(value))
+            value = join_halves(value)
+        else:
+            self.shared.budget.write(_ONE_VALUE)
+        self.variables.set(name, value)
+
+    def put(self, output: str, value: Json) -> None:
+        """Write the variable that an effect gives its answer to; the name may have macros."""
+        self.set(self.expand(output), value)
+
+    def json(self, text: str) -> Json:
+        """What `JSON.parse` gives."""
+        self.shared.budget.step(len(text))
+        try:
+            return from_json(text)
+        except ValueError as error:
+            raise ThrownError(f"{text[:40]!r} is not JSON: {error}.") from None
+
+    def put_json(self, name: str, value: Json) -> None:
+        """Write a variable as JSON."""
+        text = to_json(value)
+        self.shared.budget.step(len(text))
+        self.set(name, text)
+
+    def regex(self, source: str, flags: str = "") -> JsRegex:
+        """The pattern, understood; raises ThrownError."""
+        self.shared.budget.step(len(source))
+        try:
+            return compile_regex(source, flags)
+        except RegexError as error:
+            raise ThrownError(str(error)) from None
+
+    def match(self, use: Callable[[float], _T]) -> _T:
+        """Use a pattern within the time that it may take; raises ThrownError when that is not enough."""
+        self.shared.budget.step()
+        try:
+            return use(self.shared.budget.time.regex_limit)
+        except RegexError as error:
+            raise ThrownError(str(error)) from None
+
+    def change_character(self, character: RisuCharacter) -> None:
+        """Take this character from now on, in the scene too."""
+        self.character = character
+        self.scene.character = character
+
+    def ask_host(self, what: str, ask: Callable[[TriggerHost], _T], otherwise: _T) -> _T:
+        """What the host answers, or the other value, with a warning, when it refuses."""
+        try:
+            return ask(self.shared.host)
+        except Refused as refusal:
+            self.shared.warn("trigger_refused", f"A trigger wanted to {what}. {refusal}", effect=what)
+            return otherwise
+
+    def write_log(self, text: str) -> None:
+        """Keep a line of what a trigger prints."""
+        if len(self.shared.log) < _MOST_LOGGED:
+            self.shared.budget.write(len(text))
+            self.shared.log.append(text)

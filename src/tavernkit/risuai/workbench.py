@@ -1,0 +1,136 @@
+"""What the stages of a RisuAI build work on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from tavernkit.errors import MissingInputError
+from tavernkit.prompt.block import Block
+from tavernkit.prompt.context import Context
+from tavernkit.prompt.message import Message
+from tavernkit.prompt.tokens import attachment_tokens
+from tavernkit.risuai.cbs import expand
+from tavernkit.risuai.cbs.options import CBSOptions
+from tavernkit.risuai.character import RisuCharacter
+from tavernkit.risuai.errors import CBSError
+from tavernkit.risuai.lorebook.result import ActiveLore
+from tavernkit.risuai.scene import Scene
+from tavernkit.risuai.settings import PromptCard, Settings
+from tavernkit.risuai.story import Story
+from tavernkit.risuai.template.line import Line
+from tavernkit.risuai.template.positions import Positions
+from tavernkit.risuai.time_budget import TimeBudget
+
+__all__ = ["PARTS", "Workbench"]
+
+PARTS = (
+    "main",
+    "jailbreak",
+    "chats",
+    "lorebook",
+    "globalNote",
+    "authorNote",
+    "lastChat",
+    "description",
+    "postEverything",
+    "personaPrompt",
+)
+"""The parts of a prompt by RisuAI's names, in the order in which it counts them."""
+
+SCRIPT_SECONDS = 5.0
+"""What the regex scripts of one build may take together."""
+
+
+class Workbench:
+    """The scene, and the prompt in its making.
+
+    `parts` holds the lines by the names that the order of the settings uses. `cards` is the template, None for the
+    older way; `has_template` says whether the settings have one, which a utility character may put aside. `said` are
+    the sources of messages by their ids. `chats` are the lines of the chat, `left_out` those that have no room (and
+    `evicted` their blocks), `summed_up` those for which `memories` are told. `tokens` is what the prompt will cost, as
+    far as it is known, and `formed_tokens` what it costs when it stands.
+    """
+
+    def __init__(self, story: Story, settings: Settings) -> None:
+        self.story = story
+        self.settings = settings
+        self.scene: Scene
+        self.cards: tuple[PromptCard, ...] | None = None
+        self.parts: dict[str, list[Line]] = {name: [] for name in PARTS}
+        self.positions = Positions(())
+        self.depth_lore: list[ActiveLore] = []
+        self.said: dict[str, tuple[str, Message]] = {}
+        self.trigger_prompts: dict[str, str] = {}
+        self.script_time = TimeBudget(SCRIPT_SECONDS)
+        self.chats: list[Line] = []
+        self.left_out: list[Line] = []
+        self.summed_up: list[Line] = []
+        self.memories: list[Line] = []
+        self.evicted: frozenset[str] = frozenset()
+        self.tokens = 0
+        self.formed_tokens = 0
+
+    @property
+    def character(self) -> RisuCharacter:
+        """The character as triggers have left it."""
+        character = self.scene.character
+        if character is None:
+            raise MissingInputError("a prompt needs a character: pass character=…")
+        return character
+
+    @property
+    def has_template(self) -> bool:
+        return self.settings.template is not None
+
+    def expand(self, ctx: Context, text: str, **options: Any) -> str:
+        """The text with its macros expanded; what a strict build minds ends it."""
+        try:
+            return expand(text, self.scene, CBSOptions(strict=ctx.strict, **options))
+        except CBSError as error:
+            ctx.fail(error)
+
+    def line(self, ctx: Context, role: str, content: str, source: str, **fields: Any) -> Line:
+        """A line that knows which stage made it; its slot is the first word of its source unless one is given."""
+        slot = fields.pop("slot", None) or source.partition(":")[0]
+        return Line(role=role, content=content, source=source, slot=slot, stage=ctx.current_stage, **fields)
+
+    def cost(self, line: Line | Block) -> int:
+        """What a message costs as RisuAI counts it, with what the provider puts around it."""
+        count = self.scene.count_tokens
+        is_gpt = self.settings.model.startswith("gpt")
+        total = count(line.content) + (5 if is_gpt else 3)
+        if line.name and not is_gpt:
+            total += count(line.name) + 1
+        return total + sum(map(attachment_tokens, line.attachments))
+
+    def costs(self, lines: Iterable[Line]) -> int:
+        return sum(map(self.cost, lines))
+
+    def block(self, ctx: Context, line: Line) -> Block:
+        """The line as a block of the prompt."""
+        metadata: dict[str, Any] = {}
+        if line.parts:
+            metadata["parts"] = list(line.parts)
+        if line.title:
+            metadata["title"] = line.title
+        if line.left_out:
+            metadata["left_out"] = line.left_out
+        if line.thoughts:
+            metadata["thoughts"] = list(line.thoughts)
+        if line.is_cache_point:
+            metadata["cache_point"] = True
+        return ctx.new_block(
+            source=line.source,
+            stage=line.stage,
+            metadata=metadata,
+            role=line.role,
+            content=line.content,
+            name=line.name,
+            slot=line.slot,
+            removable=line.removable,
+            priority=line.priority,
+            token_budget_group=line.group,
+            attachments=line.attachments,
+            message_metadata=line.message_metadata,
+        )

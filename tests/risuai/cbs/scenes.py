@@ -1,0 +1,32 @@
+"""Scenes for the tests of CBS."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+from tavernkit.macros.variables import Variables
+from tavernkit.risuai.character import RisuCharacter
+from tavernkit.risuai.chat import Chat
+from tavernkit.risuai.scene import Scene
+from tavernkit.risuai.settings import Settings
+
+__all__ = ["scene"]
+
+
+def scene(
+    variables: Mapping[str, str] | None = None,
+    *,
+    toggles: Mapping[str, str] | None = None,
+    globals_: Mapping[str, str] | None = None,
+    **character: str,
+) -> Scene:
+    """Marlow and Tess, with these variables of the chat, toggles, global variables and fields of the character."""
+    shared = {**{f"toggle_{name}": value for name, value in (toggles or {}).items()}, **(globals_ or {})}
+    return Scene(
+        character=RisuCharacter(name="Marlow", **character),
+        chat=Chat(),
+        settings=Settings(),
+        now=lambda: datetime(2025, 3, 9, 14, 7, 5, tzinfo=UTC),
+        random=lambda: 0.5,
+        user_name="Tess",
+        variables=Variables(variables, shared),
+    )
