@@ -47,6 +47,11 @@ from tavernkit.artifacts.pipelines import (
     read_profile,
 )
 from tavernkit.artifacts.pipelines.schema import check_schema
+from tavernkit.risuai import MemoryRequest, RollingSummary
+from tavernkit.risuai import Story as RisuStory
+from tavernkit.risuai import build as build_as_risuai
+from tavernkit.risuai.character import RisuCharacter
+from tavernkit.risuai.trigger import Trigger
 from tavernkit.sillytavern import Story
 from tavernkit.sillytavern import build as build_as_sillytavern
 from tavernkit.sillytavern.groups import GroupMember, StoryGroup, activate
@@ -100,6 +105,11 @@ def write_from_an_old_version() -> None:
         now=datetime(2026, 1, 1, tzinfo=UTC),
     )
     asyncio.run(MemoryStore().write(write))
+
+
+def stop_sending() -> None:
+    stop = Trigger(type="start", effects=({"type": "stop"},))
+    build_as_risuai(story=RisuStory(character=RisuCharacter(name="Mira", triggers=(stop,))), user=ROBIN)
 
 
 async def run_twice() -> None:
@@ -177,6 +187,10 @@ RAISED: dict[type[TavernKitError], Callable[[], object]] = {
     sillytavern.InvalidPresetError: lambda: read_preset(b'{"colour": "red"}'),
     sillytavern.InvalidInstructError: lambda: read_preset(b'{"input_sequence": [], "output_sequence": {}}'),
     sillytavern.InvalidContextTemplateError: lambda: read_preset(b'{"story_string": [], "chat_start": ""}'),
+    risuai.MemoryStateError: lambda: RollingSummary().recall(
+        MemoryRequest(messages=(), tokens=9, budget=0, state="gone\nThey met.", count=len)
+    ),
+    risuai.SendingStopped: stop_sending,
 }
 
 ONLY_A_BASE = {errors.ArtifactError, errors.LiquidError, sillytavern.GroupError}

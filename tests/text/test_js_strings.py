@@ -6,7 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tavernkit.text.js_strings import JS_WHITESPACE, join_halves, js_trim, python_offsets, utf16_length, utf16_units
+from tavernkit.text.js_strings import (
+    JS_WHITESPACE,
+    from_units,
+    join_halves,
+    js_trim,
+    python_offsets,
+    replace_all,
+    split_halves,
+    utf16_length,
+    utf16_units,
+    well_formed,
+)
 
 from .javascript import javascript
 
@@ -55,3 +66,30 @@ def test_halves_of_a_character_that_meet_become_one() -> None:
 @given(ANY_TEXT, ANY_TEXT)
 def test_joined_texts_are_what_javascript_joins(left: str, right: str) -> None:
     assert join_halves(left + right) == javascript("x[0] + x[1]", [left, right])
+
+
+@given(ANY_TEXT)
+def test_units_make_the_text_again(text: str) -> None:
+    assert from_units(utf16_units(text)) == join_halves(split_halves(text)) == join_halves(text)
+    assert len(split_halves(text)) == utf16_length(text)
+
+
+@given(ANY_TEXT)
+def test_what_is_sent_out_has_no_lone_halves(text: str) -> None:
+    assert well_formed(text) == javascript("x.toWellFormed()", text)
+
+
+SHORT = st.text("ab$&`'1😀", max_size=6)
+
+
+@given(SHORT, SHORT.map(lambda text: text[:2]), SHORT)
+def test_replacing_fills_in_what_was_found(text: str, searched: str, replacement: str) -> None:
+    ours = replace_all(text, searched, replacement)
+    theirs = javascript("x[0].replaceAll(x[1], x[2])", [text, searched, replacement])
+    assert ours == join_halves(theirs)
+
+
+@pytest.mark.parametrize("replacement", ["x" * 100, "$`" * 3, "$&" * 100])
+def test_replacing_stops_before_the_text_grows_too_long(replacement: str) -> None:
+    with pytest.raises(OverflowError):
+        replace_all("a" * 100, "a", replacement, longest=1_000)

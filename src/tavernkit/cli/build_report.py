@@ -31,6 +31,7 @@ MUST_BE_SENT = "must be sent, but there is no room for it"
 NOTHING_LEFT = "the prompts that must be sent leave no room"
 LEFT_OUT = {
     "stripped": "examples are switched off in the settings",
+    "oldest": "no room for it; the oldest of the chat goes first",
     "summed_up": "the memory tells of it",
     "format": "the model's format has no use for it",
 }

@@ -15,7 +15,7 @@ __all__ = ["check"]
 def check(case: JsonObject) -> tuple[Json, Json]:
     """What the run returned, the chat's variables, and what it changed about the character and the user."""
     scene, argument = scene_of(case["env"]), case.get("arg") or {}
-    before = _changeable(scene)
+    before, note = _changeable(scene), scene.chat.note
     result = run_triggers(
         scene,
         case["mode"],
@@ -30,13 +30,13 @@ def check(case: JsonObject) -> tuple[Json, Json]:
         expected["failed"], actual["failed"] = True, result.outcome is TriggerOutcome.FAILED
     else:
         recorded = case["result"]
-        expected["result"], actual["result"] = recorded, _result(result, scene, recorded)
+        expected["result"], actual["result"] = recorded, _result(result, scene, recorded, note)
     for name, value in _changeable(scene).items():
         expected[name], actual[name] = case.get(name, before[name]), value
     return expected, actual
 
 
-def _result(result: TriggerResult, scene: Scene, recorded: Json) -> Json:
+def _result(result: TriggerResult, scene: Scene, recorded: Json, note: str) -> Json:
     match result.outcome:
         case TriggerOutcome.NO_TRIGGERS:
             return None
@@ -62,7 +62,7 @@ def _result(result: TriggerResult, scene: Scene, recorded: Json) -> Json:
     if isinstance(recorded, dict):  # these two were recorded only where there was something to record
         if "temp_vars" in recorded or result.temporary:
             ours["temp_vars"] = dict(result.temporary)
-        if "note" in recorded or result.note:
+        if "note" in recorded or result.note != note:
             ours["note"] = result.note
     return ours
 

@@ -2,7 +2,8 @@
 
 from tavernkit import risuai
 
-plan = risuai.build(character=card.character, user=user, preset=settings, history=messages, story=risuai.Story(note="…"))
+story = risuai.Story(note="It is raining.")
+plan = risuai.build(story=story, character=card.character, user=user, preset=settings, history=messages)
 """
 
 from tavernkit.risuai.building import build, prompt_pipeline

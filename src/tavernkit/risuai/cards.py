@@ -59,7 +59,7 @@ OWN: Mapping[str, Json] = {
     "prebuiltAssetExclude": [],
     "prebuiltAssetStyle": "",
 }
-OWN_OPTIONAL = ("backgroundHTML", "license", "largePortrait", "newGenData", "sdData")
+OWN_OPTIONAL = ("backgroundHTML", "license", "newGenData", "sdData")
 EXPORTED_OPTIONAL = ("backgroundHTML", "license", "largePortrait", "lorePlus", "inlayViewScreen", "newGenData")
 
 
@@ -270,6 +270,7 @@ def _export_entry(entry: JsonObject) -> dict[str, Json]:
     kept = {"risu_activationPercent": "activationPercent", "risu_loreCache": "loreCache"}
     extensions |= {spelt: entry[name] for spelt, name in kept.items() if name in entry}
     named = {
+        "content": "content",
         "insertion_order": "insertorder",
         "constant": "alwaysActive",
         "selective": "selective",
@@ -279,7 +280,6 @@ def _export_entry(entry: JsonObject) -> dict[str, Json]:
     return {
         "keys": _keys(entry.get("key")),
         **({"secondary_keys": _keys(entry.get("secondkey"))} if is_truthy(entry.get("selective")) else {}),
-        "content": _or(entry.get("content"), ""),
         "extensions": extensions,
         "enabled": True,
         **{spelt: entry[name] for spelt, name in named.items() if name in entry},

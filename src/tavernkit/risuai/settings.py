@@ -99,7 +99,7 @@ class Settings(Value, frozen=True, kw_only=True):
 
 
 def read_settings(source: LooseObject) -> Settings:
-    """Read settings or a preset as RisuAI stores them; the two share their names."""
+    """Read settings or a preset as RisuAI stores them; the two share their names, save that of the scripts."""
     usual = Settings()
     has_template = isinstance(source.source.get("promptTemplate"), list)
     return Settings(
@@ -122,7 +122,7 @@ def read_settings(source: LooseObject) -> Settings:
         template_default_variables=source.text("templateDefaultVariables"),
         lore_depth=source.integer("loreBookDepth", default=usual.lore_depth),
         lore_tokens=source.integer("loreBookToken", default=usual.lore_tokens),
-        scripts=read_scripts(source.objects("presetRegex")),
+        scripts=read_scripts(source.objects("presetRegex", "regex")),
         memory_model=source.text("supaModelType"),
         language=source.text("language", default=usual.language),
         written=dict(source.source),

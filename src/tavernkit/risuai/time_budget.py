@@ -10,6 +10,9 @@ from tavernkit.text.js_regex import TIME_LIMIT
 
 __all__ = ["TimeBudget"]
 
+_SECONDS_PER_CHARACTER = 5e-7
+_SHORTEST = 0.001
+
 
 class TimeBudget:
     """Seconds of the processor, counted only while something runs.
@@ -30,10 +33,9 @@ class TimeBudget:
         running = 0.0 if self._since is None else self._clock() - self._since
         return self.seconds - self._spent - running
 
-    @property
-    def regex_limit(self) -> float:
-        """Seconds that the next pattern may take."""
-        return max(min(TIME_LIMIT, self.left), 0.001)
+    def regex_limit(self, text: str) -> float:
+        """Seconds that the next pattern may take with this text: a harmless one needs time for a long text too."""
+        return max(min(TIME_LIMIT + len(text) * _SECONDS_PER_CHARACTER, self.left), _SHORTEST)
 
     @contextmanager
     def running(self) -> Iterator[None]:

@@ -90,7 +90,7 @@ _SETTINGS = {
     "templateDefaultVariables": "template_default_variables",
     "loreBookDepth": "lore_depth",
     "loreBookToken": "lore_tokens",
-    "presetRegex": "scripts",
+    "regex": "scripts",
     "supaModelType": "memory_model",
     "language": "language",
 }
@@ -141,7 +141,10 @@ def write_character(character: RisuCharacter) -> dict[str, Json]:
 
 def write_settings(settings: Settings) -> dict[str, Json]:
     """The settings as RisuAI stores them in a preset."""
-    return _updated(settings, read_settings(_loose(settings.written)), _SETTINGS)
+    names = _SETTINGS
+    if "presetRegex" in settings.written:  # the name outside presets
+        names = {("presetRegex" if spelt == "regex" else spelt): name for spelt, name in names.items()}
+    return _updated(settings, read_settings(_loose(settings.written)), names)
 
 
 def write_script(script: RegexScript) -> dict[str, Json]:

@@ -47,10 +47,10 @@ def is_index(name: str) -> bool:
 
 
 def _is_deeper(value: Json, levels: int) -> bool:
-    layer = [value]
-    for _ in range(levels + 1):
-        items = [item for item in layer if isinstance(item, dict | list)]
-        layer = [child for item in items for child in (item.values() if isinstance(item, dict) else item)]
+    layer = [value] if isinstance(value, dict | list) else []
+    for _ in range(levels):
+        layer = [child for item in layer for child in (item.values() if isinstance(item, dict) else item)]
+        layer = [child for child in layer if isinstance(child, dict | list)]
     return bool(layer)
 
 

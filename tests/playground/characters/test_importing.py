@@ -15,6 +15,9 @@ from tavernkit.playground.characters.queries import assets_of, versions_of
 from tavernkit.playground.database.models import Blob, Character
 from tavernkit.playground.llm.scripted import ScriptedModel
 from tavernkit.playground.outcome import Refused
+from tavernkit.reading import LooseObject, ReportBuilder
+from tavernkit.risuai.files import write_risum
+from tavernkit.risuai.module import read_module
 from tests.characters import card_files
 from tests.playground.characters.builders import brought, json_card, me, picture, png_card, row, somebody_else
 from tests.playground.playing import Play, playing
@@ -48,6 +51,19 @@ async def test_every_format_is_read(sqlite_url: str, tmp_path: Path, file: bytes
         assert imported.outcome == "imported"
         assert imported.character.name.startswith("Ysolde")
         assert stored_card(imported.character).character == characters.load(file).card.character
+
+
+async def test_what_risuai_keeps_in_a_module_comes_with_the_card(sqlite_url: str, tmp_path: Path) -> None:
+    script = {"comment": "", "in": "a", "out": "b", "type": "editoutput"}
+    module = write_risum(read_module(LooseObject({"name": "Beside", "regex": [script]}, ReportBuilder())))
+    own = card_files.v3(extensions={"risuai": {"defaultVariables": "mood=calm"}})
+    async with playing(sqlite_url, tmp_path, ScriptedModel()) as play:
+        imported = await brought(play, card_files.charx(own, **{"module.risum": module}))
+        kept = stored_card(imported.character).character.extensions["risuai"]
+        assert (kept["customScripts"], kept["defaultVariables"]) == ([script], "mood=calm")
+        damaged = await brought(play, card_files.charx(card_files.v3(name="Bo"), **{"module.risum": b"o\0\xff"}))
+        assert any("module.risum" in note for note in damaged.notes)
+        assert damaged.character.name == "Bo"
 
 
 async def test_the_columns_say_what_the_card_says(database_url: str, tmp_path: Path) -> None:

@@ -1,9 +1,9 @@
 """Blocks: which part of them is taken, what becomes of white space, and what is left alone."""
 
 import pytest
+from tests.risuai.cbs.scenes import scene
 
 from tavernkit.risuai.cbs import CBSOptions, expand
-from tests.risuai.cbs.scenes import scene
 
 HERE = {"fog": "4", "flag": "1", "no": "0", "list": '["oak","ash","elm"]'}
 

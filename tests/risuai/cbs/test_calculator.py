@@ -1,13 +1,14 @@
 """The calculator: its order of operations, and what it makes of text that is no sum."""
 
 import math
+from contextlib import suppress
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.risuai.cbs.scenes import scene
 
 from tavernkit.risuai.cbs import LeftAsText, calculate, expand
-from tests.risuai.cbs.scenes import scene
 
 
 @pytest.mark.parametrize(
@@ -78,7 +79,5 @@ def test_where_there_is_no_number_at_all_the_macro_stays_in_the_text() -> None:
 
 @given(st.text(alphabet="0123456789.()+-*/%^<>=!&|$@ en\u2264", max_size=40))
 def test_every_expression_has_an_answer(expression: str) -> None:
-    try:
+    with suppress(LeftAsText):
         assert isinstance(calculate(expression, scene({"e": "3"})), float)
-    except LeftAsText:
-        pass

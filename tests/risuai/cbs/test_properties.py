@@ -4,10 +4,10 @@ import re
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-
-from tavernkit.risuai.cbs import CBS, CBSEnvironment, Functions, expand
 from tests.risuai.cbs.character_by_character import expand_plainly
 from tests.risuai.cbs.scenes import scene
+
+from tavernkit.risuai.cbs import CBS, CBSEnvironment, Functions, expand
 
 BRACES = st.sampled_from(["{", "}", "#", "{{", "}}", "{#", "#}", "{{/}}", "{{:else}}", "//", "\n", " ", "a", "::", "1"])
 TAGS = st.sampled_from(

@@ -48,7 +48,7 @@ def sealed(data: bytes, *, key: bytes = b"risupreset") -> bytes:
 def risupreset(preset: bytes, **fields: Any) -> bytes:
     """A `.risupreset` file around a sealed preset."""
     envelope = {"presetVersion": 2, "type": "preset", "preset": preset, **fields}
-    return gzip.compress(msgspec.msgpack.encode(envelope))
+    return gzip.compress(msgspec.msgpack.encode(envelope), mtime=0)
 
 
 def risup(preset: dict[str, Any]) -> bytes:

@@ -7,12 +7,12 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.characters.card_files import JPEG, charx, packed, png, text, v2, v3
+from tests.risuai.files.builders import LORE, SCRIPT, TRIGGER, module, risum
 
 from tavernkit.characters import Asset, load
 from tavernkit.errors import ParseError, UnsupportedVersionError
-from tavernkit.risuai.files import load_character, save_charx, save_png, write_risum
-from tests.characters.card_files import JPEG, charx, packed, png, text, v2, v3
-from tests.risuai.files.builders import LORE, SCRIPT, TRIGGER, module, risum
+from tavernkit.risuai.files import load_character, save_charx, save_png
 
 CHARX = Path(__file__).parents[2] / "characters" / "risuai.charx"
 OWN = {"risuai": {"customScripts": [{**SCRIPT, "in": "old"}], "triggerscript": [], "defaultVariables": "a=1"}}
@@ -83,9 +83,7 @@ class TestPictures:
 
     def test_a_card_of_version_2_names_them_in_risuais_part(self):
         own = {"risuai": {"emotions": [["joy", "__asset:1"]]}}
-        source = png(
-            text("chara-ext-asset_:1", base64.b64encode(b"one")), text("chara", packed(v2(extensions=own)))
-        )
+        source = png(text("chara-ext-asset_:1", base64.b64encode(b"one")), text("chara", packed(v2(extensions=own))))
         character, bundle = load_character(source)
         asset = bundle.asset(character.emotions[0].path)
         assert asset is not None
@@ -110,7 +108,8 @@ class TestSaving:
         own = saved.card.character.extensions["risuai"]
         assert not {"customScripts", "triggerscript"} & own.keys()
         again, _ = load_character(data)
-        assert again.written == {**character.written, "modification_date": 7, "creation_date": 0}
+        book = {"loreExt": {"b": 1, "risu_fullWordMatching": False}}
+        assert again.written == {**character.written, **book, "modification_date": 7, "sdData": []}
         emotion = saved.asset(again.emotions[0].path)
         assert emotion is not None
         assert emotion.read() == b"joyful"
@@ -162,10 +161,4 @@ def test_assets_that_are_given_are_read_only_when_they_are_written():
 
 def test_a_module_alone_is_no_character():
     with pytest.raises(ParseError, match="RisuAI module"):
-        load_character(write_risum(load_module()))
-
-
-def load_module():
-    from tavernkit.risuai.module import Module
-
-    return Module(name="M")
+        load_character(risum(module()))

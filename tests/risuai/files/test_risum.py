@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.risuai.files.builders import LORE, SCRIPT, TRIGGER, module, risum
+from tests.strategies import json_objects, json_values
 
 from tavernkit.characters import Limits, load
 from tavernkit.errors import ParseError, UnsupportedVersionError
 from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.risuai.files import read_risum, write_risum
 from tavernkit.risuai.module import AssetName, Module, read_module
-from tests.risuai.files.builders import LORE, SCRIPT, TRIGGER, module, risum
-from tests.strategies import json_objects, json_values
 
 # formats.json, case risum_export
 WRITTEN_BY_RISUAI = base64.b64decode(
@@ -28,6 +28,21 @@ WRITTEN_BY_RISUAI = base64.b64decode(
     "HUwFWEzTKiCXYY7TTEgFbmFhYWFhYXtuYWFhYc8AbmFhYWEgD3kOKioFeSCXYfTPAG5hYWFhINNISAUPSCCXYfTPbmFhewBuYWEgD2wsBSCXYSB5"
     "Dkiy20DiskwFIG57AA=="
 )
+DAMAGED = [
+    (b"", ParseError, "does not start as"),
+    (b"PK\3\4", ParseError, "does not start as"),
+    (b"o", UnsupportedVersionError, "file version none"),
+    (b"o\x01rest", UnsupportedVersionError, "file version 1"),
+    (b"o\0\1", ParseError, "cut off at byte 3, before its description"),
+    (b"o\0\xff\xff\xff\xff{", ParseError, "4,294,967,295 bytes, 1 are left"),
+    (b"o\0\2\0\0\0ab\0", ParseError, "not valid JSON"),
+    (risum({}, type="preset"), ParseError, "its type is not risuModule"),
+    (risum([]), ParseError, "there is a list"),
+    (risum(module(), end=b""), ParseError, "after 0 assets"),
+    (risum(module(), end=b"\7"), ParseError, "after 0 assets"),
+    (risum(module(), b"x"), ParseError, "names 0 assets and holds 1"),
+    (risum(module(assets=[["a", "", ""]]), b"xy", end=b"")[:-1], ParseError, "its asset 1 should have 2 bytes"),
+]
 
 modules = st.fixed_dictionaries(
     {},
@@ -117,24 +132,7 @@ def test_names_without_bytes_are_noted():
     assert [note.path for note in file.report.ignored] == ["assets"]
 
 
-@pytest.mark.parametrize(
-    ("data", "error", "sentence"),
-    [
-        (b"", ParseError, "does not start as"),
-        (b"PK\3\4", ParseError, "does not start as"),
-        (b"o", UnsupportedVersionError, "file version none"),
-        (b"o\x01rest", UnsupportedVersionError, "file version 1"),
-        (b"o\0\1", ParseError, "cut off at byte 3, before its description"),
-        (b"o\0\xff\xff\xff\xff{", ParseError, "4,294,967,295 bytes, 1 are left"),
-        (b"o\0\2\0\0\0ab\0", ParseError, "not valid JSON"),
-        (risum({}, type="preset"), ParseError, "its type is not risuModule"),
-        (risum([]), ParseError, "there is a list"),
-        (risum(module(), end=b""), ParseError, "after 0 assets"),
-        (risum(module(), end=b"\7"), ParseError, "after 0 assets"),
-        (risum(module(), b"x"), ParseError, "names 0 assets and holds 1"),
-        (risum(module(assets=[["a", "", ""]]), b"xy", end=b"")[:-1], ParseError, "its asset 1 should have 2 bytes"),
-    ],
-)
+@pytest.mark.parametrize(("data", "error", "sentence"), DAMAGED, ids=[case[2] for case in DAMAGED])
 def test_damage_is_named(data, error, sentence):
     with pytest.raises(error, match=sentence):
         read_risum(data)

@@ -56,9 +56,8 @@ def test_remembering_a_match_counts_as_rejected() -> None:
 def test_numbers_that_are_none_mean_the_whole_chat_always_and_no_priority() -> None:
     told = read_decorators("@@scan_depth x\n@@probability x\n@@priority x")
 
-    assert told.scan_depth is not None and math.isnan(told.scan_depth)
-    assert told.priority is not None and math.isnan(told.priority)
-    assert math.isnan(told.probabilities[0])
+    numbers = [told.scan_depth, told.priority, *told.probabilities]
+    assert [number is not None and math.isnan(number) for number in numbers] == [True, True, True]
 
 
 def test_the_last_injection_decides_where_and_how() -> None:

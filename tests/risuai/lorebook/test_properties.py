@@ -144,12 +144,12 @@ def one_by_one(situation: Situation) -> set[int]:
             if index in awake or not (lore.always_active or lore.key):
                 continue
             told = read_decorators(lore.content)
-            is_lucky = all([next(rolls) * 100 <= probability for probability in told.probabilities])
+            misses = sum(next(rolls) * 100 > probability for probability in told.probabilities)
             is_due = all((len(situation.chat) + 1) % condition.number == 0 for condition in told.conditions)
             if told.forces:
                 wakes_up = told.forces[-1] == "activate"
             else:
-                wakes_up = is_lucky and is_due and (lore.always_active or is_called(situation, lore, told, spoken))
+                wakes_up = not misses and is_due and (lore.always_active or is_called(situation, lore, told, spoken))
             if wakes_up:
                 awake.add(index)
                 if situation.recursive if told.recursive is None else told.recursive:

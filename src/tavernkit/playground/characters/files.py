@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 
 from tavernkit import characters
-from tavernkit.characters import Asset, AssetReference, CharacterCard
+from tavernkit.characters import Asset, AssetReference, Bundle, CharacterCard
 from tavernkit.characters.ingest.charx import embedded_path
 from tavernkit.errors import ParseError
 from tavernkit.playground.blobs.store import MAX_BLOB_BYTES, NewBlob
 from tavernkit.playground.characters.pictures import Picture, PictureError, read_picture
 from tavernkit.playground.storable import storable, titled
+from tavernkit.risuai.files import MODULE_FILE, module_of, with_module
 from tavernkit.values import Value
 
 __all__ = ["MAX_FILE_BYTES", "PreparedAsset", "PreparedFile", "prepare"]
@@ -60,16 +61,29 @@ def prepare(file: bytes) -> PreparedFile:
             picture = read_picture(bundle.image)
         except PictureError as error:
             notes.append(str(error))
+    card = _with_module(bundle, notes)
     assets = _assets(bundle.assets, bundle.card.character.assets or (), notes)
     if len(notes) > MAX_NOTES:
         notes[MAX_NOTES - 1 :] = [f"{len(notes) - MAX_NOTES + 1} further notes"]
     return PreparedFile(
         sha256=hashlib.sha256(file).hexdigest(),
-        card=bundle.card,
+        card=card,
         picture=picture,
         assets=assets,
         notes=tuple(storable(note)[:500] for note in notes),
     )
+
+
+def _with_module(bundle: Bundle, notes: list[str]) -> CharacterCard:
+    """The card with the triggers and scripts that RisuAI puts into a module beside it."""
+    try:
+        module = module_of(bundle)
+    except ParseError as error:
+        notes.append(f"{MODULE_FILE}: its triggers and scripts are left out. {error}")
+        return bundle.card
+    if module is None:
+        return bundle.card
+    return bundle.card.with_(character=with_module(bundle.card.character, module))
 
 
 def _assets(

@@ -7,7 +7,9 @@ from tavernkit.artifacts import include_artifacts
 from tavernkit.hooks import BuildHooks
 from tavernkit.playground.llm.base import ChatRequest
 from tavernkit.playground.prompting.inputs import PromptInputs
+from tavernkit.playground.prompting.on_risuai import build_on_risuai
 from tavernkit.playground.prompting.on_sillytavern import build_on_sillytavern
+from tavernkit.playground.prompting.platforms import platform_of
 from tavernkit.playground.prompting.presets import ChosenPreset, chosen_preset
 from tavernkit.playground.prompting.requests import model_request
 from tavernkit.playground.prompting.scenes import PlatformScene
@@ -35,7 +37,13 @@ def build_prompt(inputs: PromptInputs) -> Prompt:
     hooks = BuildHooks()
     if inputs.candidates:
         hooks.after_build(include_artifacts(inputs.candidates))
-    plan, scene = build_on_sillytavern(inputs, chosen, variables, hooks)
+    plan: Plan
+    scene: PlatformScene
+    match platform_of(inputs):
+        case "sillytavern":
+            plan, scene = build_on_sillytavern(inputs, chosen, variables, hooks)
+        case "risuai":
+            plan, scene = build_on_risuai(inputs, variables, hooks)
     return Prompt(
         inputs=inputs,
         chosen=chosen,

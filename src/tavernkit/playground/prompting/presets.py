@@ -28,7 +28,7 @@ from tavernkit.sillytavern.presets import (
 )
 from tavernkit.values import Value
 
-__all__ = ["ChosenPreset", "Presets", "chosen_preset", "load_presets"]
+__all__ = ["ChosenPreset", "Presets", "budget_for", "chosen_preset", "load_presets"]
 
 USUAL_REASONING: Final = ReasoningSettings(prefix="<think>", suffix="</think>", separator="\n\n")
 """How most models that think aloud mark it."""
@@ -85,17 +85,17 @@ def chosen_preset(presets: Presets, settings: Settings, provider: models.Provide
             chat = _with_system_prompt(chat, presets.system_prompt)
         is_own = isinstance(own, ChatPreset)
         wanted = (chat.openai_max_context, chat.openai_max_tokens) if is_own else (None, None)
-        context, reply = _budget(settings.llm, provider, *wanted)
+        context, reply = budget_for(settings.llm, provider, *wanted)
         chat = chat.with_(openai_max_context=context, openai_max_tokens=reply)
         return ChosenPreset(preset=chat, settings=user_settings, has_samplers=is_own)
     text = own.preset if isinstance(own, MasterExport) else own
     chosen = text if isinstance(text, TextPreset) else TextPreset()
-    context, reply = _budget(settings.llm, provider, chosen.max_length, chosen.genamt)
+    context, reply = budget_for(settings.llm, provider, chosen.max_length, chosen.genamt)
     chosen = chosen.with_(max_length=context, genamt=reply)
     return ChosenPreset(preset=chosen, settings=user_settings, has_samplers=isinstance(text, TextPreset))
 
 
-def _budget(
+def budget_for(
     llm: LlmSettings, provider: models.Provider, preset_context: int | None, preset_reply: int | None
 ) -> tuple[int, int]:
     """The tokens for everything and for the reply: as set, else by the preset, within what the provider can do."""

@@ -76,6 +76,8 @@ def read_head(head: str) -> Head:
     if head.startswith("#func"):
         words = head.split(" ")
         return Function(words[1]) if len(words) > 1 else None
+    if head.startswith("#escape") and js_trim(head.removeprefix("#escape")) == "::keep":
+        return _ESCAPE_KEEPING
     return _PLAIN_BLOCKS.get(head)
 
 
@@ -187,11 +189,11 @@ _WHENS: Final[Mapping[Condition, Block]] = {
     Condition(True, "legacy"): Block("when", _trim_lines),
     Condition(False, "legacy"): Block("when", _nothing, is_raw=True),
 }
+_ESCAPE_KEEPING: Final = Block("escape", _escape, is_raw=True)
 _PLAIN_BLOCKS: Final[Mapping[str, Block]] = {
     "#pure": Block("pure", js_trim, is_raw=True),
     "#puredisplay": Block("puredisplay", _show, is_raw=True),
     "#pure_display": Block("pure_display", _show, is_raw=True),
     "#code": Block("code", _read_code),
     "#escape": Block("escape", _escape_trimmed, is_raw=True),
-    "#escape::keep": Block("escape", _escape, is_raw=True),
 }

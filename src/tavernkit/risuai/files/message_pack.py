@@ -1,4 +1,4 @@
-"""MessagePack from strangers, read into what JSON can hold."""
+"""MessagePack as JavaScript's programs exchange it, with what JSON can hold on our side."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from msgspec.msgpack import Ext
 
 from tavernkit.errors import PresetParseError
 from tavernkit.reading import MAX_JSON_DEPTH, ReportBuilder, kind_of
-from tavernkit.values import Json
+from tavernkit.text.js_numbers import to_number
+from tavernkit.values import Json, JsonObject
 
-__all__ = ["read_message_pack"]
+__all__ = ["read_message_pack", "write_message_pack"]
 
+MIN_INTEGER, MAX_INTEGER = -(2**63), 2**64 - 1
 UNDEFINED = 0
 """The extension by which JavaScript's writers say that there is no value."""
 
@@ -29,6 +31,29 @@ def read_message_pack(data: bytes, report: ReportBuilder, *, what: str) -> dict[
     if not isinstance(value, dict):
         raise PresetParseError(f"{what} should be an object, but it is {kind_of(value)}.")
     return _fields(value, report, what, "", 1)
+
+
+def write_message_pack(value: JsonObject) -> bytes:
+    """Write an object; what MessagePack cannot hold becomes what it would be in JavaScript."""
+    try:
+        return msgspec.msgpack.encode(value)
+    except (UnicodeEncodeError, OverflowError):
+        return msgspec.msgpack.encode(_expressible(value))
+
+
+def _expressible(value: Json) -> Json:
+    """Half surrogate pairs as replacement characters, and whole numbers of more than 64 bits as rounded ones."""
+    match value:
+        case str():
+            return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        case dict():
+            return {_expressible(key): _expressible(item) for key, item in value.items()}
+        case list():
+            return [_expressible(item) for item in value]
+        case int() if not MIN_INTEGER <= value <= MAX_INTEGER:
+            return to_number(str(value))
+        case _:
+            return value
 
 
 def _fields(source: dict[Any, Any], report: ReportBuilder, what: str, path: str, depth: int) -> dict[str, Json]:

@@ -8,17 +8,18 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from tavernkit.errors import ParseError, PresetParseError, TavernKitError, UnsupportedVersionError
+from tavernkit.errors import ParseError, PresetParseError, UnsupportedVersionError
 from tavernkit.reading import ImportReport, LooseObject, ReportBuilder, kind_of, parse_json
-from tavernkit.risuai.files.message_pack import read_message_pack
+from tavernkit.risuai.files.message_pack import read_message_pack, write_message_pack
 from tavernkit.risuai.files.rpack import decode_rpack, encode_rpack
 from tavernkit.risuai.files.sealing import seal, unseal
 from tavernkit.risuai.settings import Settings, read_settings
+from tavernkit.risuai.st_convert import convert_preset
 from tavernkit.risuai.writing import write_settings
 from tavernkit.text.js_json import to_json
 from tavernkit.values import Json, JsonObject
 
-__all__ = ["PresetFormat", "is_preset_file", "read_preset_file", "write_preset_file"]
+__all__ = ["PresetFormat", "read_preset_file", "write_preset_file"]
 
 PresetFormat: TypeAlias = Literal["risup", "risupreset", "json"]
 
@@ -51,15 +52,11 @@ class _Envelope(msgspec.Struct, frozen=True):
     pres: bytes | None = None
 
 
-def is_preset_file(data: bytes) -> bool:
-    """Whether the bytes begin as a `.risup` or `.risupreset` file does."""
-    return data.startswith((GZIP, encode_rpack(GZIP)))
-
-
 def read_preset_file(data: bytes) -> tuple[Settings, ImportReport]:
     """Read a preset of RisuAI, of whatever format; everything that is not named in Settings is in its `written`.
 
-    Raises a PresetParseError, or an UnsupportedVersionError for a preset that is locked or too new.
+    A chat preset of SillyTavern becomes a prompt template, as it does in RisuAI. Raises a PresetParseError, or an
+    UnsupportedVersionError for a preset that is locked or too new.
     """
     if len(data) > MAX_BYTES:
         raise PresetParseError(f"The preset has {len(data):,} bytes; at most {MAX_BYTES:,} are read.")
@@ -67,6 +64,13 @@ def read_preset_file(data: bytes) -> tuple[Settings, ImportReport]:
     format = _format(data)
     if format == "json":
         source = _read_json(data)
+        if _is_sillytavern(source):
+            report.converted(
+                "prompts", "a chat preset of SillyTavern made a prompt template; nothing else is taken over"
+            )
+            return Settings(template=convert_preset(source)), report.build(format)
+        if not OWN_FIELDS & source.keys():
+            raise PresetParseError("This is not a preset of RisuAI: it has neither its prompts nor a prompt template.")
     else:
         packed = decode_rpack(data) if format == "risup" else data
         source = read_message_pack(unseal(_open_envelope(_inflate(packed))), report, what="The preset")
@@ -78,8 +82,8 @@ def write_preset_file(settings: Settings, format: PresetFormat = "risup") -> byt
     source = {key: "" if key in SECRETS else value for key, value in write_settings(settings).items()}
     if format == "json":
         return to_json(source, indent=2).encode()
-    envelope = {"presetVersion": VERSION, "type": "preset", "preset": seal(_pack(source))}
-    packed = gzip.compress(_pack(envelope), mtime=0)
+    envelope = {"presetVersion": VERSION, "type": "preset", "preset": seal(write_message_pack(source))}
+    packed = gzip.compress(write_message_pack(envelope), mtime=0)
     return encode_rpack(packed) if format == "risup" else packed
 
 
@@ -101,9 +105,14 @@ def _read_json(data: bytes) -> JsonObject:
         raise PresetParseError(str(error)) from None
     if not isinstance(source, dict):
         raise PresetParseError(f"A preset is a JSON object, but this is {kind_of(source)}.")
-    if not OWN_FIELDS & source.keys():
-        raise PresetParseError("This is not a preset of RisuAI: it has neither prompts nor a prompt template of one.")
     return source
+
+
+def _is_sillytavern(source: JsonObject) -> bool:
+    orders = source.get("prompt_order")
+    first = orders[0] if isinstance(orders, list) and orders else None
+    has_order = isinstance(first, dict) and isinstance(first.get("order"), list)
+    return has_order and isinstance(source.get("prompts"), list)
 
 
 def _open_envelope(data: bytes) -> bytes:
@@ -149,10 +158,3 @@ def _can_inflate(data: bytes) -> bool:
     except PresetParseError:
         return False
     return True
-
-
-def _pack(value: JsonObject) -> bytes:
-    try:
-        return msgspec.msgpack.encode(value)
-    except (TypeError, ValueError, OverflowError, RecursionError) as error:
-        raise TavernKitError(f"The preset holds something that its file cannot express: {error}.") from None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import NamedTuple
@@ -20,6 +20,12 @@ from tavernkit.risuai.lorebook.decorators import Query, QueryKind
 from tavernkit.text.js_strings import js_trim
 
 __all__ = ["Haystack", "Heard", "KeyTable", "Search", "Sight", "literal_search", "split_keys"]
+
+MOST_ENDINGS = 32
+"""How many keys may end with the same letters and still be looked for by the automaton."""
+
+LONGEST_INDEXED = 256
+"""A longer key is a text, and is looked for by itself."""
 
 NOWHERE = -1
 _ANY = "[^\n\r\u2028\u2029]"
@@ -75,7 +81,8 @@ def _searchable(text: str) -> str:
 
 
 class KeyTable:
-    """The literal keys of all entries, each with the entries that may wake up when it is found."""
+    """The literal keys of all entries, each with the entries that may wake up when it is found. `odd_pieces` are those
+    that the automaton does not take."""
 
     def __init__(self) -> None:
         self.words: dict[str, list[int]] = {}
@@ -100,6 +107,20 @@ class KeyTable:
             if wanted:
                 shelf = self.pieces if wanted.isascii() or not _SURROGATES.search(wanted) else self.odd_pieces
                 shelf.setdefault(wanted, []).append(owner)
+
+    def settle(self) -> None:
+        """Take out of the automaton's keys what would make it find too much: in a text of one letter, every key of
+        that letter is found at every place."""
+        lengths = sorted({len(key) for key in self.pieces})
+        if len(lengths) <= MOST_ENDINGS and (not lengths or lengths[-1] <= LONGEST_INDEXED):
+            return
+        for key in list(self.pieces):
+            if len(key) > LONGEST_INDEXED or self._has_many_endings(key, lengths):
+                self.odd_pieces[key] = self.pieces.pop(key)
+
+    def _has_many_endings(self, key: str, lengths: Sequence[int]) -> bool:
+        shorter = lengths[: bisect_left(lengths, len(key))]
+        return sum(key[-length:] in self.pieces for length in shorter) >= MOST_ENDINGS
 
     @cached_property
     def automaton(self) -> _Automaton | None:

@@ -42,6 +42,7 @@ class Plan:
         for index, entry in enumerate(entries):
             if entry.always_active or entry.key:
                 self._enlist(index, entry)
+        self.table.settle()
 
     def decorators(self, index: int) -> Decorators:
         """What an entry's decorators say."""

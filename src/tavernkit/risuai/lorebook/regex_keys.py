@@ -50,8 +50,10 @@ class RegexKeys:
 
     def slow_key(self, keys: tuple[str, ...]) -> str | None:
         """One of the keys that took too long in this scan."""
-        slow = {(regex.source, regex.flags) for regex in self.timed_out}
-        return next((key for key in keys if _parts(key) in slow), None)
+        if not self.timed_out:
+            return None
+        parted = ((key, _parts(key)) for key in keys)
+        return next((key for key, parts in parted if parts and _regex(parts) in self.timed_out), None)
 
     def _step(self, progress: _Progress) -> None:
         """Look for every key in the next text."""
@@ -120,6 +122,11 @@ def _parts(key: str) -> tuple[str, str] | None:
     """What is taken for the pattern and for the flags; None for a key without flags."""
     flags = key.rpartition("/")[2]
     return (key.replace(f"/{flags}", "", 1), flags) if flags else None
+
+
+def _regex(parts: tuple[str, str]) -> JsRegex:
+    source, flags = parts
+    return JsRegex(source=source, flags=flags)
 
 
 def _compiled(keys: Sequence[str]) -> list[JsRegex]:

@@ -24,7 +24,7 @@ from tavernkit.text.js_numbers import number_to_string
 
 __all__ = ["scan"]
 
-MOST_STEPS = 500_000
+MOST_STEPS = 250_000
 """How many times entries are asked in one scan; only a book made to keep it busy comes so far."""
 
 HASH_SEED = 5555
@@ -101,15 +101,15 @@ class _Scan:
         self.queue: list[int] = []
         self.queued: set[int] = set()
         self.later: set[int] = set()
+        self.restless = set(plan.restless)
         self.has_spoken = False
         self.passes = 0
         self.steps = 0
 
     def run(self) -> LorebookResult:
-        candidates = self.plan.first | self.plan.restless | self.haystack.open()
-        self._pass(candidates)
+        self._pass(self.plan.first | self.restless | self.haystack.open())
         while self.has_spoken and self.steps < self.max_steps:
-            self._pass((self.plan.restless | self.later) - self.awake.keys())
+            self._pass(self.restless | self.later)
         return self._result(was_cut_short=bool(self.queue) or self.has_spoken)
 
     def _pass(self, candidates: set[int]) -> None:
@@ -134,9 +134,11 @@ class _Scan:
             return
         note, is_always_active = self._stand_in(index) if entry.mode == CHILD else (None, entry.always_active)
         told = self.plan.decorators(self.content_of.get(index, index))
-        note = self._barred(told) or note
-        note = self._rolled(told) or note
-        forced = self._forced(index, told)
+        if told.conditions:
+            note = self._barred(told) or note
+        if told.probabilities:
+            note = self._rolled(told) or note
+        forced = self._forced(index, told) if told.forces else None
         if forced is not None:
             note = forced
         elif note is None:
@@ -266,6 +268,7 @@ class _Scan:
             source=source,
             inject=told.injection,
         )
+        self.restless.discard(index)
         for prefix in self.remembers:
             set_chat_variable(self.scene, self._memory(index, prefix), "true")
         if self.recursive if told.recursive is None else told.recursive:

@@ -16,7 +16,7 @@ from tavernkit.risuai.regex_scripts.moving import fill
 from tavernkit.risuai.regex_scripts.prepared import PreparedScript, in_order
 from tavernkit.risuai.scene import Scene
 from tavernkit.risuai.time_budget import TimeBudget
-from tavernkit.risuai.triggers import run_triggers
+from tavernkit.risuai.triggers import TriggerBudget, run_triggers
 from tavernkit.text.js_regex import JsRegex, compile_regex, first_found
 from tavernkit.values import Value
 
@@ -68,8 +68,9 @@ def apply_scripts(
     it is and is reported.
     """
     warnings: list[BuildWarning] = []
+    budget = TimeBudget(SECONDS) if budget is None else budget
     if mode == "editdisplay" and scene.character is not None and not scene.character.is_group:
-        shown = run_triggers(scene, "display", display_data=text)
+        shown = run_triggers(scene, "display", display_data=text, budget=TriggerBudget(time=budget))
         warnings += shown.warnings
         text = text if shown.display_data is None else shown.display_data
     options = options.with_(chat_index=chat_index)
@@ -77,7 +78,7 @@ def apply_scripts(
     chosen = in_order(script for script in _listed(scene) if script.type == mode and script.pattern)
     if not chosen:
         return ScriptResult(text=text, warnings=tuple(warnings))
-    run = _Run(scene, options, TimeBudget(SECONDS) if budget is None else budget, warnings)
+    run = _Run(scene, options, budget, warnings)
     text = run.over(text, chosen)
     return ScriptResult(text=text, emotion=run.emotion, warnings=tuple(warnings))
 
@@ -138,7 +139,7 @@ class _Run:
 
     def _first_found(self, patterns: tuple[JsRegex, ...], text: str) -> int | None:
         if len(text) > _REMEMBERED_LENGTH:
-            return first_found(patterns, text, limit=self._budget.regex_limit)
+            return first_found(patterns, text, limit=self._budget.regex_limit(text))
         return _remembered_first(patterns, text)
 
     def _try(self, script: PreparedScript, text: str) -> str:
@@ -161,7 +162,7 @@ class _Run:
         pattern = compile_regex(source, script.flags)
         if not script.looks_first:
             return self._expand(self._replace(pattern, text, script.replacement))
-        found = pattern.find_all(text, limit=self._budget.regex_limit)
+        found = pattern.find_all(text, limit=self._budget.regex_limit(text))
         if not found:
             return text if script.repeats_back is None else self._repeat_back(pattern, script.repeats_back, text)
         # Looking leaves its mark on a pattern: the next use of a sticky one begins where this one ended.
@@ -190,12 +191,12 @@ class _Run:
         messages[place] = messages[place].with_(data=text)
 
     def _move(self, script: PreparedScript, pattern: JsRegex, text: str, last: int) -> str:
-        found = pattern.find_all(text, start=last, limit=self._budget.regex_limit)
+        found = pattern.find_all(text, start=last, limit=self._budget.regex_limit(text))
         is_sticky = script.keeps_its_place and "g" not in script.flags
         after = found[0].end if found and is_sticky else 0
         moved = self._replace(pattern, text, "", after)
         for match in found:
-            line = fill(script.replacement, match, limit=self._budget.regex_limit)
+            line = fill(script.replacement, match, limit=self._budget.regex_limit(match.text))
             moved = f"{line}\n{moved}" if script.moves == "top" else f"{moved}\n{line}"
             if len(moved) > max(MAX_OUTPUT, len(text)):
                 break
@@ -205,7 +206,8 @@ class _Run:
         place = self._options.chat_index
         if place == -1:
             return text
-        found = pattern.find_all(self._message_before(place), limit=self._budget.regex_limit)
+        before = self._message_before(place)
+        found = pattern.find_all(before, limit=self._budget.regex_limit(before))
         if not found:
             raise _NotAppliedError("script_without_match", "The message before it has nothing to repeat.")
         again = found[0].text
@@ -238,7 +240,7 @@ class _Run:
         return self._scene.greeting
 
     def _replace(self, pattern: JsRegex, text: str, replacement: str, start: int = 0) -> str:
-        return pattern.replace(text, replacement, start=start, limit=self._budget.regex_limit)
+        return pattern.replace(text, replacement, start=start, limit=self._budget.regex_limit(text))
 
     def _expand(self, text: str) -> str:
         return expand(text, self._scene, self._options)

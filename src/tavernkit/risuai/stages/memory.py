@@ -78,6 +78,9 @@ def _drop_oldest(ctx: Context, bench: Workbench) -> None:
         bench.tokens -= bench.cost(bench.chats[place])
         place += 1
     bench.left_out = bench.chats[:place]
+    for line in bench.left_out:
+        line.left_out = "oldest"
+        line.removable = True
     del bench.chats[:place]
 
 

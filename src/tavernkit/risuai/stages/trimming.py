@@ -44,8 +44,12 @@ def trimming(ctx: Context) -> None:
         evictions=tuple(_record(block, costs[block.id]) for block in gone),
     )
     tell_of_trimming(ctx, report)
-    ctx.blocks = [block.disable() if block.id in evicted else block for block in ctx.blocks]
+    ctx.blocks = [_left_out(block) if block.id in evicted else block for block in ctx.blocks]
     settle(ctx)
+
+
+def _left_out(block: Block) -> Block:
+    return block.with_(enabled=False, metadata={**block.metadata, "left_out": "oldest"})
 
 
 def _allowed(bench: Workbench) -> int:

@@ -16,8 +16,8 @@ class TriggerHost(Protocol):
     """What effects ask of the application.
 
     Triggers run in one go and cannot wait: each method answers at once, from what the application has prepared, and
-    raises Refused for what it has not. The usual way with a model is to run the triggers, note what was asked for, get
-    it, and run them again on the same scene with the answers at hand.
+    raises Refused for what it has not. An application that has to wait for an answer notes what was asked for, gets
+    it, and runs the triggers again, with the answer at hand, on the scene as it was before.
     """
 
     def alert(self, text: str, *, is_error: bool) -> None:

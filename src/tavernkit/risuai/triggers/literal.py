@@ -27,4 +27,4 @@ def _replace(run: Run, text: str, wanted: str, replacement: str, flags: str, cou
     if "$" not in replacement or wanted not in text:
         return text.replace(wanted, replacement, count)
     pattern = run.regex(_SPECIAL.sub(r"\\\g<0>", wanted), flags)
-    return run.match(lambda limit: pattern.replace(text, replacement, limit=limit))
+    return run.match(text, lambda limit: pattern.replace(text, replacement, limit=limit))

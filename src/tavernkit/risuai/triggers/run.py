@@ -119,7 +119,8 @@ class Run:
     def set(self, name: str, value: Json) -> None:
         """Write a variable."""
         if isinstance(value, str):
-            self.shared.budget.write(len(value))
+            # What takes the place of another text costs only what it is longer.
+            self.shared.budget.write(max(len(value) - len(self.variables.get(name)), _ONE_VALUE))
             value = join_halves(value)
         else:
             self.shared.budget.write(_ONE_VALUE)
@@ -151,11 +152,11 @@ class Run:
         except RegexError as error:
             raise ThrownError(str(error)) from None
 
-    def match(self, use: Callable[[float], _T]) -> _T:
-        """Use a pattern within the time that it may take; raises ThrownError when that is not enough."""
-        self.shared.budget.step()
+    def match(self, text: str, use: Callable[[float], _T]) -> _T:
+        """Use a pattern on a text within the time that it may take; raises ThrownError when that is not enough."""
+        self.shared.budget.step(len(text))
         try:
-            return use(self.shared.budget.time.regex_limit)
+            return use(self.shared.budget.time.regex_limit(text))
         except RegexError as error:
             raise ThrownError(str(error)) from None
 

@@ -20,6 +20,6 @@ def is_in_chat(run: Run, wanted: str, how: str, depth: float) -> bool | None:
             return wanted.lower() in text.lower()
         case "regex":
             pattern = run.regex(wanted)
-            return run.match(lambda limit: pattern.test(text, limit=limit))
+            return run.match(text, lambda limit: pattern.test(text, limit=limit))
         case _:
             return None

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from tavernkit.macros.borrowed import BorrowedVariables
 from tavernkit.macros.engine import MacroEnvironment
 from tavernkit.sillytavern.macros.environment import Environment
 
@@ -17,35 +16,5 @@ def as_environment(environment: MacroEnvironment) -> Environment:
     return Environment(
         user_name=environment.user_name,
         character_name=environment.character_name,
-        variables=_BorrowedVariables(environment),
+        variables=BorrowedVariables(environment),
     )
-
-
-class _BorrowedVariables:
-    """A store over an environment that can only read and write; what is deleted there is set to nothing."""
-
-    def __init__(self, environment: MacroEnvironment) -> None:
-        self._environment = environment
-        self._version = 0
-
-    @property
-    def version(self) -> int:
-        return self._version
-
-    def get(self, name: str, scope: str = "local") -> Any:
-        return self._environment.get_var(name, scope)
-
-    def set(self, name: str, value: Any, scope: str = "local") -> None:
-        self._environment.set_var(name, value, scope)
-        self._version += 1
-
-    def has(self, name: str, scope: str = "local") -> bool:
-        return self._environment.has_var(name, scope) and self.get(name, scope) is not None
-
-    def delete(self, name: str, scope: str = "local") -> None:
-        if self.has(name, scope):
-            self.set(name, None, scope)
-
-    def add(self, name: str, value: Any, scope: str = "local") -> None:
-        current = self.get(name, scope)
-        self.set(name, value if current is None else current + value, scope)

@@ -54,13 +54,13 @@ def _holds(run: Run, left: str, operator: str, right: str) -> bool:
         case "<=":
             return to_number(left) <= to_number(right)
         case "∈":
-            return _includes(run, right, left, otherwise=False)
+            return _includes(run, right, left)
         case "∋":
-            return _includes(run, left, right, otherwise=False)
+            return _includes(run, left, right)
         case "∉":
-            return not _includes(run, right, left, otherwise=False)
+            return not _includes(run, right, left)
         case "∌":
-            return not _includes(run, left, right, otherwise=False)
+            return not _includes(run, left, right)
         case "≒":
             return _is_alike(left, right)
         case "≡":
@@ -83,13 +83,13 @@ def _is_alike(left: str, right: str) -> bool:
     return abs(numbers[0] - numbers[1]) < _NEARLY
 
 
-def _includes(run: Run, json: str, wanted: str, *, otherwise: bool) -> bool:
+def _includes(run: Run, json: str, wanted: str) -> bool:
     """Whether the array, or text, that is written as JSON has the text."""
     try:
         value: Json = run.json(json)
     except ThrownError:
-        return otherwise
-    return wanted in value if isinstance(value, list | str) else otherwise
+        return False
+    return isinstance(value, list | str) and wanted in value
 
 
 @pack.jumping("v2Else", "v2BreakLoop")

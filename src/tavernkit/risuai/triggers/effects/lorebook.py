@@ -116,7 +116,7 @@ def find_by_name(fields: Fields) -> Action:
 
 
 def _is_found(run: Run, pattern: JsRegex, text: str) -> bool:
-    return run.match(lambda limit: pattern.test(text, limit=limit))
+    return run.match(text, lambda limit: pattern.test(text, limit=limit))
 
 
 @pack.effect("v2GetLorebookByIndex")

@@ -104,7 +104,7 @@ def _split_by_pattern(run: Run, text: str, written: str) -> Sequence[str | None]
     source, flags = (match[1], match[2]) if match else (written, "")
     try:
         pattern = run.regex(source, flags)
-        return run.match(lambda limit: pattern.split(text, limit=limit))
+        return run.match(text, lambda limit: pattern.split(text, limit=limit))
     except ThrownError:
         return [text]
 
@@ -118,7 +118,7 @@ def regex_test(fields: Fields) -> Action:
         text = run.text(value)
         try:
             pattern = run.regex(run.text(regex), run.text(flags))
-            is_found = run.match(lambda limit: pattern.test(text, limit=limit))
+            is_found = run.match(text, lambda limit: pattern.test(text, limit=limit))
         except ThrownError:
             is_found = False
         run.put(output, "1" if is_found else "0")
@@ -159,7 +159,7 @@ def extract_v1(fields: Fields) -> Action:
 def _first_match(run: Run, text: str, source: str, flags: str) -> list[str | None] | None:
     """The first match and its groups, or None."""
     pattern = run.regex(source, flags)
-    found = run.match(lambda limit: pattern.find_all(text, limit=limit))
+    found = run.match(text, lambda limit: pattern.find_all(text, limit=limit))
     return [found[0].text, *found[0].groups] if found else None
 
 
@@ -194,7 +194,7 @@ def replace(fields: Fields) -> Action:
         try:
             pattern_source, form, new = run.text(regex), run.text(result), run.text(replacement)
             pattern = run.regex(pattern_source, run.text(flags))
-            cuts, rest = run.match(lambda limit: pattern.cut(text, limit=limit))
+            cuts, rest = run.match(text, lambda limit: pattern.cut(text, limit=limit))
             pieces = [piece for cut in cuts for piece in (cut.before, _replaced(run, cut, form, new))]
             changed = join_halves("".join([*pieces, rest]))
         except ThrownError:

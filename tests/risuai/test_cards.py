@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.characters.card_files import v1, v2, v3
+from tests.risuai.files.builders import LORE, SCRIPT, TRIGGER
+from tests.strategies import cards, json_objects, json_values
 
 from tavernkit.characters import read_card
-from tavernkit.errors import InvalidCardError, TavernKitError
+from tavernkit.errors import InvalidCardError
 from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.risuai.cards import export_card, from_card, import_card
 from tavernkit.risuai.character import RisuCharacter, read_character
 from tavernkit.risuai.files import write_character
-from tests.characters.card_files import v1, v2, v3
-from tests.risuai.files.builders import LORE, SCRIPT, TRIGGER
-from tests.strategies import cards, json_objects, json_values
 
 
 def character_of(**fields):
@@ -104,22 +106,16 @@ class TestImport:
     )
     def test_any_card_is_imported_or_refused(self, spec, data, own, fields):
         card = {"spec": spec, "data": {**data, **fields, "extensions": {"risuai": own}}}
-        try:
+        with contextlib.suppress(InvalidCardError):
             imported = import_card(card)
             export_card(read_character(LooseObject(imported, ReportBuilder())), modified=0)
-        except TavernKitError as error:
-            assert str(error).endswith(".")
 
 
 class TestCharacter:
     @given(source=cards)
     def test_any_card_that_can_be_read_is_a_character(self, source):
         card, _ = read_card(source)
-        try:
-            character = from_card(card.character, id="cha-1")
-        except InvalidCardError as error:  # RisuAI's own list of assets may be damaged
-            assert "assets" in str(error)
-            return
+        character = from_card(card.character, id="cha-1")
         assert (character.name, character.id) == (card.character.name, "cha-1")
         assert write_character(character) == character.written
 
@@ -170,10 +166,7 @@ class TestExport:
     @given(source=cards)
     def test_an_exported_card_is_imported_as_the_same_character(self, source):
         card, _ = read_card(source)
-        try:
-            before = from_card(card.character)
-        except InvalidCardError:
-            return
+        before = from_card(card.character)
         after, _ = read_card(export_card(before, modified=0))
         again = from_card(after.character)
         assert (again.name, again.description, again.first_message) == (

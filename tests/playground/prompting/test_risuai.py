@@ -1,0 +1,162 @@
+"""Stories that are told by RisuAI's rules: the card or the preset comes from there, or somebody says so."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tavernkit.playground.database.models import Conversation, Run, Space
+from tavernkit.playground.outcome import Refused
+from tavernkit.playground.paths.snapshots import replay, state_at
+from tavernkit.playground.presets.files import download
+from tavernkit.playground.presets.service import import_preset
+from tavernkit.playground.prompting.records import record_of
+from tavernkit.playground.prompting.replies import make_reply
+from tavernkit.reading import LooseObject, ReportBuilder
+from tavernkit.risuai import read_settings
+from tavernkit.risuai.files import read_preset_file, write_preset_file
+from tests.playground.prompting.table import Table, sitting, texts
+
+pytestmark = pytest.mark.anyio
+
+COUNTING = {
+    "comment": "count",
+    "type": "output",
+    "conditions": [],
+    "effect": [{"type": "setvar", "operator": "+=", "var": "replies", "value": "1"}],
+}
+LOUD = {"comment": "", "in": "quietly", "out": "LOUDLY", "type": "editoutput", "flag": "g", "ableFlag": True}
+CARD: dict[str, Any] = {
+    "description": "{{#when::{{getvar::mood}}::is::grim}}Grim.{{:else}}{{char}} smiles.{{/when}}",
+    "extensions": {
+        "risuai": {"customScripts": [LOUD], "triggerscript": [COUNTING], "defaultVariables": "mood=calm\nreplies=0"}
+    },
+    "character_book": {
+        "extensions": {},
+        "entries": [
+            {
+                "keys": ["lamp"],
+                "content": "@@position before_desc\nThe lamp burns {{upper::oil}}.",
+                "extensions": {},
+                "enabled": True,
+                "insertion_order": 10,
+                "name": "Lamp",
+            }
+        ],
+    },
+}
+
+
+async def _state(table: Table) -> dict[str, Any]:
+    async with table.runtime.database.read() as session:
+        conversation = await session.get_one(Conversation, table.conversation_id)
+        state = await state_at(session, table.conversation_id, conversation.last_seq)
+        assert state == await replay(session, table.conversation_id, conversation.last_seq)
+        return state
+
+
+async def test_a_card_from_risuai_is_told_by_its_rules(database_url: str, tmp_path: Path) -> None:
+    async with sitting(database_url, tmp_path, "She answers quietly.", cards={"Ada": CARD}) as table:
+        await table.tell("Robin", "Is the lamp lit, {{char}}?")
+        prompt = await table.prompt("Ada")
+        system, *rest = texts(prompt)
+        assert "The lamp burns OIL.\n\nAda smiles.\n\nRobin is tired." in system
+        assert rest == ["Is the lamp lit, Ada?"]
+        lore = record_of(prompt).report["lore"]
+        assert [(verdict["name"], verdict["reason"]) for verdict in lore] == [("Lamp", "activated")]
+        await table.answered("Ada")
+        assert (await table.last_swipe()).content == "She answers LOUDLY."
+        assert await _state(table) == {"variables.replies": "1"}
+
+
+async def test_what_happens_to_variables_belongs_to_the_swipe(database_url: str, tmp_path: Path) -> None:
+    async with sitting(database_url, tmp_path, "One.", cards={"Ada": CARD}) as table:
+        for count in ("1", "2"):
+            await table.tell("Robin", "Go on.")
+            await table.answered("Ada")
+            assert (await _state(table))["variables.replies"] == count
+
+
+async def test_the_settings_say_otherwise(database_url: str, tmp_path: Path) -> None:
+    cards = {"Ada": CARD, "Bo": {"description": "{{upper::quiet}}"}}
+    async with sitting(database_url, tmp_path, cards=cards) as table:
+        await table.tell("Robin", "Hello?")
+        await table.set(prompt={"platform": "sillytavern"})
+        assert any("{{#when" in text for text in texts(await table.prompt("Ada")))
+        await table.set(prompt={"platform": "risuai"})
+        assert any("QUIET" in text for text in texts(await table.prompt("Bo")))
+        await table.set(prompt={"platform": "auto"})
+        assert any("{{upper::quiet}}" in text for text in texts(await table.prompt("Bo")))
+
+
+async def test_people_are_never_spoken_for_by_risuai(database_url: str, tmp_path: Path) -> None:
+    async with sitting(database_url, tmp_path, cards={"Ada": CARD}) as table:
+        await table.tell("Robin", "Hello?")
+        prompt = await table.prompt("Robin", kind="impersonate")
+        assert prompt.inputs.generation_type == "impersonate"
+        assert not any(warning.code == "generation_type_unsupported" for warning in prompt.plan.warnings)
+
+
+async def test_a_preset_of_risuai_orders_the_prompt(database_url: str, tmp_path: Path) -> None:
+    template = [
+        {"type": "plain", "type2": "main", "role": "system", "text": "First of all, {{user}}."},
+        {"type": "chat", "rangeStart": 0, "rangeEnd": "end"},
+        {"type": "description", "innerFormat": "<who>{{slot}}</who>"},
+    ]
+    settings = read_settings(LooseObject({"promptTemplate": template, "maxContext": 4000}, ReportBuilder()))
+    async with sitting(database_url, tmp_path, cards={"Ada": {"description": "Keeps {{lower::LEDGERS}}."}}) as table:
+        outcome = await import_preset(table.runtime, table.viewer, write_preset_file(settings), name="Mine")
+        assert not isinstance(outcome, Refused)
+        row, report = outcome
+        assert (row.kind, row.name, report.format) == ("risuai", "Mine", "risup")
+        await table.columns(Space, table.space_id, preset_id=row.id)
+        await table.tell("Robin", "Hello?")
+        prompt = await table.prompt("Ada")
+        assert texts(prompt)[0] == "First of all, Robin."
+        assert texts(prompt)[-2:] == ["Hello?", "<who>Keeps ledgers.</who>"]
+
+
+async def test_a_preset_of_sillytavern_is_taken_over_as_risuai_would(database_url: str, tmp_path: Path) -> None:
+    preset = b"""{"prompts": [{"identifier": "main", "name": "Main", "content": "Tell of {{char}}.", "role": "system"},
+        {"identifier": "chatHistory", "marker": true}, {"identifier": "charDescription", "marker": true}],
+        "prompt_order": [{"character_id": 100001, "order": [{"identifier": "main", "enabled": true},
+        {"identifier": "charDescription", "enabled": true}, {"identifier": "chatHistory", "enabled": true}]}],
+        "openai_max_context": 8000, "openai_max_tokens": 300}"""
+    async with sitting(database_url, tmp_path, cards={"Ada": CARD}) as table:
+        outcome = await import_preset(table.runtime, table.viewer, preset)
+        assert not isinstance(outcome, Refused)
+        await table.columns(Space, table.space_id, preset_id=outcome[0].id)
+        await table.tell("Robin", "Hello?")
+        assert texts(await table.prompt("Ada")) == ["Tell of Ada.\n\nAda smiles.", "Hello?"]
+
+
+async def test_a_trigger_that_stops_the_prompt_says_so(database_url: str, tmp_path: Path) -> None:
+    stop = {"comment": "s", "type": "start", "conditions": [], "effect": [{"type": "stop"}]}
+    card = {"extensions": {"risuai": {"triggerscript": [stop]}}}
+    async with sitting(database_url, tmp_path, cards={"Ada": card}) as table:
+        await table.tell("Robin", "Hello?")
+        run = await table.answered("Ada")
+        async with table.runtime.database.read() as session:
+            ended = await session.get_one(Run, run.id)
+            assert (ended.status, ended.error["code"]) == ("failed", "prompt_error")
+            assert "trigger" in ended.error["message"]
+
+
+async def test_an_exported_preset_is_the_file_that_came(database_url: str, tmp_path: Path) -> None:
+    async with sitting(database_url, tmp_path) as table:
+        given = {"mainPrompt": "Ours.", "formatingOrder": ["main", "chats"], "someday": {"new": 1}}
+        made = write_preset_file(read_settings(LooseObject(given, ReportBuilder())), "json")
+        outcome = await import_preset(table.runtime, table.viewer, made, name="Plain")
+        assert not isinstance(outcome, Refused)
+        settings, _ = read_preset_file(bytes(download(outcome[0]).body))
+        assert settings.written["someday"] == {"new": 1}
+        assert (settings.main_prompt, settings.order) == ("Ours.", ("main", "chats"))
+
+
+async def test_a_reply_runs_its_macros_once(database_url: str, tmp_path: Path) -> None:
+    async with sitting(database_url, tmp_path, cards={"Ada": CARD}) as table:
+        await table.tell("Robin", "Hello?")
+        reply = make_reply(await table.prompt("Ada"), "She turns {{setvar::mood::grim}}pale.")
+        assert reply.text == "She turns pale."
+        assert reply.state_delta is not None
+        assert reply.state_delta["set"]["variables.mood"] == "grim"
