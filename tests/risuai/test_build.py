@@ -183,6 +183,14 @@ class TestBudget:
         assert {record.reason for record in report.evictions} == {"priority_cutoff"}
         assert report.final_tokens <= report.budget_tokens
 
+    def test_a_message_that_two_cards_show_goes_from_both_places(self) -> None:
+        plan = told(CHAT, CHAT, history=chat(*LONG), settings={**TIGHT, "max_context": 460}, estimator=Words())
+        kept = [block.content[:2] for block in plan.enabled_blocks]
+        assert len(kept) % 2 == 0
+        assert kept[: len(kept) // 2] == kept[len(kept) // 2 :]
+        assert plan.trim_report is not None
+        assert plan.trim_report.eviction_count == len(plan.blocks) - len(kept)
+
     def test_a_chat_that_fits_is_whole(self) -> None:
         plan = told(CHAT, history=chat(*LONG), settings={**TIGHT, "max_context": 600}, estimator=Words())
         assert plan.trim_report is not None

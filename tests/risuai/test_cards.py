@@ -124,6 +124,10 @@ class TestCharacter:
         card, _ = read_card(source)
         assert from_card(card.character).written == {**import_card(source), "chaId": ""}
 
+    def test_a_damaged_list_of_assets_does_not_stand_in_the_way(self):
+        card, _ = read_card(v2(extensions={"risuai": {"emotions": [["joy"], 3, ["rue", "__asset:1"]]}}))
+        assert [emotion.name for emotion in from_card(card.character).emotions] == ["rue"]
+
     def test_other_lore_may_stand_in(self):
         card, _ = read_card(v3())
         assert [entry.key for entry in from_card(card.character).lore] == ["gear"]

@@ -75,19 +75,16 @@ def from_card(character: Character, *, id: str = "", lore: Sequence[JsonObject] 
     return read_character(LooseObject(fields, ReportBuilder()))
 
 
-def import_card(
-    card: JsonObject, *, files: Collection[str] = (), lore: Sequence[JsonObject] | None = None
-) -> dict[str, Json]:
-    """What RisuAI stores for a card of version 2 or 3.
+def import_card(card: JsonObject, *, files: Collection[str] = ()) -> dict[str, Json]:
+    """What RisuAI stores for a card of version 2 or 3; raises InvalidCardError where RisuAI cannot import it.
 
-    `files` are the URIs of the assets that came with the card, and stand for themselves; `lore` takes the place of the
-    card's entries. Raises InvalidCardError where RisuAI cannot import the card.
+    `files` are the URIs of the assets that came with the card, and stand for themselves.
     """
     data = card.get("data")
     if card.get("spec") not in (V2, V3) or not isinstance(data, Mapping):
         raise InvalidCardError("RisuAI imports cards of version 2 and 3, with a data object; this is neither.")
     own = _own(data)
-    fields = _import_data(data, own, lore=lore)
+    fields = _import_data(data, own, lore=None)
     if card["spec"] == V2:
         return {**fields, **_older_assets(own, files=files)}
     return {**fields, **_assets(data, files=files), **_newer_fields(data)}
@@ -228,18 +225,24 @@ def _assets(data: JsonObject, *, files: Collection[str] | None) -> dict[str, Jso
 
 def _older_assets(own: JsonObject, *, files: Collection[str] | None) -> dict[str, Json]:
     """The assets of a card of version 2, where RisuAI keeps them in a part of its own."""
-    emotions = [[name, _older_uri(uri, files)] for name, uri, *_ in _rows(own.get("emotions"))]
-    additional = [
-        [name, _older_uri(uri, files), *(rest[:1] or [""])] for name, uri, *rest in _rows(own.get("additionalAssets"))
-    ]
-    return {"emotionImages": emotions, "additionalAssets": additional, "ccAssets": []}
+    emotions, additional = _rows(own.get("emotions")), _rows(own.get("additionalAssets"))
+    listed = len(_list(own.get("emotions"))) + len(_list(own.get("additionalAssets")))
+    if files is not None and len(emotions) + len(additional) < listed:
+        raise InvalidCardError("The card cannot be imported: RisuAI's list of its assets is damaged.")
+    return {
+        "emotionImages": [[name, _older_uri(uri, files)] for name, uri, *_ in emotions],
+        "additionalAssets": [[name, _older_uri(uri, files), *(rest[:1] or [""])] for name, uri, *rest in additional],
+        "ccAssets": [],
+    }
 
 
 def _rows(rows: Json) -> list[list[str]]:
-    found = _list(rows)
-    if not all(isinstance(row, list) and len(row) > 1 and all(isinstance(part, str) for part in row) for row in found):
-        raise InvalidCardError("The card cannot be imported: RisuAI's list of its assets is damaged.")
-    return found
+    """The rows that name an asset: a name, where it is kept, and its kind of file."""
+    return [
+        row
+        for row in _list(rows)
+        if isinstance(row, list) and len(row) > 1 and all(isinstance(part, str) for part in row)
+    ]
 
 
 def _older_uri(uri: str, files: Collection[str] | None) -> str:

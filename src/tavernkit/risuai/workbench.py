@@ -83,6 +83,15 @@ class Workbench:
     def has_template(self) -> bool:
         return self.settings.template is not None
 
+    @property
+    def is_gpt(self) -> bool:
+        return self.settings.model.startswith("gpt")
+
+    @property
+    def around(self) -> int:
+        """What is counted for a message beside its text."""
+        return 5 if self.is_gpt else 3
+
     def expand(self, ctx: Context, text: str, **options: Any) -> str:
         """The text with its macros expanded; what a strict build minds ends it."""
         try:
@@ -98,17 +107,16 @@ class Workbench:
     def cost(self, line: Line | Block) -> int:
         """What a message costs as RisuAI counts it, with what the provider puts around it."""
         count = self.scene.count_tokens
-        is_gpt = self.settings.model.startswith("gpt")
-        total = count(line.content) + (5 if is_gpt else 3)
-        if line.name and not is_gpt:
+        total = count(line.content) + self.around
+        if line.name and not self.is_gpt:
             total += count(line.name) + 1
         return total + sum(map(attachment_tokens, line.attachments))
 
     def costs(self, lines: Iterable[Line]) -> int:
         return sum(map(self.cost, lines))
 
-    def block(self, ctx: Context, line: Line) -> Block:
-        """The line as a block of the prompt."""
+    def block(self, ctx: Context, line: Line, bundle: str | None = None) -> Block:
+        """The line as a block of the prompt; what shares a bundle goes together."""
         metadata: dict[str, Any] = {}
         if line.parts:
             metadata["parts"] = list(line.parts)
@@ -130,6 +138,7 @@ class Workbench:
             slot=line.slot,
             removable=line.removable,
             priority=line.priority,
+            bundle=bundle,
             token_budget_group=line.group,
             attachments=line.attachments,
             message_metadata=line.message_metadata,

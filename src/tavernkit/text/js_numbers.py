@@ -9,6 +9,7 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 from tavernkit.text.js_strings import JS_WHITESPACE, js_trim
 
 __all__ = [
+    "js_floor",
     "js_power",
     "js_remainder",
     "js_round",
@@ -89,11 +90,14 @@ def _whole(digits: str, radix: int) -> float:
         return math.inf
 
 
+def js_floor(number: float) -> float:
+    """What `Math.floor(number)` gives; what is not finite stays as it is."""
+    return float(math.floor(number)) if math.isfinite(number) else number
+
+
 def js_round(number: float) -> float:
     """What `Math.round(number)` gives: the nearest whole number, and the upper one of two that are as near."""
-    if not math.isfinite(number):
-        return number
-    below = float(math.floor(number))
+    below = js_floor(number)
     return below + 1 if number - below >= 0.5 else below
 
 

@@ -12,6 +12,7 @@ from tavernkit.playground.presets.files import download
 from tavernkit.playground.presets.service import import_preset
 from tavernkit.playground.prompting.records import record_of
 from tavernkit.playground.prompting.replies import make_reply
+from tavernkit.playground.spaces.service import create_space
 from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.risuai import read_settings
 from tavernkit.risuai.files import read_preset_file, write_preset_file
@@ -160,3 +161,15 @@ async def test_a_reply_runs_its_macros_once(database_url: str, tmp_path: Path) -
         assert reply.text == "She turns pale."
         assert reply.state_delta is not None
         assert reply.state_delta["set"]["variables.mood"] == "grim"
+
+
+async def test_a_greeting_speaks_risuais_language(database_url: str, tmp_path: Path) -> None:
+    greeting = "{{#when::{{getvar::mood}}::is::calm}}Good evening, {{user}}.{{/when}}{{setvar::met::1}}"
+    async with sitting(database_url, tmp_path, cards={"Ada": CARD | {"first_mes": greeting}}) as table:
+        character_id = table.member("Ada").character_id
+        assert character_id is not None
+        opened = await create_space(table.runtime, table.viewer, character_ids=[character_id], name_override="Robin")
+        assert not isinstance(opened, Refused)
+        table.conversation_id = opened.conversation.id
+        assert (await table.last_swipe()).content == "Good evening, Robin."
+        assert await _state(table) == {"variables.met": "1"}

@@ -15,7 +15,7 @@ from tests.risuai.files.builders import SCRIPT, risup, risupreset, sealed
 from tests.strategies import json_values
 
 from tavernkit.errors import PresetParseError, UnsupportedVersionError
-from tavernkit.risuai.files import decode_rpack, encode_rpack, read_preset_file, write_preset_file
+from tavernkit.risuai.files import decode_rpack, encode_rpack, is_preset_file, read_preset_file, write_preset_file
 from tavernkit.risuai.settings import PromptCard, PromptSettings, Settings
 
 PRESET = {
@@ -73,6 +73,7 @@ class TestReading:
         assert settings.written == PRESET
         assert report.format == format
         assert report.is_exact
+        assert is_preset_file(data) == (format != "json")
 
     def test_the_oldest_files_name_the_preset_otherwise(self):
         inner = sealed(msgspec.msgpack.encode(PRESET))

@@ -44,6 +44,21 @@ def test_a_depth_beyond_the_chat_loses_its_beginning(depth: int, seen: str) -> N
     assert sorted(prompts(result)) == sorted(seen)
 
 
+def test_long_texts_and_long_keys_are_searched_to_their_ends() -> None:
+    text = "x" * 32_760 + "the kraken" + "x" * 40_000 + "reef"
+    lore = [entry("kraken", "K"), entry("reef", "R"), entry("x" * 300, "X"), entry("x" * 50_000, "no")]
+
+    assert prompts(scanned(*lore, chat=[text], depth=1)) == ["X", "R", "K"]
+
+
+def test_keys_that_are_parts_of_each_other_are_told_apart() -> None:
+    lore = [entry("a" * length, str(length)) for length in range(1, 61)]
+
+    result = scanned(*lore, chat=["b" + "a" * 40 + "b"], depth=1)
+
+    assert sorted(int(prompt) for prompt in prompts(result)) == list(range(1, 41))
+
+
 def test_selective_entries_need_a_secondary_key_too() -> None:
     lore = [
         entry("reef", "yes", secondary_key="moon, tide", selective=True),

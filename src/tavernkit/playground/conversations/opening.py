@@ -14,13 +14,16 @@ from tavernkit.playground.database.models import (
     Conversation,
     Message,
     MessageSwipe,
+    Space,
     SpaceMembership,
     TextContent,
 )
 from tavernkit.playground.paths.snapshots import EVERY, keep_snapshots
 from tavernkit.playground.prompting.cards import library_character
 from tavernkit.playground.prompting.greetings import Greeting, greetings_of
+from tavernkit.playground.prompting.platforms import platform_for
 from tavernkit.playground.runtime import Runtime
+from tavernkit.playground.settings.resolving import effective
 
 __all__ = ["FIRST_TITLE", "greet", "open_root"]
 
@@ -69,13 +72,15 @@ async def greet(
             )
         )
     }
+    space = await session.get_one(Space, conversation.space_id)
     names = [speaker.cached_display_name for speaker in speakers]
     said: list[tuple[UUID, SpaceMembership, Sequence[Greeting]]] = []
     for speaker in speakers:
         card = None if speaker.character_id is None else cards.get(speaker.character_id)
         if card is not None:
             message_id = runtime.ids()
-            greetings = greetings_of(card, to, group=names, clock=runtime.clock, seed=message_id.int)
+            platform = platform_for(effective(space, member=speaker).settings.prompt.platform, card)
+            greetings = greetings_of(card, to, group=names, clock=runtime.clock, seed=message_id.int, platform=platform)
             if greetings:
                 said.append((message_id, speaker, greetings))
     if said:

@@ -34,6 +34,7 @@ from tavernkit.playground.pipelines.reading import profile_of
 from tavernkit.playground.prompting.history import MESSAGE_ID, TYPED
 from tavernkit.playground.prompting.inputs import PromptInputs
 from tavernkit.playground.prompting.macros import expand_macros
+from tavernkit.playground.prompting.platforms import platform_for
 from tavernkit.playground.runs.storing import ReplyIds
 from tavernkit.playground.runtime import Runtime
 from tavernkit.values import Json, Value
@@ -224,6 +225,7 @@ def _card_texts(inputs: PromptInputs) -> dict[str, Json]:
             group=() if group is None else [member.name for member in group.present],
             clock=lambda: inputs.now,
             seed=inputs.seed,
+            platform=platform_for(inputs.settings.prompt.platform, character),
         )
         for name, text in texts.items()
     }

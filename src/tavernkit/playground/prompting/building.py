@@ -9,11 +9,12 @@ from tavernkit.playground.llm.base import ChatRequest
 from tavernkit.playground.prompting.inputs import PromptInputs
 from tavernkit.playground.prompting.on_risuai import build_on_risuai
 from tavernkit.playground.prompting.on_sillytavern import build_on_sillytavern
-from tavernkit.playground.prompting.platforms import platform_of
+from tavernkit.playground.prompting.platforms import Platform, platform_for
 from tavernkit.playground.prompting.presets import ChosenPreset, chosen_preset
 from tavernkit.playground.prompting.requests import model_request
 from tavernkit.playground.prompting.scenes import PlatformScene
 from tavernkit.playground.prompting.state import variables_in
+from tavernkit.risuai import Settings as RisuSettings
 from tavernkit.values import Value
 
 __all__ = ["Prompt", "build_prompt"]
@@ -39,7 +40,7 @@ def build_prompt(inputs: PromptInputs) -> Prompt:
         hooks.after_build(include_artifacts(inputs.candidates))
     plan: Plan
     scene: PlatformScene
-    match platform_of(inputs):
+    match _platform(inputs):
         case "sillytavern":
             plan, scene = build_on_sillytavern(inputs, chosen, variables, hooks)
         case "risuai":
@@ -52,3 +53,16 @@ def build_prompt(inputs: PromptInputs) -> Prompt:
         scene=scene,
         variables=variables,
     )
+
+
+def _platform(inputs: PromptInputs) -> Platform:
+    """RisuAI never writes for a person, and its prompts are lists of messages: what is said in somebody's place, and a
+    text completion that nobody wants to be built its way, are SillyTavern's."""
+    choice = inputs.settings.prompt.platform
+    if inputs.generation_type == "impersonate":
+        return "sillytavern"
+    if choice == "auto" and inputs.provider.kind == "openai_text":
+        return "sillytavern"
+    if choice == "auto" and isinstance(inputs.presets.preset, RisuSettings):
+        return "risuai"
+    return platform_for(choice, inputs.cast.character)

@@ -8,6 +8,7 @@ from datetime import datetime
 from tavernkit import Character, User, Variables
 from tavernkit.playground.paths.state import changed_delta
 from tavernkit.playground.prompting.macros import expand_macros
+from tavernkit.playground.prompting.platforms import Platform
 from tavernkit.playground.storable import presentable, storable
 from tavernkit.values import Json, Value
 
@@ -22,18 +23,27 @@ class Greeting(Value, frozen=True, kw_only=True):
 
 
 def greetings_of(
-    character: Character, user: User, *, group: Sequence[str], clock: Callable[[], datetime], seed: int
+    character: Character,
+    user: User,
+    *,
+    group: Sequence[str],
+    clock: Callable[[], datetime],
+    seed: int,
+    platform: Platform,
 ) -> tuple[Greeting, ...]:
     """The first message and its alternatives, those for groups too where `group` names several; none of them blank."""
     written = character.greetings + (character.group_only_greetings if len(group) > 1 else ())
-    expanded = (_expanded(text, character, user, group=group, clock=clock, seed=seed) for text in written)
-    return tuple(greeting for greeting in expanded if greeting.text)
+
+    def told(text: str) -> Greeting:
+        variables = Variables()
+        expanded = expand_macros(
+            text, character, user, variables=variables, group=group, clock=clock, seed=seed, platform=platform
+        )
+        return _greeting(expanded, variables)
+
+    return tuple(greeting for greeting in map(told, written) if greeting.text)
 
 
-def _expanded(
-    text: str, character: Character, user: User, *, group: Sequence[str], clock: Callable[[], datetime], seed: int
-) -> Greeting:
-    variables = Variables()
-    told = expand_macros(text, character, user, variables=variables, group=group, clock=clock, seed=seed)
+def _greeting(told: str, variables: Variables) -> Greeting:
     changes = {f"variables.{name}": presentable(value) for name, value in variables.snapshot().items()}
     return Greeting(text=storable(told).strip(), state_delta=changed_delta(None, set=changes, unset=()))

@@ -1,4 +1,4 @@
-"""Macros in texts that are told outside of a prompt: SillyTavern's, with a card and a person around them."""
+"""Macros in texts that are told outside of a prompt, with a card and a person around them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,12 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from tavernkit import Character, User, Variables
+from tavernkit.playground.prompting.platforms import Platform
+from tavernkit.risuai import Settings
+from tavernkit.risuai.cards import from_card
+from tavernkit.risuai.cbs import CBSOptions, expand
+from tavernkit.risuai.chat import Chat
+from tavernkit.risuai.scene import Scene
 from tavernkit.sillytavern.macros import CardFields, Environment, Group, macro_engine
 
 __all__ = ["expand_macros"]
@@ -23,8 +29,11 @@ def expand_macros(
     group: Sequence[str],
     clock: Callable[[], datetime],
     seed: int,
+    platform: Platform,
 ) -> str:
-    """The text with its macros expanded; `group` names everybody where there are several."""
+    """The text with the platform's macros expanded; `group` names everybody where there are several."""
+    if platform == "risuai":
+        return _expand_cbs(text, character, user, variables=variables, clock=clock, seed=seed)
     environment = Environment(
         user_name=user.name,
         character_name=character.display_name,
@@ -47,3 +56,19 @@ def expand_macros(
         random=random.Random(seed).random,  # noqa: S311 - chance in a story, not a secret
     )
     return _MACROS.expand(text, environment)
+
+
+def _expand_cbs(
+    text: str, character: Character, user: User, *, variables: Variables, clock: Callable[[], datetime], seed: int
+) -> str:
+    scene = Scene(
+        character=from_card(character),
+        chat=Chat(),
+        settings=Settings(),
+        now=clock,
+        random=random.Random(seed).random,  # noqa: S311 - chance in a story, not a secret
+        user_name=user.name,
+        persona=user.persona,
+        variables=variables,
+    )
+    return expand(text, scene, CBSOptions(runs_variables=True, is_first_message=True))

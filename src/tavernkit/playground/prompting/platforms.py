@@ -1,36 +1,21 @@
-"""Which platform's rules a prompt is built by."""
+"""Which platform's rules a text is told by."""
 
 from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
 from tavernkit import Character
-from tavernkit.playground.prompting.inputs import PromptInputs
-from tavernkit.risuai import Settings as RisuSettings
+from tavernkit.playground.settings.groups.prompt import PlatformChoice
 
-__all__ = ["Platform", "platform_of"]
+__all__ = ["Platform", "platform_for"]
 
 Platform: TypeAlias = Literal["sillytavern", "risuai"]
 
 
-def platform_of(inputs: PromptInputs) -> Platform:
-    """As the settings say; else RisuAI where the preset or the card was made there.
-
-    RisuAI never writes for a person, and its prompts are lists of messages: a text completion that nobody has asked to
-    be built its way, and what is said in somebody's place, are SillyTavern's.
-    """
-    if inputs.generation_type == "impersonate":
-        return "sillytavern"
-    wanted = inputs.settings.prompt.platform
-    if wanted != "auto":
-        return wanted
-    if inputs.provider.kind == "openai_text":
-        return "sillytavern"
-    is_at_home = isinstance(inputs.presets.preset, RisuSettings) or _is_from_risuai(inputs.cast.character)
-    return "risuai" if is_at_home else "sillytavern"
-
-
-def _is_from_risuai(character: Character) -> bool:
-    """RisuAI leaves a part of its own in every card that it writes."""
+def platform_for(choice: PlatformChoice, character: Character) -> Platform:
+    """As the settings say; else RisuAI's for a card that comes from there."""
+    if choice != "auto":
+        return choice
+    # RisuAI leaves a part of its own in every card that it writes.
     own = character.extensions.get("risuai")
-    return isinstance(own, dict) and bool(own)
+    return "risuai" if isinstance(own, dict) and own else "sillytavern"

@@ -55,7 +55,7 @@ READ_BY: Mapping[str, str] = {
     "authors_note.role": "tavernkit.playground.prompting.story:story_of",
     "authors_note.interval": "tavernkit.playground.prompting.story:story_of",
     "authors_note.scan": "tavernkit.playground.prompting.story:story_of",
-    "prompt.platform": "tavernkit.playground.prompting.platforms:platform_of",
+    "prompt.platform": "tavernkit.playground.prompting.platforms:platform_for",
     "prompt.scenario_override": "tavernkit.playground.prompting.story:story_of",
     "prompt.examples_override": "tavernkit.playground.prompting.story:story_of",
     "prompt.system_prompt_override": "tavernkit.playground.prompting.story:story_of",

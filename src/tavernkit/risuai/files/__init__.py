@@ -9,7 +9,7 @@ from tavernkit.risuai.files.character_file import (
     with_module,
 )
 from tavernkit.risuai.files.module_file import read_module_book, read_module_file
-from tavernkit.risuai.files.preset_file import PresetFormat, read_preset_file, write_preset_file
+from tavernkit.risuai.files.preset_file import PresetFormat, is_preset_file, read_preset_file, write_preset_file
 from tavernkit.risuai.files.risum import ModuleFile, is_risum, read_risum, write_risum
 from tavernkit.risuai.files.rpack import decode_rpack, encode_rpack
 from tavernkit.risuai.writing import write_character, write_module, write_script, write_settings, write_trigger
@@ -20,6 +20,7 @@ __all__ = [
     "PresetFormat",
     "decode_rpack",
     "encode_rpack",
+    "is_preset_file",
     "is_risum",
     "load_character",
     "module_of",

@@ -19,7 +19,7 @@ from tavernkit.risuai.writing import write_settings
 from tavernkit.text.js_json import to_json
 from tavernkit.values import Json, JsonObject
 
-__all__ = ["PresetFormat", "read_preset_file", "write_preset_file"]
+__all__ = ["PresetFormat", "is_preset_file", "read_preset_file", "write_preset_file"]
 
 PresetFormat: TypeAlias = Literal["risup", "risupreset", "json"]
 
@@ -50,6 +50,11 @@ class _Envelope(msgspec.Struct, frozen=True):
     type: str
     preset: bytes | None = None
     pres: bytes | None = None
+
+
+def is_preset_file(data: bytes) -> bool:
+    """Whether the bytes begin as a `.risup` or `.risupreset` file does."""
+    return data.startswith((GZIP, encode_rpack(GZIP)))
 
 
 def read_preset_file(data: bytes) -> tuple[Settings, ImportReport]:

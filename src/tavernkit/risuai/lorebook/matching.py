@@ -7,10 +7,9 @@ in a table. What was found in a text is kept; asking for a key is then a look in
 
 from __future__ import annotations
 
-import itertools
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -21,8 +20,11 @@ from tavernkit.text.js_strings import js_trim
 
 __all__ = ["Haystack", "Heard", "KeyTable", "Search", "Sight", "literal_search", "split_keys"]
 
-MOST_ENDINGS = 32
+MOST_ENDINGS = 16
 """How many keys may end with the same letters and still be looked for by the automaton."""
+
+PORTION = 32_768
+"""How many characters the automaton is given at once, which bounds what it finds at once."""
 
 LONGEST_INDEXED = 256
 """A longer key is a text, and is looked for by itself."""
@@ -132,13 +134,36 @@ class KeyTable:
         squeezed = searchable.replace(" ", "")
         pieces = [key for key in self.odd_pieces if key in squeezed]
         if self.automaton is not None:
-            found = {number for number, _, _ in self.automaton.find(_encodable(squeezed), overlapping=True)}
-            pieces += [self.automaton.patterns[number][0] for number in found]
+            found: set[int] = set()
+            for joined, _, _ in _portions([squeezed]):
+                found.update(number for number, _, _ in self.automaton.find(_encodable(joined), overlapping=True))
+            pieces += [self.automaton.patterns[number][0] for number in sorted(found)]
         words = self.words.keys() & set(searchable.split(" ")) if self.words else ()
         return Heard(tuple(words), tuple(pieces))
 
     def owners_of_piece(self, key: str) -> Sequence[int]:
         return self.pieces[key] if key in self.pieces else self.odd_pieces[key]
+
+
+def _portions(texts: Sequence[str]) -> Iterator[tuple[str, list[int], list[int]]]:
+    """The texts, joined by spaces to portions: each with the offsets where its texts begin, and their numbers. Of a
+    long text the parts overlap, so that no key is cut in two."""
+    parts: list[str] = []
+    starts: list[int] = []
+    numbers: list[int] = []
+    offset = 0
+    for number, text in enumerate(texts):
+        for begin in range(0, len(text), PORTION):
+            part = text[begin : begin + PORTION + LONGEST_INDEXED]
+            if offset and offset + len(part) > PORTION:
+                yield " ".join(parts), starts, numbers
+                parts, starts, numbers, offset = [], [], [], 0
+            parts.append(part)
+            starts.append(offset)
+            numbers.append(number)
+            offset += len(part) + 1
+    if parts:
+        yield " ".join(parts), starts, numbers
 
 
 def _encodable(text: str) -> str:
@@ -189,7 +214,7 @@ class Haystack:
             for place in places:
                 for word in self._table.words.keys() & self._words_at(place):
                     self._note(self._found_words, word, place, self._table.words[word], touched)
-        if texts and self._table.automaton is not None:
+        if self._table.automaton is not None:
             self._search_pieces(self._table.automaton, places, [text.replace(" ", "") for text in texts], touched)
         for key, owners in self._table.odd_pieces.items():
             for place, text in zip(places, texts, strict=True):
@@ -259,11 +284,14 @@ class Haystack:
         return words
 
     def _search_pieces(self, automaton: _Automaton, places: range, texts: Sequence[str], touched: set[int]) -> None:
-        joined = _encodable(" ".join(texts))
-        starts = list(itertools.accumulate((len(text) + 1 for text in texts[:-1]), initial=0))
-        for number, start, _ in automaton.find(joined, overlapping=True):
-            key, owners = automaton.patterns[number]
-            self._note(self._found_pieces, key, places[bisect_right(starts, start) - 1], owners, touched)
+        newest: dict[int, int] = {}
+        for joined, starts, numbers in _portions(texts):
+            for number, start, _ in automaton.find(_encodable(joined), overlapping=True):
+                place = places[numbers[bisect_right(starts, start) - 1]]
+                if newest.get(number) != place:
+                    newest[number] = place
+                    key, owners = automaton.patterns[number]
+                    self._note(self._found_pieces, key, place, owners, touched)
 
     def _note(self, known: dict[str, _Found], key: str, place: int, owners: Iterable[int], touched: set[int]) -> None:
         found = known.get(key)

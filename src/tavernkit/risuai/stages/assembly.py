@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from tavernkit.prompt.context import Context
 from tavernkit.risuai.chat_ml import START, parse_chat_ml
 from tavernkit.risuai.settings import PromptCard
@@ -106,12 +108,22 @@ def _place_trigger_prompts(ctx: Context, bench: Workbench) -> None:
 def _make_blocks(ctx: Context, bench: Workbench, lines: list[Line]) -> None:
     in_chat = {id(line) for line in bench.parts["chats"]} | {id(line) for line in bench.parts["lastChat"]}
     first = next((place for place, line in enumerate(lines) if id(line) in in_chat), 0)
-    blocks = [bench.block(ctx, line) for line in lines]
+    blocks = [bench.block(ctx, line, bundle) for line, bundle in zip(lines, _bundles(lines), strict=True)]
     summed_up = [bench.block(ctx, line).disable() for line in bench.summed_up]
     left_out = [bench.block(ctx, line).disable() for line in bench.left_out]
     bench.evicted = frozenset(block.id for block in left_out)
     ctx.blocks = [*blocks[:first], *summed_up, *left_out, *blocks[first:]]
     ctx.stat("blocks", len(ctx.blocks))
+
+
+def _bundles(lines: list[Line]) -> Iterator[str | None]:
+    """Names for the lines that stand in several places."""
+    places: dict[int, list[int]] = {}
+    for place, line in enumerate(lines):
+        places.setdefault(id(line), []).append(place)
+    for line in lines:
+        first, *more = places[id(line)]
+        yield f"line:{first}" if more else None
 
 
 def _continues(model: str) -> bool:

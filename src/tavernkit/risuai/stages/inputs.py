@@ -9,6 +9,7 @@ from tavernkit.errors import MissingInputError
 from tavernkit.lore.book import Book
 from tavernkit.prompt.context import Context
 from tavernkit.prompt.message import Message
+from tavernkit.prompt.tokens import TokenEstimator
 from tavernkit.risuai.book_import import entries_from_book
 from tavernkit.risuai.cards import from_card
 from tavernkit.risuai.chat import Chat, ChatMessage
@@ -34,6 +35,17 @@ UTILITY_TEMPLATE = (
 """What a utility character is told instead of the template or the parts of the settings."""
 
 
+class CountFor:
+    """Counts tokens for one model, whatever the settings name."""
+
+    def __init__(self, estimator: TokenEstimator, model: str) -> None:
+        self._estimator = estimator
+        self._model = model
+
+    def estimate(self, text: str, model_hint: str | None = None) -> int:  # noqa: ARG002 - the protocol's signature
+        return self._estimator.estimate(text, self._model)
+
+
 def hooks(ctx: Context) -> None:
     """Let the application change the inputs, see that nothing essential is missing, and set the scene."""
     bench = ctx.platform(Workbench)
@@ -41,8 +53,9 @@ def hooks(ctx: Context) -> None:
         ctx.character = Character(name=bench.story.character.name)
     ctx.hooks.run_before_build(ctx)
     ctx.validate()
-    if isinstance(ctx.preset, Settings):
-        bench.settings = ctx.preset
+    if not isinstance(ctx.preset, Settings):
+        raise TypeError(f"RisuAI's prompts are built from Settings, not from a {type(ctx.preset).__name__}.")
+    bench.settings = ctx.preset
     bench.scene = _scene(ctx, bench)
     bench.cards = _cards(bench)
     _warn_of_unsupported(ctx, bench)
@@ -79,7 +92,7 @@ def _scene(ctx: Context, bench: Workbench) -> Scene:
         persona=user.persona,
         variables=ctx.variables,
         modules=[*story.modules, *_of_books(ctx.books)],
-        estimator=ctx.estimator,
+        estimator=ctx.estimator if ctx.model in (None, bench.settings.model) else CountFor(ctx.estimator, ctx.model),
         screen=story.screen,
     )
 

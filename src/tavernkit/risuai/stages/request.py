@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 from tavernkit.dialects import SpeakerNames
 from tavernkit.dialects.caching import cache_control
+from tavernkit.errors import ParseError
 from tavernkit.prompt.block import Block
 from tavernkit.prompt.context import Context
 from tavernkit.prompt.finishing import write_plan
+from tavernkit.reading import parse_json
 from tavernkit.risuai.stages.phases import run_phase
 from tavernkit.risuai.workbench import Workbench
 from tavernkit.text.js_json import to_json
@@ -26,7 +27,7 @@ _ESCAPED = dict(enumerate(("{", "}", "(", ")", "&lt;", "&gt;", ":", ";"), start=
 def request(ctx: Context) -> None:
     """Let the `request` triggers change the messages, and leave out what the model's format has no use for."""
     bench = ctx.platform(Workbench)
-    ctx.blocks = [block.with_(content=block.content.translate(_ESCAPED)) for block in ctx.blocks]
+    ctx.blocks = [_unescaped(block) if block.enabled else block for block in ctx.blocks]
     _run_triggers(ctx, bench)
     model = bench.settings.model
     if model.startswith(OPENAI_FAMILIES):
@@ -63,8 +64,8 @@ def _run_triggers(ctx: Context, bench: Workbench) -> None:
 def _messages(written: str | None) -> list[tuple[str, str]] | None:
     """Roles and texts out of what a trigger has left; None for anything else."""
     try:
-        found = json.loads(written or "")
-    except json.JSONDecodeError:
+        found = parse_json(written or "", what="The request")
+    except ParseError:
         return None
     if not isinstance(found, list):
         return None
@@ -89,6 +90,11 @@ def _write_back(ctx: Context, bench: Workbench, sent: Sequence[Block], changed: 
             f"With what the triggers have added, the prompt is {total} tokens long; the window is"
             f" {bench.settings.max_context}.",
         )
+
+
+def _unescaped(block: Block) -> Block:
+    text = block.content.translate(_ESCAPED) if not block.content.isascii() else block.content
+    return block if text == block.content else block.with_(content=text)
 
 
 def _without_header(block: Block) -> Block:

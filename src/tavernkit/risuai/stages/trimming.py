@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from tavernkit.errors import TokenBudgetExceeded
 from tavernkit.prompt.block import Block
 from tavernkit.prompt.context import Context
@@ -19,33 +21,43 @@ def trimming(ctx: Context) -> None:
     before = {block.id for block in ctx.blocks if block.id in bench.evicted}
     total = sum(costs[block.id] for block in ctx.blocks if block.enabled)
     initial = total + sum(costs[id] for id in before)
-    allowed = _allowed(bench)
-    evicted: set[str] = set()
-    for block in ctx.blocks:
-        if total <= allowed:
-            break
-        if block.enabled and block.removable:
-            evicted.add(block.id)
-            total -= costs[block.id]
-    if total > allowed:
-        ctx.fail(
-            TokenBudgetExceeded(
-                budget=allowed,
-                actual=total,
-                advice="Nothing more may be removed: shorten the prompts or raise the context size.",
-            )
-        )
+    evicted = _chosen(ctx, bench, costs, excess=total - _allowed(bench))
     gone = [block for block in ctx.blocks if block.id in before or block.id in evicted]
     report = TrimReport(
         strategy="priority",
         budget_tokens=bench.settings.max_prompt_tokens,
         initial_tokens=initial,
-        final_tokens=total,
+        final_tokens=total - sum(costs[id] for id in evicted),
         evictions=tuple(_record(block, costs[block.id]) for block in gone),
     )
     tell_of_trimming(ctx, report)
     ctx.blocks = [_left_out(block) if block.id in evicted else block for block in ctx.blocks]
     settle(ctx)
+
+
+def _chosen(ctx: Context, bench: Workbench, costs: Mapping[str, int], *, excess: int) -> set[str]:
+    """The blocks that go: the first that may, until the rest fits.
+
+    A line that two cards show goes from both places with the first; RisuAI gains only what is around the second.
+    """
+    emptied: set[str] = set()
+    for block in ctx.blocks:
+        if excess <= 0:
+            break
+        if block.enabled and block.removable:
+            line = block.bundle or block.id
+            excess -= bench.around if line in emptied else costs[block.id]
+            emptied.add(line)
+    if excess > 0:
+        ctx.fail(
+            TokenBudgetExceeded(
+                budget=_allowed(bench),
+                actual=_allowed(bench) + excess,
+                advice="Nothing more may be removed: shorten the prompts or raise the context size.",
+            )
+        )
+    removable = (block for block in ctx.blocks if block.enabled and block.removable)
+    return {block.id for block in removable if (block.bundle or block.id) in emptied}
 
 
 def _left_out(block: Block) -> Block:

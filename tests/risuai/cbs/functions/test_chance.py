@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tavernkit.risuai.chance import pick_hash_rand
+from tavernkit.risuai.chance import draws_of, pick_hash_rand
 from tavernkit.risuai.chat import ChatMessage
 
 from .scenes import a_scene, says
@@ -26,6 +26,7 @@ def test_a_word_has_its_numbers(cid: int, word: str, number: float) -> None:
 @given(st.integers(0, 999), st.text())
 def test_a_thousand_draws_are_told_apart(cid: int, word: str) -> None:
     assert pick_hash_rand(cid, word) == pick_hash_rand(cid + 1000, word)
+    assert pick_hash_rand(cid, word) == draws_of(word)[cid]
     assert 0 <= pick_hash_rand(cid, word) < 1
 
 
@@ -39,7 +40,7 @@ def test_a_thousand_draws_are_told_apart(cid: int, word: str) -> None:
         ('{{random::["p","q"]}}', '"q"]'),
         ("[{{random::}}]", "[]"),
         ("{{randint::-3::3}} {{randint::9::1}} {{randint::1.5::3.5}} {{randint::x::1}}", "0 5 2.5 NaN"),
-        ("{{dice::2d6}} {{dice::6}} {{dice::d6}} {{dice::2d6d3}} {{dice::-1d6}} {{dice::2d0}}", "8 NaN 0 8 0 2"),
+        ("{{dice::2d6}} {{dice::6}} {{dice::d6}} {{dice::2d6d3}} {{dice::-Infinityd6}} {{dice::2d0}}", "8 NaN 0 8 0 2"),
         ("{{roll}} {{roll::20}} {{roll::d8}} {{roll::3d}} {{roll::1d2d3}} {{roll::1.5d4}}", "1 11 5 12 4 6"),
         ("{{roll::}} {{roll::0d6}} {{roll::-4}} {{roll::1d0}}", "NaN NaN NaN NaN"),
     ],

@@ -94,5 +94,10 @@ def test_time_that_runs_backwards_has_signs_of_its_own() -> None:
     assert says("{{idleduration}}", a_scene(messages=later)) == "-2:-23:-55"
 
 
+def test_a_time_without_end() -> None:
+    scene = a_scene(messages=[MESSAGES[0].with_(time=float("inf"))])
+    assert says("{{idleduration}} {{messagetime}}", scene, chat_index=0) == "-Infinity:NaN:NaN Invalid Date"
+
+
 def test_times_are_not_told_while_tokens_are_counted() -> None:
     assert says("{{messagetime}}{{idleduration}}", tokenizes_accurately=True) == "00:00:0000:00:00"

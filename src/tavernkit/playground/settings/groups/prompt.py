@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, TypeAlias
 
 from pydantic import Field
 
 from tavernkit.playground.settings.groups.base import MAX_TEXT, Group, GroupLook
 from tavernkit.playground.settings.leaf import Leaf, VisibleWhen
 
-__all__ = ["PromptSettings"]
+__all__ = ["PlatformChoice", "PromptSettings"]
+
+PlatformChoice: TypeAlias = Literal["auto", "sillytavern", "risuai"]
 
 _JOINED = VisibleWhen(ref="space.card_handling_mode", values=("append", "append_disabled"))
 
@@ -20,7 +22,7 @@ class PromptSettings(Group):
     look: ClassVar[GroupLook] = GroupLook(label="Prompt", tab="prompts")
 
     platform: Annotated[
-        Literal["auto", "sillytavern", "risuai"],
+        PlatformChoice,
         Leaf(
             label="Build prompts like",
             control="select",

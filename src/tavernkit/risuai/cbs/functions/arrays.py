@@ -94,10 +94,15 @@ def array_assert(call: Call) -> str:
 
 @ARRAYS.function("range")
 def number_range(call: Call) -> str:
-    limits = [js_values.to_number(item) for item in parse_array(call.need(0))]
-    # One limit is the end; of an empty array JavaScript reads the end as not-a-number.
-    start, end, step = (*limits, 1.0)[:3] if len(limits) > 1 else (0.0, *limits, float("nan"), 1.0)[:3]
-    step = step if len(limits) > 2 else 1.0
+    match [js_values.to_number(item) for item in parse_array(call.need(0))]:
+        case []:
+            return "[]"
+        case [end]:
+            start, step = 0.0, 1.0
+        case [start, end]:
+            step = 1.0
+        case [start, end, step, *_]:
+            pass
     numbers: list[str] = []
     while start < end:
         if len(numbers) == MOST_ITEMS:

@@ -8,10 +8,9 @@ from collections.abc import Callable
 
 from tavernkit.risuai.cbs.call import Call, LeftAsText
 from tavernkit.risuai.cbs.functions.arguments import character, number_at
-from tavernkit.risuai.cbs.functions.history import chat_of
 from tavernkit.risuai.cbs.registry import FunctionPack
-from tavernkit.risuai.chance import pick_hash_rand
-from tavernkit.text.js_numbers import number_to_string, to_number
+from tavernkit.risuai.chance import DRAWS, draws_of
+from tavernkit.text.js_numbers import js_floor, number_to_string, to_number
 
 __all__ = ["CHANCE"]
 
@@ -21,7 +20,6 @@ _MOST_ROLLS = 1_000  # more dice than a hand holds; a macro that asks for more s
 _BETWEEN_CHOICES = re.compile("[:,]")
 _KEPT_COMMA = "§X"
 _BETWEEN_ROLLS = 15
-_DRAWS = 1000
 
 
 @CHANCE.function("random")
@@ -31,7 +29,7 @@ def random(call: Call) -> str:
 
 @CHANCE.function("pick")
 def pick(call: Call) -> str:
-    return _choose(call, _settled(call, len(chat_of(call).messages)))
+    return _choose(call, _settled(call, 0))
 
 
 def _choose(call: Call, drawn: float) -> str:
@@ -48,8 +46,10 @@ def _choose(call: Call, drawn: float) -> str:
     return chosen.replace(_KEPT_COMMA, ",") if is_list else chosen
 
 
-def _settled(call: Call, cid: int) -> float:
-    return pick_hash_rand(cid, character(call).id + call.scene.chat.id)
+def _settled(call: Call, passed_over: int) -> float:
+    """The number that belongs to this length of this chat, or one so many draws behind it."""
+    chat = call.scene.chat
+    return draws_of(character(call).id + chat.id)[(len(chat.messages) + passed_over) % DRAWS]
 
 
 @CHANCE.function("randint")
@@ -57,7 +57,7 @@ def random_integer(call: Call) -> str:
     low, high = number_at(call, 0), number_at(call, 1)
     if math.isnan(low) or math.isnan(high):
         return "NaN"
-    return number_to_string(_floor(call.scene.random() * (high - low + 1)) + low)
+    return number_to_string(js_floor(call.scene.random() * (high - low + 1)) + low)
 
 
 @CHANCE.function("dice")
@@ -77,16 +77,7 @@ def roll(call: Call) -> str:
 
 @CHANCE.function("rollp", "rollpick")
 def roll_settled(call: Call) -> str:
-    drawn: dict[int, float] = {}
-
-    def draw(place: int) -> float:
-        # Only so many draws are told apart, which spares drawing the same again for a handful of dice.
-        cid = (len(chat_of(call).messages) + place * _BETWEEN_ROLLS) % _DRAWS
-        if cid not in drawn:
-            drawn[cid] = _settled(call, cid)
-        return drawn[cid]
-
-    return _roll(call, draw)
+    return _roll(call, lambda place: _settled(call, place * _BETWEEN_ROLLS))
 
 
 def _roll(call: Call, draw: Callable[[int], float]) -> str:
@@ -107,10 +98,6 @@ def _rolled(count: float, sides: float, draw: Callable[[int], float]) -> str:
     if count > _MOST_ROLLS:
         raise LeftAsText
     total = 0.0
-    for place in range(max(math.ceil(count), 0)):
-        total += _floor(draw(place) * sides) + 1
+    for place in range(math.ceil(count) if count > 0 else 0):
+        total += js_floor(draw(place) * sides) + 1
     return number_to_string(total)
-
-
-def _floor(number: float) -> float:
-    return float(math.floor(number)) if math.isfinite(number) else number

@@ -10,7 +10,7 @@ from tavernkit.risuai.cbs.call import Call, LeftAsText
 from tavernkit.risuai.cbs.functions.arguments import number_at
 from tavernkit.risuai.cbs.functions.history import chat_of, message_at
 from tavernkit.risuai.cbs.registry import FunctionPack
-from tavernkit.text.js_numbers import js_remainder, number_to_string, to_fixed, to_integer
+from tavernkit.text.js_numbers import js_floor, js_remainder, number_to_string, to_fixed, to_integer
 from tavernkit.text.js_strings import utf16_length
 
 __all__ = ["CLOCK"]
@@ -227,7 +227,7 @@ def idle_duration(call: Call) -> str:
 
 def _duration(milliseconds: float) -> str:
     """Hours, minutes and seconds; of a time that runs backwards each has its own sign."""
-    seconds = math.floor(milliseconds / 1000)
-    minutes = seconds // 60
+    seconds = js_floor(milliseconds / 1000)
+    minutes = js_floor(seconds / 60)
     written = (number_to_string(js_remainder(part, 60)).rjust(2, "0") for part in (minutes, seconds))
-    return ":".join((number_to_string(minutes // 60), *written))
+    return ":".join((number_to_string(js_floor(minutes / 60)), *written))

@@ -10,6 +10,7 @@ from tavernkit.risuai.cbs.call import Call, LeftAsText
 from tavernkit.risuai.cbs.functions.arguments import number_at, numbers_at
 from tavernkit.risuai.cbs.registry import FunctionPack
 from tavernkit.text.js_numbers import (
+    js_floor,
     js_power,
     js_remainder,
     js_round,
@@ -34,14 +35,12 @@ def round_number(call: Call) -> str:
 
 @NUMBERS.function("floor")
 def floor(call: Call) -> str:
-    number = number_at(call, 0)
-    return number_to_string(math.floor(number) if math.isfinite(number) else number)
+    return number_to_string(js_floor(number_at(call, 0)))
 
 
 @NUMBERS.function("ceil")
 def ceil(call: Call) -> str:
-    number = number_at(call, 0)
-    return number_to_string(math.ceil(number) if math.isfinite(number) else number)
+    return number_to_string(-js_floor(-number_at(call, 0)))
 
 
 @NUMBERS.function("abs")
