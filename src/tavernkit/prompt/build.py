@@ -23,7 +23,7 @@ from tavernkit.prompt.tokens import TokenEstimator
 from tavernkit.prompt.trace import Instrumenter, TraceCollector
 from tavernkit.prompt.warning import BuildWarning
 
-__all__ = ["BuildInputs", "build", "run"]
+__all__ = ["BuildInputs", "build", "build_on", "run"]
 
 
 class BuildInputs(TypedDict, total=False):
@@ -53,14 +53,21 @@ class BuildInputs(TypedDict, total=False):
 
 def build(*, pipeline: Pipeline | None = None, trace: bool = False, **inputs: Unpack[BuildInputs]) -> Plan:
     """Build a prompt. Without a pipeline, the plain one runs; `trace=True` puts a full trace on the plan."""
+    return build_on(lambda _: pipeline or plain_pipeline(), inputs, trace=trace)
+
+
+def build_on(choose: Callable[[Context], Pipeline], inputs: BuildInputs, *, trace: bool) -> Plan:
+    """Build a prompt for a platform: `choose` attaches what the platform needs to the context, and gives the pipeline
+    to run."""
     collector = TraceCollector() if trace else None
     if collector is not None and inputs.get("instrumenter") is not None:
         raise ValueError("pass either trace=True or an instrumenter of your own, not both")
     if collector is not None:
         inputs["instrumenter"] = collector
     ctx = Context(**inputs)
+    pipeline = choose(ctx)
     started_at = ctx.clock()
-    plan = run(pipeline or plain_pipeline(), ctx)
+    plan = run(pipeline, ctx)
     if collector is None:
         return plan
     return plan.with_(

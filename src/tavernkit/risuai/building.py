@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Unpack
 
-from tavernkit.prompt.build import BuildInputs, run
+from tavernkit.prompt.build import BuildInputs, build_on
 from tavernkit.prompt.context import Context
 from tavernkit.prompt.pipeline import Pipeline
 from tavernkit.prompt.plan import Plan
-from tavernkit.prompt.trace import TraceCollector
 from tavernkit.risuai import stages
 from tavernkit.risuai.settings import Settings
 from tavernkit.risuai.story import Story
@@ -47,23 +46,15 @@ def build(
     Without a model, tokens are counted for the one that the settings name. Raises SendingStopped when a trigger wants
     nothing to be sent, TokenBudgetExceeded when what has to be said does not fit.
     """
-    collector = TraceCollector() if trace else None
-    if collector is not None and inputs.get("instrumenter") is not None:
-        raise ValueError("pass either trace=True or an instrumenter of your own, not both")
-    if collector is not None:
-        inputs["instrumenter"] = collector
     settings = inputs.get("preset") or Settings()
     if not isinstance(settings, Settings):
         raise TypeError(f"RisuAI's prompts are built from Settings, not from a {type(settings).__name__}.")
     inputs["preset"] = settings
     if not inputs.get("model"):
         inputs["model"] = settings.model
-    ctx = Context(**inputs)
-    ctx.attach(Workbench(story or Story(), settings))
-    started_at = ctx.clock()
-    plan = run(pipeline or prompt_pipeline(), ctx)
-    if collector is None:
-        return plan
-    return plan.with_(
-        trace=collector.to_trace(fingerprint=plan.fingerprint(), started_at=started_at, finished_at=ctx.clock())
-    )
+
+    def choose(ctx: Context) -> Pipeline:
+        ctx.attach(Workbench(story or Story(), settings))
+        return pipeline or prompt_pipeline()
+
+    return build_on(choose, inputs, trace=trace)

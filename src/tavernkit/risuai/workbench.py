@@ -20,7 +20,7 @@ from tavernkit.risuai.settings import PromptCard, Settings
 from tavernkit.risuai.story import Story
 from tavernkit.risuai.template.line import Line
 from tavernkit.risuai.template.positions import Positions
-from tavernkit.risuai.time_budget import TimeBudget
+from tavernkit.text.time_budget import TimeBudget
 
 __all__ = ["PARTS", "Workbench"]
 

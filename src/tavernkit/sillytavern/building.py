@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Unpack
 
 from tavernkit.presets import Preset
-from tavernkit.prompt.build import BuildInputs, run
+from tavernkit.prompt.build import BuildInputs, build_on
 from tavernkit.prompt.context import Context
 from tavernkit.prompt.pipeline import Pipeline
 from tavernkit.prompt.plan import Plan
-from tavernkit.prompt.trace import TraceCollector
 from tavernkit.sillytavern import chat_completion, text_completion
 from tavernkit.sillytavern.chat_completion import ChatScene
 from tavernkit.sillytavern.chat_completion.request import chosen_model
@@ -67,25 +66,17 @@ def build(
     A ChatPreset, or none, makes a chat completion; a TextPreset a text completion, with the templates of
     `story.settings`. Without a model, tokens are counted for the one that the preset names.
     """
-    collector = TraceCollector() if trace else None
-    if collector is not None and inputs.get("instrumenter") is not None:
-        raise ValueError("pass either trace=True or an instrumenter of your own, not both")
-    if collector is not None:
-        inputs["instrumenter"] = collector
     preset = inputs.get("preset") or ChatPreset()
     inputs["preset"] = preset
     if not inputs.get("model") and isinstance(preset, ChatPreset):
         inputs["model"] = chosen_model(preset) or None
-    ctx = Context(**inputs)
-    scene, usual = _workbench(_for_model(story or Story(), ctx.model), preset)
-    ctx.attach(scene)
-    started_at = ctx.clock()
-    plan = run(pipeline or usual, ctx)
-    if collector is None:
-        return plan
-    return plan.with_(
-        trace=collector.to_trace(fingerprint=plan.fingerprint(), started_at=started_at, finished_at=ctx.clock())
-    )
+
+    def choose(ctx: Context) -> Pipeline:
+        scene, usual = _workbench(_for_model(story or Story(), ctx.model), preset)
+        ctx.attach(scene)
+        return pipeline or usual
+
+    return build_on(choose, inputs, trace=trace)
 
 
 def with_templates(story: Story, export: MasterExport) -> Story:

@@ -21,7 +21,7 @@ from tavernkit.risuai.regex_script import RegexScript
 from tavernkit.risuai.regex_scripts import ScriptResult, apply_scripts
 from tavernkit.risuai.scene import Scene
 from tavernkit.risuai.settings import Settings
-from tavernkit.risuai.time_budget import TimeBudget
+from tavernkit.text.time_budget import TimeBudget
 
 
 def script(find: str, put: str = "", flag: str | None = None, type: str = "editoutput") -> dict[str, Any]:

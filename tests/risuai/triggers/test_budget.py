@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.risuai.triggers.builders import effect, end, run, scene, set_, trigger
 
-from tavernkit.risuai.time_budget import TimeBudget
 from tavernkit.risuai.triggers import TriggerBudget, TriggerOutcome, run_triggers
 from tavernkit.risuai.triggers.effects import EFFECTS
+from tavernkit.text.time_budget import TimeBudget
 
 ENDLESS = (effect("Loop"), end(1, loop=True))
 

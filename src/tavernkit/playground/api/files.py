@@ -13,7 +13,7 @@ from tavernkit.playground.outcome import Refused
 from tavernkit.text.js_json import to_json
 from tavernkit.values import Json
 
-__all__ = ["attachment", "indented_json", "json_download", "upload"]
+__all__ = ["attachment", "json_download", "upload"]
 
 _UNSAFE = re.compile(r'[\x00-\x1f\x7f/\\:*?"<>|]+')
 
@@ -35,27 +35,7 @@ def attachment(name: str, ending: str) -> dict[str, str]:
 def json_download(name: str, value: Json) -> Response:
     """A JSON file to be saved."""
     return Response(
-        indented_json(value).encode("utf-8", "replace"),
+        to_json(value, indent=4).encode("utf-8", "replace"),
         media_type="application/json",
         headers=attachment(name, "json"),
     )
-
-
-def indented_json(value: Json, *, indent: int = 4) -> str:
-    """Character for character what `JSON.stringify(value, null, indent)` gives."""
-    return "".join(_pieces(value, "\n", " " * indent))
-
-
-def _pieces(value: Json, break_: str, step: str) -> list[str]:
-    inner = break_ + step
-    if isinstance(value, dict) and value:
-        pieces = ["{"]
-        for number, (key, item) in enumerate(value.items()):
-            pieces += ["," if number else "", inner, to_json(key), ": ", *_pieces(item, inner, step)]
-        return [*pieces, break_, "}"]
-    if isinstance(value, list | tuple) and value:
-        pieces = ["["]
-        for number, item in enumerate(value):
-            pieces += ["," if number else "", inner, *_pieces(item, inner, step)]
-        return [*pieces, break_, "]"]
-    return [to_json(value)]

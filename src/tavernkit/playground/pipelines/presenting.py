@@ -10,7 +10,6 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.artifacts.pipelines import EXAMPLES
 from tavernkit.playground.accounts.viewer import Viewer
-from tavernkit.playground.api.files import indented_json
 from tavernkit.playground.api.paging import behind_name, cursor
 from tavernkit.playground.database.models import PipelineProfile
 from tavernkit.playground.outcome import Refused
@@ -40,6 +39,7 @@ from tavernkit.playground.pipelines.views import (
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.spaces.panel import panel_entry
 from tavernkit.playground.web.names import shown_name
+from tavernkit.text.js_json import to_json
 from tavernkit.values import JsonObject
 
 __all__ = ["as_text", "conflict_view", "profile_view", "profiles_view"]
@@ -119,7 +119,7 @@ async def profile_view(
 
 def as_text(content: JsonObject) -> str:
     """A profile's content as somebody edits it."""
-    return indented_json(content, indent=2)
+    return to_json(content, indent=2)
 
 
 def conflict_view(current: JsonObject, given: Mapping[str, str]) -> ConflictView:

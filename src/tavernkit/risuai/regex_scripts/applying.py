@@ -15,9 +15,9 @@ from tavernkit.risuai.regex_script import RegexScript
 from tavernkit.risuai.regex_scripts.moving import fill
 from tavernkit.risuai.regex_scripts.prepared import PreparedScript, in_order
 from tavernkit.risuai.scene import Scene
-from tavernkit.risuai.time_budget import TimeBudget
 from tavernkit.risuai.triggers import TriggerBudget, run_triggers
 from tavernkit.text.js_regex import JsRegex, compile_regex, first_found
+from tavernkit.text.time_budget import TimeBudget
 from tavernkit.values import Value
 
 __all__ = ["MAX_OUTPUT", "SECONDS", "ScriptMode", "ScriptResult", "apply_scripts"]

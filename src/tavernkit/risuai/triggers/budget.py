@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tavernkit.risuai.time_budget import TimeBudget
+from tavernkit.text.time_budget import TimeBudget
 
 __all__ = ["BudgetSpentError", "TriggerBudget"]
 

@@ -7,23 +7,11 @@ import re
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 
+from tavernkit.text.english_dates import MONTHS, WEEKDAYS
+
 __all__ = ["format_moment", "humanize", "parse_moment", "with_offset"]
 
-_MONTHS = (
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-)
-_DAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
+_DAYS = (WEEKDAYS[-1], *WEEKDAYS[:-1])
 
 _AMERICAN = {
     "LTS": "h:mm:ss A",
@@ -118,8 +106,8 @@ _WRITERS: dict[str, Callable[[datetime], str]] = {
     "M": lambda at: str(at.month),
     "Mo": lambda at: _ordinal(at.month),
     "MM": lambda at: f"{at.month:02d}",
-    "MMM": lambda at: _MONTHS[at.month - 1][:3],
-    "MMMM": lambda at: _MONTHS[at.month - 1],
+    "MMM": lambda at: MONTHS[at.month - 1][:3],
+    "MMMM": lambda at: MONTHS[at.month - 1],
     "D": lambda at: str(at.day),
     "Do": lambda at: _ordinal(at.day),
     "DD": lambda at: f"{at.day:02d}",
@@ -298,7 +286,7 @@ def _parse_text(text: str, zone: tzinfo) -> datetime | None:
         return datetime(year, month, day, hour, minute, second, milliseconds * 1000, tzinfo=zone)
     if match := _NAMED_DATE.fullmatch(text):
         named = match[1].lower()
-        number = next((n for n, name in enumerate(_MONTHS, 1) if name.lower() == named or name[:3].lower() == named), 0)
+        number = next((n for n, name in enumerate(MONTHS, 1) if name.lower() == named or name[:3].lower() == named), 0)
         return _at(int(match[3]), number, int(match[2]), match.groups()[3:], zone)
     if match := _SLASHED_DATE.fullmatch(text):
         return _at(int(match[3]), int(match[1]), int(match[2]), match.groups()[3:], zone)

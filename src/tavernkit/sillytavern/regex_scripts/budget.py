@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 from tavernkit.sillytavern.regex_scripts.script import RegexScript
+from tavernkit.text.time_budget import TimeBudget
 
 __all__ = ["RegexBudget"]
 
@@ -14,39 +14,17 @@ SECONDS = 1.0
 STRIKES = 3
 
 
-class RegexBudget:
+class RegexBudget(TimeBudget):
     """The time that scripts may take together, and what has been learnt about the bad ones among them.
 
     One that is made for a whole build and given to every application keeps hostile scripts from being tried on each
-    message anew. Time is the processor's, counted only while scripts run.
+    message anew.
     """
 
     def __init__(self, seconds: float = SECONDS, *, clock: Callable[[], float] = time.process_time) -> None:
-        self.seconds = seconds
-        self._clock = clock
-        self._spent = 0.0
-        self._since: float | None = None
+        super().__init__(seconds, clock=clock)
         self._strikes: dict[tuple[str, ...], int] = {}
         self._told: set[tuple[str, ...]] = set()
-
-    @property
-    def left(self) -> float:
-        """Seconds that are left."""
-        running = 0.0 if self._since is None else self._clock() - self._since
-        return self.seconds - self._spent - running
-
-    @contextmanager
-    def running(self) -> Iterator[None]:
-        """Count the time inside; what runs inside another run, through a macro, is counted once."""
-        if self._since is not None:
-            yield
-            return
-        self._since = self._clock()
-        try:
-            yield
-        finally:
-            self._spent += self._clock() - self._since
-            self._since = None
 
     def strike(self, script: RegexScript) -> bool:
         """Note that a script cost too much; True when it is not to be tried again."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Literal, TypeAlias, get_args, overload
+from collections.abc import Callable
+from typing import Literal, TypeAlias, get_args
 
 from tavernkit.lore.entry import Entry
+from tavernkit.lore.verdicts import LazyVerdicts
 from tavernkit.sillytavern.world_info.fields import Logic, Source
 from tavernkit.sillytavern.world_info.matching import Place
 from tavernkit.values import Value
@@ -77,44 +78,8 @@ class Verdict(Value, frozen=True, kw_only=True):
         return _SENTENCES[self.reason](self)
 
 
-class Verdicts(Sequence[Verdict]):
-    """The verdicts of a scan, in the order of the books and their entries.
-
-    They are worked out when they are first asked for: a scan that nobody questions does not pay for them.
-    """
-
-    def __init__(self, work_out: Callable[[], Sequence[Verdict]]) -> None:
-        self._work_out = work_out
-        self._verdicts: tuple[Verdict, ...] | None = None
-
-    def _all(self) -> tuple[Verdict, ...]:
-        if self._verdicts is None:
-            self._verdicts = tuple(self._work_out())
-        return self._verdicts
-
-    @overload
-    def __getitem__(self, index: int) -> Verdict: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Verdict, ...]: ...
-
-    def __getitem__(self, index: int | slice) -> Verdict | tuple[Verdict, ...]:
-        return self._all()[index]
-
-    def __len__(self) -> int:
-        return len(self._all())
-
-    def __iter__(self) -> Iterator[Verdict]:
-        return iter(self._all())
-
-    def __eq__(self, other: object) -> bool:
-        return self._all() == other._all() if isinstance(other, Verdicts) else NotImplemented
-
-    def __hash__(self) -> int:
-        return hash(tuple((verdict.world, verdict.entry.id, verdict.reason) for verdict in self._all()))
-
-    def __repr__(self) -> str:
-        return f"Verdicts({list(self._all())!r})"
+class Verdicts(LazyVerdicts[Verdict]):
+    """The verdicts of a scan, in the order of the entries, worked out when they are first asked for."""
 
 
 _SOURCES = {

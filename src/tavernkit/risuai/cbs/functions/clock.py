@@ -10,6 +10,7 @@ from tavernkit.risuai.cbs.call import Call, LeftAsText
 from tavernkit.risuai.cbs.functions.arguments import number_at
 from tavernkit.risuai.cbs.functions.history import chat_of, message_at
 from tavernkit.risuai.cbs.registry import FunctionPack
+from tavernkit.text.english_dates import MONTHS, WEEKDAYS
 from tavernkit.text.js_numbers import js_floor, js_remainder, number_to_string, to_fixed, to_integer
 from tavernkit.text.js_strings import utf16_length
 
@@ -22,21 +23,6 @@ _NO_MESSAGE = "[Cannot get time]"
 _NO_TIME = "[Cannot get time, message was sent in older version]"
 _NO_EARLIER_TIME = "[Cannot get time, previous message was sent in older version]"
 _LONGEST_FORMAT = 300
-_MONTHS = (
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-)
-_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LAST_MOMENT = 8.64e15
 _DAY = 86_400_000
@@ -139,7 +125,7 @@ def _formatted(call: Call) -> str:
 
 def _tokens(moment: _Moment) -> tuple[tuple[str, str], ...]:
     local = moment.local
-    month, weekday = _MONTHS[local.month - 1], _WEEKDAYS[local.weekday()]
+    month, weekday = MONTHS[local.month - 1], WEEKDAYS[local.weekday()]
     return (
         ("YYYY", str(moment.year)),
         ("YY", str(moment.year)[2:]),

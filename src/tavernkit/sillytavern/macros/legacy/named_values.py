@@ -9,11 +9,11 @@ from typing import TypeAlias
 from tavernkit.sillytavern.macros.environment import DynamicMacro, Environment
 from tavernkit.sillytavern.macros.legacy.card import CARD_MACROS
 from tavernkit.sillytavern.macros.legacy.expansion import Expansion
-from tavernkit.sillytavern.macros.legacy.js_values import js_text
 from tavernkit.sillytavern.macros.legacy.passes import CallPass, NamePass, OncePass, Pass, any_case
 from tavernkit.sillytavern.macros.legacy.scanning import find_exactly
 from tavernkit.sillytavern.macros.packs.names import group_names
 from tavernkit.sillytavern.macros.variables import value_text
+from tavernkit.text.js_values import to_text
 
 __all__ = ["MARKER_PASSES", "named_passes"]
 
@@ -83,7 +83,7 @@ def _person(name: str) -> _Read:
         if name not in dynamic:
             return _PEOPLE[name](expansion)
         value = dynamic[name]
-        return js_text(value() if callable(value) else value)
+        return to_text(value() if callable(value) else value)
 
     return read
 

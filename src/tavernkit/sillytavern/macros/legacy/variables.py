@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 from tavernkit.macros.variables import VariablesStore
 from tavernkit.sillytavern.macros.legacy.expansion import Expansion
-from tavernkit.sillytavern.macros.legacy.js_values import js_text
 from tavernkit.sillytavern.macros.legacy.passes import CallPass, Pass, any_case
 from tavernkit.sillytavern.macros.legacy.scanning import find_braced, find_named_values
 from tavernkit.sillytavern.macros.variables import add_variable, get_variable, set_variable
 from tavernkit.text.js_strings import js_trim
+from tavernkit.text.js_values import to_text
 from tavernkit.values import Json
 
 __all__ = ["VARIABLE_PASSES"]
@@ -45,7 +45,7 @@ def _passes(word: str, scope: str) -> Iterator[Pass]:
         return _counted(add_variable(*read(expansion, name), -1, scope))
 
     def get(expansion: Expansion, name: str) -> str:
-        return js_text(get_variable(*read(expansion, name), scope))
+        return to_text(get_variable(*read(expansion, name), scope))
 
     yield CallPass(f"{{{{set{word}::", find_named_values(any_case(rf"\{{\{{set{word}::"), at_least=0), put)
     yield CallPass(f"{{{{add{word}::", find_named_values(any_case(rf"\{{\{{add{word}::"), at_least=1), add)
@@ -56,8 +56,8 @@ def _passes(word: str, scope: str) -> Iterator[Pass]:
 def _counted(value: Json) -> str:
     """The new value of a counter. A list that was counted on is kept as JSON, but given back as a list."""
     if isinstance(value, str) and value.startswith("[") and value.endswith("]"):
-        return js_text(json.loads(value))
-    return js_text(value)
+        return to_text(json.loads(value))
+    return to_text(value)
 
 
 VARIABLE_PASSES: tuple[Pass, ...] = (*_passes("var", "local"), *_passes("globalvar", "global"))
