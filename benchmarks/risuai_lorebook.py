@@ -1,9 +1,10 @@
 """Scanning RisuAI's lorebooks, beside looking for every key in the text one after the other."""
 
-import random
+import runpy
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
 
 from tavernkit.benchmarks import Benchmark
 from tavernkit.risuai.character import LoreSettings, RisuCharacter
@@ -13,10 +14,7 @@ from tavernkit.risuai.lorebook import LorebookResult, scan
 from tavernkit.risuai.scene import Scene
 from tavernkit.risuai.settings import Settings
 
-MESSAGES = 50
-CHARACTERS = 280
-KEYS = 3
-SYLLABLES = [a + b for a in "bdfgklmnprstvz" for b in ("a", "e", "i", "o", "u", "an", "or", "il")]
+WORLD_INFO = runpy.run_path(str(Path(__file__).with_name("world_info.py")))
 
 
 class QuarterTokens:
@@ -26,39 +24,14 @@ class QuarterTokens:
         return len(text) // 4
 
 
-def words(source: random.Random, count: int) -> list[str]:
-    made: dict[str, None] = {}
-    while len(made) < count:
-        made["".join(source.choices(SYLLABLES, k=4))] = None
-    return list(made)
-
-
 def workload(size: int, *, recursive: bool) -> Scene:
-    """`size` entries of three keys, of which one in a hundred is said in fifty messages. Where the scan is recursive,
-    each of these calls another, which calls a third, which calls a fourth."""
-    source = random.Random(size)
-    keys = words(source, size * KEYS)
-    said = keys[: size // 100 * KEYS : KEYS]
-    filler = words(random.Random(1), 400)
-    texts: list[str] = []
-    for number in range(MESSAGES):
-        line = [*said[number::MESSAGES]]
-        while sum(len(word) + 1 for word in line) < CHARACTERS:
-            line.append(source.choice(filler))
-        source.shuffle(line)
-        texts.append(" ".join(line)[: max(CHARACTERS, sum(len(word) + 1 for word in said[number::MESSAGES]))])
-    calls = {number: keys[(number + size // 100) * KEYS] for number in range(3 * size // 100)} if recursive else {}
-    lore = tuple(
-        LoreEntry(
-            key=", ".join(keys[number * KEYS : (number + 1) * KEYS]),
-            content=f"Entry {number} speaks of {calls.get(number, 'nothing else')}.",
-        )
-        for number in range(size)
-    )
-    settings = LoreSettings(token_budget=1_000_000, scan_depth=MESSAGES, recursive_scanning=recursive)
+    """The chat and the entries of the benchmark of World Info."""
+    same = WORLD_INFO["workload"](size, recursive=recursive)
+    lore = tuple(LoreEntry(key=", ".join(entry.keys), content=entry.content) for entry in same.books[0].entries)
+    settings = LoreSettings(token_budget=same.budget, scan_depth=len(same.messages), recursive_scanning=recursive)
     return Scene(
         character=RisuCharacter(name="Ottoline", id="ottoline", lore=lore, lore_settings=settings),
-        chat=Chat(messages=[ChatMessage(role="user", data=text) for text in texts]),
+        chat=Chat(messages=[ChatMessage(role="user", data=text) for text in same.messages]),
         settings=Settings(),
         now=lambda: datetime(2026, 1, 1, tzinfo=UTC),
         random=lambda: 0.5,
@@ -66,13 +39,8 @@ def workload(size: int, *, recursive: bool) -> Scene:
     )
 
 
-def one_by_one(text: str, keys: list[str]) -> int:
-    return sum(key in text for key in keys)
-
-
-def looking_for_each(scene: Scene) -> Callable[[], int]:
-    text = "\n".join(message.data for message in scene.chat.messages).lower()
-    return partial(one_by_one, text, [key for entry in scene.lore() for key in entry.key.split(", ")])
+def looking_for_each(size: int, *, recursive: bool) -> Callable[[], int]:
+    return partial(WORLD_INFO["one_by_one"], WORLD_INFO["workload"](size, recursive=recursive))
 
 
 def scanning(size: int, *, recursive: bool = False) -> Callable[[], LorebookResult]:
@@ -85,7 +53,7 @@ def benchmarks() -> Iterator[Benchmark]:
             yield Benchmark(
                 name=f"scan {size:,} entries of RisuAI{', recursive' if recursive else ''}",
                 ours=scanning(size, recursive=recursive),
-                baseline=looking_for_each(workload(size, recursive=recursive)),
+                baseline=looking_for_each(size, recursive=recursive),
                 note="`key in text` for every key, once",
             )
     yield Benchmark(
@@ -98,6 +66,6 @@ def benchmarks() -> Iterator[Benchmark]:
     yield Benchmark(
         name="scan 10,000 entries of RisuAI and ask for every verdict",
         ours=lambda: list(explained().verdicts),
-        baseline=looking_for_each(workload(10_000, recursive=False)),
+        baseline=looking_for_each(10_000, recursive=False),
         note="`key in text` for every key, once",
     )
