@@ -13,16 +13,14 @@ from tavernkit.cli.file_notes import FileNote, file_notes
 from tavernkit.cli.files import is_standard, read_input
 from tavernkit.cli.lore import load_book
 from tavernkit.cli.persona_text import persona_text
-from tavernkit.errors import ParseError
 from tavernkit.lore.book import Book
 from tavernkit.prompt.message import Message
-from tavernkit.reading import parse_json
-from tavernkit.risuai import Settings, convert_preset
+from tavernkit.risuai import Settings
 from tavernkit.risuai.cards import from_card
 from tavernkit.risuai.character import RisuCharacter
 from tavernkit.risuai.files import load_character, read_module_file, read_preset_file
 from tavernkit.risuai.module import Module
-from tavernkit.values import JsonObject, Value
+from tavernkit.values import Value
 
 __all__ = ["RisuFiles", "RisuFound", "read_risu_files", "read_toggles"]
 
@@ -112,23 +110,9 @@ def _settings(presets: tuple[Path, ...], notes: list[FileNote]) -> Settings:
         raise UsageError("RisuAI has one preset at a time; name one.")
     data = read_input(presets[0])
     with about(presets[0]):
-        foreign = _of_sillytavern(data)
-        if foreign is not None:
-            return Settings(template=convert_preset(foreign))
         settings, report = read_preset_file(data)
     notes.extend(file_notes(presets[0], report))
     return settings
-
-
-def _of_sillytavern(data: bytes) -> JsonObject | None:
-    """The document, if it is SillyTavern's preset for chat completion."""
-    try:
-        document = parse_json(data, what="The preset")
-    except ParseError:
-        return None
-    if not isinstance(document, dict):
-        return None
-    return document if isinstance(document.get("prompt_order"), list) else None
 
 
 def _module(file: Path, notes: list[FileNote]) -> Module:

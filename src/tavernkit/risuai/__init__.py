@@ -7,33 +7,64 @@ plan = risuai.build(story=story, character=card.character, user=user, preset=set
 """
 
 from tavernkit.risuai.building import build, prompt_pipeline
+from tavernkit.risuai.cards import export_card, from_card, import_card
+from tavernkit.risuai.character import DepthPrompt, LoreSettings, RisuCharacter, read_character
+from tavernkit.risuai.chat import Chat, ChatMessage, read_message, write_message
 from tavernkit.risuai.chat_history import to_chat, to_history
 from tavernkit.risuai.chat_ml import ChatMLMessage, parse_chat_ml
+from tavernkit.risuai.lore_entry import LoreEntry, read_lore, write_lore_entry
 from tavernkit.risuai.memory import Memory, MemoryMessage, MemoryRequest, Recollection, RollingSummary
+from tavernkit.risuai.module import AssetName, Module, read_module
+from tavernkit.risuai.regex_script import RegexScript, read_scripts
 from tavernkit.risuai.replying import TakenReply, shown, take_reply
+from tavernkit.risuai.scene import Scene, Screen
 from tavernkit.risuai.settings import PromptCard, PromptSettings, Settings, read_settings
 from tavernkit.risuai.st_convert import convert_preset
 from tavernkit.risuai.story import Story
+from tavernkit.risuai.trigger import Trigger, read_triggers
 
 __all__ = [
+    "AssetName",
+    "Chat",
     "ChatMLMessage",
+    "ChatMessage",
+    "DepthPrompt",
+    "LoreEntry",
+    "LoreSettings",
     "Memory",
     "MemoryMessage",
     "MemoryRequest",
+    "Module",
     "PromptCard",
     "PromptSettings",
     "Recollection",
+    "RegexScript",
+    "RisuCharacter",
     "RollingSummary",
+    "Scene",
+    "Screen",
     "Settings",
     "Story",
     "TakenReply",
+    "Trigger",
     "build",
     "convert_preset",
+    "export_card",
+    "from_card",
+    "import_card",
     "parse_chat_ml",
     "prompt_pipeline",
+    "read_character",
+    "read_lore",
+    "read_message",
+    "read_module",
+    "read_scripts",
     "read_settings",
+    "read_triggers",
     "shown",
     "take_reply",
     "to_chat",
     "to_history",
+    "write_lore_entry",
+    "write_message",
 ]

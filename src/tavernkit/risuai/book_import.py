@@ -35,21 +35,22 @@ def import_entry(entry: JsonObject) -> dict[str, Json]:
     decorators: list[str] = []
     is_selective = _decorate(extensions, secondary, decorators)
     lines = [*reversed(decorators), to_text(_or_else(entry.get("content"), ""))]
-    return _without_missing(
-        {
-            "key": join(keys, ", "),
-            "secondkey": join(secondary, ", "),
-            "insertorder": entry.get("insertion_order"),
-            "comment": _or_else(entry.get("name"), entry.get("comment"), ""),
-            "content": "\n".join(lines),
-            "mode": _or_else(entry.get("mode"), "normal"),
-            "alwaysActive": _or_else(entry.get("constant"), False),
-            "selective": _or_else(is_selective, entry.get("selective"), False),
-            "extentions": _without_missing({**extensions, "risu_case_sensitive": entry.get("case_sensitive")}),
-            "activationPercent": extensions.get("risu_activationPercent"),
-            "folder": entry.get("folder"),
-        }
-    ) | {"loreCache": extensions.get("risu_loreCache"), "useRegex": _uses_regex(entry, keys)}
+    others = {name: value for name, value in extensions.items() if name != "risu_case_sensitive"}
+    return {
+        "key": join(keys, ", "),
+        "secondkey": join(secondary, ", "),
+        **_renamed(entry, "insertion_order", "insertorder"),
+        "comment": _or_else(entry.get("name"), entry.get("comment"), ""),
+        "content": "\n".join(lines),
+        "mode": _or_else(entry.get("mode"), "normal"),
+        "alwaysActive": _or_else(entry.get("constant"), False),
+        "selective": _or_else(is_selective, entry.get("selective"), False),
+        "extentions": others | _renamed(entry, "case_sensitive", "risu_case_sensitive"),
+        **_renamed(extensions, "risu_activationPercent", "activationPercent"),
+        "loreCache": extensions.get("risu_loreCache"),
+        "useRegex": _uses_regex(entry, keys),
+        **_renamed(entry, "folder", "folder"),
+    }
 
 
 def _decorate(extensions: dict[str, Json], secondary: Sequence[Json], decorators: list[str]) -> bool | None:
@@ -138,8 +139,9 @@ def _or_else(*values: Json) -> Json:
     return next((value for value in values if value is not None), None)
 
 
-def _without_missing(fields: dict[str, Json]) -> dict[str, Json]:
-    return {name: value for name, value in fields.items() if value is not None}
+def _renamed(source: JsonObject, name: str, wanted: str) -> dict[str, Json]:
+    """A field under another name, if it is there; null is a value like others."""
+    return {wanted: source[name]} if name in source else {}
 
 
 def _list(value: Json) -> list[Json]:

@@ -270,8 +270,9 @@ def _export_book(source: JsonObject) -> dict[str, Json]:
 
 def _export_entry(entry: JsonObject) -> dict[str, Json]:
     extensions = dict(_object(entry.get("extentions")))
-    kept = {"risu_activationPercent": "activationPercent", "risu_loreCache": "loreCache"}
-    extensions |= {spelt: entry[name] for spelt, name in kept.items() if name in entry}
+    for spelt, name in (("risu_activationPercent", "activationPercent"), ("risu_loreCache", "loreCache")):
+        extensions.pop(spelt, None)
+        extensions |= {spelt: entry[name]} if name in entry else {}
     named = {
         "content": "content",
         "insertion_order": "insertorder",
@@ -301,10 +302,9 @@ def _export_assets(source: JsonObject) -> list[Json]:
     assets = _list(source.get("ccAssets"))
     for name, uri, *rest in _rows(source.get("additionalAssets")):
         assets.append({"type": "x-risu-asset", "uri": uri, "name": name, "ext": (rest[:1] or [""])[0] or "png"})
-    emotions = source.get("emotionImages")
-    if emotions is not None:
-        assets += [{"type": "emotion", "uri": uri, "name": name, "ext": "png"} for name, uri, *_ in _rows(emotions)]
-        assets.append({"type": "icon", "uri": "ccdefault:", "name": "main", "ext": "png"})
+    for name, uri, *_ in _rows(source.get("emotionImages")):
+        assets.append({"type": "emotion", "uri": uri, "name": name, "ext": "png"})
+    assets.append({"type": "icon", "uri": "ccdefault:", "name": "main", "ext": "png"})
     return assets
 
 

@@ -13,10 +13,10 @@ __all__ = ["DepthPrompt", "LoreSettings", "RisuCharacter", "read_character"]
 
 
 class LoreSettings(Value, frozen=True, kw_only=True):
-    """What a character's lorebook sets instead of the application's settings."""
+    """What a character's lorebook sets instead of the application's settings; None leaves these as they are."""
 
-    token_budget: int
-    scan_depth: int
+    token_budget: int | None = None
+    scan_depth: int | None = None
     recursive_scanning: bool = True
     full_word_matching: bool = False
 
@@ -112,8 +112,8 @@ def _lore_settings(source: LooseObject) -> LoreSettings | None:
         return None
     settings = source.nested("loreSettings")
     return LoreSettings(
-        token_budget=settings.integer("tokenBudget"),
-        scan_depth=settings.integer("scanDepth"),
+        token_budget=settings.optional_integer("tokenBudget"),
+        scan_depth=settings.optional_integer("scanDepth"),
         recursive_scanning=settings.flag("recursiveScanning", default=True),
         full_word_matching=settings.flag("fullWordMatching"),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from tavernkit.prompt.message import Message
@@ -69,8 +69,19 @@ def _milliseconds(message: Message) -> float | None:
             return moment.timestamp() * 1000
         case int() | float() as number:
             return number
+        case str() as written:
+            return _parse_date(written)
         case _:
             return None
+
+
+def _parse_date(written: str) -> float | None:
+    """Milliseconds from a date as ISO 8601 writes it, in UTC if it names no zone; None for anything else."""
+    try:
+        moment = datetime.fromisoformat(written.strip())
+    except ValueError:
+        return None
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000
 
 
 def _text(value: Any) -> str | None:

@@ -14,6 +14,9 @@ from tavernkit.values import Value
 
 __all__ = ["TakenReply", "shown", "take_reply"]
 
+REPLY = "reply"
+"""The id of a reply that has none yet."""
+
 
 class TakenReply(Value, frozen=True, kw_only=True):
     """The reply as it stands in the chat, the emotion that a script chose, and whether a trigger wants the model to
@@ -37,14 +40,17 @@ def take_reply(scene: Scene, text: str, *, continues: bool = False, host: Trigge
     whole = text if continued is None else continued.data + text
     edited = apply_scripts(js_trim(whole), scene, "editoutput", chat_index=place)
     reply = continued or ChatMessage(role="char", saying=None if scene.character is None else scene.character.id)
-    messages.append(reply.with_(role="char", data=edited.text, time=scene.now().timestamp() * 1000))
+    id = reply.id or REPLY
+    messages.append(reply.with_(role="char", data=edited.text, time=scene.now().timestamp() * 1000, id=id))
     for index, message in enumerate(messages):
         messages[index] = message.with_(data=expand(message.data, scene, CBSOptions(runs_variables=True)))
     result = run_triggers(scene, "output", host=host or REFUSING)
     scene.chat.messages = list(result.messages)
     scene.chat.note = result.note
+    # A trigger may have taken earlier messages away, or the reply itself.
+    left = next((message.data for message in reversed(scene.chat.messages) if message.id == id), "")
     return TakenReply(
-        text=scene.chat.messages[place].data if place < len(scene.chat.messages) else "",
+        text=left,
         emotion=edited.emotion,
         asks_again=result.send_ai_prompt,
         warnings=(*edited.warnings, *result.warnings),

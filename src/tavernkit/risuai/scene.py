@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from tavernkit.macros.engine import MacroEngine
 from tavernkit.macros.variables import Variables, VariablesStore
 from tavernkit.prompt.tokens import TokenEstimator, default_estimator
 from tavernkit.risuai.character import RisuCharacter
@@ -15,6 +16,9 @@ from tavernkit.risuai.module import Module
 from tavernkit.risuai.settings import Settings
 
 __all__ = ["Scene", "Screen"]
+
+BEFORE_GPT_4O = ("gpt4_", "gpt35", "gptvi4", "instructgpt35")
+"""How RisuAI's own names for OpenAI's older models begin, which nobody else would know."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +36,8 @@ class Scene:
     `character` is None when none is chosen. `variables` holds the chat's variables in `local` and everybody's in
     `global`, where a toggle `x` is `toggle_x`; all values are texts. `modules` are those that are switched on, in
     their order. `now` and `random` are the only sources of time and chance; the clock's zone is local time.
+    `macros` expands texts instead of RisuAI's own functions; `on_problem` is told, in a sentence, of a text that costs
+    too much to be expanded.
     """
 
     character: RisuCharacter | None
@@ -46,10 +52,14 @@ class Scene:
     estimator: TokenEstimator = field(default_factory=default_estimator)
     screen: Screen = Screen()
     trigger_id: str | None = None
+    macros: MacroEngine | None = None
+    on_problem: Callable[[str], None] | None = None
 
     def count_tokens(self, text: str) -> int:
         """What the text costs with the model of the settings."""
-        return self.estimator.estimate(text, model_hint=self.settings.model)
+        model = self.settings.model
+        is_older = model == "gpt4" or model.startswith(BEFORE_GPT_4O)
+        return self.estimator.estimate(text, model_hint="cl100k_base" if is_older else model)
 
     @property
     def greeting(self) -> str:

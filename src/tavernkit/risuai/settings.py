@@ -101,7 +101,6 @@ class Settings(Value, frozen=True, kw_only=True):
 def read_settings(source: LooseObject) -> Settings:
     """Read settings or a preset as RisuAI stores them; the two share their names, save that of the scripts."""
     usual = Settings()
-    has_template = isinstance(source.source.get("promptTemplate"), list)
     return Settings(
         model=source.text("aiModel", default=usual.model),
         sub_model=source.text("subModel"),
@@ -115,8 +114,8 @@ def read_settings(source: LooseObject) -> Settings:
         chain_of_thought=source.flag("chainOfThought"),
         max_context=source.integer("maxContext", default=usual.max_context),
         max_response=source.integer("maxResponse", default=usual.max_response),
-        order=source.texts("formatingOrder") or usual.order,
-        template=tuple(_read_card(card) for card in source.objects("promptTemplate")) if has_template else None,
+        order=source.texts("formatingOrder") if _has_list(source, "formatingOrder") else usual.order,
+        template=tuple(_read_card(card) for card in source.objects("promptTemplate")) if _has_list(source, "promptTemplate") else None,
         prompt=_read_prompt_settings(source.nested("promptSettings")),
         automatic_cache_point=source.flag("automaticCachePoint"),
         template_default_variables=source.text("templateDefaultVariables"),
@@ -127,6 +126,10 @@ def read_settings(source: LooseObject) -> Settings:
         language=source.text("language", default=usual.language),
         written=dict(source.source),
     )
+
+
+def _has_list(source: LooseObject, key: str) -> bool:
+    return isinstance(source.source.get(key), list)
 
 
 def _read_card(source: LooseObject) -> PromptCard:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tavernkit.macros.engine import MacroEngine
 from tavernkit.risuai.character import RisuCharacter
 from tavernkit.risuai.lore_entry import LoreEntry
 from tavernkit.risuai.memory import Memory
@@ -26,7 +27,7 @@ class Story(Value, frozen=True, kw_only=True):
 
     `memory` sums up what no longer fits; without one, RisuAI's own switches decide whether the summary in
     `memory_state` is used or the oldest messages are dropped. `host` is asked for what triggers want of the
-    application.
+    application. `macros` is a CBS with functions of your own.
     """
 
     character: RisuCharacter | None = None
@@ -40,3 +41,4 @@ class Story(Value, frozen=True, kw_only=True):
     memory_state: str = ""
     host: TriggerHost | None = None
     screen: Screen = Screen()
+    macros: MacroEngine | None = None

@@ -13,6 +13,8 @@ __all__ = [
     "join_halves",
     "js_trim",
     "python_offsets",
+    "replace_all",
+    "replace_first",
     "split_halves",
     "utf16_length",
     "utf16_units",
@@ -81,6 +83,18 @@ def python_offsets(text: str, offsets: Sequence[int]) -> list[int]:
     return [offset - bisect_right(second_units, offset) for offset in offsets]
 
 
+def replace_first(text: str, searched: str, replacement: str) -> str:
+    """What `text.replace(searched, replacement)` gives for a text that is searched: the first place is replaced."""
+    text, searched = split_halves(text), split_halves(searched)
+    place = text.find(searched)
+    if place < 0:
+        return join_halves(text)
+    end = place + len(searched)
+    meanings = _meanings(text, place, end)
+    pieces = _REPLACEMENT_PATTERN.split(replacement)
+    return join_halves("".join((text[:place], *(meanings.get(piece, piece) for piece in pieces), text[end:])))
+
+
 def replace_all(text: str, searched: str, replacement: str, *, longest: int | None = None) -> str:
     """What `text.replaceAll(searched, replacement)` gives, where `$&` and its like have their meaning.
 
@@ -98,7 +112,7 @@ def replace_all(text: str, searched: str, replacement: str, *, longest: int | No
     place = text.find(searched)
     while place >= 0:
         end = place + len(searched)
-        meanings = {"$$": "$", "$&": searched, "$`": text[:place], "$'": text[end:]}
+        meanings = _meanings(text, place, end)
         parts.append(text[start:place])
         for piece in pieces:
             part = meanings.get(piece, piece)
@@ -109,3 +123,8 @@ def replace_all(text: str, searched: str, replacement: str, *, longest: int | No
         start = end
         place = text.find(searched, max(end, place + 1)) if place < len(text) else -1
     return join_halves("".join([*parts, text[start:]]))
+
+
+def _meanings(text: str, place: int, end: int) -> dict[str, str]:
+    """What the patterns of a replacement stand for, where it takes the place of `text[place:end]`."""
+    return {"$$": "$", "$&": text[place:end], "$`": text[:place], "$'": text[end:]}

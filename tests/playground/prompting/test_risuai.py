@@ -1,5 +1,6 @@
 """Stories that are told by RisuAI's rules: the card or the preset comes from there, or somebody says so."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from tavernkit.playground.outcome import Refused
 from tavernkit.playground.paths.snapshots import replay, state_at
 from tavernkit.playground.presets.files import download
 from tavernkit.playground.presets.service import import_preset
+from tavernkit.playground.presets.views import preset_view
 from tavernkit.playground.prompting.records import record_of
 from tavernkit.playground.prompting.replies import make_reply
 from tavernkit.playground.spaces.service import create_space
@@ -154,6 +156,22 @@ async def test_an_exported_preset_is_the_file_that_came(database_url: str, tmp_p
         assert (settings.main_prompt, settings.order) == ("Ours.", ("main", "chats"))
 
 
+async def test_a_preset_is_shown_card_by_card_and_without_keys(sqlite_url: str, tmp_path: Path) -> None:
+    template = [{"type": "plain", "name": "Rules", "text": "Be brief."}, {"type": "chat"}]
+    file = json.dumps({"promptTemplate": template, "openAIKey": "sk-secret", "maxContext": 4000}).encode()
+    async with sitting(sqlite_url, tmp_path) as table:
+        outcome = await import_preset(table.runtime, table.viewer, file, name="Mine")
+        assert not isinstance(outcome, Refused)
+        assert "sk-secret" not in json.dumps(outcome[0].data)
+        view = await preset_view(table.runtime, table.viewer, outcome[0].id)
+        assert not isinstance(view, Refused)
+        assert [(fact.name, fact.value) for fact in view.facts[:2]] == [
+            ("1. Rules", "Be brief."),
+            ("2. chat", "system"),
+        ]
+        assert (view.kind, view.can_be_default) == ("RisuAI prompts", True)
+
+
 async def test_a_reply_runs_its_macros_once(database_url: str, tmp_path: Path) -> None:
     async with sitting(database_url, tmp_path, cards={"Ada": CARD}) as table:
         await table.tell("Robin", "Hello?")
@@ -173,3 +191,11 @@ async def test_a_greeting_speaks_risuais_language(database_url: str, tmp_path: P
         table.conversation_id = opened.conversation.id
         assert (await table.last_swipe()).content == "Good evening, Robin."
         assert await _state(table) == {"variables.met": "1"}
+
+
+async def test_in_a_group_everybody_is_named_but_the_speaker(database_url: str, tmp_path: Path) -> None:
+    async with sitting(database_url, tmp_path, cards={"Ada": CARD, "Bo": {}}) as table:
+        await table.tell("Robin", "Hello?")
+        await table.tell("Bo", "Evening.")
+        await table.tell("Ada", "Good evening.")
+        assert texts(await table.prompt("Ada"))[1:] == ["Hello?", "Bo: Evening.", "Good evening."]

@@ -159,6 +159,16 @@ def test_nothing_to_repeat_is_reported() -> None:
     assert (result.text, result.warnings[0].code) == ("none", "script_without_match")
 
 
+def test_a_greeting_that_the_character_does_not_have_is_not_repeated() -> None:
+    story = scene(script(r"\[mood: \w+\]", "@@repeat_back"), alternateGreetings=["Alt [mood: dusk]"])
+    story.chat.greeting_index = 0
+    assert apply_scripts("none", story, "editoutput", chat_index=1).text == "none[mood: dusk]"
+    story.chat.greeting_index = 5
+    result = apply_scripts("none", story, "editoutput", chat_index=1)
+    assert (result.text, result.warnings[0].code) == ("none", "script_without_message")
+    assert apply_scripts("none", story, "editoutput", chat_index=3).text == "none[mood: tense]"
+
+
 def test_an_emotion_is_chosen_if_the_character_has_it() -> None:
     assert applied("joy", script("joy", "@@emo glad")).emotion == "glad"
     assert applied("joy", script("joy", "@@emo sad")).emotion is None

@@ -172,6 +172,53 @@ def test_an_effect_that_throws_ends_the_run_and_leaves_the_messages() -> None:
     assert result.warnings[0].where == {"trigger": "start", "effect": "v2ExtractRegex"}
 
 
+@pytest.mark.parametrize(
+    "incomplete",
+    [
+        {"type": "setvar", "operator": "=", "var": "n"},
+        {"type": "v2GetMessageCount"},
+        effect("ConcatString", source1="a", outputVar="out"),
+        effect("PopArrayVar", outputVar="out"),
+        effect("MakeDictVar"),
+    ],
+)
+def test_an_effect_that_lacks_a_field_fails(incomplete: dict[str, Any]) -> None:
+    result = run(incomplete, set_("after", "1"))
+    assert result.outcome is TriggerOutcome.FAILED
+    assert result.variables == {}
+    assert "A field that it needs is missing." in result.warnings[0].message
+
+
+def test_an_effect_with_an_answer_for_all_that_fails_gives_it_where_a_field_is_missing() -> None:
+    assert answer("GetArrayVar", var="list") == "null"
+    assert answer("RegexTest", regex="a", flags="") == "0"
+    assert answer("Calculate") == "0"
+
+
+def test_a_condition_that_lacks_its_value_fails() -> None:
+    condition = {"type": "var", "var": "n", "operator": "="}
+    result = run_triggers(scene(trigger(set_("a", "1"), conditions=[condition])), "start")
+    assert result.outcome is TriggerOutcome.FAILED
+
+
+def test_an_item_is_taken_from_the_array_that_was_named_before_it_was_written_down() -> None:
+    result = run(
+        effect("PopArrayVar", var="{{getvar::which}}", outputVar="which"),
+        variables={"which": "list", "list": '["a","b"]'},
+    )
+    assert result.variables == {"which": "b", "list": '["a"]'}
+
+
+def test_a_variable_of_the_chat_goes_before_that_of_a_display_whatever_it_holds() -> None:
+    shown = effect("SetDisplayState", value="n", valueType="var")
+
+    def displayed(**variables: str) -> str | None:
+        return run(shown, variables=variables, display_data="text", temporary={"n": "9"}).display_data
+
+    assert displayed() == "9"
+    assert displayed(n="null") == "null"
+
+
 def test_a_strict_run_says_what_failed() -> None:
     bad = effect("ExtractRegex", value="x", regex="(", flags="", result="", outputVar="out")
     with pytest.raises(TriggerError, match="is not a regular expression") as caught:

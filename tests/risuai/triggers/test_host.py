@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
+import pytest
 from tests.risuai.triggers.builders import effect, run, scene, trigger
 
-from tavernkit.risuai.triggers import Refused, TriggerHost, TriggerResult, run_triggers
+from tavernkit.risuai.triggers import Refused, TriggerHost, TriggerOutcome, TriggerResult, run_triggers
 
 
 class Application:
@@ -98,6 +99,22 @@ def test_a_host_may_refuse_a_single_thing() -> None:
     result = low_level({"type": "runLLM", "value": "", "inputVar": "answer"}, host=Application())
     assert result.variables == {"answer": "Error: no answer"}
     assert "The prompt is empty." in result.warnings[0].message
+
+
+@pytest.mark.parametrize(
+    "asking",
+    [
+        {"type": "showAlert", "alertType": "normal", "value": "hi", "inputVar": ""},
+        effect("ShowAlert", value="hi"),
+        effect("GetAlertInput", display="name?", outputVar="typed"),
+        effect("GetAlertSelect", display="which?", value="a|b", outputVar="chosen"),
+    ],
+)
+def test_nobody_is_asked_while_a_text_is_about_to_be_shown(asking: dict[str, Any]) -> None:
+    application = Application()
+    result = low_level(asking, host=application, display_data="text")
+    assert result.outcome is TriggerOutcome.RETURNED
+    assert application.asked == []
 
 
 def test_models_and_pictures_need_low_level_access() -> None:

@@ -42,5 +42,6 @@ def download(row: Preset) -> Response:
 
 
 def _read_risuai(file: bytes) -> tuple[AnyPreset, ImportReport, dict[str, Json]]:
+    """Written once more, because that leaves the keys of providers out."""
     settings, report = read_preset_file(file)
-    return settings, report, presentable(dict(settings.written))
+    return settings, report, presentable(parse_json(write_preset_file(settings, "json"), what="The preset"))

@@ -20,6 +20,7 @@ from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.storable import presentable
 from tavernkit.playground.web.names import shown_name
 from tavernkit.prompt.tokens import default_estimator
+from tavernkit.risuai import Settings as RisuSettings
 from tavernkit.sillytavern.presets import ChatPreset, Prompt
 from tavernkit.values import Json, JsonObject, Value
 
@@ -50,6 +51,9 @@ KIND_NAMES: Final[Mapping[str, str]] = {
 }
 CAN_BE_DEFAULT: Final = frozenset({"chat", "text", "risuai"})
 """The kinds that a prompt is built by; the others are parts of it."""
+
+_TEMPLATE: Final = "promptTemplate"
+"""Where a preset of RisuAI has its cards."""
 
 SAMPLERS: Final[Mapping[str, str]] = {
     "temperature": "Temperature",
@@ -176,7 +180,13 @@ async def preset_view(runtime: Runtime, viewer: Viewer, preset_id: UUID) -> Pres
             return row
         default = await default_preset_id(session, viewer.user_id)
     preset = decode_preset(row.kind, row.data)[0]
-    facts = _samplers(preset) if isinstance(preset, ChatPreset) else _fields(row.data)
+    match preset:
+        case ChatPreset():
+            facts = _samplers(preset)
+        case RisuSettings():
+            facts = _cards(preset) + _fields({key: value for key, value in row.data.items() if key != _TEMPLATE})
+        case _:
+            facts = _fields(row.data)
     return PresetView(
         id=row.id,
         name=row.name,
@@ -228,6 +238,14 @@ def _samplers(preset: ChatPreset) -> list[FactView]:
     return [
         FactView(name=name, value=f"{value:,}" if isinstance(value, int) else f"{value:g}")
         for name, value in values.items()
+    ]
+
+
+def _cards(preset: RisuSettings) -> list[FactView]:
+    """The cards of RisuAI's template, in their order."""
+    return [
+        _fact(f"{number}. {card.name or card.type}", card.text or card.inner_format or card.role)
+        for number, card in enumerate(preset.template or (), start=1)
     ]
 
 

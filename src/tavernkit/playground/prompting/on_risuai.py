@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from tavernkit import Plan, TokenEstimator, Variables, risuai
+from tavernkit import Message, Plan, TokenEstimator, Variables, risuai
 from tavernkit.hooks import BuildHooks
 from tavernkit.playground.prompting.inputs import PromptInputs
 from tavernkit.playground.prompting.presets import budget_for
@@ -93,7 +93,7 @@ def build_on_risuai(inputs: PromptInputs, variables: Variables, hooks: BuildHook
             chat_id=str(inputs.chat_id),
         ),
         user=inputs.cast.user,
-        history=inputs.history,
+        history=_history(inputs),
         preset=_settings(inputs),
         books=inputs.books.everywhere,
         generation_type=inputs.generation_type,
@@ -106,6 +106,19 @@ def build_on_risuai(inputs: PromptInputs, variables: Variables, hooks: BuildHook
     )
     told = {key: value for key, value in plan.metadata.items() if key not in ("scene", "lore")}
     return plan.with_(metadata=told), RisuAIScene(plan.metadata["scene"], plan.metadata["lore"])
+
+
+def _history(inputs: PromptInputs) -> Iterable[Message]:
+    """The chat; in a group, what the other characters say is told with their names."""
+    if inputs.cast.group is None:
+        return inputs.history
+    speaking = inputs.cast.character.name
+    return [
+        message.with_(content=f"{message.name}: {message.content}")
+        if message.role == "assistant" and message.name not in (None, speaking)
+        else message
+        for message in inputs.history
+    ]
 
 
 def _character(inputs: PromptInputs) -> RisuCharacter:
@@ -139,7 +152,6 @@ def _settings(inputs: PromptInputs) -> risuai.Settings:
         max_context=context,
         max_response=reply,
         scripts=settings.scripts if inputs.settings.prompt.regex_scripts else (),
-        prompt=settings.prompt.with_(send_name=settings.prompt.send_name or inputs.cast.group is not None),
     )
 
 

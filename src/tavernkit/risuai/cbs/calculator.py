@@ -17,7 +17,7 @@ from typing import Final, TypeAlias
 from tavernkit.risuai.cbs.call import LeftAsText
 from tavernkit.risuai.default_variables import get_chat_variable, get_global_variable
 from tavernkit.risuai.scene import Scene
-from tavernkit.text.js_numbers import number_to_string, parse_float
+from tavernkit.text.js_numbers import js_power, number_to_string, parse_float
 from tavernkit.text.js_strings import JS_WHITESPACE
 
 __all__ = ["calculate"]
@@ -152,20 +152,6 @@ def _remainder(left: float, right: float) -> float:
     return math.nan if not right or math.isinf(left) else math.fmod(left, right)
 
 
-def _power(left: float, right: float) -> float:
-    if math.isnan(right) or (abs(left) == 1 and math.isinf(right)):
-        return math.nan
-    try:
-        return math.pow(left, right)
-    except OverflowError:
-        is_odd = right % 2 == 1
-        return -math.inf if left < 0 and is_odd else math.inf
-    except ValueError:  # a negative number to a broken power, or zero to a negative one
-        if left:
-            return math.nan
-        return math.copysign(math.inf, left) if right % 2 == 1 else math.inf
-
-
 def _is_true(operand: _Operand) -> bool:
     return bool(operand) and not math.isnan(operand or 0.0)
 
@@ -180,7 +166,7 @@ _OPERATIONS: Final[Mapping[str, Callable[[_Operand, _Operand], _Operand]]] = {
     "*": _on_numbers(lambda left, right: left * right),
     "/": _on_numbers(_divide),
     "%": _on_numbers(_remainder),
-    "^": _on_numbers(_power),
+    "^": _on_numbers(js_power),
     "<": _on_numbers(lambda left, right: left < right),
     ">": _on_numbers(lambda left, right: left > right),
     "≤": _on_numbers(lambda left, right: left <= right),

@@ -17,6 +17,13 @@ from tavernkit.text.js_strings import join_halves
 __all__ = ["CBS", "expand"]
 
 
+_QUOTED = 80
+_TOO_DEAR = (
+    "A text costs too much to expand. Look for an {{#each}} inside another one, or for a macro that brings in the text "
+    "that it stands in."
+)
+
+
 class CBS:
     """Expands texts with a table of functions, the built-in ones unless it is given another.
 
@@ -39,10 +46,9 @@ class CBS:
             return join_halves(parse(text, circumstances, lineage, environment.temporary, is_outermost=True))
         except OutOfFuel:
             if environment.options.strict:
-                raise CBSError(
-                    "The text costs too much to expand. Look for an {{#each}} inside another one, or for a "
-                    "macro that brings in the text that it stands in."
-                ) from None
+                raise CBSError(_TOO_DEAR) from None
+            if environment.scene.on_problem is not None:
+                environment.scene.on_problem(f"{_TOO_DEAR} It is told as it was written: {text[:_QUOTED]}…")
             return text
 
     def forget(self) -> None:
@@ -54,5 +60,5 @@ _STANDARD = CBS()
 
 
 def expand(text: str, scene: Scene, options: CBSOptions = CBSOptions()) -> str:  # noqa: B008 - a frozen value
-    """The text with its macros and blocks worked out, as RisuAI does it."""
-    return _STANDARD.expand(text, CBSEnvironment(scene, options))
+    """The text with its macros and blocks worked out, as RisuAI does it or as the scene's own engine does."""
+    return (scene.macros or _STANDARD).expand(text, CBSEnvironment(scene, options))

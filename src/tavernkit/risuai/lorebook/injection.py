@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from enum import StrEnum
 
+from tavernkit.text.js_strings import replace_first
 from tavernkit.values import Value
 
 __all__ = ["Injection", "Operation"]
-
-_SPECIAL = re.compile(r"\$([$&`'])")
 
 
 class Operation(StrEnum):
@@ -37,13 +35,4 @@ class Injection(Value, frozen=True, kw_only=True):
             case Operation.PREPEND:
                 return f"{addition} {text}"
             case Operation.REPLACE:
-                return _replace_first(text, self.param, addition)
-
-
-def _replace_first(text: str, wanted: str, replacement: str) -> str:
-    """As JavaScript's `replace` does it: `$&` and its like in the replacement are understood."""
-    before, found, after = text.partition(wanted) if wanted else ("", "", text)
-    if not found and wanted:
-        return text
-    meanings = {"$": "$", "&": wanted, "`": before, "'": after}
-    return before + _SPECIAL.sub(lambda special: meanings[special[1]], replacement) + after
+                return replace_first(text, self.param, addition)

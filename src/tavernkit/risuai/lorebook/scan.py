@@ -48,8 +48,8 @@ def scan(scene: Scene, *, strict: bool = False, max_steps: int = MOST_STEPS) -> 
     return _Scan(
         plan,
         scene,
-        depth=settings.lore_depth if own is None else own.scan_depth,
-        budget=settings.lore_tokens if own is None else own.token_budget,
+        depth=settings.lore_depth if own is None or own.scan_depth is None else own.scan_depth,
+        budget=settings.lore_tokens if own is None or own.token_budget is None else own.token_budget,
         recursive=settings.lore_is_recursive if own is None else own.recursive_scanning,
         max_steps=max_steps,
     ).run()

@@ -237,6 +237,12 @@ class _Run:
             for message in reversed(messages[:place]):
                 if message.role == role:
                     return message.data
+        return self._greeting()
+
+    def _greeting(self) -> str:
+        character, index = self._scene.character, self._scene.chat.greeting_index
+        if character is not None and index != -1 and not 0 <= index < len(character.alternate_greetings):
+            raise _NotAppliedError("script_without_message", f"The character has no greeting at {index}.")
         return self._scene.greeting
 
     def _replace(self, pattern: JsRegex, text: str, replacement: str, start: int = 0) -> str:

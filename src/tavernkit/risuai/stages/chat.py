@@ -13,8 +13,8 @@ from tavernkit.risuai.examples import split_examples
 from tavernkit.risuai.stages.phases import run_phase
 from tavernkit.risuai.stages.scripts import run_scripts
 from tavernkit.risuai.template.line import HEADER, HEADER_TEXT, Line
-from tavernkit.risuai.template.replacing import replace_first
 from tavernkit.risuai.workbench import Workbench
+from tavernkit.text.js_strings import replace_first
 
 __all__ = ["chat"]
 

@@ -94,6 +94,8 @@ def _scene(ctx: Context, bench: Workbench) -> Scene:
         modules=[*story.modules, *_of_books(ctx.books)],
         estimator=ctx.estimator if ctx.model in (None, bench.settings.model) else CountFor(ctx.estimator, ctx.model),
         screen=story.screen,
+        macros=story.macros,
+        on_problem=lambda sentence: ctx.warn("macro_limit", sentence),
     )
 
 

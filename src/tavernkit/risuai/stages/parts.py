@@ -7,9 +7,8 @@ import re
 from tavernkit.prompt.context import Context
 from tavernkit.risuai.settings import Settings
 from tavernkit.risuai.template.line import Line
-from tavernkit.risuai.template.replacing import replace_all
 from tavernkit.risuai.workbench import Workbench
-from tavernkit.text.js_strings import js_trim
+from tavernkit.text.js_strings import js_trim, replace_all
 
 __all__ = ["parts", "run_variables"]
 

@@ -18,7 +18,8 @@ from tavernkit.text.js_json import to_json
 __all__ = ["plan_assembly", "request"]
 
 OPENAI_FAMILIES = ("gpt", "openrouter", "reverse_proxy", "xcustom", "deepseek", "mistral", "nanogpt")
-"""Models whose requests RisuAI writes in OpenAI's format, where it leaves out the lines that open a chat."""
+"""Models whose requests RisuAI writes in OpenAI's format, where it leaves out the lines that open a chat, and empty
+ones."""
 
 FIRST_ESCAPE = 0xE9B8
 _ESCAPED = dict(enumerate(("{", "}", "(", ")", "&lt;", "&gt;", ":", ";"), start=FIRST_ESCAPE))
@@ -31,7 +32,7 @@ def request(ctx: Context) -> None:
     _run_triggers(ctx, bench)
     model = bench.settings.model
     if model.startswith(OPENAI_FAMILIES):
-        ctx.blocks = [_without_header(block) for block in ctx.blocks]
+        ctx.blocks = [_left_out(block) if _is_idle(block) else block for block in ctx.blocks]
     if model.startswith("claude"):
         ctx.blocks = [_with_cache_point(block) for block in ctx.blocks]
 
@@ -97,9 +98,12 @@ def _unescaped(block: Block) -> Block:
     return block if text == block.content else block.with_(content=text)
 
 
-def _without_header(block: Block) -> Block:
-    if block.slot != "new_chat" or not block.enabled:
-        return block
+def _is_idle(block: Block) -> bool:
+    """Whether a block only opens a chat, or says nothing at all."""
+    return block.enabled and (block.slot == "new_chat" or not (block.content or block.attachments))
+
+
+def _left_out(block: Block) -> Block:
     return block.with_(enabled=False, metadata={**block.metadata, "left_out": "format"})
 
 

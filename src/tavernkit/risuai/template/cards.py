@@ -8,8 +8,8 @@ from tavernkit.prompt.context import Context
 from tavernkit.risuai.chat_ml import parse_chat_ml
 from tavernkit.risuai.settings import PromptCard
 from tavernkit.risuai.template.line import Line
-from tavernkit.risuai.template.replacing import replace_all, replace_first
 from tavernkit.risuai.workbench import Workbench
+from tavernkit.text.js_strings import replace_all, replace_first
 
 __all__ = ["KNOWN_CARDS", "card_lines", "memory_lines"]
 

@@ -37,7 +37,7 @@ def read_condition(source: JsonObject) -> Condition:
 
 
 def _compared(fields: Fields, left: Callable[[Run], str | None]) -> Condition:
-    right, operator = fields.text("value"), fields.text("operator")
+    right, operator = fields.optional_text("value"), fields.text("operator")
 
     def holds(run: Run) -> bool:
         value = left(run)
@@ -73,7 +73,7 @@ def _compare(left: str, operator: str, right: str) -> bool:
 
 
 def _exists(fields: Fields) -> Condition:
-    wanted, how = fields.text("value"), fields.text("type2")
+    wanted, how = fields.optional_text("value"), fields.text("type2")
     depth = fields.raw("depth")
     number = math.nan if depth is None else value_to_number(depth)
 

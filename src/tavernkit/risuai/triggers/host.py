@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, NoReturn, Protocol
 
-__all__ = ["REFUSING", "Refused", "TriggerHost"]
+__all__ = ["REFUSING", "Refused", "RefusingHost", "TriggerHost"]
 
 
 class Refused(Exception):  # noqa: N818 - no error: a host may decline whatever it likes, and the trigger goes on
@@ -48,8 +48,8 @@ class TriggerHost(Protocol):
         """Draw the page anew, or only the message at this place."""
 
 
-class _RefusingHost:
-    """Does nothing that a trigger asks for."""
+class RefusingHost:
+    """Does nothing that a trigger asks for; an application's own host overrides what it can do."""
 
     def alert(self, text: str, *, is_error: bool) -> None:  # noqa: ARG002 - the protocol's signature, here and below
         self._refuse()
@@ -82,5 +82,5 @@ class _RefusingHost:
         raise Refused("No application is connected that could do it.")
 
 
-REFUSING: TriggerHost = _RefusingHost()
+REFUSING: TriggerHost = RefusingHost()
 """The host of a run that was given none."""

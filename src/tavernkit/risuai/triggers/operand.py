@@ -11,9 +11,12 @@ __all__ = ["Fields", "Operand"]
 
 
 class Operand(Value, frozen=True, kw_only=True):
-    """A text whose macros are replaced, and that is then the value itself or the name of the variable that holds it."""
+    """A text whose macros are replaced, and that is then the value itself or the name of the variable that holds it.
 
-    text: str
+    None is one that is not written at all, which is a fault only when it is asked for.
+    """
+
+    text: str | None
     is_variable: bool = False
 
 
@@ -40,7 +43,7 @@ class Fields:
 
     def operand(self, key: str) -> Operand:
         """A field whose neighbour `…Type` says whether it is a value; without one it names a variable."""
-        return Operand(text=self.text(key), is_variable=self.text(f"{key}Type") != "value")
+        return Operand(text=self.optional_text(key), is_variable=self.text(f"{key}Type") != "value")
 
     @property
     def has_level(self) -> bool:

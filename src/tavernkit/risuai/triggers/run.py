@@ -102,8 +102,10 @@ class Run:
         self.has_low_level_access = False
         self.loops: dict[int, int] = {}
 
-    def expand(self, text: str) -> str:
-        """The text with its macros replaced."""
+    def expand(self, text: str | None) -> str:
+        """The text with its macros replaced; raises ThrownError where the field is missing."""
+        if text is None:
+            raise ThrownError("A field that it needs is missing.")
         self.shared.budget.step(len(text))
         return expand(text, self.scene, _OPTIONS)
 
@@ -126,7 +128,7 @@ class Run:
             self.shared.budget.write(_ONE_VALUE)
         self.variables.set(name, value)
 
-    def put(self, output: str, value: Json) -> None:
+    def put(self, output: str | None, value: Json) -> None:
         """Write the variable that an effect gives its answer to; the name may have macros."""
         self.set(self.expand(output), value)
 

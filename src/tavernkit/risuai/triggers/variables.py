@@ -31,7 +31,7 @@ class TriggerVariables:
         if level is not None:
             return self._locals[level][name]
         value = get_chat_variable(self._scene, name)
-        if value == MISSING and self.temporary is not None:
+        if value == MISSING and self.temporary is not None and self._scene.variables.get(name) is None:
             return to_text(self.temporary.get(name))
         return value
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 from tavernkit.risuai.triggers.effects.pack import Action, EffectPack
 from tavernkit.risuai.triggers.operand import Fields, Operand
-from tavernkit.risuai.triggers.run import Run
+from tavernkit.risuai.triggers.run import Returned, Run
 
 __all__ = ["pack"]
 
@@ -29,7 +29,7 @@ def scripted(_: Fields) -> Action:
 
 @pack.effect("command")
 def command_v1(fields: Fields) -> Action:
-    return _command(Operand(text=fields.text("value")))
+    return _command(Operand(text=fields.optional_text("value")))
 
 
 @pack.effect("v2Command")
@@ -56,11 +56,12 @@ def send_prompt(_: Fields) -> Action:
 
 @pack.effect("showAlert")
 def alert_v1(fields: Fields) -> Action:
-    value, output, kind = fields.text("value"), fields.text("inputVar"), fields.text("alertType")
+    value, output, kind = fields.optional_text("value"), fields.optional_text("inputVar"), fields.text("alertType")
 
     def act(run: Run) -> None:
         if not run.has_low_level_access:
             return
+        _leave_display(run)
         text = run.expand(value)
         name = run.expand(output)
         match kind:
@@ -77,24 +78,41 @@ def alert_v1(fields: Fields) -> Action:
 @pack.effect("v2ShowAlert")
 def alert(fields: Fields) -> Action:
     value = fields.operand("value")
-    return lambda run: _show(run, run.text(value), is_error=False)
+
+    def act(run: Run) -> None:
+        _leave_display(run)
+        _show(run, run.text(value), is_error=False)
+
+    return act
 
 
 @pack.effect("v2GetAlertInput")
 def ask(fields: Fields) -> Action:
-    display, output = fields.operand("display"), fields.text("outputVar")
-    return lambda run: run.put(output, _ask(run, run.text(display)))
+    display, output = fields.operand("display"), fields.optional_text("outputVar")
+
+    def act(run: Run) -> None:
+        _leave_display(run)
+        run.put(output, _ask(run, run.text(display)))
+
+    return act
 
 
 @pack.effect("v2GetAlertSelect")
 def choose(fields: Fields) -> Action:
-    display, value, output = fields.operand("display"), fields.operand("value"), fields.text("outputVar")
+    display, value, output = fields.operand("display"), fields.operand("value"), fields.optional_text("outputVar")
 
     def act(run: Run) -> None:
+        _leave_display(run)
         shown = run.text(display)
         run.put(output, _choose(run, run.text(value).split("|"), shown))
 
     return act
+
+
+def _leave_display(run: Run) -> None:
+    """Nobody is asked while a text is about to be shown or sent: the run ends there."""
+    if run.display_data is not None:
+        raise Returned
 
 
 def _show(run: Run, text: str, *, is_error: bool) -> None:
@@ -111,7 +129,7 @@ def _choose(run: Run, options: list[str], text: str) -> str:
 
 @pack.effect("runLLM")
 def model_v1(fields: Fields) -> Action:
-    value, output = fields.text("value"), fields.text("inputVar")
+    value, output = fields.optional_text("value"), fields.text("inputVar")
 
     def act(run: Run) -> None:
         if run.has_low_level_access:
@@ -123,7 +141,7 @@ def model_v1(fields: Fields) -> Action:
 
 @pack.effect("v2RunLLM")
 def model(fields: Fields) -> Action:
-    value, output = fields.operand("value"), fields.text("outputVar")
+    value, output = fields.operand("value"), fields.optional_text("outputVar")
     which: Literal["model", "submodel"] = "submodel" if fields.text("model") == "submodel" else "model"
 
     def act(run: Run) -> None:
@@ -140,7 +158,8 @@ def _ask_model(run: Run, prompt: str, which: Literal["model", "submodel"]) -> st
 
 @pack.effect("checkSimilarity")
 def similarity_v1(fields: Fields) -> Action:
-    value, source, output = fields.text("value"), fields.text("source"), fields.text("inputVar")
+    value, source = fields.optional_text("value"), fields.optional_text("source")
+    output = fields.text("inputVar")
 
     def act(run: Run) -> None:
         if run.has_low_level_access:
@@ -152,7 +171,7 @@ def similarity_v1(fields: Fields) -> Action:
 
 @pack.effect("v2CheckSimilarity")
 def similarity(fields: Fields) -> Action:
-    source, value, output = fields.operand("source"), fields.operand("value"), fields.text("outputVar")
+    source, value, output = fields.operand("source"), fields.operand("value"), fields.optional_text("outputVar")
 
     def act(run: Run) -> None:
         if run.has_low_level_access:
@@ -169,7 +188,8 @@ def _most_similar(run: Run, text: str, candidates: str) -> str:
 
 @pack.effect("runImgGen")
 def image_v1(fields: Fields) -> Action:
-    value, negative, output = fields.text("value"), fields.text("negValue"), fields.text("inputVar")
+    value, negative = fields.optional_text("value"), fields.optional_text("negValue")
+    output = fields.text("inputVar")
 
     def act(run: Run) -> None:
         if run.has_low_level_access:
@@ -182,7 +202,7 @@ def image_v1(fields: Fields) -> Action:
 
 @pack.effect("v2ImgGen")
 def image(fields: Fields) -> Action:
-    value, negative, output = fields.operand("value"), fields.operand("negValue"), fields.text("outputVar")
+    value, negative, output = fields.operand("value"), fields.operand("negValue"), fields.optional_text("outputVar")
 
     def act(run: Run) -> None:
         if run.has_low_level_access:

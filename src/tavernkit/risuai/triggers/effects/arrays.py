@@ -24,7 +24,7 @@ _NONE = "null"
 
 @pack.effect("v2MakeArrayVar")
 def make(fields: Fields) -> Action:
-    variable = fields.text("var")
+    variable = fields.optional_text("var")
 
     def act(run: Run) -> None:
         name = run.expand(variable)
@@ -35,11 +35,11 @@ def make(fields: Fields) -> Action:
     return act
 
 
-def _value_of(run: Run, variable: str) -> Json:
+def _value_of(run: Run, variable: str | None) -> Json:
     return run.json(run.variables.get(run.expand(variable)))
 
 
-def _list_of(run: Run, variable: str) -> list[Json]:
+def _list_of(run: Run, variable: str | None) -> list[Json]:
     value = _value_of(run, variable)
     if not isinstance(value, list):
         raise ThrownError(f"The variable {variable!r} holds no array.")
@@ -48,7 +48,7 @@ def _list_of(run: Run, variable: str) -> list[Json]:
 
 def _answering(fields: Fields, answer: Callable[[Run, Json], Json], otherwise: str) -> Action:
     """An effect that asks something of the array and writes the answer, or this text where that cannot be told."""
-    variable, output = fields.text("var"), fields.text("outputVar")
+    variable, output = fields.optional_text("var"), fields.optional_text("outputVar")
 
     def act(run: Run) -> None:
         try:
@@ -62,7 +62,7 @@ def _answering(fields: Fields, answer: Callable[[Run, Json], Json], otherwise: s
 
 def _changing(fields: Fields, change: Callable[[Run, list[Json]], object]) -> Action:
     """An effect that changes the array; what is no array becomes an empty one instead."""
-    variable = fields.text("var")
+    variable = fields.optional_text("var")
 
     def act(run: Run) -> None:
         try:
@@ -115,7 +115,7 @@ def place_of(fields: Fields) -> Action:
 @pack.effect("v2SliceArrayVar")
 def part(fields: Fields) -> Action:
     first, last = fields.operand("start"), fields.operand("end")
-    variable, output = fields.text("var"), fields.text("outputVar")
+    variable, output = fields.optional_text("var"), fields.optional_text("outputVar")
 
     def act(run: Run) -> None:
         try:
@@ -139,7 +139,7 @@ def _sliced(value: Json, start: float, end: float) -> Json:
 
 @pack.effect("v2JoinArrayVar")
 def joined(fields: Fields) -> Action:
-    array, delimiter, output = fields.operand("var"), fields.operand("delimiter"), fields.text("outputVar")
+    array, delimiter, output = fields.operand("var"), fields.operand("delimiter"), fields.optional_text("outputVar")
 
     def act(run: Run) -> None:
         try:
@@ -162,7 +162,7 @@ def _joined(run: Run, items: Json, between: str) -> str:
 
 @pack.effect("v2SetArrayVar")
 def set_item(fields: Fields) -> Action:
-    variable, index, value = fields.text("var"), fields.operand("index"), fields.operand("value")
+    variable, index, value = fields.optional_text("var"), fields.operand("index"), fields.operand("value")
 
     def act(run: Run) -> None:
         new = run.text(value)
@@ -224,17 +224,18 @@ def shift(fields: Fields) -> Action:
 
 def _taking(fields: Fields, place: int) -> Action:
     """An effect that takes an item out and writes it down."""
-    variable, output = fields.text("var"), fields.text("outputVar")
+    variable, output = fields.optional_text("var"), fields.optional_text("outputVar")
 
     def act(run: Run) -> None:
+        name = run.expand(variable)
         try:
             items = _list_of(run, variable)
         except ThrownError:
-            run.set(run.expand(variable), _EMPTY)
+            run.set(name, _EMPTY)
             run.put(output, _NONE)
             return
         taken = items.pop(place) if items else None
         run.put(output, _NONE if taken is None else taken)
-        run.put_json(run.expand(variable), items)
+        run.put_json(name, items)
 
     return act

@@ -13,7 +13,7 @@ pack = EffectPack()
 
 @pack.effect("v2GetCharacterDesc")
 def get_description(fields: Fields) -> Action:
-    output = fields.text("outputVar")
+    output = fields.optional_text("outputVar")
     return lambda run: run.put(output, run.character.description)
 
 
@@ -31,7 +31,7 @@ def set_description(fields: Fields) -> Action:
 
 @pack.effect("v2GetReplaceGlobalNote")
 def get_global_note(fields: Fields) -> Action:
-    output = fields.text("outputVar")
+    output = fields.optional_text("outputVar")
     return lambda run: run.put(output, run.character.replace_global_note)
 
 
@@ -49,7 +49,7 @@ def set_global_note(fields: Fields) -> Action:
 
 @pack.effect("v2GetPersonaDesc")
 def get_persona(fields: Fields) -> Action:
-    output = fields.text("outputVar")
+    output = fields.optional_text("outputVar")
     return lambda run: run.put(output, run.scene.persona)
 
 

@@ -20,7 +20,7 @@ _NONE = "null"
 
 def _operand(fields: Fields, key: str) -> Operand:
     """The field as its version reads it: the older effects know values only."""
-    return fields.operand(key) if fields.type.startswith("v2") else Operand(text=fields.text(key))
+    return fields.operand(key) if fields.type.startswith("v2") else Operand(text=fields.optional_text(key))
 
 
 @pack.effect("systemprompt", "v2SystemPrompt")
@@ -80,7 +80,7 @@ def modify_chat(fields: Fields) -> Action:
 
 @pack.effect("v2GetLastMessage")
 def last_message(fields: Fields) -> Action:
-    output = fields.text("outputVar")
+    output = fields.optional_text("outputVar")
     return lambda run: run.put(output, run.messages[-1].data if run.messages else _NONE)
 
 
@@ -95,7 +95,7 @@ def last_character_message(fields: Fields) -> Action:
 
 
 def _last_of(role: str, fields: Fields) -> Action:
-    output = fields.text("outputVar")
+    output = fields.optional_text("outputVar")
 
     def act(run: Run) -> None:
         said = (message.data for message in reversed(run.messages) if message.role == role)
@@ -106,7 +106,7 @@ def _last_of(role: str, fields: Fields) -> Action:
 
 @pack.effect("v2GetMessageAtIndex")
 def message_at(fields: Fields) -> Action:
-    index, output = fields.operand("index"), fields.text("outputVar")
+    index, output = fields.operand("index"), fields.optional_text("outputVar")
 
     def act(run: Run) -> None:
         place = place_in(run.messages, run.number(index))
@@ -117,13 +117,13 @@ def message_at(fields: Fields) -> Action:
 
 @pack.effect("v2GetMessageCount")
 def message_count(fields: Fields) -> Action:
-    output = fields.text("outputVar")
+    output = fields.optional_text("outputVar")
     return lambda run: run.put(output, str(len(run.messages)))
 
 
 @pack.effect("v2GetFirstMessage")
 def first_message(fields: Fields) -> Action:
-    output = fields.text("outputVar")
+    output = fields.optional_text("outputVar")
 
     def act(run: Run) -> None:
         index = run.scene.chat.greeting_index
@@ -139,7 +139,7 @@ def first_message(fields: Fields) -> Action:
 @pack.effect("v2QuickSearchChat")
 def search_chat(fields: Fields) -> Action:
     value, depth = fields.operand("value"), fields.operand("depth")
-    how, output = fields.text("condition"), fields.text("outputVar")
+    how, output = fields.text("condition"), fields.optional_text("outputVar")
 
     def act(run: Run) -> None:
         wanted, messages = run.text(value), run.number(depth)
@@ -151,7 +151,7 @@ def search_chat(fields: Fields) -> Action:
 
 @pack.effect("v2GetAuthorNote")
 def get_note(fields: Fields) -> Action:
-    output = fields.text("outputVar")
+    output = fields.optional_text("outputVar")
     return lambda run: run.put(output, run.note)
 
 

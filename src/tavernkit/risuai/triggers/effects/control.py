@@ -28,7 +28,7 @@ def nothing(_: Fields) -> Action:
 @pack.jumping("v2If", "v2IfAdvanced")
 def branch(fields: Fields, jump: Jump) -> Action:
     is_variable = fields.type == "v2If" or fields.text("sourceType") == "var"
-    source = Operand(text=fields.text("source"), is_variable=is_variable)
+    source = Operand(text=fields.optional_text("source"), is_variable=is_variable)
     target, operator = fields.operand("target"), fields.text("condition")
 
     def act(run: Run) -> int | None:

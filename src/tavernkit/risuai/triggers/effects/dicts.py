@@ -18,10 +18,10 @@ pack = EffectPack()
 
 @pack.effect("v2MakeDictVar", "v2ClearDict")
 def make(fields: Fields) -> Action:
-    variable = fields.text("var")
+    variable = fields.optional_text("var")
 
     def act(run: Run) -> None:
-        if variable.startswith("{") and variable.endswith("}"):
+        if variable is not None and variable.startswith("{") and variable.endswith("}"):
             raise Returned
         run.put(variable, "{}")
 
@@ -30,7 +30,7 @@ def make(fields: Fields) -> Action:
 
 def _answering(fields: Fields, answer: Callable[[Run, Json], Json], otherwise: str) -> Action:
     """An effect that asks something of the dictionary and writes the answer, or this text where that cannot be told."""
-    dictionary, output = fields.operand("var"), fields.text("outputVar")
+    dictionary, output = fields.operand("var"), fields.optional_text("outputVar")
 
     def act(run: Run) -> None:
         try:
@@ -76,7 +76,7 @@ def values(fields: Fields) -> Action:
 
 @pack.effect("v2SetDictVar")
 def set_item(fields: Fields) -> Action:
-    variable, kind = fields.text("var"), fields.text("varType")
+    variable, kind = fields.optional_text("var"), fields.text("varType")
     key, value = fields.operand("key"), fields.operand("value")
 
     def act(run: Run) -> None:
@@ -97,7 +97,7 @@ def set_item(fields: Fields) -> Action:
 
 @pack.effect("v2DeleteDictKey")
 def delete_item(fields: Fields) -> Action:
-    variable, kind, key = fields.text("var"), fields.text("varType"), fields.operand("key")
+    variable, kind, key = fields.optional_text("var"), fields.text("varType"), fields.operand("key")
 
     def act(run: Run) -> None:
         if kind == "value":

@@ -45,7 +45,7 @@ def modify_old(fields: Fields) -> Action:
 
 @pack.effect("v2GetLorebook")
 def get_old(fields: Fields) -> Action:
-    target, output = fields.operand("target"), fields.text("outputVar")
+    target, output = fields.operand("target"), fields.optional_text("outputVar")
 
     def act(run: Run) -> None:
         run.text(target)
@@ -56,7 +56,7 @@ def get_old(fields: Fields) -> Action:
 
 @pack.effect("v2GetLorebookEntry")
 def entry_old(fields: Fields) -> Action:
-    index, output = fields.operand("index"), fields.text("outputVar")
+    index, output = fields.operand("index"), fields.optional_text("outputVar")
 
     def act(run: Run) -> None:
         run.text(index)
@@ -67,7 +67,7 @@ def entry_old(fields: Fields) -> Action:
 
 @pack.effect("v2GetLorebookIndexViaName")
 def index_old(fields: Fields) -> Action:
-    name, output = fields.operand("name"), fields.text("outputVar")
+    name, output = fields.operand("name"), fields.optional_text("outputVar")
 
     def act(run: Run) -> None:
         run.text(name)
@@ -93,19 +93,19 @@ def activate_old(fields: Fields) -> Action:
 
 @pack.effect("v2GetLorebookCount", "v2GetLorebookCountNew")
 def count(fields: Fields) -> Action:
-    output = fields.text("outputVar")
+    output = fields.optional_text("outputVar")
     return lambda run: run.put(output, str(len(run.character.lore)))
 
 
 @pack.effect("v2GetAllLorebooks")
 def contents(fields: Fields) -> Action:
-    output = fields.text("outputVar")
+    output = fields.optional_text("outputVar")
     return lambda run: run.put_json(run.expand(output), [entry.content for entry in run.character.lore])
 
 
 @pack.effect("v2GetLorebookByName")
 def find_by_name(fields: Fields) -> Action:
-    name, output = fields.operand("name"), fields.text("outputVar")
+    name, output = fields.operand("name"), fields.optional_text("outputVar")
 
     def act(run: Run) -> None:
         pattern = run.regex(run.text(name), "i")
@@ -121,7 +121,7 @@ def _is_found(run: Run, pattern: JsRegex, text: str) -> bool:
 
 @pack.effect("v2GetLorebookByIndex")
 def content_at(fields: Fields) -> Action:
-    index, output = fields.operand("index"), fields.text("outputVar")
+    index, output = fields.operand("index"), fields.optional_text("outputVar")
 
     def act(run: Run) -> None:
         place = place_in(run.character.lore, run.number(index))

@@ -32,7 +32,7 @@ def _state(run: Run) -> str:
 
 @pack.effect("v2GetDisplayState")
 def get_display(fields: Fields) -> Action:
-    output = fields.text("outputVar")
+    output = fields.optional_text("outputVar")
 
     def act(run: Run) -> None:
         state = _state(run)
@@ -65,7 +65,7 @@ def get_role(fields: Fields) -> Action:
 
 
 def _reading(fields: Fields, key: str) -> Action:
-    index, output = fields.operand("index"), fields.text("outputVar")
+    index, output = fields.operand("index"), fields.optional_text("outputVar")
 
     def act(run: Run) -> None:
         request = run.json(_state(run))
@@ -116,7 +116,7 @@ def _message(request: Json, number: float) -> dict[str, Json]:
 
 @pack.effect("v2GetRequestStateLength")
 def request_length(fields: Fields) -> Action:
-    output = fields.text("outputVar")
+    output = fields.optional_text("outputVar")
 
     def act(run: Run) -> None:
         length = properties.get(run.json(_state(run)), "length")

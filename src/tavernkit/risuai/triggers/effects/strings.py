@@ -25,7 +25,7 @@ _PATTERN_WITH_FLAGS = re.compile(r"/([^\n\r\u2028\u2029]+)/([gimuy]*)")
 
 @pack.effect("v2GetCharAt")
 def character_at(fields: Fields) -> Action:
-    source, index, output = fields.operand("source"), fields.operand("index"), fields.text("outputVar")
+    source, index, output = fields.operand("source"), fields.operand("index"), fields.optional_text("outputVar")
 
     def act(run: Run) -> None:
         units = split_halves(run.text(source))
@@ -38,7 +38,7 @@ def character_at(fields: Fields) -> Action:
 @pack.effect("v2SetCharAt")
 def set_character_at(fields: Fields) -> Action:
     source, index, value = fields.operand("source"), fields.operand("index"), fields.operand("value")
-    output = fields.text("outputVar")
+    output = fields.optional_text("outputVar")
 
     def act(run: Run) -> None:
         characters = list(run.text(source))
@@ -54,25 +54,25 @@ def set_character_at(fields: Fields) -> Action:
 
 @pack.effect("v2GetCharCount")
 def character_count(fields: Fields) -> Action:
-    source, output = fields.operand("source"), fields.text("outputVar")
+    source, output = fields.operand("source"), fields.optional_text("outputVar")
     return lambda run: run.put(output, str(utf16_length(run.text(source))))
 
 
 @pack.effect("v2ToLowerCase")
 def lower_case(fields: Fields) -> Action:
-    source, output = fields.operand("source"), fields.text("outputVar")
+    source, output = fields.operand("source"), fields.optional_text("outputVar")
     return lambda run: run.put(output, run.text(source).lower())
 
 
 @pack.effect("v2ToUpperCase")
 def upper_case(fields: Fields) -> Action:
-    source, output = fields.operand("source"), fields.text("outputVar")
+    source, output = fields.operand("source"), fields.optional_text("outputVar")
     return lambda run: run.put(output, run.text(source).upper())
 
 
 @pack.effect("v2ConcatString")
 def concatenate(fields: Fields) -> Action:
-    first, second, output = fields.operand("source1"), fields.operand("source2"), fields.text("outputVar")
+    first, second, output = fields.operand("source1"), fields.operand("source2"), fields.optional_text("outputVar")
 
     def act(run: Run) -> None:
         text = run.text(first)
@@ -83,9 +83,9 @@ def concatenate(fields: Fields) -> Action:
 
 @pack.effect("v2SplitString")
 def split(fields: Fields) -> Action:
-    source, output = fields.operand("source"), fields.text("outputVar")
+    source, output = fields.operand("source"), fields.optional_text("outputVar")
     kind = fields.text("delimiterType")
-    delimiter = Operand(text=fields.text("delimiter"), is_variable=kind == "var")
+    delimiter = Operand(text=fields.optional_text("delimiter"), is_variable=kind == "var")
 
     def act(run: Run) -> None:
         text = run.text(source)
@@ -112,11 +112,11 @@ def _split_by_pattern(run: Run, text: str, written: str) -> Sequence[str | None]
 @pack.effect("v2RegexTest")
 def regex_test(fields: Fields) -> Action:
     value, regex, flags = fields.operand("value"), fields.operand("regex"), fields.operand("flags")
-    output = fields.text("outputVar")
+    output = fields.optional_text("outputVar")
 
     def act(run: Run) -> None:
-        text = run.text(value)
         try:
+            text = run.text(value)
             pattern = run.regex(run.text(regex), run.text(flags))
             is_found = run.match(text, lambda limit: pattern.test(text, limit=limit))
         except ThrownError:
@@ -129,7 +129,7 @@ def regex_test(fields: Fields) -> Action:
 @pack.effect("v2ExtractRegex")
 def extract(fields: Fields) -> Action:
     value, regex, flags = fields.operand("value"), fields.operand("regex"), fields.operand("flags")
-    result, output = fields.operand("result"), fields.text("outputVar")
+    result, output = fields.operand("result"), fields.optional_text("outputVar")
 
     def act(run: Run) -> None:
         text = run.text(value)
@@ -141,7 +141,7 @@ def extract(fields: Fields) -> Action:
 
 @pack.effect("extractRegex")
 def extract_v1(fields: Fields) -> Action:
-    value, regex, flags = fields.text("value"), fields.text("regex"), fields.text("flags")
+    value, regex, flags = fields.optional_text("value"), fields.text("regex"), fields.text("flags")
     result, output = fields.text("result"), fields.text("inputVar")
 
     def act(run: Run) -> None:
@@ -187,7 +187,7 @@ def _place(digits: str) -> int:
 def replace(fields: Fields) -> Action:
     source, regex, flags = fields.operand("source"), fields.operand("regex"), fields.operand("flags")
     result, replacement = fields.operand("result"), fields.operand("replacement")
-    output = fields.text("outputVar")
+    output = fields.optional_text("outputVar")
 
     def act(run: Run) -> None:
         text = run.text(source)

@@ -21,7 +21,7 @@ _NAME = re.compile(r"\$([a-zA-Z0-9_]+)")
 
 @pack.effect("setvar")
 def set_variable_v1(fields: Fields) -> Action:
-    return _setting(fields, Operand(text=fields.text("value")))
+    return _setting(fields, Operand(text=fields.optional_text("value")))
 
 
 @pack.effect("v2SetVar")
@@ -30,7 +30,7 @@ def set_variable(fields: Fields) -> Action:
 
 
 def _setting(fields: Fields, value: Operand) -> Action:
-    variable, operator = fields.text("var"), fields.text("operator")
+    variable, operator = fields.optional_text("var"), fields.text("operator")
     has_remainder = fields.type == "v2SetVar"
 
     def act(run: Run) -> None:
@@ -72,7 +72,7 @@ def _divide(left: float, right: float) -> float:
 
 @pack.effect("v2DeclareLocalVar")
 def declare_local(fields: Fields) -> Action:
-    variable, value, level = fields.text("var"), fields.operand("value"), fields.level
+    variable, value, level = fields.optional_text("var"), fields.operand("value"), fields.level
 
     def act(run: Run) -> None:
         given = run.text(value)
@@ -86,7 +86,7 @@ def declare_local(fields: Fields) -> Action:
 
 @pack.effect("v2Random")
 def random_number(fields: Fields) -> Action:
-    smallest, largest, output = fields.operand("min"), fields.operand("max"), fields.text("outputVar")
+    smallest, largest, output = fields.operand("min"), fields.operand("max"), fields.optional_text("outputVar")
 
     def act(run: Run) -> None:
         low, high = run.number(smallest), run.number(largest)
@@ -98,7 +98,7 @@ def random_number(fields: Fields) -> Action:
 
 @pack.effect("v2Calculate")
 def calculation(fields: Fields) -> Action:
-    expression, output = fields.operand("expression"), fields.text("outputVar")
+    expression, output = fields.operand("expression"), fields.optional_text("outputVar")
 
     def act(run: Run) -> None:
         try:
@@ -125,7 +125,7 @@ def _number_of(run: Run, name: str) -> str:
 
 @pack.effect("v2Tokenize")
 def count_tokens(fields: Fields) -> Action:
-    value, output = fields.operand("value"), fields.text("outputVar")
+    value, output = fields.operand("value"), fields.optional_text("outputVar")
 
     def act(run: Run) -> None:
         text = run.text(value)
