@@ -31,6 +31,7 @@ from tavernkit import (
 from tavernkit.artifacts import Anchor, include_artifacts
 from tavernkit.macros import Variables
 from tavernkit.risuai import PromptSettings, Settings, Story, build, prompt_pipeline
+from tavernkit.risuai.cbs import CBS
 from tavernkit.risuai.errors import CBSSyntaxError, DecoratorParseError, SendingStopped
 from tavernkit.risuai.module import Module
 from tavernkit.risuai.regex_script import RegexScript
@@ -327,3 +328,19 @@ def test_settings_are_a_preset() -> None:
 def test_no_text_of_strangers_breaks_a_build(text: str, lore: str) -> None:
     plan = told(plain(text), CHAT, character=marlow(lore=(always(lore),), description=text), history=chat(f"u: {text}"))
     assert all(isinstance(block, Block) for block in plan.blocks)
+
+
+class TestMacros:
+    def test_functions_of_your_own_reach_every_text(self) -> None:
+        engine = CBS()
+        engine.functions.register("tide", lambda _: "high")
+        card = plain("The tide is {{tide}}.")
+        assert texts(told(card, CHAT, story=Story(macros=engine)))[0] == "The tide is high."
+        assert texts(told(card, CHAT))[0] == "The tide is {{tide}}."
+
+    def test_a_text_that_costs_too_much_is_told_as_it_is_with_a_warning(self) -> None:
+        items = "§".join("abcdefghij" * 10)
+        hostile = f"{{{{#each {items} x}}}}" * 4 + "{{slot::x}}" + "{{/each}}" * 4
+        plan = told(plain(hostile), CHAT, settings={"max_context": 100_000})
+        assert "macro_limit" in {warning.code for warning in plan.warnings}
+        assert texts(plan)[0].startswith("{{#each ")

@@ -25,6 +25,13 @@ def test_a_reply_passes_scripts_variables_and_triggers() -> None:
     assert [message.data for message in plan.metadata["scene"].chat.messages] == ["Hi", "A LOUD reply."]
 
 
+def test_a_reply_is_found_when_a_trigger_has_cut_the_chat() -> None:
+    cut = Trigger(type="output", effects=({"type": "cutchat", "start": "1", "end": "9"},))
+    plan = told(CHAT, character=marlow(triggers=(cut,)), history=chat("u: Hi", "a: Ho", "u: And?"))
+    assert take_reply(plan.metadata["scene"], "Well.").text == "Well."
+    assert [message.data for message in plan.metadata["scene"].chat.messages] == ["Ho", "And?", "Well."]
+
+
 def test_a_reply_can_continue_the_last_message() -> None:
     plan = told(CHAT, history=chat("u: Hi", "a: Once"), generation_type="continue")
     assert take_reply(plan.metadata["scene"], " upon a time.", continues=True).text == "Once upon a time."
