@@ -65,7 +65,8 @@ async def test_a_card_from_risuai_is_told_by_its_rules(database_url: str, tmp_pa
         system, *rest = texts(prompt)
         assert "The lamp burns OIL.\n\nAda smiles.\n\nRobin is tired." in system
         assert rest == ["Is the lamp lit, Ada?"]
-        lore = record_of(prompt).report["lore"]
+        lore, platform = (record_of(prompt).report[name] for name in ("lore", "platform"))
+        assert platform == "risuai"
         assert [(verdict["name"], verdict["reason"]) for verdict in lore] == [("Lamp", "activated")]
         await table.answered("Ada")
         assert (await table.last_swipe()).content == "She answers LOUDLY."

@@ -29,6 +29,7 @@ class Prompt(Value, frozen=True, kw_only=True):
     request: ChatRequest
     scene: PlatformScene
     variables: Variables
+    platform: Platform
 
 
 def build_prompt(inputs: PromptInputs) -> Prompt:
@@ -40,7 +41,8 @@ def build_prompt(inputs: PromptInputs) -> Prompt:
         hooks.after_build(include_artifacts(inputs.candidates))
     plan: Plan
     scene: PlatformScene
-    match _platform(inputs):
+    platform = _platform(inputs)
+    match platform:
         case "sillytavern":
             plan, scene = build_on_sillytavern(inputs, chosen, variables, hooks)
         case "risuai":
@@ -52,6 +54,7 @@ def build_prompt(inputs: PromptInputs) -> Prompt:
         request=model_request(inputs, plan, has_samplers=chosen.has_samplers),
         scene=scene,
         variables=variables,
+        platform=platform,
     )
 
 

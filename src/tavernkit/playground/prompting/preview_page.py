@@ -26,6 +26,7 @@ __all__ = [
     "block_view",
     "evicted_view",
     "part_name",
+    "platform_name",
     "preview_view",
     "request_text",
     "verdict_view",
@@ -66,6 +67,20 @@ PARTS = {
     "group_nudge": "Who speaks in the group",
     "send_if_empty": "In place of an empty message",
     "quiet": "A request beside the story",
+    "description": "Character's description",
+    "persona": "Persona",
+    "personaPrompt": "Persona",
+    "lore": "Lore",
+    "lorebook": "Lore",
+    "plain": "Prompt",
+    "globalNote": "Global note",
+    "authornote": "Author's note",
+    "authorNote": "Author's note",
+    "memory": "Memory",
+    "cot": "How to think",
+    "depth_prompt": "Inserted between messages",
+    "postEverything": "Behind everything else",
+    "trigger": "What a trigger says",
 }
 LEFT_OUT = {
     "budget_exceeded": "no room was left",
@@ -119,6 +134,7 @@ class PreviewView(Value, frozen=True, kw_only=True):
     speakers: tuple[SpeakerLink, ...]
     model: str
     provider: str
+    platform: str
     blocks: tuple[BlockView, ...]
     tokens: int
     budget: int | None
@@ -163,6 +179,7 @@ async def preview_view(
         ),
         model=str(prompt.request["model"]),
         provider=str(prompt.request["provider"]),
+        platform=platform_name(prompt),
         blocks=tuple(block_view(block, largest) for block in prompt.blocks),
         tokens=tokens,
         budget=budget,
@@ -172,6 +189,11 @@ async def preview_view(
         warnings=tuple(str(warning["message"]) for warning in prompt.report["warnings"]),
         request=request_text(prompt),
     )
+
+
+def platform_name(prompt: KeptPrompt) -> str:
+    """Whose rules it was built by; prompts of earlier versions do not say, and are SillyTavern's."""
+    return {"risuai": "RisuAI"}.get(prompt.report.get("platform", ""), "SillyTavern")
 
 
 def _title(space: str, conversation: str) -> str:
@@ -214,7 +236,7 @@ def evicted_view(record: Mapping[str, Any]) -> EvictedView:
 def verdict_view(verdict: Mapping[str, Any]) -> LoreView:
     """An entry of a lorebook, out of the report."""
     return LoreView(
-        book=shown_name(verdict["book"]),
+        book=shown_name(verdict["book"]) if verdict["book"] else "",
         name=shown_name(verdict["name"] or f"Entry {verdict['entry']}"),
         sentence=verdict["sentence"],
         is_in=verdict["reason"] == "activated",

@@ -87,6 +87,7 @@ def record_of(prompt: Prompt) -> PromptRecord:
                 for warning in plan.warnings
             ],
             "lore": _lore(prompt.scene.lore()),
+            "platform": prompt.platform,
         },
         texts=texts,
         fingerprint=fingerprint(_sent(prompt.request)),

@@ -8,6 +8,7 @@ from uuid import UUID
 from msgspec import structs
 from pydantic import BaseModel, ConfigDict, Field
 
+from tavernkit.playground.prompting.platforms import Platform
 from tavernkit.playground.prompting.previewing import PreviewKind
 from tavernkit.playground.prompting.queries import Change, KeptBlock, KeptPrompt, PromptChange
 
@@ -93,6 +94,7 @@ class PromptOut(BaseModel):
     blocks: list[BlockOut]
     trimming: TrimmingOut | None
     warnings: list[WarningOut]
+    platform: Platform = Field(description="Whose rules the prompt was built by.")
     lore: list[VerdictOut] = Field(description="At most 200, those in the prompt first.")
 
     @classmethod
@@ -106,8 +108,9 @@ class PromptOut(BaseModel):
                 "blocks": [BlockOut.of(block) for block in kept.blocks],
                 "trimming": report["trimming"],
                 "warnings": report["warnings"],
-                # Prompts of earlier versions have kept none.
+                # Prompts of earlier versions have kept neither.
                 "lore": report.get("lore", []),
+                "platform": report.get("platform", "sillytavern"),
             }
         )
 

@@ -20,6 +20,7 @@ from tavernkit.playground.prompting.preview_page import (
     LoreView,
     block_view,
     evicted_view,
+    platform_name,
     request_text,
     verdict_view,
 )
@@ -75,6 +76,7 @@ class PromptView(Value, frozen=True, kw_only=True):
 
     blocks: tuple[BlockView, ...]
     tokens: int
+    platform: str
     trimming: str
     evicted: tuple[EvictedView, ...]
     lore: tuple[LoreView, ...]
@@ -169,6 +171,7 @@ async def _prompt(
     return PromptView(
         blocks=tuple(block_view(block, largest) for block in prompt.blocks),
         tokens=sum(block.tokens for block in prompt.blocks),
+        platform=platform_name(prompt),
         trimming=_trimming(trimming) if trimming else "",
         evicted=tuple(evicted_view(record) for record in trimming["evictions"]) if trimming else (),
         lore=tuple(verdict_view(verdict) for verdict in prompt.report.get("lore", ())),
