@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tavernkit import Book, Entry
-from tavernkit.risuai.book_import import entries_from_book, import_entry, import_external
+from tavernkit.risuai.book_import import entries_from_book, import_entry, import_external, opened_entry
 
 
 def imported(*secondary: str, **extensions: Any) -> dict[str, Any]:
@@ -27,7 +27,8 @@ def imported(*secondary: str, **extensions: Any) -> dict[str, Any]:
         ({"delay": 0}, "Rocks.", {"delay": 0}),
         ({"match_whole_words": True}, "@@match_full_word\nRocks.", {}),
         ({"match_whole_words": False}, "@@match_partial_word\nRocks.", {}),
-        ({"match_whole_words": None}, "Rocks.", {}),
+        ({"match_whole_words": None}, "Rocks.", {"match_whole_words": None}),
+        ({"role": None, "position": 4, "depth": 2}, "Rocks.", {"role": None, "position": 4, "depth": 2}),
         (
             {"useProbability": True, "probability": 10, "position": 4, "depth": 1, "role": 2, "delay": 3},
             "@@activate_only_after 3\n@@depth 1\n@@role assistant\n@@probability 10\nRocks.",
@@ -54,6 +55,31 @@ def test_the_logic_of_secondary_keys_becomes_decorators(logic: int, content: str
     entry = imported("x", "y", selectiveLogic=logic)
 
     assert (entry["content"], entry["selective"], entry["secondkey"]) == (content, selective, "x, y")
+
+
+def test_what_is_null_stays_null_and_what_is_missing_stays_missing() -> None:
+    entry = import_entry({"keys": [], "folder": None, "extensions": {"scan_depth": None, "risu_case_sensitive": True}})
+
+    assert entry["folder"] is None
+    assert entry["extentions"] == {"scan_depth": None}
+    assert not {"insertorder", "activationPercent"} & entry.keys()
+
+
+@pytest.mark.parametrize(
+    ("fields", "content"),
+    [
+        ({"activationPercent": 40}, "@@probability 40\nRocks."),
+        ({"activationPercent": 40, "bookVersion": 1}, "@@probability 40\nRocks."),
+        ({"activationPercent": 40, "bookVersion": 2}, "Rocks."),
+        ({"activationPercent": 0}, "Rocks."),
+        ({}, "Rocks."),
+    ],
+)
+def test_an_entry_of_an_older_book_gets_its_chance_as_a_decorator(fields: dict[str, Any], content: str) -> None:
+    opened = opened_entry({"content": "Rocks.", **fields})
+
+    assert opened["content"] == content
+    assert opened_entry(opened) == opened
 
 
 def test_keys_are_expressions_only_if_the_first_is_written_as_one() -> None:

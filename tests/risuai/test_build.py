@@ -32,6 +32,7 @@ from tavernkit.artifacts import Anchor, include_artifacts
 from tavernkit.macros import Variables
 from tavernkit.risuai import PromptSettings, Settings, Story, build, prompt_pipeline
 from tavernkit.risuai.cbs import CBS
+from tavernkit.risuai.character import DepthPrompt
 from tavernkit.risuai.errors import CBSSyntaxError, DecoratorParseError, SendingStopped
 from tavernkit.risuai.module import Module
 from tavernkit.risuai.regex_script import RegexScript
@@ -140,6 +141,11 @@ class TestRequest:
         assert "[Start a new chat]" not in texts(told(CHAT))
         assert "[Start a new chat]" in texts(told(CHAT, settings={"model": "claude-3"}))
         assert "[Start a new chat]" in [block.content for block in told(CHAT).blocks]
+
+    def test_messages_that_say_nothing_are_not_for_openais_format(self) -> None:
+        silent = marlow(depth_prompt=DepthPrompt(prompt="{{none}}"))
+        assert texts(told(CHAT, character=silent)) == ["Hello."]
+        assert texts(told(CHAT, character=silent, settings={"model": "custom"}))[-1] == ""
 
     def test_names_of_examples_are_sent(self) -> None:
         plan = told(CHAT, character=marlow(example_message="{{user}}: q"))

@@ -124,6 +124,13 @@ class TestCharacter:
         card, _ = read_card(source)
         assert from_card(card.character).written == {**import_card(source), "chaId": ""}
 
+    def test_the_chance_of_older_entries_becomes_a_decorator_when_the_character_is_opened(self):
+        entry = {"keys": ["reef"], "content": "Sharp.", "extensions": {"risu_activationPercent": 40}}
+        source = v2(character_book={"extensions": {}, "entries": [entry]})
+        assert import_card(source)["globalLore"][0]["content"] == "Sharp."
+        card, _ = read_card(source)
+        assert [lore.content for lore in from_card(card.character).lore] == ["@@probability 40\nSharp."]
+
     def test_a_damaged_list_of_assets_does_not_stand_in_the_way(self):
         card, _ = read_card(v2(extensions={"risuai": {"emotions": [["joy"], 3, ["rue", "__asset:1"]]}}))
         assert [emotion.name for emotion in from_card(card.character).emotions] == ["rue"]
@@ -140,7 +147,7 @@ class TestExport:
         assert (data["name"], data["modification_date"], data["creation_date"]) == ("Nell", 1741529225, 0)
         assert data["extensions"]["risuai"]["viewScreen"] == "none"
         assert data["character_book"] == {"extensions": {"risu_fullWordMatching": False}, "entries": []}
-        assert data["assets"] == []
+        assert data["assets"] == [{"type": "icon", "uri": "ccdefault:", "name": "main", "ext": "png"}]
 
     def test_lore_is_written_with_lists_of_keys(self):
         lore = {**LORE, "key": "k1, k2", "secondkey": "s1,s2", "selective": True, "folder": "f", "loreCache": None}
@@ -149,7 +156,12 @@ class TestExport:
         assert (entry["name"], entry["mode"], entry["folder"]) == ("T", "normal", "f")
         assert entry["extensions"] == {"risu_loreCache": None}
 
-    def test_the_picture_is_named_only_beside_emotions(self):
+    def test_what_an_older_card_said_of_an_entry_is_forgotten_with_the_entrys_own_field(self):
+        lore = {**LORE, "extentions": {"risu_activationPercent": 40, "other": None}}
+        (entry,) = export_card(character_of(globalLore=[lore]), modified=0)["data"]["character_book"]["entries"]
+        assert entry["extensions"] == {"other": None}
+
+    def test_the_picture_stands_behind_the_emotions(self):
         exported = export_card(character_of(emotionImages=[["calm", "p/calm"]]), modified=0)
         assert [(asset["type"], asset["uri"]) for asset in exported["data"]["assets"]] == [
             ("emotion", "p/calm"),

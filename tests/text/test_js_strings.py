@@ -13,6 +13,7 @@ from tavernkit.text.js_strings import (
     js_trim,
     python_offsets,
     replace_all,
+    replace_first,
     split_halves,
     utf16_length,
     utf16_units,
@@ -84,9 +85,10 @@ SHORT = st.text("ab$&`'1😀", max_size=6)
 
 @given(SHORT, SHORT.map(lambda text: text[:2]), SHORT)
 def test_replacing_fills_in_what_was_found(text: str, searched: str, replacement: str) -> None:
-    ours = replace_all(text, searched, replacement)
-    theirs = javascript("x[0].replaceAll(x[1], x[2])", [text, searched, replacement])
-    assert ours == join_halves(theirs)
+    given = [text, searched, replacement]
+    everywhere, once = (javascript(f"x[0].{name}(x[1], x[2])", given) for name in ("replaceAll", "replace"))
+    assert replace_all(*given) == join_halves(everywhere)
+    assert replace_first(*given) == join_halves(once)
 
 
 @pytest.mark.parametrize("replacement", ["x" * 100, "$`" * 3, "$&" * 100])

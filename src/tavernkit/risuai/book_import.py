@@ -12,12 +12,15 @@ from tavernkit.risuai.lore_entry import LoreEntry, read_lore_entry
 from tavernkit.text.js_values import is_truthy, join, to_text
 from tavernkit.values import Json, JsonObject
 
-__all__ = ["entries_from_book", "import_entry", "import_external"]
+__all__ = ["entries_from_book", "import_entry", "import_external", "opened_entry"]
 
 AT_DEPTH = 4
 """SillyTavern's position of entries that stand in the chat."""
 
 ROLES = ("system", "user", "assistant")
+DECORATED_SINCE = 2
+"""The version of entries that say everything in decorators."""
+
 NOT_ALL, NOT_ANY, AND_ALL = 1, 2, 3
 """SillyTavern's logics of secondary keys that RisuAI has decorators for."""
 
@@ -25,7 +28,8 @@ NOT_ALL, NOT_ANY, AND_ALL = 1, 2, 3
 def entries_from_book(book: Book) -> tuple[LoreEntry, ...]:
     """The entries of a book as RisuAI would import them; it does not know of entries that are switched off."""
     written = write_character_book(book)["entries"]
-    return tuple(read_lore_entry(LooseObject(import_entry(entry), ReportBuilder())) for entry in written)
+    opened = (opened_entry(import_entry(entry)) for entry in written)
+    return tuple(read_lore_entry(LooseObject(entry, ReportBuilder())) for entry in opened)
 
 
 def import_entry(entry: JsonObject) -> dict[str, Json]:
@@ -51,6 +55,15 @@ def import_entry(entry: JsonObject) -> dict[str, Json]:
         "useRegex": _uses_regex(entry, keys),
         **_renamed(entry, "folder", "folder"),
     }
+
+
+def opened_entry(entry: JsonObject) -> JsonObject:
+    """The entry as it is once RisuAI has opened its book: the chance that older entries have becomes a decorator."""
+    percent, version = entry.get("activationPercent"), _or_else(entry.get("bookVersion"), 1)
+    if not is_truthy(percent) or (_is_number(version) and version >= DECORATED_SINCE):
+        return entry
+    content = f"@@probability {to_text(percent)}\n{to_text(_or_else(entry.get('content'), ''))}"
+    return {**entry, "content": content, "activationPercent": None, "bookVersion": DECORATED_SINCE}
 
 
 def _decorate(extensions: dict[str, Json], secondary: Sequence[Json], decorators: list[str]) -> bool | None:

@@ -9,7 +9,7 @@ from tavernkit.characters.character import Character
 from tavernkit.characters.encode import write_data
 from tavernkit.errors import InvalidCardError
 from tavernkit.reading import LooseObject, ReportBuilder, kind_of
-from tavernkit.risuai.book_import import import_entry
+from tavernkit.risuai.book_import import import_entry, opened_entry
 from tavernkit.risuai.character import RisuCharacter, read_character
 from tavernkit.risuai.writing import write_character
 from tavernkit.text.js_strings import js_trim
@@ -64,7 +64,7 @@ EXPORTED_OPTIONAL = ("backgroundHTML", "license", "largePortrait", "lorePlus", "
 
 
 def from_card(character: Character, *, id: str = "", lore: Sequence[JsonObject] | None = None) -> RisuCharacter:
-    """A character as RisuAI would import its card; `id` is what RisuAI makes up at that moment.
+    """A character as RisuAI would import and open its card; `id` is what RisuAI makes up at that moment.
 
     Assets keep the URIs by which the card refers to them; `lore` takes the place of the card's entries.
     """
@@ -72,6 +72,7 @@ def from_card(character: Character, *, id: str = "", lore: Sequence[JsonObject] 
     own = _own(data)
     assets = _older_assets(own, files=None) if character.assets is None else _assets(data, files=None)
     fields = {**_import_data(data, own, lore=lore), **assets, **_newer_fields(data), "chaId": id}
+    fields["globalLore"] = [opened_entry(entry) for entry in fields["globalLore"] if isinstance(entry, Mapping)]
     return read_character(LooseObject(fields, ReportBuilder()))
 
 

@@ -9,7 +9,7 @@ from tavernkit.risuai.regex_script import RegexScript, read_scripts
 from tavernkit.risuai.trigger import Trigger, read_triggers
 from tavernkit.values import JsonObject, Value
 
-__all__ = ["DepthPrompt", "LoreSettings", "RisuCharacter", "read_character"]
+__all__ = ["DepthPrompt", "LoreSettings", "PicturePrompts", "RisuCharacter", "read_character"]
 
 
 class LoreSettings(Value, frozen=True, kw_only=True):
@@ -26,6 +26,13 @@ class DepthPrompt(Value, frozen=True, kw_only=True):
 
     depth: int = 0
     prompt: str = ""
+
+
+class PicturePrompts(Value, frozen=True, kw_only=True):
+    """How the model is asked for pictures in its replies: new ones, or emotions, whose names stand at `{{slot}}`."""
+
+    instructions: str = ""
+    emotion_instructions: str = ""
 
 
 class RisuCharacter(Value, frozen=True, kw_only=True):
@@ -55,6 +62,11 @@ class RisuCharacter(Value, frozen=True, kw_only=True):
     lists_assets: bool = False
     """Whether the prompt tells the model of the character's assets (RisuAI: `prebuiltAssetCommand`)."""
     unlisted_assets: tuple[str, ...] = ()
+    view_screen: str = "none"
+    """What is shown beside the chat: `none`, pictures of an `emotion`, or new ones, `imggen`."""
+    shows_pictures_in_chat: bool = False
+    """Whether they are shown in the replies instead, which the model has to be told of (RisuAI: `inlayViewScreen`)."""
+    picture_prompts: PicturePrompts = PicturePrompts()
     is_utility: bool = False
     """A character without a story around it: no main prompt, description and so on (RisuAI: `utilityBot`)."""
     low_level_access: bool = False
@@ -93,6 +105,9 @@ def read_character(source: LooseObject) -> RisuCharacter:
         assets=read_asset_names(source, "additionalAssets"),
         lists_assets=source.flag("prebuiltAssetCommand"),
         unlisted_assets=source.texts("prebuiltAssetExclude"),
+        view_screen=source.text("viewScreen", default="none"),
+        shows_pictures_in_chat=source.flag("inlayViewScreen"),
+        picture_prompts=_picture_prompts(source.nested("newGenData")),
         is_utility=source.flag("utilityBot"),
         low_level_access=source.flag("lowLevelAccess"),
         uses_memory=source.flag("supaMemory"),
@@ -105,6 +120,12 @@ def _depth_prompt(source: LooseObject) -> DepthPrompt | None:
         return None
     prompt = source.nested("depth_prompt")
     return DepthPrompt(depth=prompt.integer("depth"), prompt=prompt.text("prompt"))
+
+
+def _picture_prompts(source: LooseObject) -> PicturePrompts:
+    return PicturePrompts(
+        instructions=source.text("instructions"), emotion_instructions=source.text("emotionInstructions")
+    )
 
 
 def _lore_settings(source: LooseObject) -> LoreSettings | None:

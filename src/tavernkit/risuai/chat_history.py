@@ -66,21 +66,20 @@ def _disabled(message: Message) -> bool | str:
 def _milliseconds(message: Message) -> float | None:
     match message.send_date:
         case datetime() as moment:
-            return moment.timestamp() * 1000
+            return _since_1970(moment)
         case int() | float() as number:
             return number
         case str() as written:
-            return _parse_date(written)
+            try:
+                return _since_1970(datetime.fromisoformat(written.strip()))
+            except ValueError:
+                return None
         case _:
             return None
 
 
-def _parse_date(written: str) -> float | None:
-    """Milliseconds from a date as ISO 8601 writes it, in UTC if it names no zone; None for anything else."""
-    try:
-        moment = datetime.fromisoformat(written.strip())
-    except ValueError:
-        return None
+def _since_1970(moment: datetime) -> float:
+    """A moment that names no zone is one of UTC, whatever the machine's own is."""
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000
 
 

@@ -7,7 +7,14 @@ from functools import lru_cache
 from tavernkit.risuai.scene import Scene
 from tavernkit.text.js_values import to_text
 
-__all__ = ["MISSING", "get_chat_variable", "get_global_variable", "parse_key_values", "set_chat_variable"]
+__all__ = [
+    "MISSING",
+    "default_value",
+    "get_chat_variable",
+    "get_global_variable",
+    "parse_key_values",
+    "set_chat_variable",
+]
 
 MISSING = "null"
 """What a variable reads as that nobody has set."""
@@ -29,8 +36,13 @@ def get_chat_variable(scene: Scene, name: str) -> str:
     if scene.character is None:  # without a character there is no chat to have variables
         return MISSING
     value = scene.variables.get(name)
-    if value is not None:
-        return to_text(value)
+    return default_value(scene, name) if value is None else to_text(value)
+
+
+def default_value(scene: Scene, name: str) -> str:
+    """What the chat's variable reads as while nobody has set it."""
+    if scene.character is None:
+        return MISSING
     for defaults in (scene.character.default_variables, scene.settings.template_default_variables):
         found = _first_values(defaults).get(name)
         if found is not None:

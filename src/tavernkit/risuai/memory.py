@@ -67,11 +67,12 @@ class RollingSummary:
     """A summary of the oldest messages, taken up again where it ended.
 
     Its state is RisuAI's own: the id of the first message that is still told, a line break, the summary. Without
-    `summarise` only a summary that is already there is used.
+    `summarise` only a summary that is already there is used; its punctuation is dropped, unless it `keeps_punctuation`.
     """
 
-    def __init__(self, summarise: Summarise | None = None) -> None:
+    def __init__(self, summarise: Summarise | None = None, *, keeps_punctuation: bool = False) -> None:
         self._summarise = summarise
+        self._keeps_punctuation = keeps_punctuation
 
     def recall(self, request: MemoryRequest) -> Recollection | None:
         tokens = request.tokens + SAFETY_TOKENS
@@ -83,7 +84,7 @@ class RollingSummary:
         if len(request.state) >= SHORTEST_STATE:
             first, _, kept = request.state.partition("\n")
             covered = _find(first, request.messages, covered)
-            summary = _PUNCTUATION.sub("", kept)
+            summary = kept if self._keeps_punctuation else _PUNCTUATION.sub("", kept)
             tokens += request.count(summary)
         tokens -= sum(costs[:covered])
         if tokens < request.budget:

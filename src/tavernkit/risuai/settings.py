@@ -47,6 +47,7 @@ class PromptSettings(Value, frozen=True, kw_only=True):
     post_end_inner_format: str = ""
     send_chat_as_system: bool = False
     send_name: bool = False
+    """Every message names its speaker, in the form of `Settings.named_message`."""
     utility_override: bool = False
     custom_chain_of_thought: bool = False
     """The template has its own card for thinking first, and RisuAI adds no instruction to do so."""
@@ -73,6 +74,9 @@ class Settings(Value, frozen=True, kw_only=True):
     order: tuple[str, ...] = DEFAULT_ORDER
     template: tuple[PromptCard, ...] | None = None
     prompt: PromptSettings = PromptSettings()
+    named_message: str = ""
+    """How a message is written that names its speaker (RisuAI: `groupTemplate`); empty for RisuAI's own way."""
+    named_message_role: str = "user"
     automatic_cache_point: bool = False
     template_default_variables: str = ""
     lore_depth: int = 5
@@ -82,6 +86,7 @@ class Settings(Value, frozen=True, kw_only=True):
     scripts: tuple[RegexScript, ...] = ()
     memory_model: str = ""
     """How chats are summed up (RisuAI: `supaModelType`); empty or `none` switches memory off."""
+    memory_without_punctuation: bool = True
     language: str = "en"
     written: JsonObject = {}
 
@@ -101,6 +106,7 @@ class Settings(Value, frozen=True, kw_only=True):
 def read_settings(source: LooseObject) -> Settings:
     """Read settings or a preset as RisuAI stores them; the two share their names, save that of the scripts."""
     usual = Settings()
+    cards = tuple(_read_card(card) for card in source.objects("promptTemplate"))
     return Settings(
         model=source.text("aiModel", default=usual.model),
         sub_model=source.text("subModel"),
@@ -115,14 +121,17 @@ def read_settings(source: LooseObject) -> Settings:
         max_context=source.integer("maxContext", default=usual.max_context),
         max_response=source.integer("maxResponse", default=usual.max_response),
         order=source.texts("formatingOrder") if _has_list(source, "formatingOrder") else usual.order,
-        template=tuple(_read_card(card) for card in source.objects("promptTemplate")) if _has_list(source, "promptTemplate") else None,
+        template=cards if _has_list(source, "promptTemplate") else None,
         prompt=_read_prompt_settings(source.nested("promptSettings")),
+        named_message=source.text("groupTemplate"),
+        named_message_role=source.text("groupOtherBotRole", default=usual.named_message_role),
         automatic_cache_point=source.flag("automaticCachePoint"),
         template_default_variables=source.text("templateDefaultVariables"),
         lore_depth=source.integer("loreBookDepth", default=usual.lore_depth),
         lore_tokens=source.integer("loreBookToken", default=usual.lore_tokens),
         scripts=read_scripts(source.objects("presetRegex", "regex")),
         memory_model=source.text("supaModelType"),
+        memory_without_punctuation=source.flag("removePunctuationHypa", default=True),
         language=source.text("language", default=usual.language),
         written=dict(source.source),
     )

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tavernkit.reading import LooseObject, ReportBuilder
-from tavernkit.risuai.character import DepthPrompt, LoreSettings, RisuCharacter, read_character
+from tavernkit.risuai.character import DepthPrompt, LoreSettings, PicturePrompts, RisuCharacter, read_character
 from tavernkit.risuai.lore_entry import LoreEntry, write_lore_entry
 from tavernkit.risuai.module import AssetName, Module, read_module
 from tavernkit.risuai.regex_script import RegexScript, read_scripts
@@ -66,6 +66,9 @@ _CHARACTER = {
     "additionalAssets": "assets",
     "prebuiltAssetCommand": "lists_assets",
     "prebuiltAssetExclude": "unlisted_assets",
+    "viewScreen": "view_screen",
+    "inlayViewScreen": "shows_pictures_in_chat",
+    "newGenData": "picture_prompts",
     "utilityBot": "is_utility",
     "lowLevelAccess": "low_level_access",
     "supaMemory": "uses_memory",
@@ -86,12 +89,15 @@ _SETTINGS = {
     "formatingOrder": "order",
     "promptTemplate": "template",
     "promptSettings": "prompt",
+    "groupTemplate": "named_message",
+    "groupOtherBotRole": "named_message_role",
     "automaticCachePoint": "automatic_cache_point",
     "templateDefaultVariables": "template_default_variables",
     "loreBookDepth": "lore_depth",
     "loreBookToken": "lore_tokens",
     "regex": "scripts",
     "supaModelType": "memory_model",
+    "removePunctuationHypa": "memory_without_punctuation",
     "language": "language",
 }
 _CARD = {
@@ -116,6 +122,7 @@ _PROMPT_SETTINGS = {
     "customChainOfThought": "custom_chain_of_thought",
 }
 _DEPTH_PROMPT = {"depth": "depth", "prompt": "prompt"}
+_PICTURE_PROMPTS = {"instructions": "instructions", "emotionInstructions": "emotion_instructions"}
 _LORE_SETTINGS = {
     "tokenBudget": "token_budget",
     "scanDepth": "scan_depth",
@@ -194,6 +201,8 @@ def _plain(value: Any) -> Json:
             return _named(value, _PROMPT_SETTINGS)
         case DepthPrompt():
             return _named(value, _DEPTH_PROMPT)
+        case PicturePrompts():
+            return _named(value, _PICTURE_PROMPTS)
         case LoreSettings():
             return _named(value, _LORE_SETTINGS)
         case tuple():
@@ -211,7 +220,8 @@ def _write_card(card: PromptCard) -> dict[str, Json]:
 
 
 def _named(value: Value, names: Mapping[str, str]) -> dict[str, Json]:
-    return {spelt: getattr(value, name) for spelt, name in names.items()}
+    fields = {spelt: getattr(value, name) for spelt, name in names.items()}
+    return {spelt: field for spelt, field in fields.items() if field is not None}
 
 
 def _loose(source: JsonObject) -> LooseObject:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import pytest
 from tests.risuai.lorebook.builders import entry, prompts, reasons, scanned, scene_with
 
+from tavernkit.reading import LooseObject, ReportBuilder
+from tavernkit.risuai.character import read_character
 from tavernkit.risuai.errors import DecoratorParseError
 from tavernkit.risuai.lorebook import Reason, scan
 from tavernkit.risuai.module import Module
+from tavernkit.risuai.settings import Settings
 
 # Matching.
 
@@ -273,6 +276,18 @@ def test_the_budget_is_filled_by_priority_and_the_prompt_ordered_by_order() -> N
     assert prompts(result) == ["one", "one two"]
     assert [lore.prompt for lore in result.left_out] == ["one two three"]
     assert (result.total_tokens, result.budget) == (3, 4)
+
+
+def test_a_book_that_leaves_depth_or_budget_open_is_scanned_with_those_of_the_settings() -> None:
+    scene = scene_with(entry("reef", "one two"), entry("tide", "three"), chat=["reef", "tide"])
+    assert scene.character is not None
+    scene.settings = Settings(lore_depth=1, lore_tokens=800)
+    for fields, expected in (({}, ["three"]), ({"scanDepth": 2}, ["three", "one two"]), ({"tokenBudget": 0}, [])):
+        character = read_character(
+            LooseObject({"loreSettings": {"fullWordMatching": False, **fields}}, ReportBuilder())
+        )
+        scene.character = scene.character.with_(lore_settings=character.lore_settings)
+        assert sorted(prompts(scan(scene))) == sorted(expected)
 
 
 def test_what_is_smaller_may_fit_behind_what_does_not() -> None:

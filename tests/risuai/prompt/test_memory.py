@@ -31,6 +31,12 @@ class TestRollingSummary:
         found = RollingSummary().recall(request(50, 50, 5, budget=40, state="id-2\nThey met, and parted."))
         assert found == Recollection(text="They met and parted\n\n", covered=2, state="id-2\nThey met, and parted.")
 
+    def test_its_punctuation_may_be_kept(self) -> None:
+        memory = RollingSummary(keeps_punctuation=True)
+        found = memory.recall(request(50, 50, 5, budget=40, state="id-2\nThey met, and parted."))
+        assert found is not None
+        assert found.text == "They met, and parted.\n\n"
+
     def test_more_is_summed_up_until_the_rest_fits(self) -> None:
         asked: list[str] = []
 
@@ -106,6 +112,11 @@ class TestInAPrompt:
         )  # fmt: skip
         assert texts(plan)[0] == "<Previous Conversation>They met\n\n</Previous Conversation>"
         assert texts(plan)[1].startswith("t4_0")
+        kept = told(
+            CHAT, character=marlow(uses_memory=True), story=story, history=chat(*LONG),
+            settings={**settings, "memory_without_punctuation": False}, estimator=Words(),
+        )  # fmt: skip
+        assert texts(kept)[0] == "<Previous Conversation>They met.\n\n</Previous Conversation>"
 
     def test_any_memory_will_do(self) -> None:
         class Forgetful:

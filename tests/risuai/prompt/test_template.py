@@ -12,11 +12,14 @@ from tests.risuai.prompt.builders import CHAT, always, chat, marlow, on_start, p
 
 import tavernkit.risuai
 from tavernkit.prompt.plan import Plan
+from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.risuai import PromptCard, PromptSettings, Settings, Story
+from tavernkit.risuai.character import PicturePrompts
+from tavernkit.risuai.module import AssetName
+from tavernkit.risuai.settings import DEFAULT_ORDER, read_settings
 from tavernkit.risuai.template.forming import FormedPrompt, spliced
 from tavernkit.risuai.template.line import Line
 from tavernkit.risuai.template.ranges import EVERYTHING, chat_range
-from tavernkit.risuai.template.replacing import replace_all, replace_first
 
 HISTORY = chat("u: one", "a: two", "u: three")
 
@@ -118,6 +121,15 @@ class TestChat:
         plan = told(CHAT, history=HISTORY[:1], settings={"prompt": PromptSettings(send_name=True)})
         assert texts(plan) == ["Marlow: Hello.", "<Marlow's Message>\none\n</Marlow's Message>"]
 
+    def test_the_form_of_named_messages_can_be_chosen(self) -> None:
+        chosen = {"named_message": "[{{char}}] {{slot}}", "named_message_role": "system"}
+        plan = told(CHAT, history=HISTORY[:1], settings={"prompt": PromptSettings(send_name=True), **chosen})
+        assert (plan.messages[-1].role, plan.messages[-1].content) == ("system", "[Marlow] one")
+        odd = told(
+            CHAT, history=HISTORY[:1], settings={"prompt": PromptSettings(send_name=True), "named_message_role": "x"}
+        )
+        assert odd.messages[-1].role == "assistant"
+
     def test_examples_stand_before_the_chat(self) -> None:
         character = marlow(example_message="<START>\n{{user}}: q\n{{char}}: w\nand more")
         plan = told(CHAT, character=character)
@@ -137,7 +149,24 @@ class TestChat:
         ]
 
 
+class TestPictures:
+    PROMPTS = PicturePrompts(instructions="Draw {{user}}.", emotion_instructions="One of {{slot}}.")
+    EMOTIONS = (AssetName(name="calm"), AssetName(name="sad"))
+
+    @pytest.mark.parametrize(("screen", "said"), [("emotion", ["One of calm, sad."]), ("imggen", ["Draw {{user}}."])])
+    def test_a_reply_with_pictures_is_asked_for_before_the_lore_at_the_end(self, screen: str, said: list[str]) -> None:
+        fields = {"view_screen": screen, "picture_prompts": self.PROMPTS, "emotions": self.EMOTIONS}
+        lore = (always("@@end\nE"),)
+        character = marlow(**fields, lore=lore, shows_pictures_in_chat=True)
+        assert texts(told(plain("M", role="user"), character=character)) == ["M", "\n\n".join((*said, "E"))]
+        assert texts(told(plain("M", role="user"), character=marlow(**fields, lore=lore))) == ["M", "E"]
+
+
 class TestOlderOrder:
+    def test_an_empty_order_is_an_order(self) -> None:
+        assert read_settings(LooseObject({"formatingOrder": []}, ReportBuilder())).order == ()
+        assert read_settings(LooseObject({}, ReportBuilder())).order == DEFAULT_ORDER
+
     def test_parts_stand_in_the_order_of_the_settings(self) -> None:
         settings = {"order": ("chats", "lastChat", "main"), "main_prompt": "@@user\nU\n@@system\nS"}
         assert texts(told(history=HISTORY[:1], settings=settings)) == ["Hello.", "one", "U", "S"]
@@ -180,15 +209,6 @@ def test_splicing_counts_as_javascript_does(place: int, expected: str) -> None:
     lines = [line(content="a"), line(content="b")]
     spliced(lines, place, line(content="x"))
     assert "".join(made.content for made in lines) == expected
-
-
-@given(st.text("ab{}$&`'", max_size=20), st.text("ab$&`'", max_size=8))
-def test_replacing_once_and_everywhere_agree_on_the_first(text: str, by: str) -> None:
-    assert replace_all(text.partition("a")[0] + "a", "a", by) == replace_first(text.partition("a")[0] + "a", "a", by)
-
-
-def test_replacements_mean_what_they_mean_in_javascript() -> None:
-    assert replace_first("1 {{slot}} 2", "{{slot}}", "[$&|$`|$'|$$|$1]") == "1 [{{slot}}|1 | 2|$|$1] 2"
 
 
 def fields_of(plan: Plan) -> set[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from tests.risuai.triggers.builders import effect, end, run, scene, set_, trigger
 
@@ -141,3 +143,26 @@ def test_a_run_within_a_run_hands_its_messages_and_its_stop_back() -> None:
     result = run_triggers(story, "start")
     assert result.variables == {"count": "4"}
     assert result.stop_sending
+
+
+COPY = {"type": "v2SetVar", "var": "copy", "operator": "=", "value": "{{getvar::n}}", "valueType": "value", "indent": 0}
+
+
+def test_after_a_change_of_the_character_macros_see_the_chat_as_it_was_until_the_next_write() -> None:
+    changed = effect("SetCharacterDesc", value="an old sailor")
+    again = effect("SetVar", var="again", value="{{getvar::n}}", operator="=")
+    result = run(set_("n", "2"), changed, COPY, again, variables={"n": "1"})
+    assert result.variables == {"n": "2", "copy": "1", "again": "2"}
+
+
+def test_what_a_run_wrote_that_ended_early_is_seen_by_macros_only_and_lost_with_the_next_write() -> None:
+    ending = effect("GetDisplayState", outputVar="n")
+    known = effect("SetVar", var="known", value="n", valueType="var", operator="=")
+
+    def left(*behind: dict[str, Any]) -> dict[str, Any]:
+        inner = trigger(set_("n", "2"), ending, type="manual", name="inner")
+        story = scene(trigger(effect("RunTrigger", target="inner"), *behind), inner, variables={"n": "1"})
+        return dict(run_triggers(story, "start").variables)
+
+    assert left() == {"n": "2"}
+    assert left(COPY, known) == {"n": "1", "copy": "2", "known": "1"}

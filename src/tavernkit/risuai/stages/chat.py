@@ -93,8 +93,10 @@ def _message(ctx: Context, bench: Workbench, message: ChatMessage, place: int) -
     text = _INLAY.sub("", text)
     role = "user" if message.role == "user" else "assistant"
     if bench.has_template and bench.settings.prompt.send_name:
-        text = replace_first(bench.expand(ctx, NAMED_MESSAGE), "{{slot}}", text)
-        role = "user"
+        named = bench.expand(ctx, bench.settings.named_message or NAMED_MESSAGE)
+        text = replace_first(named, "{{slot}}", text)
+        role = bench.settings.named_message_role
+        role = role if role in ("user", "system") else "assistant"
     text, thoughts = take_thoughts(text)
     source, said = bench.said.get(message.id or "", (None, Message(role=role)))
     return bench.line(

@@ -13,6 +13,7 @@ from tavernkit.risuai.stages.scripts import tell
 from tavernkit.risuai.template.line import Line
 from tavernkit.risuai.template.positions import Positions
 from tavernkit.risuai.workbench import Workbench
+from tavernkit.text.js_strings import replace_all
 
 __all__ = ["lore", "lore_line"]
 
@@ -41,6 +42,7 @@ def lore(ctx: Context) -> None:
     if bench.scene.persona:
         text = bench.expand(ctx, bench.scene.persona)
         bench.parts["personaPrompt"].append(bench.line(ctx, "system", text, "persona", group="character"))
+    bench.parts["postEverything"] += _picture_prompt(ctx, bench)
     # What the character is to have said comes last, as the beginning of the reply.
     at_end = [lore for lore in active if lore.pos == "depth" and lore.depth == 0]
     at_end.sort(key=lambda lore: lore.role == "assistant")
@@ -58,6 +60,19 @@ def lore_line(ctx: Context, bench: Workbench, lore: ActiveLore) -> Line:
         group="lore",
         priority=int(lore.priority) if math.isfinite(lore.priority) else 0,
     )
+
+
+def _picture_prompt(ctx: Context, bench: Workbench) -> list[Line]:
+    """How the model is to show pictures in its reply; the macros in it are left alone."""
+    character = bench.character
+    prompts = character.picture_prompts
+    text = ""
+    if character.shows_pictures_in_chat and character.view_screen == "emotion":
+        names = ", ".join(emotion.name for emotion in character.emotions)
+        text = replace_all(prompts.emotion_instructions, "{{slot}}", names)
+    elif character.shows_pictures_in_chat and character.view_screen == "imggen":
+        text = prompts.instructions
+    return [bench.line(ctx, "system", text, "pictures")] if text else []
 
 
 def _lines(ctx: Context, bench: Workbench, found: Iterable[ActiveLore]) -> list[Line]:

@@ -31,8 +31,9 @@ def memory(ctx: Context) -> None:
 def _memory(bench: Workbench) -> Memory | None:
     if bench.story.memory is not None:
         return bench.story.memory
-    is_on = bench.character.uses_memory and bench.settings.memory_model not in ("", "none")
-    return RollingSummary() if is_on else None
+    settings = bench.settings
+    is_on = bench.character.uses_memory and settings.memory_model not in ("", "none")
+    return RollingSummary(keeps_punctuation=not settings.memory_without_punctuation) if is_on else None
 
 
 def _recall(ctx: Context, bench: Workbench, remembering: Memory) -> None:

@@ -24,6 +24,9 @@ MOST_RUNS = 10
 DEEPEST_RUN = 64
 """Runs within runs, whatever their access."""
 
+_ONE_VARIABLE = 16
+"""Characters that one variable counts for when a run takes its copy of all."""
+
 
 def run_triggers(
     scene: Scene,
@@ -51,7 +54,7 @@ def run_triggers(
             outcome=TriggerOutcome.NO_TRIGGERS, messages=tuple(scene.chat.messages), note=scene.chat.note
         )
     shared = Shared(
-        host=host, budget=TriggerBudget() if budget is None else budget, strict=strict, start_run=_start_run
+        scene, host=host, budget=TriggerBudget() if budget is None else budget, strict=strict, start_run=_start_run
     )
     kept = None if display_data is None else dict(temporary or {})
     run = Run(
@@ -61,7 +64,7 @@ def run_triggers(
         character=character,
         messages=scene.chat.messages,
         note=scene.chat.note,
-        variables=TriggerVariables(scene, shared.written, kept),
+        variables=TriggerVariables(scene, shared.chat_variables, temporary=kept),
         manual_name=manual_name,
         display_data=display_data,
     )
@@ -107,7 +110,7 @@ def _result(run: Run, outcome: TriggerOutcome) -> TriggerResult:
         outcome=outcome,
         messages=tuple(chat.messages),
         note=chat.note,
-        variables=shared.written,
+        variables=shared.chat_variables.written(),
         log=tuple(shared.log),
         warnings=tuple(shared.warnings),
     )
@@ -135,15 +138,17 @@ def _start_run(parent: Run, name: str) -> None:
         return
     if parent.depth >= DEEPEST_RUN:
         raise BudgetSpentError(f"Triggers ran each other more than {DEEPEST_RUN} levels deep.")
+    shared = parent.shared
+    shared.budget.step(_ONE_VARIABLE * len(parent.variables.copy))
     parent.runs_started += 1
     run = Run(
         parent.scene,
         "manual",
-        parent.shared,
+        shared,
         character=parent.character,
         messages=parent.messages,
         note=parent.note,
-        variables=TriggerVariables(parent.scene, parent.shared.written),
+        variables=TriggerVariables(parent.scene, shared.chat_variables, copy=dict(parent.variables.copy)),
         manual_name=name,
         runs_started=parent.runs_started,
         depth=parent.depth + 1,
@@ -154,6 +159,7 @@ def _start_run(parent: Run, name: str) -> None:
         _run_all(run)
     except Returned:
         return
+    parent.variables.copy = run.variables.copy
     parent.messages = run.messages
     parent.note = run.note
     parent.stop_sending = run.stop_sending
@@ -170,6 +176,7 @@ def _run_all(run: Run) -> None:
                 continue
         run.has_low_level_access = has_low_level_access
         _execute(run, trigger, program)
+    run.variables.finish()
 
 
 def _execute(run: Run, trigger: Trigger, program: Program) -> None:

@@ -16,7 +16,7 @@ from tavernkit.risuai.triggers.budget import TriggerBudget
 from tavernkit.risuai.triggers.host import Refused, TriggerHost
 from tavernkit.risuai.triggers.operand import Operand
 from tavernkit.risuai.triggers.result import TriggerMode
-from tavernkit.risuai.triggers.variables import TriggerVariables
+from tavernkit.risuai.triggers.variables import ChatVariables, TriggerVariables
 from tavernkit.text.js_json import from_json, to_json
 from tavernkit.text.js_numbers import to_number
 from tavernkit.text.js_regex import JsRegex, compile_regex
@@ -44,13 +44,19 @@ class Shared:
     """What a run has in common with the runs that it starts."""
 
     def __init__(
-        self, *, host: TriggerHost, budget: TriggerBudget, strict: bool, start_run: Callable[[Run, str], None]
+        self,
+        scene: Scene,
+        *,
+        host: TriggerHost,
+        budget: TriggerBudget,
+        strict: bool,
+        start_run: Callable[[Run, str], None],
     ) -> None:
         self.host = host
         self.budget = budget
         self.strict = strict
         self.start_run = start_run
-        self.written: dict[str, Json] = {}
+        self.chat_variables = ChatVariables(scene)
         self.prompts = {"start": "", "historyend": "", "promptend": ""}
         self.warnings: list[BuildWarning] = []
         self.log: list[str] = []
@@ -163,9 +169,11 @@ class Run:
             raise ThrownError(str(error)) from None
 
     def change_character(self, character: RisuCharacter) -> None:
-        """Take this character from now on, in the scene too."""
+        """Take this character from now on, in the scene too, where it comes with the chat that it had before."""
         self.character = character
         self.scene.character = character
+        self.shared.budget.step(_ONE_VALUE * len(self.shared.chat_variables.before))
+        self.shared.chat_variables.bring_back()
 
     def ask_host(self, what: str, ask: Callable[[TriggerHost], _T], otherwise: _T) -> _T:
         """What the host answers, or the other value, with a warning, when it refuses."""

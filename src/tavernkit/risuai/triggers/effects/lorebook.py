@@ -38,7 +38,8 @@ def modify_old(fields: Fields) -> Action:
     def act(run: Run) -> None:
         run.text(target)
         run.text(value)
-        _write(run, list(run.character.lore))
+        if run.scene.character is not None:
+            run.scene.character = run.scene.character.with_(lore=run.character.lore)
 
     return act
 
