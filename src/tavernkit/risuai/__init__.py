@@ -8,7 +8,7 @@ plan = risuai.build(story=story, character=card.character, user=user, preset=set
 
 from tavernkit.risuai.building import build, prompt_pipeline
 from tavernkit.risuai.cards import export_card, from_card, import_card
-from tavernkit.risuai.character import DepthPrompt, LoreSettings, RisuCharacter, read_character
+from tavernkit.risuai.character import DepthPrompt, LoreSettings, PicturePrompts, RisuCharacter, read_character
 from tavernkit.risuai.chat import Chat, ChatMessage, read_message, write_message
 from tavernkit.risuai.chat_history import to_chat, to_history
 from tavernkit.risuai.chat_ml import ChatMLMessage, parse_chat_ml
@@ -35,6 +35,7 @@ __all__ = [
     "MemoryMessage",
     "MemoryRequest",
     "Module",
+    "PicturePrompts",
     "PromptCard",
     "PromptSettings",
     "Recollection",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from tavernkit.prompt.warning import BuildWarning
 from tavernkit.risuai.cbs import expand
 from tavernkit.risuai.cbs.options import CBSOptions
@@ -13,6 +15,9 @@ from tavernkit.text.js_strings import js_trim
 from tavernkit.values import Value
 
 __all__ = ["TakenReply", "shown", "take_reply"]
+
+_EMOTION = re.compile(r'<Emotion="(.+?)">', re.IGNORECASE)
+"""How RisuAI asks the model to name the picture that it wants in its reply."""
 
 REPLY = "reply"
 """The id of a reply that has none yet."""
@@ -41,7 +46,8 @@ def take_reply(scene: Scene, text: str, *, continues: bool = False, host: Trigge
     edited = apply_scripts(js_trim(whole), scene, "editoutput", chat_index=place)
     reply = continued or ChatMessage(role="char", saying=None if scene.character is None else scene.character.id)
     id = reply.id or REPLY
-    messages.append(reply.with_(role="char", data=edited.text, time=scene.now().timestamp() * 1000, id=id))
+    text = _EMOTION.sub(r"{{emotion::\1}}", edited.text) if _shows_emotions(scene) else edited.text
+    messages.append(reply.with_(role="char", data=text, time=scene.now().timestamp() * 1000, id=id))
     for index, message in enumerate(messages):
         messages[index] = message.with_(data=expand(message.data, scene, CBSOptions(runs_variables=True)))
     result = run_triggers(scene, "output", host=host or REFUSING)
@@ -55,6 +61,11 @@ def take_reply(scene: Scene, text: str, *, continues: bool = False, host: Trigge
         asks_again=result.send_ai_prompt,
         warnings=(*edited.warnings, *result.warnings),
     )
+
+
+def _shows_emotions(scene: Scene) -> bool:
+    character = scene.character
+    return character is not None and character.shows_pictures_in_chat and character.view_screen == "emotion"
 
 
 def shown(scene: Scene, index: int) -> ScriptResult:

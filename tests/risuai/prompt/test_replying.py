@@ -38,6 +38,12 @@ def test_a_reply_can_continue_the_last_message() -> None:
     assert len(plan.metadata["scene"].chat.messages) == 2
 
 
+def test_a_reply_names_the_emotion_that_is_shown_in_it() -> None:
+    for screen, text in (("emotion", "Well. {{emotion::sad}}"), ("none", 'Well. <emotion="sad">')):
+        plan = told(CHAT, character=marlow(view_screen=screen, shows_pictures_in_chat=True), history=chat("u: Hi"))
+        assert take_reply(plan.metadata["scene"], 'Well. <emotion="sad">').text == text
+
+
 def test_a_message_is_shown_through_its_own_scripts() -> None:
     character = marlow(scripts=(script("editdisplay", "Hi", "Ho"),))
     plan = told(CHAT, character=character, history=chat("u: Hi {{char}}"))
