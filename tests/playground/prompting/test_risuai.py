@@ -7,6 +7,9 @@ from typing import Any
 import pytest
 
 from tavernkit.playground.database.models import Conversation, Run, Space
+from tavernkit.playground.lorebooks.links import attach_lorebook
+from tavernkit.playground.lorebooks.schemas import NewLink
+from tavernkit.playground.lorebooks.service import import_lorebook
 from tavernkit.playground.outcome import Refused
 from tavernkit.playground.paths.snapshots import replay, state_at
 from tavernkit.playground.presets.files import download
@@ -200,3 +203,14 @@ async def test_in_a_group_everybody_is_named_but_the_speaker(database_url: str, 
         await table.tell("Bo", "Evening.")
         await table.tell("Ada", "Good evening.")
         assert texts(await table.prompt("Ada"))[1:] == ["Hello?", "Bo: Evening.", "Good evening."]
+
+
+async def test_lorebooks_of_the_space_wake_up_by_risuais_rules(database_url: str, tmp_path: Path) -> None:
+    world = {"entries": {"0": {"key": ["harbour"], "content": "The harbour is {{upper::closed}}.", "order": 5}}}
+    async with sitting(database_url, tmp_path, cards={"Ada": CARD}) as table:
+        book = await import_lorebook(table.runtime, table.viewer, json.dumps(world).encode(), name="World")
+        assert not isinstance(book, Refused)
+        link = NewLink(lorebook_id=book[0].id, space_id=table.space_id)
+        assert not isinstance(await attach_lorebook(table.runtime, table.viewer, link), Refused)
+        await table.tell("Robin", "To the harbour!")
+        assert any("The harbour is CLOSED." in text for text in texts(await table.prompt("Ada")))

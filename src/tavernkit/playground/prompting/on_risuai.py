@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 
 from tavernkit import Message, Plan, TokenEstimator, Variables, risuai
 from tavernkit.hooks import BuildHooks
+from tavernkit.lore.book import Book
 from tavernkit.playground.prompting.inputs import PromptInputs
 from tavernkit.playground.prompting.presets import budget_for
 from tavernkit.playground.prompting.scenes import LoreVerdict, ReplyPart, Scripts
@@ -15,6 +17,7 @@ from tavernkit.risuai.book_import import entries_from_book
 from tavernkit.risuai.cards import from_card
 from tavernkit.risuai.cbs import expand
 from tavernkit.risuai.character import RisuCharacter
+from tavernkit.risuai.lore_entry import LoreEntry
 from tavernkit.risuai.lorebook import LorebookResult
 from tavernkit.risuai.lorebook.verdicts import Reason
 from tavernkit.risuai.scene import Scene
@@ -87,15 +90,19 @@ def build_on_risuai(inputs: PromptInputs, variables: Variables, hooks: BuildHook
             note=inputs.settings.authors_note.text,
             lore=tuple(
                 entry
-                for book in (*inputs.books.character, *inputs.books.chat, *inputs.books.persona)
-                for entry in entries_from_book(book)
+                for book in (
+                    *inputs.books.character,
+                    *inputs.books.chat,
+                    *inputs.books.persona,
+                    *inputs.books.everywhere,
+                )
+                for entry in _entries(_Same(book))
             ),
             chat_id=str(inputs.chat_id),
         ),
         user=inputs.cast.user,
         history=_history(inputs),
         preset=_settings(inputs),
-        books=inputs.books.everywhere,
         generation_type=inputs.generation_type,
         model=inputs.provider.model,
         variables=variables,
@@ -153,6 +160,27 @@ def _settings(inputs: PromptInputs) -> risuai.Settings:
         max_response=reply,
         scripts=settings.scripts if inputs.settings.prompt.regex_scripts else (),
     )
+
+
+class _Same:
+    """A book that is equal to itself alone; as long as nobody changes a lorebook, it is the same book every time."""
+
+    __slots__ = ("book",)
+
+    def __init__(self, book: Book) -> None:
+        self.book = book
+
+    def __hash__(self) -> int:
+        return id(self.book)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.book is self.book
+
+
+@lru_cache(maxsize=64)
+def _entries(same: _Same) -> tuple[LoreEntry, ...]:
+    """The entries of a lorebook as RisuAI imports them, once for each version of it."""
+    return entries_from_book(same.book)
 
 
 class _ForModel:
