@@ -477,8 +477,9 @@ async def test_the_table_names_every_route_once(sqlite_url: str, tmp_path: Path)
     assert set(REQUESTS) <= set(routes)
 
 
-async def test_everybody_is_told_what_the_table_says(database_url: str, tmp_path: Path) -> None:
-    async with open_world(database_url, tmp_path) as world:
+async def test_everybody_is_told_what_the_table_says(sqlite_url: str, tmp_path: Path) -> None:
+    # Thousands of requests, on one database: who may do what is decided above it, and every query has its own tests.
+    async with open_world(sqlite_url, tmp_path) as world:
         await world.house.add("Hugo")
         # What changes accounts comes last, because it ends sessions.
         routes = sorted(routes_of(world.house.app), key=is_about_accounts)
