@@ -1,7 +1,6 @@
 """A real browser on a real server; what the page complains about or fetches elsewhere fails the test."""
 
 import re
-import shutil
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Literal, Protocol
@@ -15,10 +14,10 @@ from playwright.sync_api import (
     Request,
     WebError,
     expect,
-    sync_playwright,
 )
 
 from tests.browser.story import Story, begin_story
+from tests.playground.support.chromium import open_chromium
 from tests.playground.support.server import ScriptedModel, ServerProcess, running
 
 DESKTOP = (1280, 900)
@@ -45,32 +44,12 @@ class OpenWindow(Protocol):
     ) -> Page: ...
 
 
-@pytest.fixture(scope="session")
-def chromium_path() -> str:
-    """The system's Chromium: the one without windows, if it is there, costs a third less."""
-    for name in ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"):
-        if path := shutil.which(name):
-            return path
-    pytest.fail("The browser tests need Chromium, and it is not here. Run: sh scripts/ensure-chromium")
-
-
 # Not for the whole session: as long as Playwright runs, no other test can start an event loop.
 @pytest.fixture(scope="package")
-def browser(chromium_path: str) -> Iterator[Browser]:
+def browser() -> Iterator[Browser]:
     """One browser for all tests; each window is a profile of its own."""
-    with sync_playwright() as playwright:
-        # Chromium's sandbox refuses to work as root, and the pages are our own.
-        browser = playwright.chromium.launch(
-            executable_path=chromium_path,
-            args=[
-                "--no-sandbox",
-                "--no-proxy-server",
-                "--disable-dev-shm-usage",
-                "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
-            ],
-        )
+    with open_chromium() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")

@@ -1,26 +1,19 @@
 """The sample pages in a real browser; what the page complains about fails the test."""
 
-import shutil
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
+from tests.playground.support.chromium import open_chromium
 from tests.playground.web.sample_site import SampleSite
 
 
 # Not for the whole session: as long as Playwright runs, no other test can start an event loop.
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    assert path, "These tests need Chromium, and it is not here. Run: sh scripts/ensure-chromium"
-    with sync_playwright() as playwright:
-        # Chromium's sandbox refuses to work as root, and the pages are our own.
-        browser = playwright.chromium.launch(
-            executable_path=path, args=["--no-sandbox", "--no-proxy-server", "--disable-dev-shm-usage"]
-        )
+    with open_chromium() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture
