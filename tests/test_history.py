@@ -18,7 +18,7 @@ def test_an_adapter_is_used_as_it_is() -> None:
 @pytest.mark.parametrize("wrong", ["hello", b"hello", {"role": "user"}])
 def test_what_is_no_list_of_messages_is_refused(wrong: object) -> None:
     with pytest.raises(TypeError, match="list of messages"):
-        wrap_history(wrong)  # type: ignore[arg-type]
+        wrap_history(wrong)
 
 
 def test_the_last_messages_are_the_newest_in_order() -> None:

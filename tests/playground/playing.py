@@ -130,7 +130,7 @@ async def playing(
     chosen = Settings(
         data_dir=folder,
         database_url=url,
-        **{"lease_seconds": 2.0, "heartbeat_seconds": 0.1, **settings},  # type: ignore[arg-type]  # pydantic checks them
+        **{"lease_seconds": 2.0, "heartbeat_seconds": 0.1, **settings},
     )
     play: Play | None = None
 

@@ -39,21 +39,21 @@ def test_convenience_updates_change_one_field(block: Block) -> None:
 
 def test_a_block_cannot_be_changed_in_place() -> None:
     with pytest.raises(AttributeError):
-        Block(content="x").content = "y"  # type: ignore[misc]
+        Block(content="x").content = "y"
 
 
 def test_roles_points_and_groups_are_open_but_must_be_text() -> None:
     block = Block(role="function", insertion_point="pt_custom", token_budget_group="my_group")
     assert (block.role, block.insertion_point, block.token_budget_group) == ("function", "pt_custom", "my_group")
     with pytest.raises(TypeError, match="must be text"):
-        Block(role=3)  # type: ignore[arg-type]
+        Block(role=3)
     with pytest.raises(TypeError, match="must be text"):
         block.with_(content=None)
 
 
 def test_an_unknown_field_is_refused() -> None:
     with pytest.raises(TypeError):
-        Block(colour="red")  # type: ignore[call-arg]
+        Block(colour="red")
 
 
 def test_blocks_do_not_share_their_metadata() -> None:

@@ -220,7 +220,7 @@ def test_a_missing_character_is_an_error_of_its_own() -> None:
 
 def test_an_unknown_input_is_refused() -> None:
     with pytest.raises(TypeError, match="charakter"):
-        build(charakter=MIRA)  # type: ignore[call-arg]
+        build(charakter=MIRA)
 
 
 def test_the_typed_inputs_are_the_contexts_own() -> None:

@@ -27,7 +27,7 @@ def test_null_content_is_empty_text() -> None:
 )
 def test_what_is_wrong_is_said(source: object, complaint: str) -> None:
     with pytest.raises((TypeError, ValueError), match=complaint):
-        Message.coerce(source)  # type: ignore[arg-type]
+        Message.coerce(source)
 
 
 messages = st.builds(

@@ -15,14 +15,14 @@ from tavernkit import (
 )
 
 
-def note(name: str):  # type: ignore[no-untyped-def]
+def note(name: str):
     def stage(ctx: Context) -> None:
         ctx.metadata.setdefault("log", []).append(name)
 
     return stage
 
 
-def wrapping(name: str):  # type: ignore[no-untyped-def]
+def wrapping(name: str):
     def stage(ctx: Context) -> Iterator[None]:
         ctx.metadata.setdefault("log", []).append(f"{name} in")
         yield

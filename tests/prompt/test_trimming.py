@@ -16,7 +16,7 @@ WORDS = Words()
 
 
 def block(content: str, group: str = "default", **fields: object) -> Block:
-    return Block(id=content, content=content, token_budget_group=group, **fields)  # type: ignore[arg-type]
+    return Block(id=content, content=content, token_budget_group=group, **fields)
 
 
 def kept(blocks: list[Block], budget: int, trimmer: Trimmer | None = None) -> list[str]:
@@ -128,7 +128,7 @@ def test_what_must_stay_and_does_not_fit_is_an_error() -> None:
 
 def test_an_unknown_strategy_is_refused() -> None:
     with pytest.raises(ValueError, match="group_order"):
-        Trimmer("fifo")  # type: ignore[arg-type]
+        Trimmer("fifo")
 
 
 random_blocks = st.lists(
@@ -163,7 +163,7 @@ def may_go(block: Block, blocks: list[Block], strategy: str) -> bool:
 def test_trimming_never_exceeds_the_budget_nor_drops_what_is_protected(
     blocks: list[Block], budget: int, strategy: str
 ) -> None:
-    trimmer = Trimmer(strategy)  # type: ignore[arg-type]
+    trimmer = Trimmer(strategy)
     try:
         result = trimmer.trim(blocks, budget=budget, estimator=WORDS)
     except TokenBudgetExceeded:

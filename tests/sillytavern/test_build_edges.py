@@ -46,7 +46,7 @@ def test_what_a_hook_adds_is_sent_whatever_group_it_is_in(group: str) -> None:
 def test_what_a_hook_adds_and_may_be_left_out_is_left_out_where_there_is_no_room() -> None:
     plan = build(hooks=adding(content="word " * 3000), preset=ChatPreset(openai_max_context=500, openai_max_tokens=50))
     assert "Where am I?" in contents(plan)
-    assert [record.source["id"] for record in plan.trim_report.evictions if record.source] == ["mine"]  # type: ignore[union-attr]
+    assert [record.source["id"] for record in plan.trim_report.evictions if record.source] == ["mine"]
 
 
 def test_what_a_hook_adds_to_a_text_must_fit_too() -> None:

@@ -32,7 +32,7 @@ pytestmark = pytest.mark.anyio
 
 
 async def forked(story: Story, message: Message, **options: object) -> Story:
-    child = await fork(story.runtime, story.viewer, story.conversation_id, message.id, **options)  # type: ignore[arg-type]  # of many kinds
+    child = await fork(story.runtime, story.viewer, story.conversation_id, message.id, **options)
     assert isinstance(child, Conversation), child
     return Story(story.runtime, story.user_id, child.id)
 

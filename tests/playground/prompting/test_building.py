@@ -21,7 +21,7 @@ pytestmark = pytest.mark.anyio
 
 async def _preset(table: Table, kind: Any, data: dict[str, Any]) -> Any:
     row = await create_preset(table.runtime, table.viewer, NewPreset(kind=kind, name=f"My {kind}", data=data))
-    return row.id  # type: ignore[union-attr]
+    return row.id
 
 
 async def test_without_a_preset_the_provider_decides_how_and_the_library_what(

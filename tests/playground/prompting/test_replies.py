@@ -160,7 +160,7 @@ async def test_without_streaming_nothing_is_shown_before_the_end(database_url: s
             shown.extend([data["text"]] if "text" in data else [])
             await published(topic, data)
 
-        table.runtime.bus.publish = publish  # type: ignore[method-assign]
+        table.runtime.bus.publish = publish
         await table.tell("Robin", "Hello?")
         await table.answered("Ada")
     assert shown == []

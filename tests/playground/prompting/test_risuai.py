@@ -171,7 +171,7 @@ async def test_a_preset_is_shown_card_by_card_and_without_keys(sqlite_url: str, 
         assert not isinstance(view, Refused)
         assert [(fact.name, fact.value) for fact in view.facts[:2]] == [
             ("1. Rules", "Be brief."),
-            ("2. chat", "system"),
+            ("2. chat", "as it comes"),
         ]
         assert (view.kind, view.can_be_default) == ("RisuAI prompts", True)
 

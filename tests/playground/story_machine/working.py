@@ -49,7 +49,7 @@ class Deed(NamedTuple):
 
 deeds = st.builds(
     Deed,
-    st.sampled_from(Doing.__args__),  # type: ignore[attr-defined]
+    st.sampled_from(Doing.__args__),
     places,
     st.booleans(),
     st.integers(0, 9),

@@ -52,6 +52,9 @@ KIND_NAMES: Final[Mapping[str, str]] = {
 CAN_BE_DEFAULT: Final = frozenset({"chat", "text", "risuai"})
 """The kinds that a prompt is built by; the others are parts of it."""
 
+PLAIN_CARD: Final = "as it comes"
+"""What a card says that has no text of its own."""
+
 _TEMPLATE: Final = "promptTemplate"
 """Where a preset of RisuAI has its cards."""
 
@@ -244,7 +247,7 @@ def _samplers(preset: ChatPreset) -> list[FactView]:
 def _cards(preset: RisuSettings) -> list[FactView]:
     """The cards of RisuAI's template, in their order."""
     return [
-        _fact(f"{number}. {card.name or card.type}", card.text or card.inner_format or card.role)
+        _fact(f"{number}. {card.name or card.type}", card.text or card.inner_format or PLAIN_CARD)
         for number, card in enumerate(preset.template or (), start=1)
     ]
 

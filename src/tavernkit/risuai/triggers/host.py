@@ -51,31 +51,31 @@ class TriggerHost(Protocol):
 class RefusingHost:
     """Does nothing that a trigger asks for; an application's own host overrides what it can do."""
 
-    def alert(self, text: str, *, is_error: bool) -> None:  # noqa: ARG002 - the protocol's signature, here and below
+    def alert(self, text: str, *, is_error: bool) -> None:
         self._refuse()
 
-    def ask(self, text: str) -> str:  # noqa: ARG002
+    def ask(self, text: str) -> str:
         self._refuse()
 
-    def choose(self, options: Sequence[str], text: str) -> str:  # noqa: ARG002
+    def choose(self, options: Sequence[str], text: str) -> str:
         self._refuse()
 
-    def run_command(self, text: str) -> None:  # noqa: ARG002
+    def run_command(self, text: str) -> None:
         self._refuse()
 
-    def ask_model(self, prompt: str, model: Literal["model", "submodel"]) -> str:  # noqa: ARG002
+    def ask_model(self, prompt: str, model: Literal["model", "submodel"]) -> str:
         self._refuse()
 
-    def most_similar(self, text: str, candidates: Sequence[str]) -> Sequence[str]:  # noqa: ARG002
+    def most_similar(self, text: str, candidates: Sequence[str]) -> Sequence[str]:
         self._refuse()
 
-    def make_image(self, prompt: str, negative: str) -> str:  # noqa: ARG002
+    def make_image(self, prompt: str, negative: str) -> str:
         self._refuse()
 
-    def wait(self, seconds: float) -> None:  # noqa: ARG002
+    def wait(self, seconds: float) -> None:
         self._refuse()
 
-    def refresh(self, chat_index: str | None) -> None:  # noqa: ARG002
+    def refresh(self, chat_index: str | None) -> None:
         self._refuse()
 
     def _refuse(self) -> NoReturn:
