@@ -80,7 +80,7 @@ def test_r4_a_panel_artifact_enters_the_prompt_if_visibility_and_rules_allow_it(
         assert ("HP 3" in said(plan)) is included
         assert reasons(plan) == {"state": "placed" if included else "not_visible"}
     without_rules = Candidate(artifact=artifact("state", visibility="prompt_only"), versions=(version(),))
-    assert report_of(plan_with(without_rules)).decisions == ()
+    assert not report_of(plan_with(without_rules)).decisions
 
 
 def test_r6_the_plan_explains_every_decision() -> None:
@@ -224,6 +224,13 @@ def test_r18_ties_are_broken_by_step_then_tag_then_version() -> None:
         wanted("a", "2", order=(0, 2), **rules),
     )
     assert said(plan)[-5:] == ["1", "2", "3", "4", "5"]
+    fleeting: dict[str, Any] = {"access": "run_only", "visibility": "prompt_only"}
+    inclusion = PromptInclusion.of(**rules)
+    nameless = [
+        Candidate(artifact=artifact(None, id=id, inclusion=inclusion, **fleeting), versions=(version(number, text),))
+        for id, number, text in (("b", 10, "4"), ("a", 10, "3"), ("y", 9, "2"), ("z", 2, "1"))
+    ]
+    assert said(plan_with(*nameless))[-4:] == ["1", "2", "3", "4"], "versions are numbers, and ids come last"
 
 
 def test_r22_reasoning_never_reaches_the_prompt() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 from tavernkit.artifacts.inclusion import Operation, Role
@@ -59,7 +60,7 @@ class Decision(Value, frozen=True, kw_only=True):
 class InclusionReport(Value, frozen=True, kw_only=True):
     """Every decision of a build, in the order of the prompt; a plan has it as `metadata["artifacts"]`."""
 
-    decisions: tuple[Decision, ...] = ()
+    decisions: Sequence[Decision] = ()
 
     @property
     def included(self) -> tuple[Decision, ...]:

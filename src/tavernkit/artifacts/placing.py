@@ -3,21 +3,19 @@ once, and what stands beside a message that was trimmed is settled when trimming
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
-from typing import Literal, TypeAlias
 
-from tavernkit.artifacts.anchors import Anchor, RoleFilter
 from tavernkit.artifacts.candidate import Candidate, Prepared, prepare
 from tavernkit.artifacts.decisions import INCLUDED, Decision, InclusionReport, Reason
 from tavernkit.artifacts.inclusion import PromptInclusion
-from tavernkit.artifacts.sections import SystemPrompt, changed, credit, merged_json, wrapped
-from tavernkit.artifacts.timeline import Absent, At, Found, Past, Timeline, resolve, tail_gap
+from tavernkit.artifacts.inserts import Inserts
+from tavernkit.artifacts.sections import SystemPrompt, changed, merged_json, wrapped
+from tavernkit.artifacts.timeline import Absent, At, Past, Timeline
 from tavernkit.hooks import BuildHook
+from tavernkit.lore.verdicts import LazyVerdicts
 from tavernkit.prompt.block import Block
 from tavernkit.prompt.context import Context
-from tavernkit.values import Value
 
 __all__ = ["include_artifacts"]
 
@@ -30,24 +28,6 @@ _WARNED: dict[Reason, str] = {
     "merge_type_error": "only JSON objects can be merged",
     "not_text": "the text of that message cannot be changed",
 }
-
-
-class _Clamped(Value, frozen=True, kw_only=True):
-    """Before a message, whatever side the artifact asked for."""
-
-    place: int
-
-
-Spot: TypeAlias = At | Past | _Clamped | Literal["early", "tail"]
-
-
-@dataclass(slots=True)
-class _Insert:
-    """A block that stands among the messages; `block` is as it was made."""
-
-    item: Prepared
-    block: Block
-    spot: Spot
 
 
 def include_artifacts(candidates: Iterable[Candidate]) -> BuildHook:
@@ -68,35 +48,35 @@ class _Placing:
 
     def __init__(self, ctx: Context) -> None:
         self._ctx = ctx
-        self._timeline = Timeline(ctx.blocks)
+        self._timeline = Timeline(ctx.blocks, ctx.history)
+        self._inserts = Inserts(ctx, self._timeline)
         self._items: list[Prepared] = []
         self._reasons: dict[int, Reason] = {}
         self._unseen: list[Decision] = []
-        self._inserts: list[_Insert] = []
         self._changed: list[tuple[Prepared, int]] = []
-        self._found: dict[Anchor, Found] = {}
-        self._nearest: dict[tuple[At | Past, RoleFilter], int | None] = {}
 
-    def place(self, candidates: Sequence[Candidate]) -> None:
+    def place(self, candidates: Iterable[Candidate]) -> None:
         ctx = self._ctx
-        speaking = self._prepare(candidates)
-        system = SystemPrompt(
-            list(ctx.blocks),
-            ids=ctx.ids,
-            is_text=ctx.wording is not None,
-            first_message=self._timeline.first_block,
-        )
-        system.apply([item for item in speaking if item.inclusion.target == "system"], self._report)
-        blocks = self._change_messages(system.blocks, speaking)
-        for item in speaking:
-            if item.inclusion.operation == "insert" and item.inclusion.target != "system":
-                self._insert(item)
-        ctx.blocks = self._weave(blocks, [(insert, insert.spot, insert.block) for insert in self._inserts])
+        self._prepare(candidates)
+        to_system: list[Prepared] = []
+        to_messages: list[Prepared] = []
+        for item in self._items:
+            if item.is_blank:
+                self._report(item, "empty")
+            elif item.inclusion.target == "system":
+                to_system.append(item)
+            elif item.inclusion.operation == "insert":
+                self._report(item, self._inserts.add(item))
+            else:
+                to_messages.append(item)
+        system = SystemPrompt(ctx.blocks, ids=ctx.ids, is_text=ctx.wording is not None, end=self._timeline.start)
+        system.apply(to_system, self._report)
+        ctx.blocks = self._inserts.woven(self._change_messages(system.blocks, to_messages))
         self._tell()
         ctx.after_trimming.append(self._settle)
 
-    def _prepare(self, candidates: Sequence[Candidate]) -> list[Prepared]:
-        """Word them all and put them in order; those that have something to say."""
+    def _prepare(self, candidates: Iterable[Candidate]) -> None:
+        """Word them all and put them in order."""
         for candidate in candidates:
             item = prepare(candidate)
             if item is not None:
@@ -104,28 +84,18 @@ class _Placing:
             elif candidate.artifact.inclusion is not None:
                 self._unseen.append(_unseen(candidate, candidate.artifact.inclusion))
         self._items.sort(key=attrgetter("key"))
-        speaking = []
-        for item in self._items:
-            if item.is_blank:
-                self._report(item, "empty")
-            else:
-                speaking.append(item)
-        return speaking
 
     def _report(self, item: Prepared, reason: Reason) -> None:
         self._reasons[id(item)] = reason
-
-    def _reason(self, item: Prepared) -> Reason:
-        return self._reasons[id(item)]
 
     def _change_messages(self, blocks: list[Block], items: Sequence[Prepared]) -> list[Block]:
         """Replace, merge into and wrap single messages, in this order."""
         at: dict[int, list[Prepared]] = {}
         for item in items:
             anchor = item.inclusion.anchor
-            if item.inclusion.operation == "insert" or item.inclusion.target != "message_ref" or anchor is None:
+            if anchor is None:
                 continue
-            match self._resolve(anchor):
+            match self._timeline.resolve(anchor):
                 case At(place=place):
                     at.setdefault(place, []).append(item)
                 case Past():
@@ -142,7 +112,7 @@ class _Placing:
                     self._report(item, "not_text")
                 continue
             blocks[where[ids[0]]] = self._change(block, words, changing)
-            self._changed.extend((item, place) for item in changing if self._reason(item) == "placed")
+            self._changed.extend((item, place) for item in changing if self._reasons[id(item)] == "placed")
         return blocks
 
     def _change(self, block: Block, words: str, items: Sequence[Prepared]) -> Block:
@@ -177,151 +147,35 @@ class _Placing:
         before, _, after = block.content.rpartition(words)
         return f"{before}{text}{after}"
 
-    def _insert(self, item: Prepared) -> None:
-        spot = self._spot(item.inclusion)
-        if isinstance(spot, Absent):
-            self._report(item, "anchor_not_found")
-        elif isinstance(spot, Past) and item.inclusion.depth_policy == "strict_drop":
-            self._report(item, "anchor_trimmed")
-        else:
-            self._report(item, "placed")
-            self._inserts.append(_Insert(item=item, block=self._block(item), spot=spot))
-
-    def _spot(self, inclusion: PromptInclusion) -> Spot | Absent:
-        anchor = inclusion.anchor
-        if anchor is None:
-            return "early" if inclusion.phase == "early" else "tail"
-        if anchor.is_end:
-            return "tail"
-        found = self._resolve(anchor)
-        if isinstance(found, Absent) and anchor.selector == "after_last_user":
-            return "tail"
-        return found
-
-    def _resolve(self, anchor: Anchor) -> Found:
-        """Many artifacts share an anchor, and the chat does not change."""
-        found = self._found.get(anchor)
-        if found is None:
-            found = self._found[anchor] = resolve(anchor, self._timeline, self._ctx.history)
-        return found
-
-    def _block(self, item: Prepared) -> Block:
-        role = item.inclusion.role or "developer"
-        wording = self._ctx.wording
-        return Block(
-            id=self._ctx.ids(),
-            role=role,
-            content=item.before if wording is None else wording(role, item.before),
-            slot="artifact",
-            removable=False,
-            token_budget_group="artifacts",
-            metadata=credit([item]),
-        )
-
-    def _weave(self, blocks: Sequence[Block], inserts: Sequence[tuple[_Insert, Spot, Block]]) -> list[Block]:
-        """Put each insert into its gap, in the order of the artifacts."""
-        if not inserts:
-            return list(blocks)
-        where = {block.id: place for place, block in enumerate(blocks)}
-        is_text = self._ctx.wording is not None
-        tail = tail_gap(blocks, is_continued=is_text and self._ctx.generation_type == "continue")
-        gaps: dict[int, list[Block]] = {}
-        for insert, spot, block in inserts:
-            gaps.setdefault(self._gap(spot, insert.item, where, tail), []).append(block)
-        woven: list[Block] = []
-        done = 0
-        for gap in sorted(gaps):
-            woven += blocks[done:gap]
-            done = gap
-            for block in gaps[gap]:
-                woven.append(block if self._ctx.wording is None else _on_its_own_line(block, woven))
-        return [*woven, *blocks[done:]]
-
-    def _gap(self, spot: Spot, item: Prepared, where: Mapping[str, int], tail: int) -> int:
-        match spot:
-            case "tail":
-                return tail
-            case At(place=beside):
-                is_after = item.inclusion.place == "after"
-                place = where.get(self._timeline.edge(beside, is_after=is_after))
-                if place is not None:
-                    return place + is_after
-            case _Clamped(place=beside):
-                place = where.get(self._timeline.edge(beside, is_after=False))
-                if place is not None:
-                    return place
-        first = self._timeline.first_block
-        return where.get(first, tail) if first is not None else tail
-
     def _settle(self, ctx: Context) -> None:
-        """Trimming is done: see to what stands beside a message that is gone."""
-        kept = self._timeline.kept(ctx.blocks)
-        oldest = _Clamped(place=min(kept)) if kept else None
-        own = {insert.block.id for insert in self._inserts}
-        by_id = {block.id: block for block in ctx.blocks if block.id in own}
+        """Trimming is done: see to what stands beside a message that is gone. A build and its copy may both come here,
+        so what was placed stays as it is."""
+        reasons = self._reasons.copy()
+        sent = {block.id for block in ctx.blocks if block.enabled}
+        kept = self._timeline.kept(sent)
         for item, place in self._changed:
             if place not in kept:
-                self._report(item, "anchor_trimmed")
-        woven: list[tuple[_Insert, Spot, Block]] = []
-        is_moved = False
-        for insert in self._inserts:
-            block = by_id.get(insert.block.id)
-            if block is None:
-                continue
-            spot, is_sent = self._settled(insert, kept, oldest) if block.enabled else (insert.spot, False)
-            is_moved = is_moved or spot != insert.spot or is_sent != block.enabled
-            # In one text its own line break depends on where it stands, so it starts again from how it was made.
-            standing = block if ctx.wording is None else insert.block
-            woven.append((insert, spot, standing if is_sent else standing.disable()))
-        if is_moved:
-            ctx.blocks = self._weave([block for block in ctx.blocks if block.id not in own], woven)
-        self._report_missing(ctx.blocks)
-        self._write_report(ctx)
+                reasons[id(item)] = "anchor_trimmed"
+        ctx.blocks, moved = self._inserts.settled(ctx.blocks, sent, kept)
+        for item, reason in moved:
+            reasons[id(item)] = reason
+        self._note_missing(ctx.blocks, reasons)
+        self._write_report(ctx, reasons)
 
-    def _report_missing(self, blocks: Iterable[Block]) -> None:
+    def _note_missing(self, blocks: Iterable[Block], reasons: dict[int, Reason]) -> None:
         """What stood in the prompt and is no longer told, because there was no room or another hook took it out."""
         crediting = [block for block in blocks if "artifacts" in block.metadata]
         told = {source["id"] for block in crediting if block.enabled for source in block.metadata["artifacts"]}
-        missing = [
-            item for item in self._items if item.source["id"] not in told and self._reasons[id(item)] in INCLUDED
-        ]
+        missing = [item for item in self._items if item.source["id"] not in told and reasons[id(item)] in INCLUDED]
         if not missing:
             return
         known = {source["id"] for block in crediting for source in block.metadata["artifacts"]}
         for item in missing:
-            self._report(item, "over_budget" if item.source["id"] in known else "taken_out")
-
-    def _settled(self, insert: _Insert, kept: Set[int], oldest: _Clamped | None) -> tuple[Spot, bool]:
-        """Where an insert stands in the end, and whether it is sent at all."""
-        inclusion, spot = insert.item.inclusion, insert.spot
-        match spot:
-            case Past():
-                pass
-            case At(place=place) if place not in kept:
-                pass
-            case _:
-                return spot, True
-        if inclusion.depth_policy == "clamp_to_oldest_kept" and oldest is not None:
-            self._report(insert.item, "clamped")
-            return oldest, True
-        role_filter = inclusion.anchor.role_filter if inclusion.anchor is not None else "any"
-        nearest = self._nearest_to(spot, role_filter, kept) if inclusion.depth_policy == "relocate_to_nearest" else None
-        if nearest is not None:
-            self._report(insert.item, "relocated")
-            return At(place=nearest), True
-        self._report(insert.item, "anchor_trimmed")
-        return spot, False
-
-    def _nearest_to(self, spot: At | Past, role_filter: RoleFilter, kept: Set[int]) -> int | None:
-        key = (spot, role_filter)
-        if key not in self._nearest:
-            matching = [place for place in self._timeline.matching(role_filter) if place in kept]
-            self._nearest[key] = self._timeline.nearest(spot, matching) if matching else None
-        return self._nearest[key]
+            reasons[id(item)] = "over_budget" if item.source["id"] in known else "taken_out"
 
     def _tell(self) -> None:
         for item in self._items:
-            reason = self._reason(item)
+            reason = self._reasons[id(item)]
             if reason in _WARNED:
                 self._ctx.warn(
                     "artifact_left_out",
@@ -337,12 +191,15 @@ class _Placing:
                     artifact=item.artifact.name,
                 )
 
-    def _write_report(self, ctx: Context) -> None:
+    def _write_report(self, ctx: Context, reasons: Mapping[int, Reason]) -> None:
         known = ctx.get(REPORT)
         earlier = known.decisions if isinstance(known, InclusionReport) else ()
-        decisions = (_decision(item, self._reason(item)) for item in self._items)
-        unseen = sorted(self._unseen, key=lambda decision: decision.artifact)
-        ctx[REPORT] = InclusionReport(decisions=(*earlier, *decisions, *unseen))
+        items, unseen = self._items, sorted(self._unseen, key=lambda decision: decision.artifact)
+
+        def decisions() -> list[Decision]:
+            return [*earlier, *(_decision(item, reasons[id(item)]) for item in items), *unseen]
+
+        ctx[REPORT] = InclusionReport(decisions=LazyVerdicts(decisions))
 
 
 def _words(block: Block, *, is_text: bool) -> str | None:
@@ -353,14 +210,6 @@ def _words(block: Block, *, is_text: bool) -> str | None:
         return block.content
     words = block.metadata.get("said")
     return words if isinstance(words, str) and words and words in block.content else None
-
-
-def _on_its_own_line(block: Block, before: Sequence[Block]) -> Block:
-    """In one text the last line may have left its line break to what follows; then so does what is put behind it."""
-    last = next((earlier.content for earlier in reversed(before) if earlier.enabled), "")
-    if not last or last.endswith("\n") or not block.content.endswith("\n"):
-        return block
-    return block.with_(content="\n" + block.content.removesuffix("\n"))
 
 
 def _unseen(candidate: Candidate, inclusion: PromptInclusion) -> Decision:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from itertools import takewhile
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from tavernkit.artifacts.candidate import Prepared
 from tavernkit.artifacts.content import write_json
 from tavernkit.artifacts.decisions import Reason
+from tavernkit.artifacts.inclusion import Operation, Place
 from tavernkit.artifacts.merge_patch import merge_patch
 from tavernkit.artifacts.timeline import message_source
 from tavernkit.errors import ParseError
@@ -30,34 +30,36 @@ _CREATED = "section:"
 class SystemPrompt:
     """The blocks of a prompt, of which the system's sections are changed in place.
 
-    `report` is told what became of each artifact. Everything that enters between sections is joined once, in the
-    order of the artifacts, into one block before them and one behind.
+    They end at `end`, where the chat begins. `report` is told what became of each artifact. Everything that enters
+    between sections is joined once, in the order of the artifacts, into one block before them and one behind.
     """
 
-    def __init__(self, blocks: list[Block], *, ids: IdSource, is_text: bool, first_message: str | None) -> None:
-        self.blocks = blocks
+    def __init__(self, blocks: Sequence[Block], *, ids: IdSource, is_text: bool, end: int | None) -> None:
+        self.blocks = list(blocks)
         self._ids = ids
         self._end = "\n" if is_text else ""
-        before_chat = takewhile(lambda place: blocks[place].id != first_message, range(len(blocks)))
-        self._own = [place for place in before_chat if _is_section(blocks[place])]
+        self._own = [place for place, block in enumerate(blocks[:end]) if _is_section(block)]
         self._created: list[Block] = []
         self._places: dict[str | None, int] | None = None
 
-    def apply(self, prepared: Sequence[Prepared], report: Callable[[Prepared, Reason], None]) -> None:
+    def apply(self, prepared: Iterable[Prepared], report: Callable[[Prepared, Reason], None]) -> None:
         """Apply all of them: what replaces, then what merges, then what wraps, then what is inserted."""
-        self._replace([item for item in prepared if item.inclusion.operation == "replace"], report)
-        self._merge([item for item in prepared if item.inclusion.operation == "merge_section"], report)
-        wraps = [item for item in prepared if item.inclusion.operation == "wrap"]
-        inserts = [item for item in prepared if item.inclusion.operation == "insert"]
-        self._surround_sections(wraps, inserts, report)
-        around = [item for item in (*wraps, *inserts) if item.inclusion.section is None]
-        for item in around:
-            report(item, "placed")
-        self._surround(
-            before=[item for item in inserts if item.inclusion.section is None and item.inclusion.place == "before"],
-            wraps=[item for item in wraps if item.inclusion.section is None],
-            behind=[item for item in inserts if item.inclusion.section is None and item.inclusion.place == "after"],
-        )
+        by_operation: dict[Operation, list[Prepared]] = {"replace": [], "merge_section": [], "wrap": [], "insert": []}
+        around: dict[Place | None, list[Prepared]] = {"wrap": [], "before": [], "after": []}
+        for item in prepared:
+            by_operation[item.inclusion.operation].append(item)
+        self._replace(by_operation["replace"], report)
+        self._merge(by_operation["merge_section"], report)
+        by_section: dict[str, list[Prepared]] = {}
+        for item in (*by_operation["wrap"], *by_operation["insert"]):
+            section = item.inclusion.section
+            if section is None:
+                report(item, "placed")
+                around[item.inclusion.place].append(item)
+            else:
+                by_section.setdefault(section, []).append(item)
+        self._surround_sections(by_section, report)
+        self._surround(before=around["before"], wraps=around["wrap"], behind=around["after"])
 
     def _replace(self, items: Sequence[Prepared], report: Callable[[Prepared, Reason], None]) -> None:
         whole = [item for item in items if item.inclusion.section is None]
@@ -115,12 +117,8 @@ class SystemPrompt:
                 self.blocks[place] = changed(self.blocks[place], texts[name], by)
 
     def _surround_sections(
-        self, wraps: Sequence[Prepared], inserts: Sequence[Prepared], report: Callable[[Prepared, Reason], None]
+        self, by_section: Mapping[str, Sequence[Prepared]], report: Callable[[Prepared, Reason], None]
     ) -> None:
-        by_section: dict[str, list[Prepared]] = {}
-        for item in (*wraps, *inserts):
-            if item.inclusion.section is not None:
-                by_section.setdefault(item.inclusion.section, []).append(item)
         for name, items in by_section.items():
             place = self._find(name)
             for item in items:
@@ -191,9 +189,9 @@ def changed(block: Block, content: str, by: Sequence[Prepared]) -> Block:
 
 def credit(items: Sequence[Prepared]) -> JsonObject:
     """The metadata of a block that artifacts have made."""
+    if len(items) == 1:
+        return {"source": items[0].source, "artifacts": [items[0].source]}
     sources = [item.source for item in items]
-    if len(sources) == 1:
-        return {"source": sources[0], "artifacts": sources}
     joined = "+".join(source["id"] for source in sources)
     return {"source": {"stage": "artifacts", "id": joined}, "artifacts": sources}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from functools import lru_cache
 from itertools import islice
 from typing import TypeAlias
@@ -13,7 +13,7 @@ from tavernkit.history import ChatHistory
 from tavernkit.prompt.block import Block
 from tavernkit.values import Value
 
-__all__ = ["Absent", "At", "Found", "Past", "Timeline", "message_source", "resolve", "tail_gap"]
+__all__ = ["Absent", "At", "Found", "Past", "Timeline", "message_source", "tail_gap"]
 
 _NUMBERED = "message:"
 _MESSAGE = re.compile(r"message(?::\d+)?")
@@ -46,12 +46,16 @@ class Timeline:
     Blocks say by their source which message of the history they are; several can be one message.
     """
 
-    def __init__(self, blocks: Iterable[Block]) -> None:
+    def __init__(self, blocks: Sequence[Block], history: ChatHistory) -> None:
+        self.start: int | None = None
+        """Where among the blocks the chat begins, be it with what the system said."""
         self.first_block: str | None = None
+        self._history = history
         self._heads: list[Block] = []
         self._more: dict[int, list[str]] = {}
+        self._found: dict[Anchor, Found] = {}
         last_source = None
-        for block in blocks:
+        for place, block in enumerate(blocks):
             source = message_source(block)
             if source is None:
                 last_source = None
@@ -60,12 +64,19 @@ class Timeline:
                 self._more.setdefault(len(self._heads) - 1, []).append(block.id)
                 continue
             if self.first_block is None:
-                self.first_block = block.id
+                self.start, self.first_block = place, block.id
             if block.role == "system":
                 last_source = None
             else:
                 last_source = source
                 self._heads.append(block)
+
+    def resolve(self, anchor: Anchor) -> Found:
+        """Find an anchor's message among all that was said, never among what is put in."""
+        found = self._found.get(anchor)
+        if found is None:
+            found = self._found[anchor] = self._resolve(anchor)
+        return found
 
     def blocks(self, place: int) -> list[str]:
         """The ids of the blocks that a message has become."""
@@ -76,33 +87,26 @@ class Timeline:
         more = self._more.get(place) if is_after else None
         return more[-1] if more else self._heads[place].id
 
-    def last(self, role: str) -> int | None:
-        newest_first = range(len(self._heads) - 1, -1, -1)
-        return next((place for place in newest_first if self._heads[place].role == role), None)
+    def kept(self, sent: Set[str]) -> list[int]:
+        """The places of the messages of which at least one block is among those that are sent, oldest first."""
+        kept = [place for place, head in enumerate(self._heads) if head.id in sent]
+        in_part = {place for place, more in self._more.items() if not sent.isdisjoint(more)}
+        return sorted(in_part.union(kept)) if in_part else kept
 
-    def find(self, message_id: str) -> int | None:
-        found = (place for place, head in enumerate(self._heads) if _message_id(head.message_metadata) == message_id)
-        return next(found, None)
+    def nearest(self, found: At | Past, role_filter: RoleFilter, kept: Iterable[int]) -> int | None:
+        """The place among those kept that is nearest to a message; of two, the newer."""
+        matching = (place for place in kept if role_filter in ("any", self._heads[place].role))
+        if isinstance(found, At):
+            return min(matching, key=lambda place: (abs(place - found.place), -place), default=None)
+        if found.number is None:
+            return next(matching, None)
+        number = found.number
+        return min(matching, key=lambda place: (abs(self._number(place) - number), -place), default=None)
 
-    def kept(self, blocks: Iterable[Block]) -> set[int]:
-        """The places of which at least one block is still sent."""
-        sent = {block.id for block in blocks if block.enabled}
-        alone = {place for place, head in enumerate(self._heads) if head.id in sent}
-        return alone | {place for place, more in self._more.items() if not sent.isdisjoint(more)}
-
-    def matching(self, role_filter: RoleFilter) -> Sequence[int]:
+    def _matching(self, role_filter: RoleFilter) -> Sequence[int]:
         if role_filter == "any":
             return range(len(self._heads))
         return [place for place, head in enumerate(self._heads) if head.role == role_filter]
-
-    def nearest(self, found: At | Past, kept: Sequence[int]) -> int:
-        """The place among `kept` that is nearest to a message; of two, the newer."""
-        if isinstance(found, At):
-            return min(kept, key=lambda place: (abs(place - found.place), -place))
-        if found.number is None:
-            return kept[0]
-        number = found.number
-        return min(kept, key=lambda place: (abs(self._number(place) - number), -place))
 
     def _number(self, place: int) -> int:
         """Where a message stands in the history; what is said now comes behind all of it."""
@@ -111,21 +115,37 @@ class Timeline:
             return int(source.removeprefix(_NUMBERED))
         return self._number(place - 1) + 1 if place else 0
 
+    def _resolve(self, anchor: Anchor) -> Found:
+        match anchor.selector:
+            case "after_last_user":
+                return self._last("user")
+            case "before_last_assistant":
+                return self._last("assistant")
+            case "after_message_id":
+                return self._by_id(str(anchor.message_id))
+            case "relative_to_end":
+                matching = self._matching(anchor.role_filter)
+                return At(place=matching[anchor.offset]) if -anchor.offset <= len(matching) else Past()
+            case "relative_to_anchor":
+                return Absent() if anchor.base is None else self._before(anchor.base, anchor.offset)
 
-def resolve(anchor: Anchor, timeline: Timeline, history: ChatHistory) -> Found:
-    """Find an anchor's message among all that was said, never among what is put in."""
-    match anchor.selector:
-        case "after_last_user":
-            return _last("user", timeline, history)
-        case "before_last_assistant":
-            return _last("assistant", timeline, history)
-        case "after_message_id":
-            return _by_id(str(anchor.message_id), timeline, history)
-        case "relative_to_end":
-            matching = timeline.matching(anchor.role_filter)
-            return At(place=matching[anchor.offset]) if -anchor.offset <= len(matching) else Past()
-        case "relative_to_anchor":
-            return Absent() if anchor.base is None else _before(anchor.base, anchor.offset, timeline, history)
+    def _last(self, role: str) -> Found:
+        newest_first = range(len(self._heads) - 1, -1, -1)
+        place = next((place for place in newest_first if self._heads[place].role == role), None)
+        if place is not None:
+            return At(place=place)
+        return Past() if self._history.count_role(role) else Absent()
+
+    def _before(self, anchor: Anchor, offset: int) -> Found:
+        base = self.resolve(anchor)
+        if isinstance(base, At):
+            return At(place=base.place + offset) if base.place + offset >= 0 else Past()
+        return Past() if isinstance(base, Past) and offset else base
+
+    def _by_id(self, message_id: str) -> Found:
+        known = (place for place, head in enumerate(self._heads) if _message_id(head.message_metadata) == message_id)
+        place = next(known, None)
+        return _older(message_id, self._history) if place is None else At(place=place)
 
 
 def tail_gap(blocks: Sequence[Block], *, is_continued: bool = False) -> int:
@@ -141,24 +161,8 @@ def tail_gap(blocks: Sequence[Block], *, is_continued: bool = False) -> int:
     return gap
 
 
-def _last(role: str, timeline: Timeline, history: ChatHistory) -> Found:
-    place = timeline.last(role)
-    if place is not None:
-        return At(place=place)
-    return Past() if history.count_role(role) else Absent()
-
-
-def _before(anchor: Anchor, offset: int, timeline: Timeline, history: ChatHistory) -> Found:
-    base = resolve(anchor, timeline, history)
-    if isinstance(base, At):
-        return At(place=base.place + offset) if base.place + offset >= 0 else Past()
-    return Past() if isinstance(base, Past) and offset else base
-
-
-def _by_id(message_id: str, timeline: Timeline, history: ChatHistory) -> Found:
-    known = timeline.find(message_id)
-    if known is not None:
-        return At(place=known)
+def _older(message_id: str, history: ChatHistory) -> Found:
+    """Look for a message that the build has not taken up, from the end of the history in growing steps."""
     total, size, seen = len(history), FIRST_WINDOW, 0
     while seen < total:
         window = history.last(size)

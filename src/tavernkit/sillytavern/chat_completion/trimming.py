@@ -37,9 +37,9 @@ def trimming(ctx: Context) -> None:
     """Fit the blocks into the window, say what had to go, and write down the plan."""
     scene = ctx.platform(ChatScene)
     budget = max(0, ctx.preset.max_prompt_tokens - REPLY_PRIMER)
-    share = _Share(budget, _counter(ctx))
-    overflow = share.give(ctx.blocks, examples_first=scene.story.settings.pin_examples)
-    report = share.report(ctx.blocks)
+    share = _Share(ctx.blocks, budget, _counter(ctx))
+    overflow = share.give(examples_first=scene.story.settings.pin_examples)
+    report = share.report()
     tell_of_trimming(ctx, report, overflow=None if overflow is None else _overflow_error(overflow, report))
     ctx.blocks = [
         block if place in share.given or not block.enabled else block.disable()
@@ -95,34 +95,37 @@ class _OverflowError(Exception):
 class _Share:
     """The budget while it is given out. What is reserved is spent in advance and checked when it is used."""
 
-    def __init__(self, budget: int, tokens: Callable[[Block], int]) -> None:
+    def __init__(self, blocks: Sequence[Block], budget: int, tokens: Callable[[Block], int]) -> None:
         self.budget = budget
         self.given: set[int] = set()
         self._left = budget
-        self._tokens = tokens
-        self._costs: dict[int, int] = {}
-        self._blocks: Sequence[Block] = ()
-
-    def give(self, blocks: Sequence[Block], *, examples_first: bool) -> Block | None:
-        """Go through everything; the block that could not be paid for, where that ended the giving."""
         self._blocks = blocks
-        places = [place for place, block in enumerate(blocks) if block.enabled]
-        prompts = [place for place in places if not (blocks[place].removable or _has_its_turn_later(blocks[place]))]
+        self._costs = [tokens(block) if block.enabled else 0 for block in blocks]
+        self._by_slot: dict[str | None, list[int]] = {}
+        for place, block in enumerate(blocks):
+            if block.enabled:
+                self._by_slot.setdefault(block.slot, []).append(place)
+
+    def give(self, *, examples_first: bool) -> Block | None:
+        """Go through everything; the block that could not be paid for, where that ended the giving."""
+        blocks = self._blocks
+        at_once = self._in(*(self._by_slot.keys() - _LATER))
+        prompts = [place for place in at_once if not blocks[place].removable]
         prompts.sort(key=lambda place: -blocks[place].priority)
         descriptions = [place for place in prompts if blocks[place].priority >= DESCRIPTIONS]
-        asked = [place for place in places if blocks[place].slot in ("impersonation", "quiet")]
-        prefilled = [place for place in places if blocks[place].slot == "continue_prefill"]
+        asked = self._in("impersonation", "quiet")
+        prefilled = self._in("continue_prefill")
         try:
             self._admit_all(descriptions)
             self._reserve(asked)
             self._admit_all(prompts[len(descriptions) :])
             self._reserve(prefilled)
-            for place in places:
-                if blocks[place].removable and not _has_its_turn_later(blocks[place]) and self._can_afford([place]):
+            for place in at_once:
+                if blocks[place].removable and self._can_afford([place]):
                     self._admit(place)
             steps = (self._give_examples, self._give_chat) if examples_first else (self._give_chat, self._give_examples)
             for step in steps:
-                step(places)
+                step()
             for reserved in (asked, prefilled):
                 self._free(reserved)
                 self._admit_all(reserved)
@@ -130,39 +133,37 @@ class _Share:
             return overflow.block
         return None
 
-    def report(self, blocks: Sequence[Block]) -> TrimReport:
-        places = [place for place, block in enumerate(blocks) if block.enabled]
-        evicted = [place for place in places if place not in self.given and self._cost(place)]
-        final = sum(self._cost(place) for place in self.given)
+    def report(self) -> TrimReport:
+        evicted = [place for place, cost in enumerate(self._costs) if cost and place not in self.given]
         return TrimReport(
             strategy="group_order",
             budget_tokens=self.budget,
-            initial_tokens=sum(map(self._cost, places)),
-            final_tokens=final,
-            evictions=tuple(_record(blocks[place], self._cost(place)) for place in evicted),
+            initial_tokens=sum(self._costs),
+            final_tokens=self._cost(self.given),
+            evictions=tuple(_record(self._blocks[place], self._costs[place]) for place in evicted),
         )
 
-    def _give_chat(self, places: Sequence[int]) -> None:
-        slots = {place: self._blocks[place].slot for place in places}
-        opening = [place for place in places if slots[place] == "new_chat"]
-        nudge = [place for place in places if slots[place] == "group_nudge"]
-        continued = [place for place in places if slots[place] in ("continued", "continue_nudge")]
-        self._reserve(opening)
-        self._reserve(nudge)
-        self._reserve(continued)
-        for place in places:
-            if slots[place] == "send_if_empty" and self._can_afford([place]):
+    def _in(self, *slots: str | None) -> list[int]:
+        """The places of what is enabled under these names, in the order of the prompt."""
+        return sorted(place for slot in slots for place in self._by_slot.get(slot, ()))
+
+    def _give_chat(self) -> None:
+        around = (self._in("new_chat"), self._in("group_nudge"), self._in("continued", "continue_nudge"))
+        for reserved in around:
+            self._reserve(reserved)
+        for place in self._in("send_if_empty"):
+            if self._can_afford([place]):
                 self._admit(place)
-        for unit in reversed(self._units(place for place in places if slots[place] in _IN_CHAT)):
+        for unit in reversed(self._units(self._in(*_IN_CHAT))):
             if not self._can_afford(unit):
                 break
             self._admit_all(unit)
-        for reserved in (opening, nudge, continued):
+        for reserved in around:
             self._free(reserved)
             self._admit_all(reserved)
 
-    def _give_examples(self, places: Sequence[int]) -> None:
-        for dialogue in self._units(place for place in places if self._blocks[place].slot in _EXAMPLES):
+    def _give_examples(self) -> None:
+        for dialogue in self._units(self._in(*_EXAMPLES)):
             if not self._can_afford(dialogue):
                 break
             self._admit_all(dialogue)
@@ -175,35 +176,28 @@ class _Share:
             units.setdefault(place if bundle is None else bundle, []).append(place)
         return list(units.values())
 
-    def _cost(self, place: int) -> int:
-        cost = self._costs.get(place)
-        if cost is None:
-            cost = self._costs[place] = self._tokens(self._blocks[place])
-        return cost
+    def _cost(self, places: Iterable[int]) -> int:
+        return sum(map(self._costs.__getitem__, places))
 
     def _can_afford(self, places: Iterable[int]) -> bool:
-        return sum(map(self._cost, places)) <= self._left
+        return self._cost(places) <= self._left
 
     def _reserve(self, places: Iterable[int]) -> None:
-        self._left -= sum(map(self._cost, places))
+        self._left -= self._cost(places)
 
     def _free(self, places: Iterable[int]) -> None:
-        self._left += sum(map(self._cost, places))
+        self._left += self._cost(places)
 
     def _admit_all(self, places: Iterable[int]) -> None:
         for place in places:
             self._admit(place)
 
     def _admit(self, place: int) -> None:
-        cost = self._cost(place)
+        cost = self._costs[place]
         if cost > self._left:
             raise _OverflowError(self._blocks[place])
         self._left -= cost
         self.given.add(place)
-
-
-def _has_its_turn_later(block: Block) -> bool:
-    return block.slot in _LATER
 
 
 def _record(block: Block, tokens: int) -> EvictionRecord:
