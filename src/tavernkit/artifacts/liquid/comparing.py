@@ -6,17 +6,35 @@ import math
 from typing import Final
 
 from tavernkit.artifacts.liquid.conversion import js_number, js_text
-from tavernkit.artifacts.liquid.data import Blank, Drop, Empty, Nil, is_array, is_nil, is_number, is_object, plain
+from tavernkit.artifacts.liquid.data import (
+    UNDEFINED,
+    Blank,
+    Drop,
+    Empty,
+    Nil,
+    is_array,
+    is_nil,
+    is_number,
+    is_object,
+    plain,
+)
 from tavernkit.artifacts.liquid.limits import Meter
 from tavernkit.text.js_strings import js_trim, utf16_units
 
-__all__ = ["contains", "equals", "is_truthy", "less", "less_or_equal", "order", "same_key"]
+__all__ = ["contains", "equals", "is_falsy", "is_truthy", "less", "less_or_equal", "order", "same_key"]
 
 
 def is_truthy(value: object) -> bool:
     """Everything but false and nothing is true: zero and empty texts, too."""
     value = plain(value)
     return not (value is False or is_nil(value))
+
+
+def is_falsy(value: object) -> bool:
+    """What JavaScript itself takes for false; lists, objects and the literals of the language never are."""
+    if is_array(value) or is_object(value):
+        return False
+    return value is UNDEFINED or value != value or not value
 
 
 def equals(left: object, right: object, meter: Meter) -> bool:
@@ -106,7 +124,7 @@ def contains(left: object, right: object, meter: Meter) -> bool:
         return any(_members_equal(item, right, meter) for item in left)
     if isinstance(left, str):
         meter.made(len(left))
-        return js_text(right, meter) in left
+        return js_text(plain(right), meter) in left
     return False
 
 

@@ -32,10 +32,9 @@ def js_text(value: object, meter: Meter) -> str:
     """What `String(value)` gives: the members of lists with commas between."""
     if is_array(value):
         meter.made(len(value))
-        text = ",".join("" if is_nil(plain(item)) else js_text(item, meter) for item in value)
+        text = ",".join("" if is_nil(item) else js_text(item, meter) for item in value)
         meter.made(len(text))
         return text
-    value = plain(value)
     if isinstance(value, str):
         return value
     if value is None:
@@ -100,9 +99,13 @@ def sliced(length: int, start: float, stop: float) -> slice:
     return slice(place(start), place(stop))
 
 
-def js_add(left: object, right: float, meter: Meter) -> object:
-    """What `left + right` gives: text when the left side is no number."""
-    left = plain(left)
-    if isinstance(left, bool) or left is None or left is UNDEFINED or is_number(left):
-        return js_number(left, meter) + right
-    return js_text(left, meter) + number_to_string(right)
+def js_add(left: object, right: object, meter: Meter) -> object:
+    """What `left + right` gives: text when a side is neither a number nor as good as one."""
+    left, right = plain(left), plain(right)
+    if _counts(left) and _counts(right):
+        return js_number(left, meter) + js_number(right, meter)
+    return js_text(left, meter) + js_text(right, meter)
+
+
+def _counts(value: object) -> bool:
+    return isinstance(value, bool) or is_nil(value) or is_number(value)

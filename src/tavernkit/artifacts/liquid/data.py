@@ -25,6 +25,7 @@ __all__ = [
     "TextObject",
     "Undefined",
     "is_array",
+    "is_index",
     "is_nil",
     "is_number",
     "is_object",
@@ -102,7 +103,7 @@ class ForLoop(Drop):
 
     @property
     def value(self) -> object:
-        return json.dumps(self.fields(), ensure_ascii=False, separators=(",", ":"))
+        return "{" + ",".join(f'"{name}":{_shown(value)}' for name, value in self.fields().items()) + "}"
 
     def fields(self) -> Mapping[str, object]:
         return {"i": self.place, "length": self._length, "name": self._name}
@@ -121,11 +122,15 @@ class ForLoop(Drop):
 
 
 class TableRowLoop(ForLoop):
-    """`tablerowloop`: where a table is; `columns` may be no number at all, and then no row ever begins."""
+    """`tablerowloop`: where a table is.
 
-    def __init__(self, length: int, columns: float, name: str) -> None:
+    `columns` is the number of what the template gave as `given`; it may be none at all, and then no row ever begins.
+    """
+
+    def __init__(self, length: int, columns: float, given: object, name: str) -> None:
         super().__init__(length, name)
         self._columns = columns
+        self._given = given
 
     @property
     def column0(self) -> float:
@@ -134,12 +139,11 @@ class TableRowLoop(ForLoop):
 
     @property
     def row(self) -> float:
-        if not self._columns > 0:
-            return math.nan
-        return self.place // self._columns + 1
+        row = self.place / self._columns if self._columns else math.nan
+        return math.trunc(row) + 1 if math.isfinite(row) else row
 
     def fields(self) -> Mapping[str, object]:
-        return {**super().fields(), "cols": self._columns}
+        return {**super().fields(), "cols": self._given}
 
     def read(self, name: str) -> object:
         methods = {
@@ -147,13 +151,20 @@ class TableRowLoop(ForLoop):
             "col0": self.column0,
             "col": self.column0 + 1,
             "col_first": self.column0 == 0,
-            "col_last": self.column0 + 1 == self._columns,
+            "col_last": is_number(self._given) and self.column0 + 1 == self._given,
         }
         return methods[name] if name in methods else super().read(name)
 
     def cell(self) -> str:
         """The number that the cell's class carries."""
         return number_to_string(self.column0 + 1)
+
+
+def _shown(value: object) -> str:
+    """A number, text or truth as JSON; anything else is not worth showing."""
+    if is_number(value) and math.isfinite(value):
+        return number_to_string(value)
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str | bool) else "null"
 
 
 def plain(value: object) -> object:
@@ -180,11 +191,12 @@ def is_number(value: object) -> TypeGuard[float]:
 def object_keys(value: Mapping[str, object]) -> list[str]:
     """The names in JavaScript's order: whole numbers first, counting up, then the others as they were written."""
     keys = [str(key) for key in value]
-    numbers = [key for key in keys if _is_index(key)]
+    numbers = [key for key in keys if is_index(key)]
     if not numbers:
         return keys
-    return [*sorted(numbers, key=int), *(key for key in keys if not _is_index(key))]
+    return [*sorted(numbers, key=int), *(key for key in keys if not is_index(key))]
 
 
-def _is_index(key: str) -> bool:
+def is_index(key: str) -> bool:
+    """Whether the name is a place in a list as JavaScript writes it."""
     return key.isascii() and key.isdigit() and str(int(key[:11])) == key and int(key) <= _LARGEST_INDEX

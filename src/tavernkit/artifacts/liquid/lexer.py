@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from liquid.exceptions import LiquidSyntaxError
 from liquid.token import TOKEN_CONTENT, TOKEN_EXPRESSION, TOKEN_OUTPUT, TOKEN_TAG, Token
 
 from tavernkit.artifacts.liquid.problems import syntax_error
@@ -37,8 +38,8 @@ def tokens(source: str) -> Iterator[Token]:
     """The tokens of a template; raises LiquidSyntaxError for what is not closed."""
     for piece in _trimmed(source, list(_pieces(source))):
         if piece.kind == TOKEN_CONTENT:
-            if piece.start < piece.end:
-                yield Token(TOKEN_CONTENT, source[piece.start : piece.end], piece.start, source)
+            # Text that was trimmed to nothing is still a part: a `break` in a table stops behind each cell's first.
+            yield Token(TOKEN_CONTENT, source[piece.start : piece.end], piece.start, source)
         elif piece.kind == TOKEN_TAG:
             yield from _tag(source, piece.start, piece.end)
         else:
@@ -47,12 +48,23 @@ def tokens(source: str) -> Iterator[Token]:
 
 
 def tag_lines(token: Token) -> Iterator[Token]:
-    """The tokens of a `liquid` tag, which has one tag on each line."""
-    start = 0
+    """The tokens of a `liquid` tag, which has one tag on each line; between `raw` and `endraw` lines are text."""
+    start = token.start_index
+    raw: list[str] | None = None
     for line in token.value.split("\n"):
-        if line.strip(WHITESPACE):
-            yield from _tag(token.source, token.start_index + start, token.start_index + start + len(line))
+        # Lines of text must look like tags, too.
+        found = list(_tag(token.source, start, start + len(line))) if line.strip(WHITESPACE) else []
+        if raw is not None and found and found[0].value == "endraw":
+            yield Token(TOKEN_CONTENT, "".join(raw), start, token.source)
+            raw = None
+        if raw is None:
+            yield from found
+            raw = [] if found and found[0].value == "raw" else None
+        elif found:
+            raw.append(line.lstrip(WHITESPACE) + "\n")
         start += len(line) + 1
+    if raw is not None:
+        raise _unclosed_raw(token.source, token.start_index)
 
 
 def _tag(source: str, start: int, end: int) -> Iterator[Token]:
@@ -62,7 +74,7 @@ def _tag(source: str, start: int, end: int) -> Iterator[Token]:
         scanner.fail("a tag has no name")
     yield Token(TOKEN_TAG, name, start, source)
     scanner.skip_blank()
-    yield Token(TOKEN_EXPRESSION, scanner.rest(), start + scanner.place, source)
+    yield Token(TOKEN_EXPRESSION, scanner.rest().rstrip(WHITESPACE), start + scanner.place, source)
 
 
 def _pieces(source: str) -> Iterator[_Piece]:
@@ -128,7 +140,11 @@ def _raw(source: str, place: int) -> tuple[_Piece, _Piece]:
         if match is not None and not (match["behind"] and is_word(match["behind"])):
             return _Piece(TOKEN_CONTENT, place, at), _delimited(source, at, TOKEN_TAG, "%}")
         at += 2
-    raise syntax_error("a raw tag is not closed with {% endraw %}", source, place)
+    raise _unclosed_raw(source, place)
+
+
+def _unclosed_raw(source: str, place: int) -> LiquidSyntaxError:
+    return syntax_error("a raw tag is not closed with {% endraw %}", source, place)
 
 
 def _trimmed(source: str, pieces: list[_Piece]) -> list[_Piece]:

@@ -1,6 +1,7 @@
 """Reading the inside of tags and outputs: names, values, operators, filters.
 
-Lenient where LiquidJS is: what follows a value without an operator is read and then ignored, and a comma ends it all.
+Lenient where LiquidJS is: what follows a value without an operator is read and then ignored, and a comma or a closing
+parenthesis ends it all.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ _OPERATORS = re.compile(r"==|!=|>=|<=|>|<|contains|and|not|or")
 _NUMBER = re.compile(r"[+-]?[0-9]+(?:\.(?!\.)[0-9]*)?")
 _QUOTED = re.compile(r"\"(?:\\.|[^\"\\])*(?:\"|\\?\Z)|'(?:\\.|[^'\\])*(?:'|\\?\Z)", re.DOTALL)
 _LONGEST_QUOTE = 32
+_ENDS_VALUE = ",)"
 
 
 def is_word(character: str) -> bool:
@@ -237,7 +239,7 @@ class Scanner:
 
     def _filter(self) -> FilterCall | None:
         self.skip_blank()
-        if self.at_end() or self.peek() == ",":
+        if self.at_end() or self.peek() in _ENDS_VALUE:
             return None
         if not self.take("|"):
             self.fail(f"a filter begins with |, but here is {self._here()}")
@@ -252,7 +254,7 @@ class Scanner:
         self.skip_blank()
         if self.peek() == ":":
             arguments = self._arguments()
-        elif not self.at_end() and self.peek() not in "|,":
+        elif not self.at_end() and self.peek() not in "|" + _ENDS_VALUE:
             self.fail(f"the filter {name} needs a colon before {self._here()}")
         return FilterCall(name, tuple(arguments), position)
 
@@ -264,7 +266,7 @@ class Scanner:
             if argument is not None:
                 arguments.append(argument)
             self.skip_blank()
-            if not self.at_end() and self.peek() not in "|,":
+            if not self.at_end() and self.peek() not in "|" + _ENDS_VALUE:
                 self.fail(f"there is something in the way after a filter's argument: {self._here()}")
         return arguments
 

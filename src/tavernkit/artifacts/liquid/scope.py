@@ -7,15 +7,16 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import Any, TypeAlias
 
+from liquid.ast import Node
 from liquid.context import RenderContext
 from liquid.template import BoundTemplate
 
-from tavernkit.artifacts.liquid.conversion import js_number, js_text
-from tavernkit.artifacts.liquid.data import UNDEFINED, Drop, is_array, is_nil, is_number, is_object, plain
+from tavernkit.artifacts.liquid.conversion import js_text
+from tavernkit.artifacts.liquid.data import UNDEFINED, Drop, is_array, is_index, is_nil, is_number, is_object, plain
 from tavernkit.artifacts.liquid.limits import LiquidLimits, Meter
 from tavernkit.artifacts.liquid.options import LiquidOptions
 from tavernkit.artifacts.liquid.problems import CannotRenderError
-from tavernkit.text.js_strings import utf16_length
+from tavernkit.text.js_strings import utf16_length, utf16_units
 
 __all__ = ["Rendering"]
 
@@ -43,6 +44,8 @@ class Rendering(RenderContext):
         self.options = options
         self.meter = Meter(limits)
         self.registers: dict[str, Any] = {}
+        self.partials: dict[str, Sequence[Node]] = {}
+        self.depth = 0
         self.breaks = False
         self.continues = False
         self._scopes: list[_Scope] = [{}]
@@ -71,13 +74,14 @@ class Rendering(RenderContext):
 
     @contextmanager
     def isolated(self, names: _Scope) -> Iterator[None]:
-        """These variables and no others for a while; counters, cycles and the limits go on."""
-        scopes, values = self._scopes, self.values
-        self._scopes, self.values = [names], {}
+        """These variables and no others for a while; counters, cycles and ways out of loops are its own, too."""
+        before = self._scopes, self.values, self.registers
+        self._scopes, self.values, self.registers = [names], {}, {}
         try:
             yield
         finally:
-            self._scopes, self.values = scopes, values
+            self._scopes, self.values, self.registers = before
+            self.breaks = self.continues = False
 
     def filter(self, name: str, token: object = None) -> _Filter:
         del token
@@ -86,7 +90,7 @@ class Rendering(RenderContext):
     def variable(self, names: Sequence[object], text: str, *, lenient: bool = False) -> object:
         """The value of a path whose first member is a variable."""
         first = js_text(plain(names[0]), self.meter)
-        scope = next((scope for scope in reversed(self._scopes) if first in scope), self.values)
+        scope = next((scope for scope in (*reversed(self._scopes), self.values) if first in scope), {})
         return self.member(scope, names, text, lenient=lenient)
 
     def member(self, value: object, names: Sequence[object], text: str = "", *, lenient: bool = False) -> object:
@@ -131,27 +135,16 @@ class Rendering(RenderContext):
             return len(value)
         if name in ("first", "last"):
             return value[0 if name == "first" else -1] if value else UNDEFINED
-        place = js_number(key, self.meter) if is_number(key) else _place(name)
-        if place is None or place != place or place != int(place):
-            return UNDEFINED
-        place = int(place) + (len(value) if place < 0 else 0)
-        return value[place] if 0 <= place < len(value) else UNDEFINED
+        if is_number(key) and -len(value) <= key < 0:
+            name = js_text(key + len(value), self.meter)
+        return value[int(name)] if is_index(name) and int(name) < len(value) else UNDEFINED
 
     def _read_text(self, value: str, name: str) -> object:
         if name in ("size", "length"):
             return utf16_length(value)
-        place = _place(name)
-        if place is None or not 0 <= place < utf16_length(value):
+        if not is_index(name) or int(name) >= utf16_length(value):
             return UNDEFINED
-        units = value if value.isascii() else value.encode("utf-16-le", "surrogatepass")
-        if isinstance(units, str):
-            return units[place]
-        return units[2 * place : 2 * place + 2].decode("utf-16-le", "surrogatepass")
-
-
-def _place(name: str) -> int | None:
-    digits = name.removeprefix("-")
-    return int(name) if digits.isascii() and digits.isdigit() and len(digits) < 16 else None
+        return value[int(name)] if value.isascii() else chr(utf16_units(value)[int(name)])
 
 
 def _unchanged(rendering: Rendering, value: object, *_: object) -> object:

@@ -27,14 +27,18 @@ def _written(moment: Moment, match: re.Match[str]) -> str:
     width = min(int(match["width"][:4]), _WIDEST) if match["width"] else None
     if sign == "N":
         return f"{moment.time[3]:03}".ljust(width or 9, "0")[: width or 9]
-    text = _zone(moment, ":" if ":" in flags else "") if sign == "z" else convert(moment)
+    shows_shift = sign == "z" or (sign == "Z" and not moment.zone)
+    text = _zone(moment, ":" if ":" in flags else "") if shows_shift else convert(moment)
     if "^" in flags:
         text = text.upper()
     elif "#" in flags:
         text = text.upper() if any("a" <= character <= "z" for character in text) else text.lower()
     fill = " " if "_" in flags or ("0" not in flags and sign in _FILLED_WITH_BLANKS) else "0"
     least = _WIDTHS.get(sign, 0) if width is None else width
-    return text.rjust(0 if "-" in flags else least, fill)
+    if "-" in flags:
+        return text
+    minus = "-" if fill == "0" and text.startswith("-") else ""
+    return minus + text.removeprefix(minus).rjust(least - len(minus), fill)
 
 
 def _zone(moment: Moment, colon: str) -> str:
@@ -95,7 +99,7 @@ _SIGNS: Final[Mapping[str, Callable[[Moment], str]]] = {
     "p": _half,
     "P": lambda moment: _half(moment).lower(),
     "q": _ordinal,
-    "s": lambda moment: str((moment.milliseconds + 500) // 1000),
+    "s": lambda moment: str(moment.milliseconds // 1000),
     "S": lambda moment: str(moment.time[2]),
     "t": lambda _: "\t",
     "u": lambda moment: str(moment.weekday or 7),
@@ -107,11 +111,11 @@ _SIGNS: Final[Mapping[str, Callable[[Moment], str]]] = {
     "y": lambda moment: str(moment.date[0] % 100),
     "Y": lambda moment: str(moment.date[0]),
     "z": lambda moment: _zone(moment, ""),
-    "Z": lambda moment: moment.zone or _zone(moment, ""),
+    "Z": lambda moment: moment.zone,
     "%": lambda _: "%",
 }
 _WIDTHS: Final = {
     "C": 2, "d": 2, "e": 2, "H": 2, "I": 2, "j": 3, "k": 2, "l": 2, "L": 3, "m": 2, "M": 2, "S": 2, "U": 2, "W": 2,
     "y": 2, "Y": 4,
 }  # fmt: skip
-_FILLED_WITH_BLANKS: Final = frozenset("aAbBcekhlpP")
+_FILLED_WITH_BLANKS: Final = frozenset("aAbBceklpP")

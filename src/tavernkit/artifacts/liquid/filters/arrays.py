@@ -6,10 +6,11 @@ import math
 from collections.abc import Callable
 from functools import cmp_to_key
 
-from tavernkit.artifacts.liquid.comparing import order, same_key
-from tavernkit.artifacts.liquid.conversion import index, js_number, js_text, number_or_zero, sliced
-from tavernkit.artifacts.liquid.data import UNDEFINED, is_array, is_nil, is_object, plain
+from tavernkit.artifacts.liquid.comparing import is_falsy, order, same_key
+from tavernkit.artifacts.liquid.conversion import index, js_add, js_number, js_text, number_or_zero, sliced
+from tavernkit.artifacts.liquid.data import UNDEFINED, Drop, is_array, is_nil, is_object, plain
 from tavernkit.artifacts.liquid.filters.texts import text_of
+from tavernkit.artifacts.liquid.limits import Meter
 from tavernkit.artifacts.liquid.scope import Rendering
 from tavernkit.text.js_strings import utf16_length
 
@@ -30,7 +31,7 @@ def listed(rendering: Rendering, value: object) -> list[object]:
 def _join(rendering: Rendering, value: object, separator: object = UNDEFINED, *_: object) -> str:
     items = listed(rendering, value)
     between = " " if is_nil(plain(separator)) else text_of(rendering, separator)
-    texts = ["" if is_nil(plain(item)) else js_text(item, rendering.meter) for item in items]
+    texts = ["" if is_nil(item) else js_text(item, rendering.meter) for item in items]
     rendering.meter.made(sum(map(len, texts)) + len(between) * len(texts))
     return between.join(texts)
 
@@ -45,14 +46,17 @@ def _last(rendering: Rendering, value: object, *_: object) -> object:
 
 def _at(rendering: Rendering, value: object, place: int) -> object:
     value = plain(value)
-    if isinstance(value, str):
+    if isinstance(value, str) and value:
         return rendering.read(value, place + utf16_length(value) if place < 0 else place)
     return rendering.read(value, place) if is_array(value) else ""
 
 
 def _size(rendering: Rendering, value: object, *_: object) -> object:
     """How long a list or text is; objects and numbers have no size here."""
-    if isinstance(value, str) or is_array(value) or (is_object(value) and "length" in value):
+    if isinstance(value, Drop) or (is_object(value) and "length" in value):
+        length = rendering.read(value, "length")
+        return 0 if is_falsy(length) else length
+    if isinstance(value, str) or is_array(value):
         return rendering.read(value, "length")
     return 0
 
@@ -63,19 +67,20 @@ def _reverse(rendering: Rendering, value: object, *_: object) -> list[object]:
 
 def _sort(rendering: Rendering, value: object, field: object = UNDEFINED, *_: object) -> list[object]:
     items = listed(rendering, value)
-    return _sorted(rendering, items, _sorted_by(rendering, items, field))
+    return _sorted(rendering, items, _parts(rendering, items, field))
 
 
 def _sort_natural(rendering: Rendering, value: object, field: object = UNDEFINED, *_: object) -> list[object]:
     """In the order of texts, without regard to case."""
     items = listed(rendering, value)
-    keys = _sorted_by(rendering, items, field)
+    keys = _parts(rendering, items, field)
     texts = [key if is_nil(key) else js_text(key, rendering.meter).lower() for key in keys]
     return _sorted(rendering, items, texts)
 
 
-def _sorted_by(rendering: Rendering, items: list[object], field: object) -> list[object]:
-    if is_nil(field) or field == "":
+def _parts(rendering: Rendering, items: list[object], field: object) -> list[object]:
+    """What stands at a path in each item; the items themselves where no path is given."""
+    if is_falsy(field):
         return items
     path = text_of(rendering, field)
     return [rendering.dotted(item, path) for item in items]
@@ -94,12 +99,8 @@ def _map(rendering: Rendering, value: object, field: object = UNDEFINED, *_: obj
 
 
 def _sum(rendering: Rendering, value: object, field: object = UNDEFINED, *_: object) -> float:
-    items = listed(rendering, value)
-    if not is_nil(field) and field != "":
-        path = text_of(rendering, field)
-        items = [rendering.dotted(item, path) for item in items]
     total = 0.0
-    for item in items:
+    for item in _parts(rendering, listed(rendering, value), field):
         number = js_number(item, rendering.meter)
         total += 0.0 if math.isnan(number) else number
     return total
@@ -146,17 +147,20 @@ def _slice(
         return []
     meter = rendering.meter
     whole = list(value) if is_array(value) else text_of(rendering, value)
-    begin = number_or_zero(start, meter)
-    begin += len(whole) if begin < 0 else 0
-    end = begin + (1.0 if length is UNDEFINED else number_or_zero(length, meter))
+    place = js_number(start, meter)
+    if place < -len(whole):
+        return whole[:0]
+    begin = js_add(start, len(whole), meter) if place < 0 else start
+    size = 1.0 if length is UNDEFINED else length
     if isinstance(whole, list):
-        return whole[sliced(len(whole), index(begin, meter), index(end, meter))]
-    return whole[_from(begin, len(whole)) : _from(end, len(whole))]
+        return whole[sliced(len(whole), index(begin, meter), index(js_add(begin, size, meter), meter))]
+    first = _count(begin, len(whole), meter)
+    return whole[first : first + _count(size, len(whole), meter)]
 
 
-def _from(place: float, length: int) -> int:
-    """The first character at this place or behind it."""
-    return math.ceil(max(0.0, min(place, length)))
+def _count(value: object, most: int, meter: Meter) -> int:
+    """So many characters, a part of one being one."""
+    return math.ceil(max(0.0, min(number_or_zero(value, meter), most)))
 
 
 def _sample(rendering: Rendering, value: object, count: object = UNDEFINED, *_: object) -> object:

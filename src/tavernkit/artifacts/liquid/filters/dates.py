@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from functools import lru_cache
+from zoneinfo import ZoneInfo, available_timezones
 
-from tavernkit.artifacts.liquid.conversion import js_text
+from tavernkit.artifacts.liquid.conversion import js_number, js_text
 from tavernkit.artifacts.liquid.data import UNDEFINED, is_array, is_nil, is_number, plain
 from tavernkit.artifacts.liquid.filters.texts import text_of
 from tavernkit.artifacts.liquid.js_dates import Moment, parse_date
@@ -20,6 +21,7 @@ __all__ = ["FILTERS"]
 _DEFAULT_FORMAT = "%A, %B %-e, %Y at %-l:%M %P %z"
 _SHIFT = re.compile(r"(?P<sign>[+-])(?P<hours>[01][0-9]|2[0-3]):?(?P<minutes>[0-5][0-9])?")
 _LONGEST_FORMAT = 1_000
+_NO_ZONES = frozenset({"Factory", "localtime"})
 
 
 def _moment(rendering: Rendering, value: object, zone: object = UNDEFINED) -> Moment | None:
@@ -28,16 +30,22 @@ def _moment(rendering: Rendering, value: object, zone: object = UNDEFINED) -> Mo
     moment = Moment.at(milliseconds)
     if moment is None or is_nil(plain(zone)):
         return moment
-    if is_number(zone):
-        return moment.shifted(-zone)
+    if not isinstance(zone, str):
+        return moment.shifted(-js_number(zone, rendering.meter))
     name = text_of(rendering, zone)
     if shift := _SHIFT.fullmatch(name):
         minutes = int(shift["hours"]) * 60 + int(shift["minutes"] or 0)
         return moment.shifted(-minutes if shift["sign"] == "-" else minutes)
-    try:
-        return moment.in_zone(ZoneInfo(name))
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise CannotRenderError(f"there is no time zone “{name}”") from None
+    known = _zones().get(name.lower())
+    if known is None:
+        raise CannotRenderError(f"there is no time zone “{name}”")
+    return moment.in_zone(ZoneInfo(known), name)
+
+
+@lru_cache(maxsize=1)
+def _zones() -> dict[str, str]:
+    """The names of zones by their lower case; those that mean a setting of the machine are none."""
+    return {name.lower(): name for name in available_timezones() - _NO_ZONES}
 
 
 def _milliseconds(rendering: Rendering, value: object) -> float:
@@ -46,7 +54,7 @@ def _milliseconds(rendering: Rendering, value: object) -> float:
     if is_number(value):
         return value * 1000
     if is_array(value):
-        value = js_text(value, rendering.meter)
+        return parse_date(js_text(value, rendering.meter))
     if not isinstance(value, str):
         return math.nan
     if value in ("now", "today"):

@@ -10,6 +10,7 @@ import unicodedata
 from collections.abc import Callable
 from urllib.parse import quote
 
+from tavernkit.artifacts.liquid.comparing import is_falsy
 from tavernkit.artifacts.liquid.data import UNDEFINED
 from tavernkit.artifacts.liquid.filters.texts import text_of
 from tavernkit.artifacts.liquid.problems import CannotRenderError
@@ -98,7 +99,9 @@ def _hmac_sha256(rendering: Rendering, value: object, key: object = UNDEFINED, *
     return hmac.new(_bytes(rendering, key), _bytes(rendering, value), hashlib.sha256).hexdigest()
 
 
-def _slugify(rendering: Rendering, value: object, mode: object = UNDEFINED, cased: object = False, *_: object) -> str:
+def _slugify(
+    rendering: Rendering, value: object, mode: object = UNDEFINED, cased: object = UNDEFINED, *_: object
+) -> str:
     text = _text(rendering, value)
     way = "default" if mode is UNDEFINED else mode
     if way == "latin":
@@ -106,7 +109,7 @@ def _slugify(rendering: Rendering, value: object, mode: object = UNDEFINED, case
     keeps = _SLUGS.get(way) if isinstance(way, str) else None
     if keeps is not None:
         text = _with_dashes(text, keeps).removeprefix("-").removesuffix("-")
-    return text if cased is True else text.lower()
+    return text.lower() if is_falsy(cased) else text
 
 
 def _with_dashes(text: str, keeps: Callable[[str], bool]) -> str:

@@ -9,6 +9,7 @@ from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
 from tavernkit.artifacts.liquid.conversion import js_number, number_or_zero
 from tavernkit.artifacts.liquid.data import UNDEFINED
 from tavernkit.artifacts.liquid.scope import Rendering
+from tavernkit.text.js_numbers import js_remainder
 
 __all__ = ["FILTERS"]
 
@@ -45,13 +46,8 @@ def _divide(dividend: float, divisor: float) -> float:
 
 
 def _modulo(dividend: float, divisor: float) -> float:
-    """The rest with the sign of the divisor."""
-    if divisor == 0 or math.isinf(dividend):
-        return math.nan
-    if math.isinf(divisor):
-        return dividend
-    rest = math.fmod(dividend, divisor)
-    return rest + divisor if rest != 0 and (rest < 0) != (divisor < 0) else rest
+    """The rest with the sign of the divisor, calculated in three steps, each of which rounds."""
+    return js_remainder(js_remainder(dividend, divisor) + divisor, divisor)
 
 
 def _divided_by(rendering: Rendering, value: object, *others: object) -> float:

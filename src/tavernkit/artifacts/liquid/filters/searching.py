@@ -7,9 +7,9 @@ from typing import TypeVar
 
 from liquid.exceptions import LiquidError
 
-from tavernkit.artifacts.liquid.comparing import equals, is_truthy, same_key
-from tavernkit.artifacts.liquid.data import UNDEFINED, is_array, is_object, plain
-from tavernkit.artifacts.liquid.expressions import Filtered
+from tavernkit.artifacts.liquid.comparing import equals, is_falsy, is_truthy, same_key
+from tavernkit.artifacts.liquid.data import UNDEFINED, is_array, is_index, is_object
+from tavernkit.artifacts.liquid.expressions import Filtered, Path
 from tavernkit.artifacts.liquid.filters.arrays import listed
 from tavernkit.artifacts.liquid.filters.texts import text_of
 from tavernkit.artifacts.liquid.nodes import check_filters
@@ -30,15 +30,17 @@ def _fields(rendering: Rendering, items: list[object], field: object) -> Iterato
         if path is None:
             yield UNDEFINED
             continue
-        with rendering.isolated(_variables(item)):
+        with rendering.isolated(_variables(rendering, item, path)):
             yield path.evaluate(rendering)
 
 
-def _variables(item: object) -> dict[str, object]:
+def _variables(rendering: Rendering, item: object, path: Path) -> dict[str, object]:
+    """The item's own members; of texts and lists, which may be long, only the one that the path begins with."""
     if is_object(item):
         return dict(item)
-    if is_array(item):
-        return {**{str(place): member for place, member in enumerate(item)}, "length": len(item)}
+    if isinstance(item, str) or is_array(item):
+        name = text_of(rendering, path.members[0].evaluate(rendering))
+        return {name: rendering.read(item, name)} if name == "length" or is_index(name) else {}
     return {}
 
 
@@ -131,7 +133,7 @@ def _found_by_expression(
     """The first item for which the expression is something."""
     items = listed(rendering, value)
     for place, worth in enumerate(_worth(rendering, items, name, expression)):
-        if is_truthy(worth) and plain(worth) not in (0, ""):
+        if not is_falsy(worth):
             return place, items[place]
     return None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from tavernkit.artifacts.liquid.comparing import is_falsy
 from tavernkit.artifacts.liquid.data import UNDEFINED
 from tavernkit.artifacts.liquid.filters.texts import count, replaced, split_text, text_of
 from tavernkit.artifacts.liquid.problems import CannotRenderError
@@ -89,8 +90,7 @@ def _rstrip(rendering: Rendering, value: object, characters: object = UNDEFINED,
 
 def _stripped(rendering: Rendering, characters: object) -> str:
     """White space, unless the template names characters; `nil` names none."""
-    is_named = characters is not UNDEFINED and characters is not None and characters != ""
-    return text_of(rendering, characters) if is_named else JS_WHITESPACE
+    return JS_WHITESPACE if is_falsy(characters) else text_of(rendering, characters)
 
 
 def _split(rendering: Rendering, value: object, separator: object = UNDEFINED, *_: object) -> list[str]:
@@ -107,10 +107,10 @@ def _truncate(
 ) -> object:
     text = text_of(rendering, value)
     mark = text_of(rendering, "..." if ending is UNDEFINED else ending)
-    most = count(rendering, length, 50)
-    if len(text) <= most:
+    most = math.ceil(count(rendering, length, 50))
+    if len(text) <= max(0, most):
         return value
-    return text[: max(0, math.ceil(most) - len(mark))] + mark
+    return text[: max(0, most - len(mark))] + mark
 
 
 FILTERS: dict[str, Callable[..., object]] = {

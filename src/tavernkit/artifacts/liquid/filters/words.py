@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 
-from tavernkit.artifacts.liquid.conversion import js_text
+from tavernkit.artifacts.liquid.conversion import js_number, js_text
 from tavernkit.artifacts.liquid.data import UNDEFINED, is_array, is_nil, plain
-from tavernkit.artifacts.liquid.filters.texts import count, text_of
+from tavernkit.artifacts.liquid.filters.texts import text_of
 from tavernkit.artifacts.liquid.scope import Rendering
 from tavernkit.text.js_strings import JS_WHITESPACE, js_trim
 
@@ -23,11 +24,14 @@ _OTHER_WORD = re.compile(f"[^{_CJK}{JS_WHITESPACE}]+")
 def _truncatewords(
     rendering: Rendering, value: object, length: object = UNDEFINED, ending: object = "...", *_: object
 ) -> str:
-    """The mark comes behind texts of exactly that many words, too."""
-    words = _BLANKS.split(js_trim(text_of(rendering, value)))
-    most = int(max(1, count(rendering, length, 15)))
+    """The mark comes behind texts of exactly that many words, too; of no number at all nothing is left."""
+    words = _BLANKS.split(text_of(rendering, value).lstrip(JS_WHITESPACE))
+    most = 15.0 if length is UNDEFINED else js_number(length, rendering.meter)
+    if math.isnan(most):
+        return ""
+    most = most if most > 0 else 1.0
     mark = text_of(rendering, "..." if ending is UNDEFINED else ending)
-    return " ".join(words[:most]) + (mark if len(words) >= most else "")
+    return " ".join(words[: int(min(most, len(words)))]) + (mark if len(words) >= most else "")
 
 
 def _normalize_whitespace(rendering: Rendering, value: object, *_: object) -> str:
@@ -60,16 +64,13 @@ def _array_to_sentence_string(rendering: Rendering, value: object, connector: ob
     items = list(value) if is_array(value) else [value]
     rendering.meter.made(len(items))
     word = "and" if connector is UNDEFINED else text_of(rendering, connector)
-    texts = ["" if is_nil(plain(item)) else js_text(item, rendering.meter) for item in items]
-    match texts:
-        case []:
-            return ""
-        case [_]:
-            return items[0]
-        case [one, other]:
-            return f"{one} {word} {other}"
-        case _:
-            return f"{', '.join(texts[:-1])}, {word} {texts[-1]}"
+    if len(items) < 2:
+        return items[0] if items else ""
+    listed = ["" if is_nil(item) else js_text(item, rendering.meter) for item in items[:-1]]
+    last = f"{word} {js_text(items[-1], rendering.meter)}"
+    if len(items) == 2:
+        return f"{js_text(items[0], rendering.meter)} {last}"
+    return f"{', '.join(listed)}, {last}"
 
 
 FILTERS: dict[str, Callable[..., object]] = {

@@ -9,6 +9,7 @@ from liquid.ast import Node
 from liquid.stream import TokenStream
 from liquid.token import Token
 
+from tavernkit.artifacts.liquid.comparing import is_falsy
 from tavernkit.artifacts.liquid.conversion import index, js_add, js_number, sliced, to_text
 from tavernkit.artifacts.liquid.data import (
     UNDEFINED,
@@ -19,7 +20,7 @@ from tavernkit.artifacts.liquid.data import (
     object_keys,
     plain,
 )
-from tavernkit.artifacts.liquid.expressions import Term
+from tavernkit.artifacts.liquid.expressions import Filtered, Term
 from tavernkit.artifacts.liquid.nodes import TemplateNode, TemplateTag, read_block, refuse_text, render_all
 from tavernkit.artifacts.liquid.problems import CannotRenderError
 from tavernkit.artifacts.liquid.scanner import Scanner
@@ -105,14 +106,7 @@ class ForNode(TemplateNode):
 
 def _or_zero(value: object) -> object:
     """`value || 0`."""
-    return 0.0 if _is_falsy(value) else value
-
-
-def _is_falsy(value: object) -> bool:
-    """What JavaScript takes for false; objects of the language never are."""
-    if is_array(value) or is_object(value):
-        return False
-    return value is UNDEFINED or value != value or not value
+    return 0.0 if is_falsy(value) else value
 
 
 class ForTag(TemplateTag):
@@ -158,11 +152,11 @@ class TableRowNode(TemplateNode):
         options = named_values(self._options, rendering)
         offset = _or_zero(options.get("offset", UNDEFINED))
         limit = options.get("limit", UNDEFINED)
-        stop = js_add(offset, js_number(len(items) if limit is UNDEFINED else limit, meter), meter)
+        stop = js_add(offset, len(items) if limit is UNDEFINED else limit, meter)
         items = items[sliced(len(items), index(offset, meter), index(stop, meter))]
         columns = options.get("cols", UNDEFINED)
-        count = len(items) if _is_falsy(columns) else js_number(columns, meter)
-        loop = TableRowLoop(len(items), count, f"{self._variable}-{self._collection.text}")
+        columns = len(items) if is_falsy(columns) else columns
+        loop = TableRowLoop(len(items), js_number(columns, meter), columns, f"{self._variable}-{self._collection.text}")
         names: dict[str, object] = {"tablerowloop": loop}
         with rendering.scoped(names):
             for item in items:
@@ -234,21 +228,21 @@ class ContinueTag(TemplateTag):
 
 
 class CycleNode(TemplateNode):
-    """The next of its values; what JavaScript takes for false prints nothing."""
+    """The next of its values, which tags with the same text share; what JavaScript takes for false prints nothing."""
 
-    def __init__(self, token: Token, group: Term | None, candidates: Sequence[Term]) -> None:
+    def __init__(self, token: Token, group: Term | None, candidates: Sequence[Filtered], text: str) -> None:
         super().__init__(token)
         self._group = group
         self._candidates = candidates
+        self._text = text
 
     def write(self, rendering: Rendering, buffer: TextIO) -> None:
         group = "" if self._group is None else to_text(self._group.evaluate(rendering), rendering.meter)
-        texts = ",".join(candidate.text for candidate in self._candidates)
-        key = f"cycle:{self._group is not None}:{group}:{texts}"
+        key = f"cycle:{self._group is not None}:{group}:{self._text}"
         place = rendering.registers.get(key, 0)
         rendering.registers[key] = (place + 1) % len(self._candidates)
         value = self._candidates[place].evaluate(rendering)
-        if not _is_falsy(value):
+        if not is_falsy(value):
             buffer.write(to_text(value, rendering.meter))
 
 
@@ -260,14 +254,15 @@ class CycleTag(TemplateTag):
 
     def read(self, stream: TokenStream, opening: Token, scanner: Scanner) -> Node:
         del stream
-        first = scanner.value()
-        group = first if scanner.take(":") else None
-        candidates = [first] if first is not None and group is None else []
+        group = scanner.value()
+        if group is None or not scanner.take(":"):
+            group, scanner.place = None, 0
+        text = scanner.rest()
+        candidates: list[Filtered] = []
         while not scanner.at_end():
-            value = scanner.value()
-            if value is not None:
-                candidates.append(value)
+            candidates.append(self.filtered(scanner))
             scanner.skip_past(",")
+            scanner.skip_blank()
         if not candidates:
             scanner.fail("a cycle has no values")
-        return CycleNode(opening, group, candidates)
+        return CycleNode(opening, group, candidates, text)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TextIO
+from collections.abc import Callable, Mapping, Sequence
+from typing import TextIO, TypeAlias
 
 from liquid.ast import Node
 from liquid.exceptions import LiquidError
@@ -12,8 +12,8 @@ from liquid.stream import TokenStream
 from liquid.token import Token
 
 from tavernkit.artifacts.liquid.conversion import to_text
-from tavernkit.artifacts.liquid.data import ForLoop
-from tavernkit.artifacts.liquid.expressions import Term
+from tavernkit.artifacts.liquid.data import UNDEFINED, Drop, ForLoop
+from tavernkit.artifacts.liquid.expressions import Literal, Path, Term
 from tavernkit.artifacts.liquid.limits import MAX_NESTING
 from tavernkit.artifacts.liquid.nodes import TemplateNode, TemplateTag, read_block, render_all, rendered
 from tavernkit.artifacts.liquid.problems import CannotRenderError, TooCostlyError
@@ -24,20 +24,27 @@ from tavernkit.artifacts.liquid.tags.loops import enumerated, named_values
 __all__ = ["BlockTag", "IncludeTag", "LayoutTag", "RenderTag"]
 
 _BLOCKS = "blocks"
-_DEPTH = "depth"
+_OPEN = "open blocks"
 _STORES = "stores blocks"
+_File: TypeAlias = Term | Sequence[Node]
 
 
 class PartialNode(TemplateNode):
     """A node that renders another template."""
 
-    def __init__(self, token: Token, file: Term, options: Mapping[str, Term | None]) -> None:
+    def __init__(self, token: Token, file: _File, options: Mapping[str, Term | None]) -> None:
         super().__init__(token)
         self._file = file
         self._options = options
 
     def _name(self, rendering: Rendering) -> str:
-        return to_text(self._file.evaluate(rendering), rendering.meter)
+        if isinstance(self._file, Sequence):
+            name = rendered(self._file, rendering)
+        else:
+            name = to_text(self._file.evaluate(rendering), rendering.meter)
+        if not name:
+            raise CannotRenderError("it asks for a template without a name")
+        return name
 
     def _nodes(self, name: str, rendering: Rendering) -> Sequence[Node]:
         source = rendering.options.partials.get(name)
@@ -45,29 +52,34 @@ class PartialNode(TemplateNode):
             raise CannotRenderError(
                 f"it asks for the template “{name}”, and there is none of that name; write its text here instead"
             )
-        cached: Sequence[Node] | None = rendering.registers.get(f"partial:{name}")
-        if cached is None:
+        if name not in rendering.partials:
             try:
-                cached = rendering.env.from_string(source).nodes
+                rendering.partials[name] = rendering.env.from_string(source).nodes
             except LiquidError as error:
                 raise CannotRenderError(f"the template “{name}” cannot be read: {error.message}") from None
-            rendering.registers[f"partial:{name}"] = cached
-        return cached
+        return rendering.partials[name]
 
     def _render(self, name: str, rendering: Rendering, buffer: TextIO) -> None:
         nodes = self._nodes(name, rendering)
-        depth = rendering.registers.get(_DEPTH, 0)
-        if depth >= MAX_NESTING:
+        if rendering.depth >= MAX_NESTING:
             raise TooCostlyError(f"templates bring in each other more than {MAX_NESTING} deep")
-        rendering.registers[_DEPTH] = depth + 1
+        rendering.depth += 1
         render_all(nodes, rendering, buffer)
-        rendering.registers[_DEPTH] = depth
+        rendering.depth -= 1
+
+
+def _file(tag: TemplateTag, scanner: Scanner) -> _File:
+    """The name of a template: a value, or a text that is itself a small template."""
+    term = scanner.wanted_value()
+    if isinstance(term, Literal) and isinstance(term.value, str) and "{" in term.value:
+        return tag.env.from_string(term.value).nodes
+    return term
 
 
 class IncludeNode(PartialNode):
-    """A template that sees the variables of this one."""
+    """A template that sees the variables of this one, but has blocks of its own."""
 
-    def __init__(self, token: Token, file: Term, options: Mapping[str, Term | None], given: Term | None) -> None:
+    def __init__(self, token: Token, file: _File, options: Mapping[str, Term | None], given: Term | None) -> None:
         super().__init__(token, file, options)
         self._given = given
 
@@ -76,8 +88,11 @@ class IncludeNode(PartialNode):
         names = named_values(self._options, rendering)
         if self._given is not None:
             names[name] = self._given.evaluate(rendering)
+        around = {register: rendering.registers.pop(register, None) for register in (_BLOCKS, _OPEN, _STORES)}
         with rendering.scoped(names):
             self._render(name, rendering, buffer)
+        for register, before in around.items():
+            rendering.registers[register] = before
 
 
 class IncludeTag(TemplateTag):
@@ -88,7 +103,7 @@ class IncludeTag(TemplateTag):
 
     def read(self, stream: TokenStream, opening: Token, scanner: Scanner) -> Node:
         del stream
-        file = scanner.wanted_value()
+        file = _file(self, scanner)
         given = _given(scanner, "with")
         return IncludeNode(opening, file, scanner.hash(), given)
 
@@ -99,7 +114,7 @@ class RenderNode(PartialNode):
     def __init__(
         self,
         token: Token,
-        file: Term,
+        file: _File,
         options: Mapping[str, Term | None],
         given: tuple[Term, str] | None,
         each: tuple[Term, str] | None,
@@ -139,7 +154,7 @@ class RenderTag(TemplateTag):
 
     def read(self, stream: TokenStream, opening: Token, scanner: Scanner) -> Node:
         del stream
-        file = scanner.wanted_value()
+        file = _file(self, scanner)
         given: dict[str, tuple[Term, str]] = {}
         for word in ("with", "for", "with"):
             term = _given(scanner, word)
@@ -172,7 +187,13 @@ class LayoutNode(PartialNode):
     """The rest of the template, whose blocks fill those of another; `none` is no other."""
 
     def __init__(
-        self, token: Token, file: Term, options: Mapping[str, Term | None], nodes: Sequence[Node], *, is_alone: bool
+        self,
+        token: Token,
+        file: _File,
+        options: Mapping[str, Term | None],
+        nodes: Sequence[Node],
+        *,
+        is_alone: bool,
     ) -> None:
         super().__init__(token, file, options)
         self._rest = nodes
@@ -186,7 +207,7 @@ class LayoutNode(PartialNode):
         rendering.registers[_STORES] = True
         text = rendered(self._rest, rendering)
         rendering.registers[_STORES] = False
-        rendering.registers.setdefault(_BLOCKS, {}).setdefault("", text)
+        _blocks(rendering).setdefault("", lambda _, buffer: buffer.write(text))
         with rendering.scoped(named_values(self._options, rendering)):
             self._render(name, rendering, buffer)
         return None
@@ -199,15 +220,39 @@ class LayoutTag(TemplateTag):
     block = False
 
     def read(self, stream: TokenStream, opening: Token, scanner: Scanner) -> Node:
-        file = scanner.wanted_value()
+        file = _file(self, scanner)
         options = scanner.hash()
         stream.next()
         nodes = get_parser(self.env).parse(stream)
-        return LayoutNode(opening, file, options, nodes, is_alone=file.text == "none")
+        return LayoutNode(opening, file, options, nodes, is_alone=isinstance(file, Path) and file.text == "none")
+
+
+class Block(Drop):
+    """`block`: inside of a block, whose `super` is the text of the one that it fills."""
+
+    def __init__(self, outer: Callable[[], str]) -> None:
+        self._outer = outer
+
+    @property
+    def value(self) -> object:
+        return {}
+
+    def read(self, name: str) -> object:
+        return self._outer() if name == "super" else UNDEFINED
+
+
+_Show: TypeAlias = Callable[[Block, TextIO], object]
+
+
+def _blocks(rendering: Rendering) -> dict[str, _Show]:
+    """What blocks of these names will be filled with."""
+    blocks: dict[str, _Show] = rendering.registers.get(_BLOCKS) or {}
+    rendering.registers[_BLOCKS] = blocks
+    return blocks
 
 
 class BlockNode(TemplateNode):
-    """A part that a template with this layout may fill."""
+    """A part that a template with this layout may fill; what fills it is rendered only where it is shown."""
 
     def __init__(self, token: Token, name: str, nodes: Sequence[Node]) -> None:
         super().__init__(token)
@@ -215,13 +260,30 @@ class BlockNode(TemplateNode):
         self._nodes = nodes
 
     def write(self, rendering: Rendering, buffer: TextIO) -> None:
-        blocks: dict[str, str] = rendering.registers.setdefault(_BLOCKS, {})
+        def show(outer: Block, buffer: TextIO) -> None:
+            with rendering.scoped({"block": outer}):
+                render_all(self._nodes, rendering, buffer)
+
+        def text(outer: Block) -> str:
+            with rendering.scoped({"block": outer}):
+                return rendered(self._nodes, rendering)
+
+        def fill(outer: Block, buffer: TextIO) -> None:
+            filling(Block(lambda: text(outer)), buffer)
+
+        blocks = _blocks(rendering)
+        filling = blocks.get(self._name, show)
+        shown = fill if self._name in blocks else show
         if rendering.registers.get(_STORES):
-            blocks.setdefault(self._name, rendered(self._nodes, rendering))
-        elif self._name in blocks:
-            buffer.write(blocks[self._name])
-        else:
-            render_all(self._nodes, rendering, buffer)
+            blocks[self._name] = shown
+            return
+        open_blocks: set[BlockNode] = rendering.registers.get(_OPEN) or set()
+        rendering.registers[_OPEN] = open_blocks
+        if self in open_blocks:
+            raise CannotRenderError(f"the block “{self._name}” stands in itself")
+        open_blocks.add(self)
+        shown(Block(str), buffer)
+        open_blocks.discard(self)
 
 
 class BlockTag(TemplateTag):
@@ -231,7 +293,7 @@ class BlockTag(TemplateTag):
     end = "endblock"
 
     def read(self, stream: TokenStream, opening: Token, scanner: Scanner) -> Node:
-        name = scanner.name()
+        name = scanner.name() or scanner.quoted_text() or ""
         nodes = read_block(self, stream, opening, ("endblock",))
         stream.next()
         return BlockNode(opening, name, nodes)

@@ -104,9 +104,9 @@ class RawTag(TemplateTag):
     end = "endraw"
 
     def read(self, stream: TokenStream, opening: Token, scanner: Scanner) -> Node:
-        del scanner
+        del opening, scanner
         stream.next()
-        content = stream.next() if stream.current.kind == TOKEN_CONTENT else opening
+        content = stream.next()
         stream.next()
         return ContentNode(content)
 

@@ -30,7 +30,7 @@ class AssignNode(TemplateNode):
 
     def write(self, rendering: Rendering, buffer: TextIO) -> None:
         del buffer
-        rendering.set(self._name, self._value.evaluate(rendering))
+        rendering.set(self._name, self._value.evaluate(rendering, lenient=rendering.is_lenient))
 
 
 class AssignTag(TemplateTag):
