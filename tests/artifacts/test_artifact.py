@@ -132,6 +132,27 @@ def test_r23_a_field_that_nobody_knows_is_noted() -> None:
     assert [note.path for note in report.build("artifact").ignored] == ["colour"]
 
 
+def test_r23_a_field_inside_a_field_is_noted_at_its_place() -> None:
+    report = ReportBuilder()
+    anchor = {"type": "relative_to_end", "offset": -1, "rolefilter": "user"}
+    inclusion = {"anchor": anchor, "versionSelector": {"mode": "last_n", "n": 2, "newest": True}}
+    shown = {"mode": "timeline", "maxItems": "many"}
+    read_artifact({"tag": "x", "promptInclusion": inclusion, "uiPresentation": shown}, SESSION, report)
+    assert {note.path: note.message for note in report.build("artifact").ignored} == {
+        "promptInclusion.anchor.rolefilter": "nobody reads this field",
+        "promptInclusion.versionSelector.newest": "nobody reads this field",
+        "uiPresentation.maxItems": "expected a number, found text",
+    }
+
+
+def test_r23_a_word_that_is_no_word_is_refused_however_deep_it_is() -> None:
+    deep: object = "both"
+    for _ in range(5_000):
+        deep = [deep]
+    with pytest.raises(InvalidArtifactError, match="visibility is a list; it must be one of prompt_only"):
+        read(tag="x", visibility=deep)
+
+
 def test_r23_a_version_is_written_and_read_back() -> None:
     made = version(
         3, {"a": [1, None]}, based_on_version=2, turn=4, turn_id="t", variant_id="v", writer=Writer(pipeline="p")
@@ -207,6 +228,12 @@ def test_r37_append_is_bounded_by_count_time_or_both() -> None:
         {"mode": "windowed", "maxVersions": 0},
         {"mode": "windowed", "ttlSeconds": -1},
         {"mode": "ephemeral", "maxVersions": 3},
+        {"mode": "overwrite", "maxVersions": 3},
+        {"mode": "overwrite", "ttlSeconds": 60},
+        {"mode": "ttl", "ttlSeconds": 1e300},
+        {"mode": "ttl", "ttlSeconds": -1e300},
+        {"mode": "ttl", "ttlSeconds": 1e-9},
+        {"mode": "windowed", "maxTurns": 0},
         7,
     ],
 )
@@ -220,7 +247,11 @@ def test_g20_a_tag_is_one_plain_word(tag: str) -> None:
     assert check_tag(tag) == tag
 
 
-@pytest.mark.parametrize("tag", ["", "A", "9a", "_a", "a.b", "a-b", "é", "a b", "a" * 65, "a\n", "tk_anything"])
+ODD = ["", "A", "9a", "_a", "a.b", "a-b", "é", "a b", "a" * 65, "a\n", "tk_anything"]
+LOOK_ALIKES = ["m\u043eod", "\uff41", "a\u0664", "a\u200b"]
+
+
+@pytest.mark.parametrize("tag", [*ODD, *LOOK_ALIKES])
 def test_g20_anything_else_is_none(tag: str) -> None:
     with pytest.raises(InvalidArtifactError):
         check_tag(tag)
@@ -237,8 +268,21 @@ def test_pitfall_06_json_that_a_model_wrote_becomes_values() -> None:
 def test_content_must_be_of_its_type() -> None:
     with pytest.raises(InvalidArtifactError, match="holds text, not an object"):
         version(1, {"a": 1}, content_type="text")
-    with pytest.raises(InvalidArtifactError, match="not JSON"):
-        version(1, {"a": float("nan")})
+    for odd in (float("nan"), {"a": [float("-inf")]}, {1: "a"}, {"a": {1, 2}}):
+        with pytest.raises(InvalidArtifactError, match="not JSON"):
+            version(1, {"a": odd})
+
+
+@pytest.mark.parametrize("levels", [199, 201, 900, 50_000])
+def test_content_is_no_deeper_than_it_could_be_read_again(levels: int) -> None:
+    deep: object = "x"
+    for level in range(levels):
+        deep = [deep] if level % 2 else {"a": deep}
+    if levels < 200:
+        assert version(1, deep, content_type="json").content == deep
+    else:
+        with pytest.raises(InvalidArtifactError, match="more than 200 levels deep"):
+            version(1, deep, content_type="json")
 
 
 anchors = st.one_of(

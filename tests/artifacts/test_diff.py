@@ -49,6 +49,25 @@ def test_g21_texts_are_compared_line_by_line() -> None:
     assert change.summary == "1 line added, 1 removed"
 
 
+def test_g21_lines_that_look_like_the_head_of_a_diff_are_counted() -> None:
+    assert change_between(version(1, "-- a\n++ b"), version(2, "++ c")).summary == "1 line added, 2 removed"
+
+
+def test_g21_long_texts_are_compared_in_one_piece_because_time_is_limited() -> None:
+    lines = [f"line {number}" for number in range(6_000)]
+    woven = [each for line in lines for each in (line, f"{line} again")]
+    change = change_between(version(1, "\n".join(lines)), version(2, "\n".join([*woven, "end"])))
+    assert change.summary == "12000 lines added, 5999 removed"
+    early = change_between(version(1, "\n".join(lines)), version(2, "\n".join([*lines[:9], "new", *lines[10:]])))
+    assert early.text.split("\n") == [
+        "--- version 1", "+++ version 2", "@@ -7,7 +7,7 @@", " line 6", " line 7", " line 8", "-line 9", "+new",
+        " line 10", " line 11", " line 12",
+    ]  # fmt: skip
+    assert change_between(version(1, "\n".join(lines)), version(2, "\n".join(lines))).summary == "no change"
+    behind = change_between(version(1, "\n".join(lines)), version(2, "\n".join([*lines, "more"])))
+    assert behind.summary == "1 line added, 0 removed"
+
+
 def test_g21_without_a_predecessor_it_is_the_full_value() -> None:
     change = change_between(None, version(7, {"hp": 1}))
     assert (change.kind, change.value, change.from_version, change.summary) == (
@@ -105,7 +124,15 @@ def test_every_operation_of_a_patch(patch: list[dict[str, Json]], result: Json) 
         {"op": "dance", "path": "/hp"},
         {"op": "remove", "path": "hp"},
         {"op": "remove"},
+        {"path": "/hp"},
+        {"op": ["remove"], "path": "/hp"},
+        {"op": "add", "path": f"/bag/{'9' * 5_000}", "value": 1},
+        {"op": "replace", "path": "/bag/\u0660", "value": 1},
+        {"op": "replace", "path": "/bag/-", "value": 1},
+        {"op": "move", "from": "", "path": "/inside"},
+        {"op": "copy", "path": "/hp"},
         "remove",
+        None,
     ],
 )
 def test_a_patch_that_does_not_fit_changes_nothing(operation: Any) -> None:
@@ -114,6 +141,22 @@ def test_a_patch_that_does_not_fit_changes_nothing(operation: Any) -> None:
         apply_patch(document, [{"op": "replace", "path": "/hp", "value": 0}, operation])
     assert refused.value.code == "json_patch_error"
     assert document == {"bag": ["rope"], "hp": 3}
+
+
+def test_a_patch_cannot_grow_without_end() -> None:
+    everything_again = {"op": "copy", "from": "", "path": "/-"}
+    assert len(apply_patch([[]], [everything_again] * 9)) == 10
+    with pytest.raises(JsonPatchError, match="more than 100,000 values"):
+        apply_patch([[]], [everything_again] * 60)
+    with pytest.raises(JsonPatchError, match="more than 100,000 values"):
+        apply_patch(list(range(1_000)), [{"op": "test", "path": "", "value": list(range(1_000))}] * 200)
+    deep: Json = "x"
+    for _ in range(5_000):
+        deep = [deep]
+    with pytest.raises(JsonPatchError, match="nested too deeply"):
+        apply_patch(deep, [])
+    with pytest.raises(JsonPatchError, match="nested too deeply"):
+        apply_patch([], [{"op": "add", "path": "/-", "value": deep}])
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,9 @@ from tavernkit.artifacts.decisions import Decision
 from tavernkit.errors import InvalidArtifactError
 
 AFTER_LAST_USER = Anchor(selector="after_last_user")
+NESTED: Any = "after_last_user"
+for _ in range(3_000):
+    NESTED = {"type": "relative_to_anchor", "offset": -1, "anchor": NESTED}
 FOUR_BACK = Anchor(selector="relative_to_end", offset=-4)
 
 
@@ -92,6 +95,8 @@ def test_g1_what_is_said_wins_over_the_shorthand() -> None:
         {"operation": "merge_section", "section": "x", "versions": VersionSelector(mode="all")},
         {"strategy": "append"},
         {"section": "main", "anchor": AFTER_LAST_USER},
+        {"priority": float("nan")},
+        {"priority": float("inf")},
     ],
 )
 def test_g1_contradictions_are_refused_with_a_sentence(rules: dict[str, Any]) -> None:
@@ -188,11 +193,21 @@ def test_r14_an_anchor_is_read_from_text_and_from_an_object(source: object, anch
         "after_message_id:",
         "relative_to_anchor(anchor=relative_to_anchor(anchor=after_last_user, offset=-1), offset=-1)",
         "relative_to_anchor(anchor=relative_to_end(offset=0), offset=-1)",
+        "relative_to_anchor(after_last_user, offset=-1)",
+        "relative_to_anchor(anchor=after_last_user, offset=-1.5)",
+        "relative_to_anchor(anchor=after_last_user)",
+        "relative_to_anchor(anchor=" + " " * 20_000,
+        "relative_to_anchor(anchor=" * 2_000 + "after_last_user" + ", offset=-1)" * 2_000,
+        f"relative_to_anchor(anchor=after_last_user, offset=-{'9' * 5_000})",
+        f"relative_to_end(offset=-{'9' * 5_000})",
+        "relative_to_end(offset=-\u0664)",
         {"offset": -4},
         {"type": "relative_to_end"},
         {"type": "after_last_user", "offset": -1},
         {"type": "after_last_user", "roleFilter": "user"},
         {"type": "relative_to_anchor", "offset": -1},
+        {"type": "relative_to_end", "offset": -(10**9)},
+        NESTED,
         7,
     ],
 )
@@ -218,8 +233,16 @@ def test_r19_the_versions_that_are_told(source: dict[str, Any], selector: Versio
     assert read_inclusion(write_inclusion(inclusion)) == inclusion
 
 
-@pytest.mark.parametrize("source", [{"versionSelector": "last_n"}, {"versionSelector": "last_n", "lastN": 0}])
-def test_r19_last_n_needs_a_number(source: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "source",
+    [
+        {"versionSelector": "last_n"},
+        {"versionSelector": "last_n", "lastN": 0},
+        {"versionSelector": "latest", "lastN": 3},
+        {"lastN": 3},
+    ],
+)
+def test_r19_last_n_needs_a_number_and_a_number_last_n(source: dict[str, Any]) -> None:
     with pytest.raises(InvalidArtifactError):
         read_inclusion({"mode": "as_message", **source})
 

@@ -86,4 +86,15 @@ def test_g11_asking_for_more_than_is_kept_is_warned_about() -> None:
     window = Retention(mode="windowed", max_versions=3)
     plan = plan_with(several(MOODS, VersionSelector(mode="last_n", n=5), window))
     assert [warning.code for warning in plan.warnings] == ["artifact_window"]
-    assert plan_with(several(MOODS, LAST_TWO, window)).warnings == ()
+    for enough in (LAST_TWO, ALL, VersionSelector(), VersionSelector(mode="last_n", n=3)):
+        assert plan_with(several(MOODS, enough, window)).warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("format", "expected"), [("text", "a\n\nb"), ("markdown", "### Version 1\n\na\n\n### Version 3\n\nb")]
+)
+def test_g10_g11_of_several_versions_those_that_say_nothing_are_passed_over(format: str, expected: str) -> None:
+    some = tuple(version(number, text) for number, text in enumerate(("a", " ", "b"), start=1))
+    assert said(plan_with(several(some, ALL, format=format)))[-1] == expected
+    silent = tuple(version(number, " \n") for number in (1, 2))
+    assert reasons(plan_with(several(silent, ALL, format=format))) == {"x": "empty"}

@@ -17,9 +17,10 @@ Selector: TypeAlias = Literal[
 RoleFilter: TypeAlias = Literal["any", "user", "assistant"]
 
 _MESSAGE_ID = "after_message_id:"
-_TO_END = re.compile(r"relative_to_end\(([^()]*)\)")
-_TO_ANCHOR = re.compile(r"relative_to_anchor\(\s*anchor\s*=\s*(.+?)\s*,\s*offset\s*=\s*(-?\d+)\s*\)")
-_OFFSET = re.compile(r"-?\d+")
+_TO_END = "relative_to_end("
+_TO_ANCHOR = "relative_to_anchor("
+_OFFSET = re.compile(r"-?[0-9]{1,9}")
+_FARTHEST = -999_999_999
 
 
 class Anchor(Value, frozen=True, kw_only=True):
@@ -39,9 +40,9 @@ class Anchor(Value, frozen=True, kw_only=True):
     base: Anchor | None = None
 
     def __post_init__(self) -> None:
-        if self.offset > 0:
+        if not _FARTHEST <= self.offset <= 0:
             raise InvalidArtifactError(
-                f"The offset of {self.selector} is {self.offset}: count backwards, with 0 or a negative number."
+                f"The offset of {self.selector} counts backwards: it is 0 or below, down to {_FARTHEST}."
             )
         if (self.selector == "after_message_id") != bool(self.message_id):
             raise InvalidArtifactError("after_message_id, and no other anchor, names a message: after_message_id:<id>.")
@@ -70,10 +71,10 @@ class Anchor(Value, frozen=True, kw_only=True):
         text = text.strip()
         if text.startswith(_MESSAGE_ID):
             return cls(selector="after_message_id", message_id=text.removeprefix(_MESSAGE_ID))
-        if found := _TO_ANCHOR.fullmatch(text):
-            return cls(selector="relative_to_anchor", base=cls.parse(found[1]), offset=int(found[2]))
-        if found := _TO_END.fullmatch(text):
-            return cls._relative_to_end(found[1], text)
+        if text.startswith(_TO_ANCHOR) and text.endswith(")"):
+            return cls._relative_to_anchor(text[len(_TO_ANCHOR) : -1], text)
+        if text.startswith(_TO_END) and text.endswith(")"):
+            return cls._relative_to_end(text[len(_TO_END) : -1], text)
         if text == "after_last_user":
             return cls(selector="after_last_user")
         if text == "before_last_assistant":
@@ -83,6 +84,19 @@ class Anchor(Value, frozen=True, kw_only=True):
             "after_message_id:<id>, relative_to_end(offset=-4, roleFilter=any) or "
             "relative_to_anchor(anchor=after_last_user, offset=-4)."
         )
+
+    @classmethod
+    def _relative_to_anchor(cls, arguments: str, text: str) -> Self:
+        anchor, _, offset = arguments.rpartition(",")
+        (first, _, base), (second, _, number) = anchor.partition("="), offset.partition("=")
+        base, number = base.strip(), number.strip()
+        # An anchor that counts from a third one is refused in any case; reading it first could go down without end.
+        is_written = first.strip() == "anchor" and second.strip() == "offset" and not base.startswith(_TO_ANCHOR)
+        if not is_written or not _OFFSET.fullmatch(number):
+            raise InvalidArtifactError(
+                f"The anchor {text[:80]!r} cannot be read: write relative_to_anchor(anchor=after_last_user, offset=-4)."
+            )
+        return cls(selector="relative_to_anchor", base=cls.parse(base), offset=int(number))
 
     @classmethod
     def _relative_to_end(cls, arguments: str, text: str) -> Self:

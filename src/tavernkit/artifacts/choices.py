@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from tavernkit.errors import InvalidArtifactError
+from tavernkit.reading import kind_of
 
 __all__ = ["one_of"]
 
@@ -17,4 +18,5 @@ def one_of(word: object, allowed: Sequence[T], *, what: str) -> T:
     for option in allowed:
         if option == word:
             return option
-    raise InvalidArtifactError(f"{what} is {str(word)[:80]!r}; it must be one of {', '.join(allowed)}.")
+    found = repr(word[:80]) if isinstance(word, str) else kind_of(word)
+    raise InvalidArtifactError(f"{what} is {found}; it must be one of {', '.join(allowed)}.")

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping
 from math import isfinite
 from typing import Literal, TypeAlias
 
 from tavernkit.errors import InvalidArtifactError, ParseError
-from tavernkit.reading import kind_of, parse_json
+from tavernkit.reading import MAX_JSON_DEPTH, kind_of, parse_json
 from tavernkit.values import Json
 
-__all__ = ["ContentType", "check_content", "parse_content", "write_json"]
+__all__ = ["ContentType", "check_content", "inner_values", "parse_content", "write_json"]
 
 ContentType: TypeAlias = Literal["text", "json", "markdown"]
 
@@ -28,9 +29,10 @@ def write_json(value: Json) -> str:
 
 
 def check_content(content: Json, content_type: ContentType) -> Json:
-    """The content, if it is of its type; else InvalidArtifactError."""
+    """The content, if it is of its type; else InvalidArtifactError. JSON is no deeper than it could be read again."""
     if content_type == "json":
         if not _is_plain(content):
+            _check_shape(content)
             write_json(content)
     elif not isinstance(content, str):
         raise InvalidArtifactError(f"An artifact of type {content_type} holds text, not {kind_of(content)}.")
@@ -51,6 +53,24 @@ def _is_plain(value: Json, depth: int = 0) -> bool:
             type(key) is str and (type(each) in _LEAVES or _is_plain(each, depth + 1)) for key, each in value.items()
         )
     return kind is list and all(type(each) in _LEAVES or _is_plain(each, depth + 1) for each in value)
+
+
+def _check_shape(content: Json) -> None:
+    level = [content]
+    for _ in range(MAX_JSON_DEPTH + 1):
+        if any(not isinstance(key, str) for value in level if isinstance(value, Mapping) for key in value):
+            raise InvalidArtifactError("The content of an artifact is not JSON: the keys of an object are texts.")
+        level = [each for value in level for each in inner_values(value)]
+        if not level:
+            return
+    raise InvalidArtifactError(f"The content of an artifact is nested more than {MAX_JSON_DEPTH} levels deep.")
+
+
+def inner_values(value: Json) -> Iterable[Json]:
+    """What a list or an object holds; nothing for any other value."""
+    if isinstance(value, Mapping):
+        return value.values()
+    return value if isinstance(value, list | tuple) else ()
 
 
 def parse_content(text: str, content_type: ContentType) -> Json:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterator
 from typing import Literal, TypeAlias
 
 from tavernkit.artifacts.json_patch import make_patch
@@ -13,6 +14,10 @@ from tavernkit.values import Json, JsonObject, Value
 __all__ = ["Change", "ChangeKind", "change_between"]
 
 ChangeKind: TypeAlias = Literal["json_patch", "unified", "full"]
+
+_CONTEXT = 3
+_MOST_PAIRS = 200_000
+"""Of lines that are compared with each other; more could take minutes."""
 
 
 class Change(Value, frozen=True, kw_only=True):
@@ -36,7 +41,7 @@ class Change(Value, frozen=True, kw_only=True):
                 more = f" and {len(self.patch) - 8} more" if len(self.patch) > 8 else ""
                 return f"{_count(len(self.patch), 'change')}: {paths}{more}" if self.patch else "no change"
             case "unified":
-                lines = [line for line in self.text.split("\n") if not line.startswith(("+++", "---"))]
+                lines = self.text.split("\n")[2:]
                 added = sum(line.startswith("+") for line in lines)
                 removed = sum(line.startswith("-") for line in lines)
                 return f"{_count(added, 'line')} added, {removed} removed" if added or removed else "no change"
@@ -53,11 +58,30 @@ def change_between(before: ArtifactVersion | None, after: ArtifactVersion) -> Ch
     if before.content_type == after.content_type == "json":
         patch = tuple(make_patch(before.content, after.content))
         return Change(kind="json_patch", version=after.version, from_version=before.version, patch=patch)
-    lines = difflib.unified_diff(
-        render_value(before.content, "text").splitlines(),
-        render_value(after.content, "text").splitlines(),
-        fromfile=f"version {before.version}",
-        tofile=f"version {after.version}",
-        lineterm="",
-    )
+    old, new = (render_value(version.content, "text").splitlines() for version in (before, after))
+    names = (f"version {before.version}", f"version {after.version}")
+    if len(old) * len(new) <= _MOST_PAIRS:
+        lines = difflib.unified_diff(old, new, *names, n=_CONTEXT, lineterm="")
+    else:
+        lines = _in_one_piece(old, new, *names)
     return Change(kind="unified", version=after.version, from_version=before.version, text="\n".join(lines))
+
+
+def _in_one_piece(old: list[str], new: list[str], old_name: str, new_name: str) -> Iterator[str]:
+    """A unified diff in which all from the first line that differs to the last is one change."""
+    if old == new:
+        return
+    most = min(len(old), len(new))
+    start = next((place for place in range(most) if old[place] != new[place]), most)
+    end = next((place for place in range(most - start) if old[-1 - place] != new[-1 - place]), most - start)
+    gone, come = old[start : len(old) - end], new[start : len(new) - end]
+    before = old[max(start - _CONTEXT, 0) : start]
+    behind = old[len(old) - end :][:_CONTEXT]
+    around, first = len(before) + len(behind), start - len(before) + 1
+    yield f"--- {old_name}"
+    yield f"+++ {new_name}"
+    yield f"@@ -{first},{around + len(gone)} +{first},{around + len(come)} @@"
+    yield from (f" {line}" for line in before)
+    yield from (f"-{line}" for line in gone)
+    yield from (f"+{line}" for line in come)
+    yield from (f" {line}" for line in behind)

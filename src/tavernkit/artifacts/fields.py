@@ -49,6 +49,9 @@ __all__ = [
 
 T = TypeVar("T", bound=str)
 
+_MOST_SECONDS = 100 * 366 * 24 * 60 * 60
+"""A hundred years."""
+
 
 def read_artifact(source: JsonObject, session: Session, report: ReportBuilder, *, id: str = "") -> Artifact:
     """Read a definition. `id` stands in where the source has none. Reasoning is shown to people unless it says more,
@@ -69,7 +72,7 @@ def read_artifact(source: JsonObject, session: Session, report: ReportBuilder, *
         content_type=_word(loose, get_args(ContentType), "contentType", "content_type") or "text",
         inclusion=read_inclusion(loose.raw("promptInclusion", "prompt_inclusion", "promptInclusionJson"), report),
         retention=retention,
-        presentation=_presentation(loose.raw("uiPresentation", "ui_presentation", "uiPresentationJson")),
+        presentation=_presentation(loose.raw("uiPresentation", "ui_presentation", "uiPresentationJson"), report),
     )
     _note_unknown(loose)
     return artifact
@@ -113,7 +116,7 @@ def read_inclusion(source: Json, report: ReportBuilder | None = None) -> PromptI
         mode=mode,
         operation=_word(loose, get_args(Operation), "operation"),
         target=_word(loose, get_args(Target), "target"),
-        anchor=_anchor(loose.raw("anchor")),
+        anchor=_anchor(loose.raw("anchor"), loose.report, loose.at("anchor")),
         place=_word(loose, get_args(Place), "place"),
         phase=_word(loose, get_args(Phase), "phase"),
         depth_policy=_word(loose, get_args(DepthPolicy), "depthPolicy", "depth_policy") or "strict_drop",
@@ -166,10 +169,14 @@ def read_retention(source: Json, report: ReportBuilder | None = None) -> Retenti
     turns = loose.optional_integer("maxTurns", "max_turns")
     seconds = loose.optional_number("ttlSeconds", "ttl_seconds", "ttl")
     _note_unknown(loose)
+    limited = versions is not None or turns is not None or seconds is not None
     if mode == "overwrite":
+        if limited:
+            raise InvalidArtifactError("The retention overwrite keeps the latest version only, and takes no limits.")
         return Retention(mode="windowed", max_versions=1)
+    if seconds is not None and abs(seconds) > _MOST_SECONDS:
+        raise InvalidArtifactError(f"ttlSeconds is at most {_MOST_SECONDS:,}. To keep versions for good, leave it out.")
     ttl = None if seconds is None else timedelta(seconds=seconds)
-    limited = versions is not None or turns is not None or ttl is not None
     if mode == "ttl" and ttl is None:
         raise InvalidArtifactError("A retention by time to live needs ttlSeconds.")
     if mode in (None, "append", "ttl"):
@@ -240,35 +247,43 @@ def _writer(source: JsonObject) -> Writer:
     return Writer(pipeline=loose.text("pipeline"), step=loose.text("step"))
 
 
-def _presentation(source: Json) -> Presentation | None:
+def _presentation(source: Json, report: ReportBuilder) -> Presentation | None:
     if source is None:
         return None
-    loose = LooseObject(_object(source, "uiPresentation"), ReportBuilder(), "uiPresentation")
+    loose = LooseObject(_object(source, "uiPresentation"), report, "uiPresentation")
     mode = _word(loose, get_args(PresentationMode), "mode")
     if mode is None:
         raise InvalidArtifactError("uiPresentation needs a mode: latest_only, timeline or diff.")
-    return Presentation(mode=mode, max_items=loose.optional_integer("maxItems", "max_items"))
+    presentation = Presentation(mode=mode, max_items=loose.optional_integer("maxItems", "max_items"))
+    _note_unknown(loose)
+    return presentation
 
 
-def _anchor(source: Json) -> Anchor | None:
+def _anchor(source: Json, report: ReportBuilder, path: str, *, is_base: bool = False) -> Anchor | None:
     if source is None:
         return None
     if isinstance(source, str):
         return Anchor.parse(source)
-    loose = LooseObject(_object(source, "anchor"), ReportBuilder(), "anchor")
+    loose = LooseObject(_object(source, "anchor"), report, path)
     selector = _word(loose, get_args(Selector), "selector", "type", "kind")
     if selector is None:
         raise InvalidArtifactError("An anchor needs a selector, such as after_last_user.")
+    if is_base and selector == "relative_to_anchor":
+        raise InvalidArtifactError(
+            "relative_to_anchor counts from the anchor of a message, not from another of its kind."
+        )
     offset = loose.optional_integer("offset")
     if offset is None and selector.startswith("relative_"):
         raise InvalidArtifactError(f"The anchor {selector} needs an offset, such as -4.")
-    return Anchor(
+    anchor = Anchor(
         selector=selector,
         message_id=loose.optional_text("messageId", "message_id", "id"),
         offset=offset or 0,
         role_filter=_word(loose, get_args(RoleFilter), "roleFilter", "role_filter") or "any",
-        base=_anchor(loose.raw("anchor", "base")),
+        base=_anchor(loose.raw("anchor", "base"), report, loose.at("anchor"), is_base=True),
     )
+    _note_unknown(loose)
+    return anchor
 
 
 def _selector(loose: LooseObject) -> VersionSelector:
@@ -277,7 +292,10 @@ def _selector(loose: LooseObject) -> VersionSelector:
     if isinstance(source, Mapping):
         inner = LooseObject(source, loose.report, loose.at("versionSelector"))
         source, n = inner.text("mode", "type"), inner.optional_integer("n", "lastN", "last_n")
+        _note_unknown(inner)
     if source is None:
+        if n is not None:
+            raise InvalidArtifactError("lastN belongs to the versionSelector last_n. Say both.")
         return VersionSelector()
     return VersionSelector(mode=one_of(source, get_args(SelectorMode), what=loose.at("versionSelector")), n=n)
 

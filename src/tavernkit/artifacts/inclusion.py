@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import Literal, Self, TypeAlias
 
 from tavernkit.artifacts.anchors import Anchor
@@ -176,6 +177,8 @@ def _contradiction(rule: PromptInclusion) -> str | None:
         allowed = " or ".join(str(place) for place in _PLACES[operation] if place)
         wanted = f"the place {allowed}" if allowed else "no place"
         return f"{operation} goes with {wanted}, not with {rule.place}."
+    if not isfinite(rule.priority):
+        return f"a priority of {rule.priority} has no place in an order. Use a number."
     if operation in ("replace", "wrap") and target == "timeline":
         return f"{operation} changes the system prompt or a message; the target timeline only takes inserts."
     if operation == "merge_section" and target == "timeline":

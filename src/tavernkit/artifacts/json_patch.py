@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias
 
+from tavernkit.artifacts.content import inner_values
 from tavernkit.errors import JsonPatchError
 from tavernkit.values import Json, JsonObject
 
@@ -14,7 +15,9 @@ __all__ = ["apply_patch", "find_in_json", "make_patch", "same_json"]
 
 Path: TypeAlias = tuple[str, ...]
 
-_INDEX = re.compile(r"0|[1-9][0-9]*")
+_INDEX = re.compile(r"0|[1-9][0-9]{0,8}")
+_MOST_VALUES = 100_000
+"""That one patch may copy and compare: a handful of copies, each of everything, would fill any memory."""
 
 
 def same_json(one: Json, other: Json) -> bool:
@@ -68,13 +71,34 @@ def _list_changes(before: list[Json], after: list[Json], path: Path) -> Iterator
 
 def apply_patch(document: Json, patch: Iterable[JsonObject]) -> Json:
     """The document after all operations; JsonPatchError says which one could not be done, and nothing is changed."""
-    changed = copy.deepcopy(document)
+    try:
+        return _apply_all(copy.deepcopy(document), patch)
+    except RecursionError:
+        raise JsonPatchError("This JSON, or the patch, is nested too deeply to be changed.") from None
+
+
+def _apply_all(document: Json, patch: Iterable[JsonObject]) -> Json:
+    left = _MOST_VALUES
     for number, operation in enumerate(patch):
         try:
-            changed = _apply(changed, operation)
+            left -= _cost(document, operation, left)
+            document = _apply(document, operation)
         except _Unfit as problem:
             raise JsonPatchError(f"Operation {number} of the JSON patch cannot be done: {problem}") from None
-    return changed
+    return document
+
+
+def _cost(document: Json, operation: JsonObject, left: int) -> int:
+    """How many values an operation copies or compares that are not its own."""
+    if not isinstance(operation, Mapping) or operation.get("op") not in ("copy", "test"):
+        return 0
+    count, level = 0, [_get(document, _path(operation, "from" if operation["op"] == "copy" else "path"))]
+    while level and count <= left:
+        count += len(level)
+        level = [each for value in level for each in inner_values(value)]
+    if count > left:
+        raise _Unfit(f"with it, more than {_MOST_VALUES:,} values would be copied and compared.")
+    return count
 
 
 def find_in_json(document: Json, pointer: str) -> Json:
@@ -113,7 +137,7 @@ def _apply(document: Json, operation: JsonObject) -> Json:
                 raise _Unfit(f"the value at {_pointer(path)!r} is another one.")
             return document
         case other:
-            raise _Unfit(f"there is no operation {other!r}.")
+            raise _Unfit(f"there is no operation {other[:40]!r}." if isinstance(other, str) else "it has no 'op'.")
 
 
 def _value(operation: JsonObject) -> Json:

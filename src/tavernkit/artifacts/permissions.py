@@ -13,6 +13,8 @@ __all__ = ["TagClaim", "TagCollision", "WritePermission", "check_owner", "check_
 WritePermission: TypeAlias = Literal["artifact_write", "state_write"]
 STATE = "state"
 
+_MOST_RIVALS = 4
+
 
 class TagClaim(Value, frozen=True, kw_only=True):
     """A step of a profile that says it makes the persisted artifact of this tag."""
@@ -29,7 +31,10 @@ class TagCollision(Value, frozen=True, kw_only=True):
     claims: tuple[TagClaim, ...]
 
     def __str__(self) -> str:
-        places = " and ".join(f"{claim.pipeline}/{claim.step}".rstrip("/") for claim in self.claims)
+        rivals = [f"{claim.pipeline}/{claim.step}".rstrip("/") for claim in self.claims]
+        if len(rivals) > _MOST_RIVALS:
+            rivals[_MOST_RIVALS:] = [f"{len(rivals) - _MOST_RIVALS} more"]
+        places = " and ".join(rivals)
         return f"art.{self.tag} is made by {places}. A tag has one writer: rename one of them."
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from tavernkit.artifacts.content import write_json
 from tavernkit.artifacts.inclusion import Format, VersionSelector
@@ -29,12 +29,18 @@ def render(versions: Sequence[ArtifactVersion], format: Format, *, as_list: bool
         case "json":
             return write_json([version.content for version in versions]) if versions else ""
         case "markdown":
-            parts = [
-                f"### Version {version.version}\n\n{render_value(version.content, format)}" for version in versions
-            ]
-            return "\n\n".join(parts)
+            texts = _spoken(versions, format)
+            return "\n\n".join(f"### Version {number}\n\n{text}" for number, text in texts)
         case "text":
-            return "\n\n".join(render_value(version.content, format) for version in versions)
+            return "\n\n".join(text for _, text in _spoken(versions, format))
+
+
+def _spoken(versions: Sequence[ArtifactVersion], format: Format) -> Iterator[tuple[int, str]]:
+    """The versions that have something to say."""
+    for version in versions:
+        text = render_value(version.content, format)
+        if text.strip():
+            yield version.version, text
 
 
 def render_value(value: Json, format: Format) -> str:
