@@ -25,7 +25,7 @@ from tavernkit.prompt.plan import Plan
 from tavernkit.sillytavern import AuthorsNote, QuietPrompt, Story
 from tavernkit.sillytavern.errors import UnknownMemberError
 from tavernkit.sillytavern.groups import CardMode
-from tavernkit.sillytavern.presets import Instruct, TextPreset
+from tavernkit.sillytavern.presets import Instruct, SystemPrompt, TextPreset
 
 TALK = ("Wren: Tea?", "Ada: Yes.", "Wren: Sugar?")
 SAID = ["assistant: Tea?", "user: Yes.", "assistant: Sugar?"]
@@ -70,6 +70,16 @@ class TestContinue:
     def test_the_nudge_can_quote_it(self) -> None:
         nudge = preset(continue_nudge_prompt="[After: {{lastChatMessage}}]")
         assert sent(*TALK, generation_type="continue", preset=nudge)[-1] == "system: [After: Sugar?]"
+
+    def test_the_quoted_words_are_trimmed_before_their_macros_are_expanded(self) -> None:
+        nudge = preset(continue_nudge_prompt="[After:{{lastChatMessage}}]")
+        assert (
+            sent(*TALK, "Wren: {{noop}} Tea ", generation_type="continue", preset=nudge)[-1] == "system: [After: Tea]"
+        )
+
+    def test_an_empty_chat_is_gone_on_with_too_unless_nothing_would_be_put_behind_it(self) -> None:
+        assert sent(generation_type="continue") == [NEW, "system: [Go on.]"]
+        assert sent(generation_type="continue", preset=preset(continue_postfix="")) == [NEW]
 
     def test_injections_stay_where_the_chat_was(self) -> None:
         hint = custom("hint", "Hint.", injection_depth=0)
@@ -286,6 +296,27 @@ class TestTextCompletion:
     def test_the_card_may_replace_the_system_prompt(self) -> None:
         assert text(character=WREN.with_(system_prompt="{{original}} Be kind.")).startswith("Main. Be kind.\n")
 
+    def test_instructions_behind_the_chat_that_it_replaces_are_quoted_as_they_stand(self) -> None:
+        character = WREN.with_(post_history_instructions="{{char}}: [{{original}}]")
+        own = SystemPrompt(enabled=True, post_history="Mind {{user}}.")
+        assert text(character=character, settings=text_settings(sysprompt=own)).endswith(
+            "Wren: [Mind {{user}}.]\nWren:"
+        )
+
+    def test_an_injection_is_the_first_message_only_where_no_other_is_older(self) -> None:
+        instruct = Instruct(enabled=True, input_sequence="<U>", output_sequence="<A>", first_output_sequence="<A1>")
+        story = Story(settings=text_settings(instruct=instruct, token_padding=0))
+        preset = TextPreset(max_length=30, genamt=1)
+        long = f"Wren: {'word ' * 50}"
+
+        def told(*lines: str, depth: int) -> str:
+            hint = Injections(Injection(id="hint", content="Hint.", depth=depth, role="assistant"))
+            return tell(*lines, "Ada: Tea?", preset=preset, story=story, injections=hint).to_messages("text")
+
+        assert "<A1>\nHint.\n<U>\nTea?" in told(long, depth=2)
+        assert "<A>\nHint.\n<U>\nTea?" in told(long, long, depth=2)
+        assert "<A1>\nHint.\n<U>\nTea?" in told(long, long, depth=3)
+
     def test_names_and_sequences_end_a_reply(self) -> None:
         stop = text_plan(*TALK, story=Story(settings=self.INSTRUCT)).llm_options["stop"]
         assert stop == ["\nAda:", "\n<U>", "\n<A>", "\n<S>", "\n***", "\n---"]
@@ -298,6 +329,21 @@ class TestTextCompletion:
         settings = text_settings(user_prompt_bias="Well,")
         assert text(*TALK, settings=settings).endswith("Wren: Well,")
         assert text(*TALK, settings=settings, generation_type="continue").endswith("Sugar?")
+
+    def test_a_hidden_message_has_a_say_in_them(self) -> None:
+        hidden = Message(role="user", content="", metadata={"is_system": True, "extra": {"bias": "So, {{user}}"}})
+        history = [*chat(*TALK), hidden]
+        assert text(history=history).endswith("Wren: Sugar?\nWren: So, Ada")
+        assert text(history=history, generation_type="swipe").endswith("Ada: Yes.\nWren:")
+
+    def test_a_hidden_message_is_the_last_one_all_the_same(self) -> None:
+        history = [*chat(*TALK), Message(role="user", content="Hm.", metadata={"is_system": True})]
+        assert text(history=history, generation_type="continue").endswith("Ada: Yes.\nWren: Sugar?")
+        assert text_plan(history=history, generation_type="continue").llm_options["stop"][:2] == ["\nAda:", "\nWren:"]
+
+    def test_without_room_for_an_empty_chat_no_reply_is_asked_for(self) -> None:
+        plan = tell(preset=TextPreset(max_length=10, genamt=1), story=Story(settings=text_settings()))
+        assert plan.to_messages("text") == f"{self.HEAD}***\n"
 
     def test_first_and_last_messages_may_have_sequences_of_their_own(self) -> None:
         instruct = Instruct(

@@ -86,6 +86,12 @@ class TestPromptManager:
         plan = tell(*TALK, preset=preset(off=("main",)), story=with_note(position="after"))
         assert said(plan)[:2] == ["system: Note.", PERSONA]
 
+    def test_so_does_one_for_another_kind_of_generation_where_the_cards_own_text_is_put(self) -> None:
+        elsewhere = preset(own={"main": {"injection_trigger": ("swipe",)}})
+        character = WREN.with_(system_prompt="Be kind.")
+        plan = tell(*TALK, preset=elsewhere, character=character, story=with_note(position="after"))
+        assert said(plan)[:3] == ["system: Be kind.", "system: Note.", PERSONA]
+
     def test_markers_that_the_order_lacks_are_appended(self) -> None:
         plan = tell(*TALK, preset=preset(prompt_order=(order("main", "chatHistory"),)))
         assert said(plan) == [MAIN, NEW, *SAID, CARD, PERSONA]
@@ -229,7 +235,16 @@ class TestInChat:
 class TestAuthorsNote:
     @pytest.mark.parametrize(
         ("interval", "messages", "is_due"),
-        [(1, 1, True), (1, 0, False), (2, 1, False), (2, 2, True), (3, 2, False), (3, 6, True), (0, 4, False)],
+        [
+            (1, 1, True),
+            (1, 0, True),
+            (2, 0, False),
+            (2, 1, False),
+            (2, 2, True),
+            (3, 2, False),
+            (3, 6, True),
+            (0, 4, False),
+        ],
     )
     def test_it_comes_every_so_many_messages_of_the_user(self, interval: int, messages: int, is_due: bool) -> None:
         plan = tell("Wren: Tea?", *["Ada: Yes."] * messages, story=with_note(interval=interval))
@@ -303,6 +318,12 @@ class TestPersona:
     def test_around_the_note_it_is_there_only_when_the_note_is_due(self, position: PersonaPosition) -> None:
         story = with_note(interval=5).with_(persona=PersonaPlace(position=position))
         assert said(tell(*TALK, story=story)) == [MAIN, CARD, NEW, *SAID]
+
+    def test_around_the_note_it_stands_outside_of_lore_and_wakes_none(self) -> None:
+        lore = book(entry("Top.", position=2), entry("Brass.", "clocks"))
+        story = with_note(scan=True).with_(persona=PersonaPlace(position=PersonaPosition.TOP_OF_NOTE))
+        told = said(tell(*TALK, books=[lore], story=story))
+        assert (told[-1], "system: Brass." in told) == ("system: Ada mends clocks.\nTop.\nNote.", False)
 
     def test_around_an_empty_note_it_is_still_there(self) -> None:
         story = with_note(text="").with_(persona=PersonaPlace(position=PersonaPosition.TOP_OF_NOTE))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping
+from functools import partial
 
 from tavernkit.lore.book import Book
 from tavernkit.lore.files.world_fields import ENTRY_TEMPLATE
@@ -63,6 +64,7 @@ class _Replay:
             generation_type=self._context.get("trigger", ""),
             random=random,
         )
+        expand = partial(self._macros.expand, environment=environment)
         result = self._engine.scan(
             WorldInfoInput(
                 messages=tuple(reversed(turn["chat"])),
@@ -80,7 +82,7 @@ class _Replay:
                     scenario=scan.get("scenario", ""),
                     creator_notes=scan.get("creator_notes", ""),
                 ),
-                injections=tuple(self._context.get("scan_injections", ())),
+                injections=tuple(expand(text) for text in self._context.get("scan_injections", ())),
                 trigger=self._context.get("trigger", "normal"),
                 character_file=self._context.get("char_filename"),
                 character_tags=tuple(self._context.get("char_tags", ())),
@@ -88,7 +90,7 @@ class _Replay:
                 dry_run=turn.get("dry_run", False),
                 count_tokens=_tokens,
                 random=random,
-                expand=lambda text: self._macros.expand(text, environment),
+                expand=expand,
             )
         )
         self._timed = result.timed

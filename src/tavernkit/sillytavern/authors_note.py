@@ -41,6 +41,8 @@ class CharacterNote(Value, frozen=True, kw_only=True):
 
 def is_due(note: AuthorsNote, user_messages: int) -> bool:
     """Whether this turn carries the note, and with it the World Info and the persona that stand around it."""
+    if note.interval == 1:
+        return True
     return user_messages > 0 and note.interval > 0 and user_messages % note.interval == 0
 
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 from tavernkit.sillytavern.turns import Turn
 
 __all__ = ["reply_bias"]
 
 
-def reply_bias(turns: Sequence[Turn], default: str, *, generation_type: str) -> str:
-    """What the newest message of the user or a narrator asks for, else what the user's settings ask for."""
+def reply_bias(newest_first: Iterable[Turn], default: str, *, generation_type: str) -> str:
+    """What the newest message of the user or a narrator asks for, else what the user's settings ask for.
+
+    Hidden messages are asked, too: a hidden one may be there for nothing else.
+    """
     if generation_type in ("impersonate", "continue"):
         return ""
-    for turn in reversed(turns):
-        if turn.is_user or turn.is_narrator:
+    for place, turn in enumerate(newest_first):
+        is_swiped = generation_type == "swipe" and place == 0
+        if not is_swiped and (turn.is_user or turn.is_system or turn.is_narrator):
             return turn.bias if turn.bias.strip() else default
     return default

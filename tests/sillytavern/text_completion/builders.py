@@ -62,7 +62,10 @@ def scene(**fields: Any) -> TextScene:
         "turns": turns("Hm?", "Where am I?"),
         "max_context": 1000,
     }
-    return TextScene(**(given | fields))
+    given |= fields
+    chat = given["turns"]
+    whole = {"chat_length": len(chat), "last_is_user": bool(chat) and chat[-1].is_user}
+    return TextScene(**(whole | given))
 
 
 def prompt(**fields: Any) -> TextPrompt:

@@ -133,6 +133,10 @@ class TestWithoutInstruct:
     def test_the_users_own_message_is_continued_without_the_characters_name(self):
         assert text(turns=CHAT[:2], generation_type="continue") == "Mira: One.\nZed: Two."
 
+    def test_a_continued_message_ends_with_its_last_occurrence(self):
+        blank = Turn(index=0, text="\n", name="Mira")
+        assert text(turns=(blank,), generation_type="continue") == "Mira: \n\n"
+
     def test_instructions_behind_the_chat_come_before_a_continued_message(self):
         made = text(turns=CHAT[:3], generation_type="continue", post_history="Be calm.")
         assert made == "Mira: One.\nZed: Two.\nBe calm.\nMira:Mira: Three."

@@ -11,6 +11,7 @@ from tavernkit.lore.entry import Entry
 from tavernkit.sillytavern.world_info import (
     SHIPPED_SETTINGS,
     DepthInsertion,
+    Insertions,
     ScanTexts,
     TimedState,
     WorldInfo,
@@ -76,6 +77,11 @@ def test_positions_are_eight():
         ("before", "p5"),
     ]
     assert insertions.outlets == {"o": ("p7",)}
+
+
+def test_an_entry_whose_position_is_null_wakes_up_and_goes_nowhere():
+    result = scan(world(entry("gull", content="x", position=None)), chat=("gull",))
+    assert (awake(result), result.insertions) == (["B.0"], Insertions())
 
 
 def test_an_outlet_without_a_name_goes_nowhere():
@@ -153,6 +159,30 @@ def test_a_sticky_member_keeps_its_group():
     assert (awake(result), reasons(result)) == (["B.0"], ["activated", "group_lost"])
 
 
+def test_a_sticky_member_in_its_cooldown_loses_its_group():
+    book = world(entry("gull", sticky=3, cooldown=3, group="g"), entry("gull", sticky=3, cooldown=3))
+    state = scan(book, chat=("gull",)).timed
+    result = scan(book, chat=("owl",), chat_length=2, timed=state)
+    assert (awake(result), reasons(result)) == (["B.1"], ["group_lost", "activated"])
+
+
+def test_who_loses_two_groups_takes_the_last_one_along():
+    first, torn, second = (
+        entry("gull", group="g", groupOverride=True),
+        entry("gull", group="g, h"),
+        entry("gull", group="h"),
+    )
+    bystander = entry("gull")
+    assert awake(scan(world(first, torn, second), chat=("gull",), random=(0.9,))) == ["B.0"]
+    assert awake(scan(world(first, torn, second, bystander), chat=("gull",), random=(0.9,))) == ["B.0", "B.2"]
+
+
+def test_the_level_of_an_entry_that_is_off_is_waited_for():
+    waiting = entry("gull", delayUntilRecursion=2)
+    assert awake(scan(world(waiting), chat=("gull",))) == []
+    assert awake(scan(world(waiting, entry("owl", delayUntilRecursion=1, disable=True)), chat=("gull",))) == ["B.0"]
+
+
 @pytest.mark.parametrize("key", ["a\x01b", "\ud83d", "  "])
 def test_odd_keys_are_looked_for_as_well(key):
     assert awake(scan(world(entry(key)), chat=("x a\x01b \ud83d y",))) == ["B.0"]
@@ -189,6 +219,19 @@ def test_macros_of_keys_nobody_needs_are_not_expanded():
 
     scan(world(entry("{{first}}", "{{second}}", content="c")), chat=("gull",), expand=expand)
     assert expanded == ["{{first}}", "c"]
+
+
+@pytest.mark.parametrize(("logic", "asked"), [(0, 1), (1, 2), (2, 3), (3, 3), (9, 3)])
+def test_secondary_keys_are_asked_until_the_answer_is_known(logic, asked):
+    expanded: list[str] = []
+
+    def expand(text: str) -> str:
+        expanded.extend([text] if "{{" in text else [])
+        return text.strip("{}")
+
+    keys = ["{{owl}}", "{{nope}}", "{{owl}}"]
+    scan(world(entry("gull", keysecondary=keys, selectiveLogic=logic)), chat=("gull, owl",), expand=expand)
+    assert len(expanded) == asked
 
 
 def test_a_key_that_expands_to_nothing_is_not_found():

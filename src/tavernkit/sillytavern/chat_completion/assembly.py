@@ -36,8 +36,12 @@ def plan_assembly(ctx: Context) -> None:
 def _remember_continued(ctx: Context, scene: ChatScene) -> None:
     """What the reply is to be put behind when it comes, with the space that the preset wants between the two."""
     if ctx.generation_type == "continue" and scene.turns:
-        text = scene.turns[-1].text
-        ctx["continues"] = text if text.endswith(" ") else text + scene.preset.continue_postfix
+        ctx["continues"] = _so_far(scene)
+
+
+def _so_far(scene: ChatScene) -> str:
+    text = scene.turns[-1].text if scene.turns else ""
+    return text if text.endswith(" ") else text + scene.preset.continue_postfix
 
 
 def _finish_chat(ctx: Context, scene: ChatScene) -> None:
@@ -52,12 +56,14 @@ def _finish_chat(ctx: Context, scene: ChatScene) -> None:
 
 
 def _take_continued(ctx: Context, scene: ChatScene) -> list[Block]:
-    """The last message of the chat, moved behind everything, and the request to go on with it."""
-    if ctx.generation_type != "continue" or scene.preset.continue_prefill or not scene.turns:
+    """The last message of the chat, moved behind everything, and the request to go on with it.
+
+    As there, the request is made in an empty chat, too, unless there is not even a space to go on from.
+    """
+    if ctx.generation_type != "continue" or scene.preset.continue_prefill or not _so_far(scene):
         return []
-    said = js_trim(scene.expand(scene.turns[-1].text, quietly=True))
-    nudge = scene.expand(scene.preset.continue_nudge_prompt, dynamic={"lastChatMessage": said})
-    tail = [_control(ctx, "continue_nudge", scene.expand(nudge))]
+    nudge = scene.expand(scene.preset.continue_nudge_prompt, dynamic={"lastChatMessage": js_trim(_so_far(scene))})
+    tail = [_control(ctx, "continue_nudge", scene.expand(nudge, quietly=True))]
     place = max((place for place, block in enumerate(ctx.blocks) if block.slot == "history"), default=None)
     if place is not None:
         message = ctx.blocks.pop(place)

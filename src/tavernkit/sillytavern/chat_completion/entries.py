@@ -53,7 +53,7 @@ def entries(ctx: Context) -> None:
             continue
         if toggle.enabled and _is_meant_for(prompt, ctx.generation_type):
             scene.entries.append(_entry(scene, prompt))
-        elif not toggle.enabled and toggle.identifier == "main":
+        elif toggle.identifier == "main":
             # Notes and extensions stand beside the main prompt, so its place stays even when it is empty.
             scene.entries.append(_entry(scene, prompt.with_(content="")))
     ctx.stat("entries", len(scene.entries))

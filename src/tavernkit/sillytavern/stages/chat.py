@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import overload
 
 from tavernkit.history import ChatHistory
@@ -25,6 +25,7 @@ __all__ = [
     "read_turns",
     "tool_invocations",
     "user_messages",
+    "whole_chat",
 ]
 
 FIRST_WINDOW = 128
@@ -81,6 +82,18 @@ def user_messages(ctx: Context) -> int:
     """How many messages of the user the chat holds, the new one included."""
     dropped = ctx.history.last(1)[0].role == "user" if _drops_last(ctx) else False
     return ctx.history.count_role("user") - dropped + bool(ctx.message)
+
+
+def whole_chat(ctx: Context) -> Iterator[Turn]:
+    """The messages from the newest on, hidden ones among them, as far back as one asks."""
+    user, character = ctx.require_user().name, ctx.require_character().name
+    if ctx.message:
+        yield Turn(index=len(ctx.history), text=ctx.message, name=user, is_user=True)
+    size, known = FIRST_WINDOW, int(_drops_last(ctx))
+    while (window := ctx.history.last(size))[: len(window) - known]:
+        for place in range(len(window) - known - 1, -1, -1):
+            yield _turn(window[place], len(ctx.history) - len(window) + place, user=user, character=character)
+        size, known = size * 2, len(window)
 
 
 def read_turns(ctx: Context, scene: Scene) -> None:
@@ -198,6 +211,7 @@ def _turn(message: Message, index: int, *, user: str, character: str) -> Turn:
         text=message.content,
         name=message.name or (user if is_user else "" if narrator else character),
         is_user=is_user,
+        is_system=is_hidden(message),
         is_narrator=narrator,
         force_avatar=bool(metadata.get("force_avatar")),
         original_avatar=metadata.get("original_avatar"),

@@ -20,7 +20,7 @@ from tavernkit.sillytavern.macros.environment import (
 from tavernkit.sillytavern.macros.problems import MacroProblem, ProblemHandler
 from tavernkit.sillytavern.macros.strictness import warn_in
 from tavernkit.sillytavern.scene import CardTexts, Scene
-from tavernkit.sillytavern.stages.chat import ChatView, read_turns
+from tavernkit.sillytavern.stages.chat import ChatView, read_turns, whole_chat
 from tavernkit.text.js_strings import js_trim
 from tavernkit.text.seeded import string_hash
 
@@ -49,8 +49,9 @@ def hooks(ctx: Context) -> None:
         )
     scene.dialogues = split_dialogues(scene.card.examples)
     read_turns(ctx, scene)
-    bias = reply_bias(scene.turns, scene.story.settings.user_prompt_bias, generation_type=ctx.generation_type)
-    scene.bias = scene.expand(bias)
+    scene.bias = scene.expand(
+        reply_bias(whole_chat(ctx), scene.story.settings.user_prompt_bias, generation_type=ctx.generation_type)
+    )
     _put_depth_prompts(ctx, scene)
     for prompt in scene.story.extension_prompts:
         scene.put(prompt)

@@ -25,7 +25,7 @@ def lore(ctx: Context) -> None:
     scene = ctx.platform(Scene)
     scene.note_is_due = is_due(scene.story.note, user_messages(ctx))
     _put_note(scene, note_text(scene.story.note, scene.story.character_note))
-    _put_persona(ctx, scene)
+    _put_persona_in_chat(ctx, scene)
     result = _after_scripts(ctx, scene, _scan(ctx, scene))
     scene.world = ctx.lore_result = result
     ctx.instrument("lore_scan", stage="lore", activated=len(result.activated_entries), tokens=result.total_tokens)
@@ -38,6 +38,7 @@ def lore(ctx: Context) -> None:
             budget=result.budget,
         )
     _place(ctx, scene, result)
+    _put_persona_around_note(ctx, scene)
 
 
 def _put_note(scene: Scene, text: str) -> None:
@@ -55,21 +56,27 @@ def _put_note(scene: Scene, text: str) -> None:
         )
 
 
-def _put_persona(ctx: Context, scene: Scene) -> None:
+def _put_persona_in_chat(ctx: Context, scene: Scene) -> None:
     place, persona = scene.story.persona, ctx.require_user().persona
-    if not persona:
-        return
-    match place.position:
-        case PersonaPosition.TOP_OF_NOTE if scene.note_is_due:
-            _put_note(scene, f"{persona}\n{scene.extension_prompts[AUTHORS_NOTE].content}")
-        case PersonaPosition.BOTTOM_OF_NOTE if scene.note_is_due:
-            _put_note(scene, f"{scene.extension_prompts[AUTHORS_NOTE].content}\n{persona}")
-        case PersonaPosition.AT_DEPTH:
-            scene.put(
-                ExtensionPrompt(
-                    key=PERSONA, content=persona, position="chat", depth=place.depth, role=place.role, scan=True
-                )
+    if persona and place.position is PersonaPosition.AT_DEPTH:
+        scene.put(
+            ExtensionPrompt(
+                key=PERSONA, content=persona, position="chat", depth=place.depth, role=place.role, scan=True
             )
+        )
+
+
+def _put_persona_around_note(ctx: Context, scene: Scene) -> None:
+    """Outside of what World Info has put around the note, and never scanned."""
+    persona = ctx.require_user().persona
+    if not (persona and scene.note_is_due):
+        return
+    note = scene.extension_prompts[AUTHORS_NOTE].content
+    match scene.story.persona.position:
+        case PersonaPosition.TOP_OF_NOTE:
+            _put_note(scene, f"{persona}\n{note}")
+        case PersonaPosition.BOTTOM_OF_NOTE:
+            _put_note(scene, f"{note}\n{persona}")
 
 
 def _scan(ctx: Context, scene: Scene) -> WorldInfoResult:

@@ -13,7 +13,6 @@ from tavernkit.sillytavern.text_completion.prompt import LeftOut, Piece, TextPro
 from tavernkit.sillytavern.text_completion.scene import TextScene
 from tavernkit.sillytavern.text_completion.sequences import Sequences
 from tavernkit.sillytavern.text_completion.story import story_in_chat, story_string
-from tavernkit.sillytavern.turns import Turn
 from tavernkit.values import Value
 
 __all__ = ["assemble_text_prompt"]
@@ -21,11 +20,13 @@ __all__ = ["assemble_text_prompt"]
 _NEWLINES = re.compile(r"\n+")
 
 
-def assemble_text_prompt(scene: TextScene, turns_within: Callable[[int], tuple[Turn, ...]] | None = None) -> TextPrompt:
+def assemble_text_prompt(
+    scene: TextScene, with_turns: Callable[[TextScene, int], TextScene] | None = None
+) -> TextPrompt:
     """The prompt that SillyTavern sends to a text-completion model.
 
-    `turns_within` gives the chat in place of `scene.turns`, once it is known how many tokens are left for it; a
-    continuation needs its chat before that.
+    `with_turns` puts the chat into the scene, once it is known how many tokens are left for it; a continuation needs
+    its chat before that.
 
     First comes what has to be there, then what is injected into the chat, then messages from the newest on, then
     examples from the first on; each of these ends with the first that does not fit. Raises
@@ -34,8 +35,8 @@ def assemble_text_prompt(scene: TextScene, turns_within: Callable[[int], tuple[T
     parts = _prepare(scene)
     tally = _Tally(scene)
     mandatory = tally.padded(parts.counted())
-    if turns_within is not None:
-        parts = parts.with_(chat=chat_lines(scene.with_(turns=turns_within(scene.budget - mandatory)), parts.injected))
+    if with_turns is not None:
+        parts = parts.with_(chat=chat_lines(with_turns(scene, scene.budget - mandatory), parts.injected))
     chosen = _choose_lines(scene, parts, tally, mandatory)
     examples = _choose_examples(scene, parts, tally, chosen)
     if parts.chat.continued is not None:
@@ -154,7 +155,7 @@ def _choose_lines(scene: TextScene, parts: _Parts, tally: _Tally, mandatory: int
     starts_with_user = bool(chat.speeches) and chat.speeches[oldest].is_user
     if parts.alignment is not None and not starts_with_user:
         sent.insert(0, parts.alignment)
-    if not chat.speeches:
+    if not chat.speeches and total < scene.budget:
         # Even without a chat there is something for the last line to stand behind.
         sent.append(Piece(text="", source="last_line"))
     return _Chosen(

@@ -38,12 +38,14 @@ class Chat(Value, frozen=True, kw_only=True):
 
     `last_user` is the place of the user's last one. `continued` is the message that is being continued, as it is
     written; it stands behind everything and is none of the speeches. A first message that is continued is one.
+    Where there are older messages, the last of the speeches is not the first of the chat.
     """
 
     speeches: tuple[Speech, ...]
     reserved: tuple[int, ...]
     last_user: int | None
     continued: Piece | None = None
+    has_older: bool = False
 
     def by_precedence(self) -> Iterator[int]:
         """The places in the order in which the budget is given to them."""
@@ -60,13 +62,18 @@ class Chat(Value, frozen=True, kw_only=True):
         where: Place = "between"
         if place == self.last_user:
             where = "last"
-        elif place == len(self.speeches) - 1:
+        elif place == len(self.speeches) - 1 and not self.has_older:
             where = "first"
         return _write(scene, sequences, speech, where)
 
 
 def chat_lines(scene: TextScene, prompts: Iterable[ExtensionPrompt]) -> Chat:
     """The chat with everything in it that the prompts, the settings and the card put there."""
+    prompts = tuple(prompts)
+    # What is put before the whole chat stands before the messages that are not here, too.
+    has_older = scene.has_older and not any(
+        prompt.position == "chat" and prompt.content and prompt.depth >= scene.chat_length for prompt in prompts
+    )
     speeches, reserved = _inject(
         scene, [_speech(turn) for turn in reversed(scene.turns) if not turn.is_system], prompts
     )
@@ -80,13 +87,14 @@ def chat_lines(scene: TextScene, prompts: Iterable[ExtensionPrompt]) -> Chat:
             reserved = [place + 1 for place in reserved]
     last_user = next((place for place, speech in enumerate(speeches) if speech.is_user), None)
     if not scene.is_continue or len(speeches) < 2:
-        return Chat(speeches=tuple(speeches), reserved=tuple(reserved), last_user=last_user)
+        return Chat(speeches=tuple(speeches), reserved=tuple(reserved), last_user=last_user, has_older=has_older)
     continued = _piece(speeches[0], _write_unfinished(scene, Sequences(scene), speeches[0]))
     return Chat(
         speeches=tuple(speeches[1:]),
         reserved=tuple(place - 1 for place in reserved if place > 0),
         last_user=None if last_user is None else last_user - 1,
         continued=continued,
+        has_older=has_older,
     )
 
 
@@ -198,7 +206,8 @@ def _write_unfinished(speakers: Speakers, sequences: Sequences, speech: Speech) 
     """A message that ends where its text ends, for the model to go on with it."""
     if speakers.with_instruct:
         return _write_instruct(speakers, sequences, speech, "last")[0]
-    return _write(speakers, sequences, speech, "between").removesuffix("\n" if speech.text else "")
+    line = _write(speakers, sequences, speech, "between")
+    return line[: line.rindex(speech.text) + len(speech.text)]
 
 
 def _write_instruct(speakers: Speakers, sequences: Sequences, speech: Speech, place: Place) -> tuple[str, str]:

@@ -52,11 +52,10 @@ def _name_line(scene: TextScene, before: str) -> str:
         return f"{new_line}{scene.user_name}:"
     if not _forces_name(scene):
         return ""
-    last = scene.turns[-1] if scene.turns else None
-    if scene.is_continue and last is not None:
-        if len(scene.turns) == 1 and last.index == 0:
+    if scene.is_continue:
+        if scene.chat_length == 1:
             return ""
-        if last.is_user:
+        if scene.last_is_user:
             return new_line
     return f"{new_line}{scene.character_name}:"
 

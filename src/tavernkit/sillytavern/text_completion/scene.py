@@ -42,7 +42,9 @@ class TextScene(Speakers, frozen=True, kw_only=True):
     """The inputs of one text prompt; macros are expanded in all of them but the templates of `settings`.
 
     `turns` are the messages that may be sent, oldest first: without the reply that a swipe or a regeneration replaces.
-    `dialogues` are the examples, those of World Info among them. `persona` is empty where the persona stands elsewhere.
+    `has_older` says that there are others before them, for which there is no room in any case. `chat_length` and
+    `last_is_user` are of the whole chat, hidden messages counted. `dialogues` are the examples, those of World Info
+    among them. `persona` is empty where the persona stands elsewhere.
     `count_tokens` counts a text.
     """
 
@@ -57,6 +59,9 @@ class TextScene(Speakers, frozen=True, kw_only=True):
     world_info_after: str = ""
     dialogues: tuple[str, ...] = ()
     turns: tuple[Turn, ...] = ()
+    has_older: bool = False
+    chat_length: int = 0
+    last_is_user: bool = False
     extension_prompts: tuple[ExtensionPrompt, ...] = ()
 
     quiet_prompt: str = ""

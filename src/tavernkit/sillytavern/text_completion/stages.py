@@ -72,16 +72,17 @@ def compilation(ctx: Context) -> None:
     """Put the text together within its budget, and make a block of each of its pieces."""
     scene = ctx.platform(TextWorkspace)
 
-    def turns_within(budget: int) -> tuple[Turn, ...]:
-        scene.affordable_turns = affordable_turns(ctx, scene, budget)
-        return scene.affordable_turns
+    def with_turns(text_scene: TextScene, budget: int) -> TextScene:
+        scene.affordable_turns = turns = affordable_turns(ctx, scene, budget)
+        is_whole = len(turns) == len(scene.turns) and scene.messages_read >= len(ctx.history)
+        return text_scene.with_(turns=turns, has_older=not is_whole)
 
     is_continue = ctx.generation_type == "continue"
-    turns = turns_within(ctx.preset.max_prompt_tokens) if is_continue else ()
+    text_scene = _text_scene(ctx, scene)
+    if is_continue:
+        text_scene = with_turns(text_scene, ctx.preset.max_prompt_tokens)
     try:
-        scene.prompt = prompt = assemble_text_prompt(
-            _text_scene(ctx, scene, turns), None if is_continue else turns_within
-        )
+        scene.prompt = prompt = assemble_text_prompt(text_scene, None if is_continue else with_turns)
     except InvalidContextTemplateError as error:
         ctx.fail(error)
     said = {f"message:{turn.index}": turn.text for turn in scene.affordable_turns}
@@ -94,7 +95,7 @@ def compilation(ctx: Context) -> None:
 def plan_assembly(ctx: Context) -> None:
     """Say where the reply ends and how the request is to be made."""
     scene = ctx.platform(TextWorkspace)
-    group = scene.story.group
+    group, chat = scene.story.group, scene.environment.chat
     stop = stopping_strings(
         scene.story.settings,
         user_name=ctx.require_user().name,
@@ -102,7 +103,7 @@ def plan_assembly(ctx: Context) -> None:
         group_names=() if group is None else group.macro_group.members,
         is_impersonate=ctx.generation_type == "impersonate",
         is_continue=ctx.generation_type == "continue",
-        last_is_user=bool(scene.turns) and scene.turns[-1].is_user,
+        last_is_user=bool(chat) and chat[-1].is_user,
         api="text",
         expand=scene.expand,
         warn=lambda problem: ctx.warn("stopping_strings", problem),
@@ -145,10 +146,11 @@ def _fit_what_hooks_changed(ctx: Context) -> None:
     ctx.blocks = list(result.blocks)
 
 
-def _text_scene(ctx: Context, scene: TextWorkspace, turns: tuple[Turn, ...]) -> TextScene:
+def _text_scene(ctx: Context, scene: TextWorkspace) -> TextScene:
     story, card, where = scene.story, scene.card, scene.insertions
     settings, quiet = story.settings, story.quiet
     system_prompt, post_history = _system_texts(scene)
+    chat = scene.environment.chat
     in_prompt = story.persona.position is PersonaPosition.IN_PROMPT
     return TextScene(
         settings=settings,
@@ -165,7 +167,8 @@ def _text_scene(ctx: Context, scene: TextWorkspace, turns: tuple[Turn, ...]) -> 
         world_info_before=where.before_character,
         world_info_after=where.after_character,
         dialogues=scene.dialogues,
-        turns=turns,
+        chat_length=len(chat),
+        last_is_user=bool(chat) and chat[-1].is_user,
         extension_prompts=tuple(
             prompt.with_(content=scene.expand(prompt.content)) for prompt in scene.extension_prompts.values()
         ),
@@ -181,17 +184,24 @@ def _text_scene(ctx: Context, scene: TextWorkspace, turns: tuple[Turn, ...]) -> 
 
 
 def _system_texts(scene: TextWorkspace) -> tuple[str, str]:
-    """The system prompt and what follows the chat: the card's where it is preferred, else the user's own."""
+    """The system prompt and what follows the chat: the card's where it is preferred, else the user's own.
+
+    As there, `{{original}}` gives the user's own words as they stand, and only those of a system prompt in front of
+    instruct sequences are expanded once more.
+    """
     settings, card = scene.story.settings, scene.card
     own = settings.sysprompt
     if not own.enabled:
         return "", ""
-    system_prompt, post_history = scene.expand(own.content), scene.expand(own.post_history)
     if settings.prefer_character_prompt and card.system_prompt:
-        system_prompt = scene.expand(card.system_prompt, original=system_prompt)
+        system_prompt = scene.expand(card.system_prompt, original=own.content)
+    else:
+        system_prompt = scene.expand_card(own.content, scene.environment.character_name)
+    if settings.instruct.enabled:
+        system_prompt = scene.expand(system_prompt, original=own.content)
     if settings.prefer_character_jailbreak and card.post_history:
-        post_history = scene.expand(card.post_history, original=post_history)
-    return system_prompt, post_history
+        return system_prompt, scene.expand(card.post_history, original=own.post_history)
+    return system_prompt, scene.expand_card(own.post_history, scene.environment.character_name)
 
 
 def _block(ctx: Context, piece: Piece, said: str | None) -> Block:

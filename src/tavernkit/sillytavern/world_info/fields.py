@@ -30,6 +30,7 @@ __all__ = [
 
 DEFAULT_WEIGHT = 100
 DEFAULT_DEPTH = 4
+NOWHERE = -1
 
 
 class Position(IntEnum):
@@ -255,11 +256,13 @@ def decode_entry(entry: Entry, world: str) -> WorldEntry:
     """Decode an entry, whatever file it came from, with the defaults that SillyTavern gives when it imports it."""
     fields = _read_extensions(entry.extensions, _Extensions)
     decorators, content = split_decorators(entry.content)
-    # A world file is taken as it stands, where nothing is not a hundred; from a card it becomes a hundred.
+    # A null of a world file is taken as it stands: no probability, and no position. From a card they have defaults.
     in_world_file = entry.spelling is not None and entry.spelling.format == "world_info"
     group = fields.group or ""
     position: int | None = fields.position
-    if position is None:
+    if position is None and in_world_file and "position" in entry.extensions:
+        position = NOWHERE
+    elif position is None:
         position = Position.BEFORE_CHARACTER if entry.position == "before_char" else Position.AFTER_CHARACTER
     return WorldEntry(
         world=world,

@@ -25,28 +25,37 @@ def settle_groups(
     *,
     activated: Mapping[str, int],
     sticky: set[int],
+    cooling: set[int],
     score: Score,
     uses_scoring: bool,
     random: Callable[[], float],
 ) -> dict[int, Loss]:
     """The entries among `places` that lose a group, and to whom.
 
-    `activated` maps the whole group text of entries that woke up in earlier passes to their place.
+    `activated` maps the whole group text of entries that woke up in earlier passes to their place. `cooling` are the
+    entries that are in their cooldown: only a sticky one can have woken up, and a group still has no room for it.
     """
     losses: dict[int, Loss] = {}
+    staying = dict.fromkeys(places)
 
     def lose(losers: Iterable[int], group: str, winner: int | None) -> None:
         for place in losers:
-            if place != winner:
-                losses.setdefault(place, Loss(group=group, winner=winner))
+            if place == winner:
+                continue
+            # As there, who is out already and loses another group takes along whoever is last, in that group or not.
+            gone = place if place in staying else next(reversed(staying), None)
+            if gone is not None:
+                del staying[gone]
+                losses[gone] = Loss(group=group, winner=winner)
 
     groups = _members(places, entries)
     held: set[str] = set()
     for name, members in groups.items():
-        staying = [place for place in members if place in sticky]
-        if staying:
+        kept = [place for place in members if place in sticky]
+        if kept:
             held.add(name)
-            lose((place for place in members if place not in sticky), name, staying[0])
+            lose((place for place in members if place not in sticky), name, kept[0])
+        lose((place for place in members if place in cooling), name, None)
     for name in groups:
         if name not in held:
             groups[name] = _best_scored(name, groups[name], entries, score, uses_scoring, lose)

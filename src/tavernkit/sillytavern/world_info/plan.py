@@ -57,7 +57,8 @@ class Plan:
                 if (entry.constant or entry.content.startswith("@@")) and _wakes_by_itself(entry)
             ]
         )
-        levels = {entry.wishes.delay_until_recursion for entry in self._sketches if entry.source.enabled}
+        # An entry that is switched off has its level waited for all the same.
+        levels = {entry.wishes.delay_until_recursion for entry in self._sketches}
         self.levels = tuple(sorted(levels - {0}))
 
     @cached_property

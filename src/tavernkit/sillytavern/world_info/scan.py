@@ -132,6 +132,7 @@ class _Scan:
             self.entries,
             activated=self.activated_groups,
             sticky=sticky,
+            cooling=self.timers.cooldown,
             score=self._score,
             uses_scoring=self.settings.use_group_scoring,
             random=self._roll,
@@ -219,25 +220,24 @@ class _Scan:
         return True
 
     def _meets_logic(self, place: int, entry: WorldEntry, keys: Sequence[Key]) -> bool:
+        """Keys are looked for one by one until the answer is known, since macros in them may have effects."""
         # An empty secondary key is never found, but it does count.
-        has_empty = "" in entry.secondary_keys
+        known = iter(keys)
+        hits: list[bool] = []
+        for raw in entry.secondary_keys:
+            hits.append(raw != "" and self._first_hit(place, entry, (next(known),)) is not None)
+            if (entry.logic == Logic.AND_ANY and hits[-1]) or (entry.logic == Logic.NOT_ALL and not hits[-1]):
+                return True
         match entry.logic:
-            case Logic.AND_ANY:
-                return self._first_hit(place, entry, keys) is not None
-            case Logic.NOT_ALL:
-                return has_empty or any(self._first_hit(place, entry, (key,)) is None for key in keys)
             case Logic.NOT_ANY:
-                return not self._count_hits(place, entry, keys)
+                return not any(hits)
             case Logic.AND_ALL:
-                return self._count_hits(place, entry, keys) == len(keys) and not has_empty
+                return all(hits)
             case _:
                 return False
 
     def _first_hit(self, place: int, entry: WorldEntry, keys: Sequence[Key]) -> tuple[Key, Place] | None:
         return self.haystack.find(place, entry, keys, with_recursion=self.state is not _Pass.MIN_ACTIVATIONS)
-
-    def _count_hits(self, place: int, entry: WorldEntry, keys: Sequence[Key]) -> int:
-        return sum([self._first_hit(place, entry, (key,)) is not None for key in keys])
 
     def _is_called(self, place: int, entry: WorldEntry) -> bool:
         literal = [key for key in self.plan.table.primary(place) if isinstance(key, LiteralKey)]
