@@ -1,6 +1,6 @@
 import { Controller } from "@hotwired/stimulus"
 import { isInUse } from "../in_use"
-import type { Changed } from "../news"
+import type { Changed, Chosen } from "../news"
 
 // Several things often change together, and the focus needs a moment to get from one place to the next.
 const PAUSE_MS = 200
@@ -14,6 +14,11 @@ export default class PanelNews extends Controller<HTMLElement> {
 
   // For each kind of change the last event that told of it.
   private readonly latest = new Map<string, number>()
+  // What was chosen around the conversation, by place, since the tab was last asked for.
+  private readonly chosen = new Map<string, string>()
+  // What is chosen around it is said once. Who was away may have missed it.
+  private hasBeenHere = false
+  private wasAway = false
   private timer = 0
 
   override disconnect(): void {
@@ -25,6 +30,17 @@ export default class PanelNews extends Controller<HTMLElement> {
     this.settle()
   }
 
+  chose({ detail }: Chosen): void {
+    this.chosen.set(detail.place, detail.mark)
+    this.settle()
+  }
+
+  opened(): void {
+    this.wasAway = this.hasBeenHere
+    this.hasBeenHere = true
+    this.settle()
+  }
+
   settle(): void {
     clearTimeout(this.timer)
     this.timer = window.setTimeout(() => this.catchUp(), PAUSE_MS)
@@ -32,20 +48,48 @@ export default class PanelNews extends Controller<HTMLElement> {
 
   show(): void {
     this.noticeTarget.hidden = true
-    void this.frameTarget.reload()
+    this.reload()
   }
 
   private catchUp(): void {
-    const { isOld } = this
-    const waits = isOld && isInUse(this.frameTarget)
-    this.noticeTarget.hidden = !waits
+    const { isOld, mayBeOld } = this
+    const isUsed = isInUse(this.frameTarget)
+    this.noticeTarget.hidden = !(isOld && isUsed)
     // What is on its way is looked at when it is here.
-    if (isOld && !waits && !this.frameTarget.hasAttribute("busy")) void this.frameTarget.reload()
+    if ((isOld || mayBeOld) && !isUsed && !this.frameTarget.hasAttribute("busy")) this.reload()
+  }
+
+  private reload(): void {
+    this.chosen.clear()
+    this.wasAway = false
+    void this.frameTarget.reload()
+  }
+
+  private get content(): HTMLElement | null {
+    return this.frameTarget.querySelector<HTMLElement>("[data-shows]")
+  }
+
+  private get kinds(): string[] {
+    return this.content?.dataset.shows?.split(" ") ?? []
   }
 
   private get isOld(): boolean {
-    const content = this.frameTarget.querySelector<HTMLElement>("[data-shows]")
-    const kinds = content?.dataset.shows?.split(" ") ?? []
-    return kinds.some((kind) => (this.latest.get(kind) ?? 0) > Number(content?.dataset.version))
+    const version = Number(this.content?.dataset.version)
+    return this.kinds.some((kind) => (this.latest.get(kind) ?? 0) > version) || (this.showsChoices && this.isChosenAnew)
+  }
+
+  private get mayBeOld(): boolean {
+    return this.wasAway && this.showsChoices
+  }
+
+  private get showsChoices(): boolean {
+    return this.kinds.includes("pipelines")
+  }
+
+  private get isChosenAnew(): boolean {
+    return [...this.chosen].some(([place, mark]) => {
+      const shown = this.frameTarget.querySelector<HTMLElement>(`[data-place="${place}"]`)
+      return shown?.dataset.mark !== mark
+    })
   }
 }

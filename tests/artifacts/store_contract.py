@@ -53,8 +53,8 @@ class StoreContract:
         commit = await store.write(made)
         record = await store.get(SESSION, "mood")
         assert record is not None
-        assert record == commit.record
         assert (record.artifact, record.owner, record.versions) == (made.artifact, "weather", (commit.version,))
+        assert (commit.artifact, commit.owner, commit.archived) == (made.artifact, "weather", ())
         stored = commit.version
         assert (stored.version, stored.content, stored.based_on_version) == (1, made.content, None)
         assert (stored.turn, stored.turn_id, stored.variant_id) == (4, turn_id, variant_id)
@@ -76,8 +76,9 @@ class StoreContract:
     async def test_r26_its_owner_can_change_the_properties(self, store: ArtifactStore) -> None:
         await store.write(write("calm"))
         changed = await store.reserve(artifact(id="other", visibility="ui_only"), "weather")
-        assert (changed.artifact.visibility, changed.artifact.id) == ("ui_only", "id-mood")
-        assert [item.content for item in changed.versions] == ["calm"]
+        assert (changed.visibility, changed.id) == ("ui_only", "id-mood")
+        (record,) = await store.load(SESSION)
+        assert (record.artifact, [item.content for item in record.versions]) == (changed, ["calm"])
 
     async def test_r27_one_artifact_has_many_versions_and_one_latest(self, store: ArtifactStore) -> None:
         for number in range(3):
@@ -184,16 +185,32 @@ class StoreContract:
             commit = await store.write(write(f"{number}", number or None, retention=OVERWRITE))
         assert commit.version.version == 3
         assert commit.version.based_on_version == 2
-        assert [item.version for item in commit.record.versions] == [3]
+        assert [item.version for item in (await store.load(SESSION))[0].versions] == [3]
 
     async def test_g14_two_limits_must_both_hold(self, store: ArtifactStore) -> None:
         limits = Retention(mode="windowed", max_versions=3, ttl=2 * HOUR)
         for number in range(4):
-            commit = await store.write(
-                write(f"{number}", number or None, retention=limits, now=NOW + number * 1.5 * HOUR)
-            )
-        assert [item.version for item in commit.record.versions] == [3, 4]
+            await store.write(write(f"{number}", number or None, retention=limits, now=NOW + number * 1.5 * HOUR))
+        assert [item.version for item in (await store.load(SESSION))[0].versions] == [3, 4]
         assert [row.reason for row in await store.archives(SESSION)] == ["ttl", "ttl"]
+
+    async def test_g14_by_turns_the_one_of_the_oldest_turn_goes_wherever_it_stands(self, store: ArtifactStore) -> None:
+        limits = Retention(mode="windowed", max_turns=2)
+        for number, turn in enumerate((5, 4, 6)):
+            commit = await store.write(write(f"{number}", number or None, retention=limits, turn=turn))
+        assert [(row.reason, row.from_version, row.to_version) for row in commit.archived] == [("turns", 2, 2)]
+        assert [item.version for item in (await store.load(SESSION))[0].versions] == [1, 3]
+
+    async def test_g14_narrower_limits_end_all_that_is_beyond_them_at_the_next_write(
+        self, store: ArtifactStore
+    ) -> None:
+        for number in range(6):
+            await store.write(write(f"{number}", number or None))
+        limits = Retention(mode="windowed", max_versions=3)
+        commit = await store.write(write("6", 6, retention=limits))
+        (row,) = commit.archived
+        assert [(item.version, item.content) for item in row.items] == [(1, "0"), (2, "1"), (3, "2"), (4, "3")]
+        assert [item.version for item in (await store.load(SESSION))[0].versions] == [5, 6, 7]
 
     async def test_g14_a_sweep_archives_what_has_expired_but_never_the_latest(self, store: ArtifactStore) -> None:
         limits = Retention(mode="windowed", ttl=HOUR)

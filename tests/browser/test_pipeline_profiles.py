@@ -60,7 +60,7 @@ def test_an_example_is_switched_on_with_one_click_and_followed_in_a_chat(story: 
     expect(card).to_contain_text("Everywhere")
     expect(page.locator("#announcer")).to_have_text("RPG state is followed everywhere now.")
     expect(button).to_have_count(0)
-    expect(page.locator("#library")).to_contain_text("is followed there instead of RPG state")
+    expect(page.locator("#library")).to_contain_text("What is on everywhere is RPG state.")
     page.goto(f"{chat}?panel=pipelines")
     expect(page.locator(".followed-here")).to_contain_text("RPG state chosen everywhere")
     page.goto(chat)
@@ -104,6 +104,53 @@ def test_switched_on_from_a_chat_it_is_followed_there_and_the_other_window_sees_
     page.get_by_role("button", name="Think first: Switch on in this chat").click()
     expect(page.locator("#example_pre_thinking")).to_contain_text("In this chat")
     expect(other.locator(".followed-here")).to_contain_text("Think first chosen for this chat")
+
+
+def test_two_examples_are_on_together_and_both_are_seen_at_work(story: Story) -> None:
+    page, chat = story.page, story.page.url
+    page.goto(f"/pipelines?conversation={chat.rsplit('/', 1)[-1]}")
+    page.get_by_role("button", name="RPG state: Switch on in this chat").click()
+    voices = page.locator("#example_commentators")
+    button = voices.get_by_role("button", name="Voices from the gallery: Add in this chat")
+    expect(voices.get_by_role("button", name="Voices from the gallery: Switch on in this chat instead")).to_be_visible()
+    button.press("Enter")
+    both = "RPG state + Voices from the gallery"
+    expect(page.locator("#announcer")).to_have_text(f"{both} is followed in this chat now.")
+    expect(button).to_have_count(0)
+    for key in ("rpg_state", "commentators"):
+        expect(page.locator(f"#example_{key}")).to_contain_text(f"As part of {both}, in this chat")
+    page.goto(chat)
+    story.send("[[say: The lamp is lit.]]")
+    story.expect_one_reply("The lamp is lit.")
+    page.goto(f"{chat}?panel=state")
+    panel = page.locator("#side_panel")
+    expect(panel).to_contain_text("some place")
+    expect(panel).to_contain_text("Odile: some odile")
+
+
+def test_a_choice_for_a_space_or_everywhere_reaches_the_windows_of_its_chats(
+    open_window: OpenWindow, site: ServerProcess
+) -> None:
+    page, other = open_window(site), open_window(site)
+    story = begin_story(page)
+    name, _ = new_profile(page, "sky", pipeline="sky")
+    other.goto(f"{page.url}?panel=pipelines")
+    expect(other.locator(".followed-here")).to_contain_text("Nothing is followed")
+    panel = open_panel(story)
+    panel.get_by_text("Wider choices").click()
+    panel.get_by_label("Everywhere").select_option(label=name)
+    expect(other.locator(".followed-here")).to_contain_text(f"{name} chosen everywhere")
+    panel.get_by_label("In the space").select_option(label=name)
+    expect(other.locator(".followed-here")).to_contain_text(f"{name} chosen for this space")
+    expect(panel.locator(".followed-here")).to_contain_text(f"{name} chosen for this space")
+    # Who has chosen it is not told that somebody else has.
+    expect(panel.get_by_role("button", name="Show it")).to_be_hidden()
+    # Who was away looks again.
+    other.evaluate("dispatchEvent(new Event('pagehide'))")
+    panel.get_by_label("In the space").select_option(label="None")
+    expect(panel.locator(".followed-here")).to_contain_text("Nothing is followed chosen for this space")
+    other.evaluate("dispatchEvent(new Event('pageshow'))")
+    expect(other.locator(".followed-here")).to_contain_text("Nothing is followed chosen for this space")
 
 
 def test_a_refused_choice_says_why_beside_the_control(open_window: OpenWindow, site: ServerProcess) -> None:

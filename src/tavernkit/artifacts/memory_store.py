@@ -9,7 +9,15 @@ from datetime import datetime
 from tavernkit.artifacts.archive import ArchiveRow
 from tavernkit.artifacts.artifact import Artifact, ArtifactKey, Session
 from tavernkit.artifacts.permissions import check_owner
-from tavernkit.artifacts.store import ArtifactRecord, ArtifactWrite, Commit, plan_reset, plan_sweep, plan_write
+from tavernkit.artifacts.store import (
+    ArtifactRecord,
+    ArtifactWrite,
+    Commit,
+    StoredArtifact,
+    plan_reset,
+    plan_sweep,
+    plan_write,
+)
 from tavernkit.errors import InvalidArtifactError
 from tavernkit.prompt.context import IdSource
 
@@ -31,7 +39,7 @@ class MemoryStore:
         }
         self._archives: list[ArchiveRow] = []
 
-    async def reserve(self, artifact: Artifact, pipeline: str) -> ArtifactRecord:
+    async def reserve(self, artifact: Artifact, pipeline: str) -> Artifact:
         if artifact.access != "persisted" or artifact.tag is None:
             raise InvalidArtifactError(f"{artifact.name} is run_only: it has no tag to reserve.")
         stored = self._records.get(artifact.key)
@@ -41,7 +49,7 @@ class MemoryStore:
         else:
             record = stored.with_(artifact=artifact.with_(id=stored.artifact.id))
         self._records[artifact.key] = record
-        return record
+        return record.artifact
 
     async def release(self, session: Session, pipeline: str) -> None:
         for key, record in list(self._records.items()):
@@ -66,12 +74,17 @@ class MemoryStore:
             key = None if write.artifact.tag is None else write.artifact.key
             if key in commits:
                 raise InvalidArtifactError(f"{write.artifact.name} is written twice at once.")
-            stored = None if key is None else self._records.get(key)
-            last = None if key is None else self._last_versions.get(key)
-            commit = plan_write(write, stored, last_version=last, ids=self._ids)
-            commits[commit.record.artifact.key] = commit
+            record = None if key is None else self._records.get(key)
+            kept = () if record is None else record.versions
+            commit = plan_write(
+                write,
+                None if record is None else self._stored(record),
+                ageing=zip(range(len(kept), 0, -1), kept, strict=True),
+                ids=self._ids,
+            )
+            commits[commit.artifact.key] = commit
         for key, commit in commits.items():
-            self._records[key] = commit.record
+            self._records[key] = self._written(commit)
             self._last_versions[key] = commit.version.version
             self._archives.extend(commit.archived)
         return tuple(commits.values())
@@ -87,6 +100,20 @@ class MemoryStore:
         keys = [ArtifactKey(session=session, tag=tag) for tag in tags]
         own = [self._records[key] for key in keys if key in self._records]
         return self._settle([plan_reset(record, now=now, ids=self._ids) for record in own])
+
+    def _stored(self, record: ArtifactRecord) -> StoredArtifact:
+        return StoredArtifact(
+            artifact=record.artifact,
+            owner=record.owner,
+            latest_version=record.latest_version,
+            last_version=self._last_versions.get(record.artifact.key),
+        )
+
+    def _written(self, commit: Commit) -> ArtifactRecord:
+        record = self._records.get(commit.artifact.key)
+        gone = {item.version for row in commit.archived for item in row.items}
+        stay = [item for item in (() if record is None else record.versions) if item.version not in gone]
+        return ArtifactRecord(artifact=commit.artifact, owner=commit.owner, versions=(*stay, commit.version))
 
     def _settle(self, plans: list[tuple[ArtifactRecord, tuple[ArchiveRow, ...]]]) -> tuple[ArchiveRow, ...]:
         for record, rows in plans:

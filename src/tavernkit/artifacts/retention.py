@@ -10,7 +10,7 @@ from tavernkit.artifacts.version import ArtifactVersion
 from tavernkit.errors import InvalidArtifactError
 from tavernkit.values import Value
 
-__all__ = ["PruneReason", "Pruned", "Retention", "RetentionMode", "prune", "retained"]
+__all__ = ["PruneReason", "Pruned", "Retention", "RetentionMode", "outlived", "prune", "retained"]
 
 RetentionMode: TypeAlias = Literal["ephemeral", "windowed", "durable"]
 PruneReason: TypeAlias = Literal["window", "turns", "ttl", "reset"]
@@ -59,23 +59,34 @@ class Pruned(Value, frozen=True, kw_only=True):
 
 def prune(versions: Iterable[ArtifactVersion], retention: Retention, *, now: datetime, turn: int) -> Pruned:
     """Part the versions into those that stay and those that go; with several limits, all must hold."""
-    in_order = sorted(versions, key=lambda version: version.version)
-    kept: list[ArtifactVersion] = []
-    gone: list[tuple[PruneReason, ArtifactVersion]] = []
-    for newer, version in zip(range(len(in_order) - 1, -1, -1), in_order, strict=True):
-        reason = None if newer == 0 else _reason(version, newer, retention, now, turn)
-        if reason is None:
-            kept.append(version)
-        else:
-            gone.append((reason, version))
-    return Pruned(kept=tuple(kept), gone=tuple(gone))
+    return _parted(sorted(versions, key=lambda version: version.version), retention, now=now, turn=turn)
+
+
+def outlived(
+    counted: Iterable[tuple[int, ArtifactVersion]], retention: Retention, *, now: datetime, turn: int
+) -> tuple[tuple[PruneReason, ArtifactVersion], ...]:
+    """Which of these versions go, and why; each comes with how many newer ones there are. So a store that has found
+    out which could go need not read those that stay."""
+    return tuple(
+        (reason, version)
+        for newer, version in counted
+        if newer > 0 and (reason := _reason(version, newer, retention, now, turn)) is not None
+    )
 
 
 def retained(
     versions: Sequence[ArtifactVersion], retention: Retention, *, now: datetime, turn: int
 ) -> tuple[ArtifactVersion, ...]:
-    """The versions, oldest first, that may still be read: what has expired since the last write is not shown."""
-    return prune(versions, retention, now=now, turn=turn).kept if retention.is_limited else tuple(versions)
+    """The versions, oldest first, that may still be read: what has expired since the last write is not shown. Which is
+    older is for the caller to say: along a path it need not be the lower number."""
+    return _parted(versions, retention, now=now, turn=turn).kept if retention.is_limited else tuple(versions)
+
+
+def _parted(in_order: Sequence[ArtifactVersion], retention: Retention, *, now: datetime, turn: int) -> Pruned:
+    counted = zip(range(len(in_order) - 1, -1, -1), in_order, strict=True)
+    gone = outlived(counted, retention, now=now, turn=turn)
+    numbers = {version.version for _, version in gone}
+    return Pruned(kept=tuple(version for version in in_order if version.version not in numbers), gone=gone)
 
 
 def _reason(version: ArtifactVersion, newer: int, limits: Retention, now: datetime, turn: int) -> PruneReason | None:

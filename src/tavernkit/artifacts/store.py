@@ -9,13 +9,22 @@ from typing import Protocol
 from tavernkit.artifacts.archive import ArchiveRow, archive_rows
 from tavernkit.artifacts.artifact import Artifact, Session
 from tavernkit.artifacts.permissions import WritePermission, check_owner, check_permission
-from tavernkit.artifacts.retention import prune
+from tavernkit.artifacts.retention import outlived, prune
 from tavernkit.artifacts.version import ArtifactVersion, Writer
 from tavernkit.errors import ArtifactConflict, InvalidArtifactError
 from tavernkit.prompt.context import IdSource
 from tavernkit.values import Json, Value
 
-__all__ = ["ArtifactRecord", "ArtifactStore", "ArtifactWrite", "Commit", "plan_reset", "plan_sweep", "plan_write"]
+__all__ = [
+    "ArtifactRecord",
+    "ArtifactStore",
+    "ArtifactWrite",
+    "Commit",
+    "StoredArtifact",
+    "plan_reset",
+    "plan_sweep",
+    "plan_write",
+]
 
 
 class ArtifactRecord(Value, frozen=True, kw_only=True):
@@ -37,6 +46,16 @@ class ArtifactRecord(Value, frozen=True, kw_only=True):
         return self.versions[-1].version if self.versions else None
 
 
+class StoredArtifact(Value, frozen=True, kw_only=True):
+    """What a write must know of the artifact that it adds to: the latest of the versions that are kept, None if there
+    is none, and the highest number there ever was."""
+
+    artifact: Artifact
+    owner: str
+    latest_version: int | None
+    last_version: int | None
+
+
 class ArtifactWrite(Value, frozen=True, kw_only=True):
     """A new value. `based_on_version` is the version the step has read, None if it found none; it is never looked up
     again before the write."""
@@ -55,9 +74,11 @@ class ArtifactWrite(Value, frozen=True, kw_only=True):
 
 
 class Commit(Value, frozen=True, kw_only=True):
-    """What a write does to a store, all of it or nothing: the record as it will be, and what goes into the archive."""
+    """What a write does to a store, all of it or nothing: the artifact as it will be, whose it is, its new version, and
+    what goes into the archive. Versions that just stay where they are are not in it."""
 
-    record: ArtifactRecord
+    artifact: Artifact
+    owner: str
     version: ArtifactVersion
     archived: tuple[ArchiveRow, ...] = ()
 
@@ -69,9 +90,9 @@ class ArtifactStore(Protocol):
     `plan_sweep` and `plan_reset`.
     """
 
-    async def reserve(self, artifact: Artifact, pipeline: str) -> ArtifactRecord:
+    async def reserve(self, artifact: Artifact, pipeline: str) -> Artifact:
         """Give a tag an owner before anything is written, when a profile is activated; again by the same owner, it
-        changes the definition. ArtifactPolicyError if the tag belongs to another pipeline."""
+        changes the definition. The artifact as it is kept; ArtifactPolicyError if the tag is another pipeline's."""
 
     async def release(self, session: Session, pipeline: str) -> None:
         """Give up what a pipeline has reserved and never written."""
@@ -97,9 +118,17 @@ class ArtifactStore(Protocol):
 
 
 def plan_write(
-    write: ArtifactWrite, stored: ArtifactRecord | None, *, last_version: int | None, ids: IdSource
+    write: ArtifactWrite,
+    stored: StoredArtifact | None,
+    *,
+    ageing: Iterable[tuple[int, ArtifactVersion]] = (),
+    ids: IdSource,
 ) -> Commit:
-    """Decide a write against what is stored at this moment; `last_version` is the highest there ever was."""
+    """Decide a write against what is stored at this moment.
+
+    `ageing` are the versions that could go with it, oldest first, each with the number of those that are kept and
+    newer, the new one among them; to give all that are kept is right, too.
+    """
     artifact = write.artifact
     if artifact.access != "persisted" or artifact.tag is None:
         raise InvalidArtifactError(f"{artifact.name} is run_only: it lives in its run and is not stored.")
@@ -112,7 +141,7 @@ def plan_write(
     if latest != write.based_on_version:
         raise ArtifactConflict(tag=tag, based_on_version=write.based_on_version, latest_version=latest)
     version = ArtifactVersion(
-        version=(last_version or 0) + 1,
+        version=1 if stored is None else (stored.last_version or 0) + 1,
         content=write.content,
         created_at=write.now,
         content_type=artifact.content_type,
@@ -122,15 +151,15 @@ def plan_write(
         variant_id=write.variant_id,
         writer=write.writer,
     )
-    before = () if stored is None else stored.versions
-    pruned = prune((*before, version), artifact.retention, now=write.now, turn=write.turn)
-    archived = archive_rows(
-        artifact.key, pruned.gone, ids=ids, now=write.now, run_id=write.run_id, step_run_id=write.step_run_id
+    gone = outlived(ageing, artifact.retention, now=write.now, turn=write.turn)
+    return Commit(
+        artifact=artifact if stored is None else artifact.with_(id=stored.artifact.id),
+        owner=write.writer.pipeline if stored is None else stored.owner,
+        version=version,
+        archived=archive_rows(
+            artifact.key, gone, ids=ids, now=write.now, run_id=write.run_id, step_run_id=write.step_run_id
+        ),
     )
-    owner = write.writer.pipeline if stored is None else stored.owner
-    kept_id = artifact if stored is None else artifact.with_(id=stored.artifact.id)
-    record = ArtifactRecord(artifact=kept_id, owner=owner, versions=pruned.kept)
-    return Commit(record=record, version=version, archived=archived)
 
 
 def plan_sweep(

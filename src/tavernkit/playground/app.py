@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from fastapi import FastAPI, Request, Response
+from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.routing import BaseRoute
 
 from tavernkit import __version__
 from tavernkit.playground.accounts.routes import router as accounts
@@ -51,6 +52,24 @@ KEPT_OUT = {421: "wrong_host", 403: "forbidden"}
 TITLES = {507: "No room left", 404: "Not here", 403: "Not allowed", 405: "Not like this", 422: "That cannot be read"}
 
 
+async def health() -> dict[str, str]:
+    return {"status": "ok", "version": __version__}
+
+
+def _routes() -> list[BaseRoute]:
+    """All routes. They take longer to make than all the rest of an application, and say the same in each."""
+    router = APIRouter()
+    pages = (accounts, home, conversations, characters, providers, messages, runs, turns, lorebooks, presets, personas)
+    tabs = (members_tab, settings_tab, lore_tab, pipelines_tab, records, tree, spaces)
+    for part in (*pages, dry_runs, pipelines, artifacts, *tabs, api_router(), models):
+        router.include_router(part)
+    router.add_api_route("/health", health)
+    return router.routes
+
+
+ROUTES = _routes()
+
+
 def create_app(runtime: Runtime, owner_id: UUID) -> FastAPI:
     """The pages of a running application, for the person whose machine this is."""
     app = FastAPI(title="TavernKit Playground", version=__version__, docs_url=None, redoc_url=None)
@@ -60,34 +79,12 @@ def create_app(runtime: Runtime, owner_id: UUID) -> FastAPI:
         SecurityMiddleware, hosts=settings.names, any_address=not settings.is_local, answer=kept_out_answer
     )
     app.mount(STATIC_URL, HashedFiles())
-    app.include_router(accounts)
-    app.include_router(home)
-    app.include_router(conversations)
-    app.include_router(characters)
-    app.include_router(providers)
-    app.include_router(messages)
-    app.include_router(runs)
-    app.include_router(turns)
-    app.include_router(lorebooks)
-    app.include_router(presets)
-    app.include_router(personas)
-    app.include_router(dry_runs)
-    app.include_router(pipelines)
-    app.include_router(artifacts)
-    for router in (members_tab, settings_tab, lore_tab, pipelines_tab, records, tree, spaces):
-        app.include_router(router)
-    app.include_router(api_router())
-    app.include_router(models)
-    app.add_api_route("/health", health)
+    app.routes.extend(ROUTES)
     app.add_exception_handler(HTTPException, error_page)
     app.add_exception_handler(SignedOutError, to_sign_in)
     app.add_exception_handler(StorageFullError, full_page)
     app.add_exception_handler(RequestValidationError, unreadable_page)
     return app
-
-
-async def health() -> dict[str, str]:
-    return {"status": "ok", "version": __version__}
 
 
 def kept_out_answer(path: str, status: int, sentence: str) -> Response:

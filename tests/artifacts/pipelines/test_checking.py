@@ -82,6 +82,37 @@ def test_patterns_and_schemas_are_what_they_claim_to_be() -> None:
     assert "A schema is for JSON" in found["pipelines[0].steps[3].schema"]
 
 
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"$ref": "https://example.org/schema"},
+        {"properties": {"a": {"$ref": "file:///etc/passwd"}}},
+        {"$id": "https://example.org/here", "allOf": [{"$ref": "there"}]},
+        {"$defs": {"a": {"$anchor": "a"}}, "$ref": "#a"},
+        {"allOf": [{"$dynamicRef": "#a"}]},
+        {"allOf": [{"$id": "https://example.org/part", "$ref": "#/$defs/a"}]},
+        {"$ref": "#/$defs/ghost"},
+    ],
+)
+def test_a_schema_refers_to_nothing_but_its_own_parts(schema: Json) -> None:
+    found = problems(step("a", "llm", schema=schema))
+    assert "no JSON Schema that can be used" in found["pipelines[0].steps[0].schema"]
+    named = {"properties": {"$ref": {"type": "string"}, "$id": {"type": "string"}}}
+    assert problems(step("a", "llm", schema=named)) == {}
+
+
+def test_a_profile_has_a_size_that_can_be_checked() -> None:
+    circle = [step(f"s{n}", dependsOn=[f"s{n - 1}"]) for n in range(3_000)]
+    assert problems(*circle) == {"pipelines": "A profile has at most 200 pipelines and steps. Divide it."}
+    many = step("a", artifacts=[kept("x")] * 3_000)
+    assert problems(many) == {"pipelines": "A step makes at most 200 artifacts. Divide it."}
+    crowd = problems(step("a", artifacts=[kept("x")] * 200))
+    assert len(crowd) == 200
+    assert crowd["pipelines[0].steps[0].artifacts[0].tag"].startswith(
+        "art.x is made by p/a and p/a and p/a and p/a and 196 more. A tag has one writer"
+    )
+
+
 def test_what_is_made_after_the_call_and_gone_before_the_next_cannot_be_in_a_prompt() -> None:
     told = {"visibility": "prompt_only", "promptInclusion": {"mode": "prepend_system"}}
     found = problems(step("a", hook="after", artifacts=[fleeting("x", **told)]))
@@ -152,8 +183,11 @@ BARE: dict[str, tuple[Source, str]] = {
     "hook": ({"kind": "template", "template": "x", "hook": "during"}, "hook"),
     "interval": ({"kind": "template", "template": "x", "everyNTurns": 0}, "everyNTurns"),
     "time": ({"kind": "template", "template": "x", "timeoutSeconds": 0}, "timeoutSeconds"),
+    "too much time": ({"kind": "template", "template": "x", "timeoutSeconds": 10**400}, "timeoutSeconds"),
     "condition": ({"kind": "template", "template": "x", "runConditions": [{}]}, "runConditions[0].guard"),
     "id": ({"kind": "template", "template": "x", "id": "a/b"}, "id"),
+    "long id": ({"kind": "template", "template": "x", "id": "a" * 201}, "id"),
+    "invisible id": ({"kind": "template", "template": "x", "id": "a\x00b"}, "id"),
     "pointer": (
         {"kind": "python", "function": "x", "artifacts": [{"tag": "x", "pointer": "a"}]},
         "artifacts[0].pointer",

@@ -18,6 +18,7 @@ from tavernkit.artifacts.pipelines import (
     MemoryJournal,
     ModelAnswer,
     ModelRequest,
+    ModelUsage,
     Profile,
     RunContext,
     RunReport,
@@ -65,6 +66,18 @@ class CutJournal:
         self._moment()
         await self._inner.close(context, report)
         self._moment()
+
+
+class LeavingJournal(CutJournal):
+    """One that ends no run as long as whoever has it is leaving."""
+
+    def __init__(self, inner: MemoryJournal) -> None:
+        super().__init__(inner, [])
+        self.is_leaving = True
+
+    async def close(self, context: RunContext, report: RunReport) -> None:
+        if not self.is_leaving:
+            await super().close(context, report)
 
 
 class Stormy(Theatre):
@@ -123,6 +136,29 @@ def test_a_second_attempt_says_so_and_counts_anew() -> None:
         (1, 1),
         (2, 1),
     ]
+
+
+def test_what_a_step_has_used_before_it_was_interrupted_counts_with_what_it_uses_then() -> None:
+    async def perform() -> tuple[RunReport, RunReport]:
+        used, theatre = profile(step("a", "llm", artifacts=[kept("a")])), Theatre()
+
+        async def interrupted(request: ModelRequest) -> ModelAnswer:
+            request.spent(ModelUsage(calls=1, prompt_tokens=10, completion_tokens=2))
+            theatre.abort.set()
+            await asyncio.Event().wait()
+            return ModelAnswer(text="")
+
+        leaving = LeavingJournal(MemoryJournal(theatre.store))
+        theatre.journal = leaving
+        theatre.call, answering = interrupted, theatre.call
+        _, first = await theatre.play(context(used))
+        theatre.call, theatre.abort, leaving.is_leaving = answering, asyncio.Event(), False
+        return first, (await theatre.play(context(used)))[1]
+
+    first, second = asyncio.run(perform())
+    assert [(told.status, told.usage.calls) for told in first.steps] == [("aborted", 1)]
+    (told,) = second.steps
+    assert (told.status, told.usage) == ("done", ModelUsage(calls=2, prompt_tokens=20, completion_tokens=7))
 
 
 def test_a_regeneration_that_is_resumed_still_reads_the_state_before_its_turn() -> None:

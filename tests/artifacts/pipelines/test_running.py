@@ -188,6 +188,17 @@ class TestCommitting:
         assert reports(report)["tick"].wrote[0]["change"] == "1 change"
         assert b"secret" not in msgspec.json.encode(report)
 
+    def test_r47_whoever_takes_all_of_art_has_read_each_of_it(self) -> None:
+        theatre = Theatre()
+        play(context(profile(counter(), step("s", hook="after", artifacts=[kept("note")]))), theatre)
+        whole = step("all", "transform", source="art", patch=[{"op": "remove", "path": "/note"}])
+        loop = step("loop", template="{% for one in art %}{{ one[0] }}{% endfor %}")
+        _, report = play(
+            context(profile(whole, loop, step("none"), step("one", template="{{ art.note }}")), 2), theatre
+        )
+        read = {id: [note["tag"] for note in step.read] for id, step in reports(report).items()}
+        assert read == {"all": ["count", "note"], "loop": ["count", "note"], "none": [], "one": ["note"]}
+
     def test_r38_pitfall_3_what_is_ephemeral_leaves_a_hash_and_nothing_else(self) -> None:
         thought = fleeting("t", visibility="prompt_only", promptInclusion={"mode": "append_after_last_user"})
         theatre, used = Theatre({"p/a": "a secret thought"}), profile(step("a", "llm", artifacts=[thought]))
@@ -380,6 +391,45 @@ class TestEnding:
     def test_a_run_begins_with_before(self) -> None:
         with pytest.raises(ValueError, match="begins with before"):
             asyncio.run(Theatre().run(context(profile())).after())
+        with pytest.raises(ValueError, match="begins with before"):
+            asyncio.run(Theatre().run(context(profile())).stop("No."))
+
+    def test_a_run_that_broke_before_the_main_call_can_still_be_ended_with_a_sentence(self) -> None:
+        class Full(MemoryJournal):
+            async def record(self, context: RunContext, record: StepRecord) -> None:
+                if record.step == "b":
+                    raise OSError("no room")
+                await super().record(context, record)
+
+        async def fails() -> None:
+            theatre = Theatre()
+            theatre.journal = Full(theatre.store)
+            run = theatre.run(context(profile(step("a"), step("b", dependsOn=["a"]), step("c", dependsOn=["b"]))))
+            with pytest.raises(OSError, match="no room"):
+                await run.before()
+            report = await run.stop("The disk is full.")
+            assert (report.status, report.failed_type, report.message) == (
+                "error",
+                "before_barrier",
+                "The disk is full.",
+            )
+            assert statuses(report) == {"a": "done", "b": "run_aborted", "c": "run_aborted"}
+            assert [type for type in theatre.types() if type in TERMINAL_EVENTS] == ["pipeline.run.error"]
+
+        asyncio.run(fails())
+
+    def test_pitfall_14_whoever_came_second_cannot_end_the_run_of_the_first(self) -> None:
+        async def meddle() -> str:
+            theatre, used = Theatre(), profile(step("a"))
+            first, second = theatre.run(context(used)), theatre.run(context(used, run_id="another"))
+            await first.before()
+            with pytest.raises(RunInProgress):
+                await second.before()
+            with pytest.raises(ValueError, match="begins with before"):
+                await second.stop("Not mine.")
+            return (await first.after("Yes.")).status
+
+        assert asyncio.run(meddle()) == "done"
 
     def test_pitfall_14_a_request_that_is_repeated_is_answered_and_not_run_again(self) -> None:
         theatre, used = Theatre(), profile(step("a", "llm"), counter())

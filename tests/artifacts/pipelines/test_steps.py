@@ -22,7 +22,7 @@ from tests.artifacts.pipelines.builders import (
 
 from tavernkit import Message
 from tavernkit.artifacts import MemoryStore
-from tavernkit.artifacts.pipelines import STEP_FUNCTIONS, FunctionCall, StepFunctions
+from tavernkit.artifacts.pipelines import STEP_FUNCTIONS, FunctionCall, ModelRequest, ModelUsage, StepFunctions
 from tavernkit.load_hooks import LoadHooks
 from tavernkit.values import Json
 
@@ -133,11 +133,72 @@ class TestLlm:
         theatre, value, code = ask(["secret", '{"hp": "secret"}', '{"hp": 3}'], schema=SCHEMA)
         assert (value, code, len(theatre.calls)) == (None, "json_invalid", 2)
         assert "secret" not in repr(theatre.events)
+        assert "asked twice: /properties/hp/type of the schema is not kept." in repr(theatre.events)
+
+    def test_g22_the_failure_does_not_name_the_keys_of_an_answer_either(self) -> None:
+        strict = {"propertyNames": {"maxLength": 3}, "additionalProperties": {"type": "integer"}}
+        theatre, _, code = ask(['{"the secret": "x"}'] * 2, schema=strict)
+        assert code == "json_invalid"
+        assert "the secret" in theatre.calls[1].messages[-1].content, "the model is told what it has done"
+        assert "secret" not in repr(theatre.events)
+
+    def test_a_schema_that_asks_for_endless_work_fails_the_step_at_once(self) -> None:
+        doubled = {f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n - 1}"}] * 2} for n in range(1, 40)}
+        bomb = {"$defs": {"d0": {}, **doubled}, "$ref": "#/$defs/d39"}
+        tree = {"items": {"anyOf": [{"$ref": "#"}, {"$ref": "#"}]}}
+        circle = {"allOf": [{"$ref": "#"}]}
+        deep = "[" * 60 + "]" * 60
+        for schema, answer in ((bomb, "{}"), (tree, deep), (circle, "{}")):
+            theatre, value, code = ask([answer], schema=schema)
+            assert (value, code, len(theatre.calls)) == (None, "schema_too_costly", 1)
+
+    def test_a_schema_may_refer_to_itself(self) -> None:
+        tree = {
+            "$defs": {"a leaf": {"type": "integer"}},
+            "properties": {"left": {"$ref": "#"}, "right": {"$ref": "#"}, "leaf": {"$ref": "#/$defs/a%20leaf"}},
+        }
+        grown: Json = {"leaf": 1}
+        for _ in range(8):
+            grown = {"left": grown, "right": grown}
+        assert ask([json.dumps(grown)], schema=tree)[1] == grown
+        assert ask(['{"left": {"leaf": "x"}}'] * 2, schema=tree)[2] == "json_invalid"
+
+    def test_half_a_character_is_a_reason_to_ask_again(self) -> None:
+        schema = {"properties": {"name": {"pattern": "[a-z]"}}}
+        theatre, value, _ = ask(['{"name": "\\ud800"}', '{"name": "Zoë"}'], schema=schema)
+        assert value == {"name": "Zoë"}
+        assert "half of a character" in theatre.calls[1].messages[-1].content
+
+    def test_what_is_wrong_is_told_in_sentences_of_bearable_length(self) -> None:
+        schema = {"additionalProperties": {"type": "integer"}}
+        theatre, _, _ = ask([json.dumps({f"{n}{'x' * 9_999}": "y" for n in range(99)})] * 2, schema=schema)
+        assert len(theatre.calls[1].messages[-1].content) < 4_000
 
     def test_what_it_cost_is_reported(self) -> None:
         _, report = play(context(profile(step("a", "llm"))), Theatre())
         usage = reports(report)["a"].usage
         assert (usage.calls, usage.prompt_tokens, usage.completion_tokens) == (1, 10, 5)
+
+    def test_an_answer_that_is_asked_for_twice_costs_twice_also_if_it_cannot_be_used(self) -> None:
+        answers = Theatre({"p/a": ["no", "still no"]})
+        _, report = play(context(profile(step("a", "llm", output="json"))), answers)
+        told = reports(report)["a"]
+        assert (told.code, told.usage) == (
+            "json_invalid",
+            ModelUsage(calls=2, prompt_tokens=20, completion_tokens=10),
+        )
+
+    def test_what_was_used_for_an_answer_that_nobody_waited_for_counts(self) -> None:
+        half = ModelUsage(calls=1, prompt_tokens=10, completion_tokens=2, cost=0.5)
+
+        async def never(request: ModelRequest) -> str:
+            request.spent(half)
+            await asyncio.Event().wait()
+            return ""
+
+        late = step("a", "llm", timeoutSeconds=0.01)
+        _, report = play(context(profile(late)), Theatre({"p/a": never}))
+        assert (reports(report)["a"].code, reports(report)["a"].usage) == ("timeout", half)
 
     def test_a_model_that_fails_fails_the_step_and_strange_errors_are_not_quoted(self) -> None:
         theatre, _, code = ask([RuntimeError("secret")], output="text")
@@ -176,6 +237,26 @@ class TestTransform:
         assert transformed({"hp": 3, "items": []}, source="run.input", patch=good)[0] == {"hp": 2, "items": ["rope"]}
         bad = [*good, {"op": "remove", "path": "/ghost"}]
         assert transformed({"hp": 3, "items": []}, source="run.input", patch=bad) == (None, "json_patch_error")
+
+    def test_a_patch_that_a_model_made_cannot_fill_the_memory(self) -> None:
+        bomb: Json = [{"op": "copy", "from": "", "path": "/-"}] * 60
+        assert transformed(bomb, source="run.input", patchSource="run.input") == (None, "json_patch_error")
+
+    def test_g22_what_is_wrong_with_a_patch_that_a_model_made_does_not_quote_it(self) -> None:
+        first = step("a", "llm", output="json", artifacts=[fleeting("input", contentType="json")])
+        second = step("b", "transform", dependsOn=["a"], source="run.input", patchSource="run.input")
+        theatre = Theatre({"p/a": '[{"op": "remove", "path": "/the secret"}]'})
+        _, report = play(context(profile(first, second)), theatre)
+        failed = reports(report)["b"]
+        assert (failed.code, failed.message) == (
+            "json_patch_error",
+            "Operation 0 of the JSON patch cannot be done.",
+        )
+        assert "secret" not in repr(theatre.events)
+
+    def test_rules_that_double_a_text_again_and_again_run_out_of_memory_that_they_may_have(self) -> None:
+        rules = [{"pattern": "[^]+", "replacement": "$&$&"}] * 60
+        assert transformed("x" * 100, source="run.input", rules=rules)[1] == "regex_error"
 
     def test_another_step_can_make_the_patch(self) -> None:
         patch = [{"op": "add", "path": "/door", "value": "open"}]
@@ -284,6 +365,16 @@ class TestPython:
         functions.register("x", nothing)
         with pytest.raises(ValueError, match="registered already"):
             functions.register("x", nothing)
+
+    @pytest.mark.parametrize("odd", [{1, 2}, float("nan"), {"a": object()}, {1: "a"}, b"x"])
+    def test_an_output_that_is_no_json_fails_the_step_also_where_nothing_is_made_of_it(self, odd: Json) -> None:
+        async def strange(_: FunctionCall) -> Json:
+            return odd
+
+        functions = StepFunctions()
+        functions.register("strange", strange)
+        _, report = play(context(profile(step("s", "python", function="strange"))), Theatre(functions=functions))
+        assert (reports(report)["s"].code, report.status) == ("artifact_invalid", "done")
 
     def test_an_output_without_what_the_pointer_wants_fails_the_step_as_a_whole(self) -> None:
         async def half(_: FunctionCall) -> Json:

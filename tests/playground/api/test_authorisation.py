@@ -72,6 +72,7 @@ TABLE = {
         "GET /v1/models (page)",
     ],
     "use one's own": [
+        "POST /pipeline_choices/add",
         "GET /characters/{character_id}", "PATCH /characters/{character_id}", "DELETE /characters/{character_id}",
         "POST /characters/{character_id}/duplicate", "GET /characters/{character_id}/versions",
         "GET /characters/{character_id}/versions/{number}", "POST /characters/{character_id}/restore",
@@ -161,6 +162,7 @@ TABLE = {
         "POST /pipelines/examples (page)",
         "GET /characters (page)", "POST /characters/imports (page)"],
     "use one's own on a page": [
+        "POST /pipelines/examples/add (page)",
         "POST /conversations/{conversation_id}/panel/lore (page)",
         "POST /conversations/{conversation_id}/panel/lore/{link_id} (page)",
         "POST /conversations/{conversation_id}/panel/lore/{link_id}/detach (page)",
@@ -368,6 +370,14 @@ REQUESTS = {
     },
     "GET /pipeline_choices": Ask(query="?conversation_id={conversation_id}"),
     "PUT /pipeline_choices": Ask(json={"conversation_id": "{conversation_id}", "profile_id": None}),
+    "POST /pipeline_choices/add": Ask(
+        json={
+            "example": "pre_thinking",
+            "profile_id": "{followed_id}",
+            "settings_version": 1,
+            "conversation_id": "{conversation_id}",
+        }
+    ),
     "DELETE /pipeline_choices": Ask(query="?conversation_id={conversation_id}"),
     "POST /presets": Ask(json={"kind": "chat", "name": "{fresh}"}),
     "POST /presets/import": Ask(files=a_file(b'{"openai_max_context": 8192, "prompts": []}', "wild.json")),
@@ -417,6 +427,14 @@ REQUESTS = {
     "POST /pipelines (page)": Ask(data={"name": "{fresh}"}),
     "POST /pipelines/import (page)": Ask(files=a_file(b'{"name": "Tides", "pipelines": []}')),
     "POST /pipelines/examples (page)": Ask(data={"example": "pre_thinking"}),
+    "POST /pipelines/examples/add (page)": Ask(
+        data={
+            "example": "pre_thinking",
+            "profile_id": "{followed_id}",
+            "settings_version": "1",
+            "conversation": "{conversation_id}",
+        }
+    ),
     "POST /pipelines/{profile_id} (page)": Ask(
         data={"settings_version": "1", "name": "{fresh}", "content": '{"pipelines": []}'}
     ),

@@ -29,7 +29,14 @@ from tavernkit.errors import ArtifactConflict
 from tavernkit.playground.artifacts.journal import DatabaseJournal, RunTakenError
 from tavernkit.playground.artifacts.path import session_of
 from tavernkit.playground.artifacts.store import DatabaseArtifactStore
-from tavernkit.playground.database.models import ArtifactArchive, PipelineProfile, PipelineRun, PipelineStepRun, Run
+from tavernkit.playground.database.models import (
+    ArtifactArchive,
+    Conversation,
+    PipelineProfile,
+    PipelineRun,
+    PipelineStepRun,
+    Run,
+)
 from tavernkit.playground.runs.service import Claim
 from tests.playground.messages.story import Story, telling
 from tests.playground.playing import claim_run
@@ -175,6 +182,21 @@ async def test_who_has_lost_the_run_writes_nothing(database_url: str, tmp_path: 
             assert (await session.scalars(select(PipelineRun.status))).one() == "running"
 
 
+async def test_what_was_used_for_a_run_that_is_anothers_now_counts_into_the_story(
+    database_url: str, tmp_path: Path
+) -> None:
+    async with telling(database_url, tmp_path) as story:
+        worker = await working(story)
+        await worker.journal.open(worker.context)
+        await worker.taken_over()
+        usage = ModelUsage(calls=1, prompt_tokens=30, completion_tokens=4)
+        with pytest.raises(RunTakenError):
+            await worker.journal.record(worker.context, worker.record(usage=usage))
+        async with story.runtime.database.read() as session:
+            told = await session.get_one(Conversation, story.conversation_id)
+        assert (told.prompt_tokens_total, told.completion_tokens_total) == (30, 4)
+
+
 async def test_a_run_that_is_taken_up_again_finds_its_steps(database_url: str, tmp_path: Path) -> None:
     async with telling(database_url, tmp_path) as story:
         worker = await working(story)
@@ -222,8 +244,13 @@ async def test_a_run_knows_when_each_step_was_last_done(database_url: str, tmp_p
     async with telling(database_url, tmp_path) as story:
         worker = await working(story, turn=1)
         for turn, steps in ((1, ("think", "look")), (2, ("look", "tick")), (3, ("look",)), (4, ())):
+            (told,) = await story.tell(f"Line {turn}.")
             about = worker.context.with_(
-                turn=turn, run_id=str(story.runtime.ids()), idempotency_key=f"user_message:{turn}"
+                turn=turn,
+                run_id=str(story.runtime.ids()),
+                idempotency_key=f"user_message:{turn}",
+                turn_id=str(told.id),
+                variant_id=str(told.active_swipe_id),
             )
             known = await worker.journal.open(about)
             if turn == 4:

@@ -21,6 +21,7 @@ from tavernkit.playground.llm.scripted import ScriptedModel
 from tavernkit.playground.messages.changing import hide_message, restore_message
 from tavernkit.playground.messages.swipes import edit_message, select_swipe
 from tavernkit.playground.outcome import Refused
+from tavernkit.reading import MAX_JSON_DEPTH
 from tavernkit.values import Json
 from tests.playground.artifacts.stories import LAST_TWO, keep, retell
 from tests.playground.messages.story import Story, telling
@@ -407,7 +408,7 @@ def deep(levels: int) -> Json:
 
 HOSTILE: dict[str, Json] = {
     "html": {ATTACK: ATTACK, "list": [ATTACK, {"x": ATTACK}]},
-    "deep": deep(400),
+    "deep": deep(MAX_JSON_DEPTH),
     "wide": {f"key {number}": number for number in range(8_000)},
     "long list": [{"a": [number]} for number in range(8_000)],
     "long text": {"text": "lorem " * 50_000},

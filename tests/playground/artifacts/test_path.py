@@ -11,7 +11,7 @@ from tavernkit.playground.artifacts.path import session_of
 from tavernkit.playground.artifacts.store import TransactionArtifactStore
 from tavernkit.playground.conversations.forking import fork
 from tavernkit.playground.database.models import Conversation, Message
-from tavernkit.playground.messages.changing import hide_message
+from tavernkit.playground.messages.changing import hide_message, restore_message
 from tavernkit.playground.messages.swipes import select_swipe
 from tests.playground.artifacts.stories import LAST_TWO, chosen_swipes, keep, retell, value_of, view_of
 from tests.playground.messages.story import Story, telling
@@ -86,6 +86,22 @@ async def test_what_a_hidden_message_left_is_gone_with_it(database_url: str, tmp
         await keep(story, two, {"hour": 9})
         await hide_message(story.runtime, story.viewer, two.id)
         assert await value_of(story) == {"hour": 8}
+
+
+async def test_what_is_brought_back_is_newer_than_what_was_told_anew_before_it(
+    database_url: str, tmp_path: Path
+) -> None:
+    async with telling(database_url, tmp_path) as story:
+        one, two = await story.tell("One.", "Two.")
+        await keep(story, one, {"hour": 8})
+        await keep(story, two, {"hour": 9})
+        await hide_message(story.runtime, story.viewer, two.id)
+        await keep(story, await retell(story, one, "Again."), {"hour": 7})
+        assert await value_of(story) == {"hour": 7}
+        await restore_message(story.runtime, story.viewer, two.id)
+        view = await view_of(story)
+        assert (view["state"].value, view["state"].history) == ({"hour": 9}, [{"hour": 7}])
+        assert view.base_version("state") == 3
 
 
 async def test_g18_what_was_written_for_a_message_that_never_came_is_not_read(

@@ -9,7 +9,7 @@ import pytest
 
 from tavernkit.playground.conversations.forking import fork
 from tavernkit.playground.database.models import Conversation, Message
-from tavernkit.playground.messages.changing import hide_message
+from tavernkit.playground.messages.changing import hide_message, restore_message
 from tavernkit.playground.messages.swipes import select_swipe
 from tavernkit.values import Json
 from tests.playground.artifacts.stories import LAST_TWO, keep, retell, view_of
@@ -40,7 +40,7 @@ class Replay:
                     row.position for row in await story.swipes(message.id) if row.id == message.active_swipe_id
                 ]
                 seen.add((message.seq, position))
-        on_path = sorted((key[2], content) for key, content in self.left.items() if key[:2] in seen)
+        on_path = sorted((key, content) for key, content in self.left.items() if key[:2] in seen)
         return [content for _, content in on_path][-2:]
 
     def branch(self, until: int, messages: list[Message]) -> Replay:
@@ -59,7 +59,11 @@ async def test_state_at_any_message_equals_a_replay(database_url: str, tmp_path:
         replay = Replay({})
         for number in range(STEPS):
             messages = await shown(story)
-            match chance.choice(["tell", "tell", "retell", "select", "hide", "fork"]) if messages else "tell":
+            match (
+                chance.choice(["tell", "tell", "retell", "select", "hide", "bring back", "fork"])
+                if messages
+                else "tell"
+            ):
                 case "tell":
                     (message,) = await story.tell(f"Line {number}.")
                     await replay.note(story, message, number)
@@ -71,6 +75,9 @@ async def test_state_at_any_message_equals_a_replay(database_url: str, tmp_path:
                     await select_swipe(story.runtime, story.viewer, message.id, chance.randrange(message.swipes_count))
                 case "hide":
                     await hide_message(story.runtime, story.viewer, chance.choice(messages).id)
+                case "bring back":
+                    for row in await story.rows():
+                        await restore_message(story.runtime, story.viewer, row.id)
                 case "fork":
                     message = chance.choice(messages)
                     child = await fork(story.runtime, story.viewer, story.conversation_id, message.id)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from uuid import UUID
 
 import pytest
+from sqlalchemy import text
 
-from tavernkit.artifacts import ArtifactRecord, Commit
+from tavernkit.artifacts import ArtifactRecord, Commit, Retention
 from tavernkit.errors import ArtifactConflict
 from tavernkit.playground.artifacts.store import DatabaseArtifactStore
 from tavernkit.playground.database import Database
@@ -83,6 +85,30 @@ async def test_r32_a_session_is_read_by_one_statement_of_each_kind(database: Dat
             await store.write(write(f"{number}", number or None, tag=f"tag_{tag}"))
     assert len(await store.load(SESSION)) == 8
     assert await statements() == few == [2, 2, 1]
+
+
+@pytest.mark.parametrize("retention", [Retention(), Retention(mode="windowed", max_versions=20)], ids=["all", "window"])
+async def test_r32_a_write_reads_no_version_that_stays(database: Database, retention: Retention) -> None:
+    store = DatabaseArtifactStore(database, ids=counted())
+    for number in range(12):
+        await store.write(write(f"{number}", number or None, retention=retention))
+    # Whoever reads one of them from now on cannot.
+    async with database.write() as session:
+        await session.execute(text("UPDATE artifact_versions SET content = '{'"))
+    with pytest.raises(json.JSONDecodeError):
+        await store.load(SESSION)
+    await store.reserve(write("calm").artifact, "weather")
+    commit = await store.write(write("calm", 12, retention=retention))
+    assert (commit.version.version, commit.archived) == (13, ())
+
+
+async def test_limits_beyond_all_counting_are_none(database: Database) -> None:
+    store = DatabaseArtifactStore(database, ids=counted())
+    endless = Retention(mode="windowed", max_versions=10**30, max_turns=10**30)
+    for number in range(3):
+        await store.write(write(f"{number}", number or None, retention=endless, turn=number))
+    (record,) = await store.load(SESSION)
+    assert (record.artifact.retention, len(record.versions)) == (endless, 3)
 
 
 async def test_json_that_is_null_and_text_that_no_database_knows_are_kept(database: Database) -> None:

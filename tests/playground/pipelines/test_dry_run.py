@@ -200,6 +200,9 @@ async def test_it_can_be_stopped_and_tells_how_far_it_is(database_url: str, tmp_
         ]
         await request_cancel(play.runtime, play.viewer, job.id)
         assert (await ended(play.runtime, job.id)).status == "canceled"
+        async with play.runtime.database.read() as session:
+            story = await session.get_one(Conversation, play.conversation_id)
+        assert story.prompt_tokens_total > 0, "what was asked counts"
 
 
 async def test_long_texts_are_cut_and_that_is_said(database_url: str, tmp_path: Path) -> None:

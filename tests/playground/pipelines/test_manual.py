@@ -164,7 +164,9 @@ async def test_a_worker_that_leaves_hands_them_on_behind_the_last_step_that_has_
         assert (run.status, run.attempt) == ("done", 2)
         async with play.runtime.database.read() as session:
             story = await session.get_one(Conversation, play.conversation_id)
-        assert story.completion_tokens_total == 1 + 3, "each step is counted once"
+        assert story.completion_tokens_total == 1 + 3, "each answer is counted once"
+        assert run.report is not None
+        assert [step["usage"]["calls"] for step in run.report["steps"]] == [1, 2], "who has left had asked, too"
 
 
 async def test_they_can_be_stopped_before_and_while_they_run(database_url: str, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import httpx2
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from tavernkit.artifacts.pipelines import example_source, read_profile
 from tavernkit.playground.database.models import Character, PipelineChoice, PipelineProfile, PipelineProfileVersion
@@ -88,7 +88,7 @@ async def test_one_click_switches_an_example_on_and_another_one_off(desk: Desk) 
     assert (on.status_code, on.headers["location"]) == (303, "/pipelines")
     assert await desk.followed() == "RPG state"
     page = await desk.page("/pipelines")
-    assert "is followed there instead of RPG state" in text_of(page)
+    assert "What is on everywhere is RPG state ." in text_of(page)
     profile = (await desk.browser.get(API)).json()["items"][0]["id"]
     off = await desk.browser.post(f"/pipelines/{profile}/off", headers=STREAMS)
     assert 'target="library"' in off.text
@@ -98,6 +98,45 @@ async def test_one_click_switches_an_example_on_and_another_one_off(desk: Desk) 
     await desk.browser.post("/pipelines/examples", data={"example": "rpg_state"})
     assert await desk.names() == ["RPG state"]
     assert await desk.followed() == "RPG state"
+
+
+async def test_one_click_adds_an_example_to_what_is_on(desk: Desk) -> None:
+    fresh = text_of(await desk.page("/pipelines"))
+    assert "Add everywhere" not in fresh
+    await desk.browser.post("/pipelines/examples", data={"example": "rpg_state"})
+    page = await desk.page("/pipelines")
+    assert text_of(page).count("Add everywhere") == 2
+    assert text_of(page).count("Switch on everywhere instead") == 2
+    fields = dict(re.findall(r'name="(profile_id|settings_version)" value="([^"]+)"', page))
+    added = await desk.browser.post("/pipelines/examples/add", data={"example": "commentators", **fields})
+    assert (added.status_code, added.headers["location"]) == (303, "/pipelines")
+    assert await desk.followed() == "RPG state + Voices from the gallery"
+    page = text_of(await desk.page("/pipelines"))
+    assert page.count("As part of RPG state + Voices from the gallery , everywhere") == 2
+    assert (page.count("Add everywhere"), page.count("Only this everywhere")) == (1, 2)
+    late = await desk.browser.post(
+        "/pipelines/examples/add", data={"example": "pre_thinking", **fields}, headers=STREAMS
+    )
+    assert late.status_code == 409
+    assert "The profile that is followed there was changed in the meantime." in late.text
+    # What is drawn with the refusal is what can be added to now.
+    fields = dict(re.findall(r'name="(profile_id|settings_version)" value="([^"]+)"', late.text))
+    told = await desk.browser.post(
+        "/pipelines/examples/add", data={"example": "pre_thinking", **fields}, headers=STREAMS
+    )
+    assert "RPG state + Voices from the gallery + Think first is followed everywhere now." in told.text
+
+
+async def test_from_a_chat_it_is_added_for_that_chat(desk: Desk) -> None:
+    await desk.browser.post("/pipelines/examples", data={"example": "rpg_state"})
+    address = f"/pipelines?conversation={desk.chat}"
+    page = await desk.page(address)
+    assert text_of(page).count("Add in this chat") == 2
+    fields = dict(re.findall(r'name="(profile_id|settings_version|conversation)" value="([^"]+)"', page))
+    added = await desk.browser.post("/pipelines/examples/add", data={"example": "pre_thinking", **fields})
+    assert added.headers["location"] == address
+    assert "RPG state + Think first (chosen for this chat)" in text_of(await desk.page(address))
+    assert "What is on everywhere is RPG state ." in text_of(await desk.page("/pipelines"))
 
 
 async def test_switching_off_leaves_what_was_chosen_there_instead(desk: Desk) -> None:
@@ -339,6 +378,17 @@ async def test_r26_a_refused_choice_says_why_beside_the_control(desk: Desk) -> N
     assert 'aria-describedby="problem_conversation"' in told
     assert "“Rivals” is not followed here. art.mood belongs to the pipeline 'world'" in told
     assert await desk.choices() == 0
+
+
+async def test_one_that_cannot_be_used_any_more_is_shown_with_what_is_wrong(desk: Desk) -> None:
+    id = await desk.new("Weather", "mood")
+    await desk.browser.put("/api/v1/pipeline_choices", json={"profile_id": id, "conversation_id": desk.chat})
+    async with desk.house.runtime.database.write() as session:
+        unknown = {"pipelines": [{"id": "old", "steps": [{"id": "x", "kind": "seance"}]}]}
+        await session.execute(update(PipelineProfileVersion).values(content=unknown))
+    assert "The kind of a step is 'seance'" in await desk.page(f"/pipelines/{id}")
+    for address in ("/pipelines", f"/pipelines?conversation={desk.chat}", desk.panel, f"/pipelines/{id}/dry_run"):
+        assert "Weather" in await desk.page(address)
 
 
 async def test_places_of_others_are_not_told(desk: Desk) -> None:

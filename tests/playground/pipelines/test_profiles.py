@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
-import httpx2
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.database.models import (
-    ArtifactHead,
     Character,
     Conversation,
     PipelineProfile,
@@ -24,47 +21,16 @@ from tavernkit.playground.pipelines.queries import followed_profile
 from tavernkit.playground.pipelines.reading import profile_of
 from tavernkit.playground.pipelines.schemas import NewProfile, PatchProfile
 from tests.playground.artifacts.stories import keep
-from tests.playground.messages.story import Story, telling
 from tests.playground.pipelines.contents import content
-from tests.playground.support.api import asking
+from tests.playground.pipelines.desk import Desk, at_desk
 
 pytestmark = pytest.mark.anyio
 
 
-class Desk:
-    """A story, and a program of its owner's that asks about profiles."""
-
-    def __init__(self, story: Story, client: httpx2.AsyncClient) -> None:
-        self.story = story
-        self.client = client
-
-    async def new(self, name: str, *tags: str, **options: Any) -> str:
-        made = await self.client.post("/pipeline_profiles", json={"name": name, "content": content(*tags, **options)})
-        assert made.status_code == 201, made.text
-        return str(made.json()["id"])
-
-    async def choose(self, profile_id: str | None, **place: str) -> httpx2.Response:
-        return await self.client.put("/pipeline_choices", json={"profile_id": profile_id, **place})
-
-    async def choose_here(self, profile_id: str | None) -> httpx2.Response:
-        return await self.choose(profile_id, conversation_id=str(self.story.conversation_id))
-
-    async def owners(self) -> dict[str, str]:
-        async with self.story.runtime.database.read() as session:
-            rows = await session.execute(select(ArtifactHead.tag, ArtifactHead.owner))
-            return {row.tag: row.owner for row in rows}
-
-    async def followed(self) -> str | None:
-        async with self.story.runtime.database.read() as session:
-            character = (await session.scalars(select(Character.id).limit(1))).one()
-            found = await followed_profile(session, self.story.conversation_id, character)
-        return None if found is None else found[0].name
-
-
 @pytest.fixture
 async def desk(database_url: str, tmp_path: Path) -> AsyncIterator[Desk]:
-    async with telling(database_url, tmp_path) as story, asking(story.runtime, story.user_id) as client:
-        yield Desk(story, client)
+    async with at_desk(database_url, tmp_path) as desk:
+        yield desk
 
 
 async def test_an_edit_adds_a_version_and_a_stale_one_is_refused(desk: Desk) -> None:
@@ -215,3 +181,34 @@ async def test_what_is_not_there_cannot_be_chosen(desk: Desk) -> None:
     both = {"space_id": nothing, "character_id": nothing}
     assert (await desk.choose(None, **both)).status_code == 422
     assert (await desk.client.get("/pipeline_choices", params=both)).status_code == 422
+
+
+async def test_one_that_cannot_be_used_any_more_is_told_mended_and_left_again(desk: Desk) -> None:
+    here = str(desk.story.conversation_id)
+    id = await desk.new("Weather", "mood")
+    await desk.choose_here(id)
+    unknown = {"pipelines": [*content("mood")["pipelines"], {"id": "old", "steps": [{"id": "x", "kind": "seance"}]}]}
+    async with desk.story.runtime.database.write() as session:
+        await session.execute(update(PipelineProfileVersion).values(content=unknown))
+    asked = [
+        await desk.client.post(f"/pipeline_profiles/{id}/dry_run", json={"conversation_id": here}),
+        await desk.client.post(f"/conversations/{here}/pipeline_runs", json={"request_id": here}),
+        await desk.choose_here(id),
+        await desk.client.post(
+            "/pipeline_choices/add",
+            json={"example": "rpg_state", "conversation_id": here, "profile_id": id, "settings_version": 1},
+        ),
+    ]
+    for refused in asked:
+        assert (refused.status_code, refused.json()["error"]["code"]) == (409, "conflict"), refused.text
+        sentence = refused.json()["error"]["sentence"]
+        assert sentence.startswith("“Weather” cannot be used as it was saved. Open it and mend it.")
+        assert "pipelines[1].steps[0].kind: The kind of a step is 'seance'" in sentence
+    assert (await desk.choose_here(None)).status_code == 200
+    assert await desk.owners() == {}
+    mended = await desk.client.patch(
+        f"/pipeline_profiles/{id}", json={"settings_version": 1, "content": content("mood")}
+    )
+    assert mended.status_code == 200
+    assert (await desk.choose_here(id)).status_code == 200
+    assert await desk.owners() == {"mood": "world"}

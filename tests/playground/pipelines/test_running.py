@@ -8,17 +8,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 
-from tavernkit.playground.database.models import Conversation, Message, OutboxEvent, PromptBlock
-from tavernkit.playground.llm.base import ModelError
+from tavernkit.playground.database.models import Conversation, Message, OutboxEvent, PipelineProfileVersion, PromptBlock
+from tavernkit.playground.llm.base import Finished, ModelError
 from tavernkit.playground.llm.scripted import ScriptedModel
 from tavernkit.playground.messages.swipes import select_swipe
 from tavernkit.playground.outcome import Refused
 from tavernkit.playground.prompting.previewing import preview_prompt
 from tavernkit.playground.realtime.bus import conversation_topic
 from tavernkit.playground.runs.deciding import request_stop
-from tests.playground.pipelines.following import DICE, THOUGHT, counting, following, profile
+from tavernkit.prompt.tokens import default_estimator
+from tests.playground.pipelines.following import DICE, THOUGHT, Followed, counting, following, profile
+from tests.playground.support.api import ORIGIN, asking
 
 pytestmark = pytest.mark.anyio
 
@@ -138,6 +140,19 @@ async def test_a_required_step_that_fails_keeps_the_model_from_being_asked(datab
         assert (ended.status, ended.report["failed_type"]) == ("error", "before_barrier")
 
 
+async def test_a_profile_that_cannot_be_used_any_more_is_named_where_the_reply_would_be(
+    sqlite_url: str, tmp_path: Path
+) -> None:
+    model = ScriptedModel("Sit down.")
+    async with following(sqlite_url, tmp_path, model, profile(counting())) as play, play.working():
+        async with play.runtime.database.write() as session:
+            broken = profile(counting(kind="seance"))
+            await session.execute(update(PipelineProfileVersion).values(content=broken))
+        run = await play.turn()
+        assert (run.status, run.error["code"], len(model.requests)) == ("failed", "pipeline_error", 0)
+        assert run.error["message"].startswith("“World” cannot be used as it was saved. Open it and mend it.")
+
+
 async def test_a_failed_reply_leaves_nothing_of_what_was_made_for_it(database_url: str, tmp_path: Path) -> None:
     model = ScriptedModel(ModelError("Nobody is there.", code="unavailable"))
     async with following(database_url, tmp_path, model, profile(counting(hook="before"))) as play, play.working():
@@ -208,3 +223,52 @@ async def test_steps_count_into_what_the_story_has_used(database_url: str, tmp_p
         async with play.runtime.database.read() as session:
             conversation = await session.get_one(Conversation, play.conversation_id)
         assert conversation.completion_tokens_total == (run.completion_tokens or 0) + step["usage"]["completion_tokens"]
+
+
+async def test_an_answer_that_nobody_waited_for_counts_as_far_as_it_had_come(database_url: str, tmp_path: Path) -> None:
+    model = ScriptedModel(("She wants", asyncio.Event()), "Sit down.")
+    content = profile({**THOUGHT, "timeoutSeconds": 0.5})
+    async with following(database_url, tmp_path, model, content) as play, play.working():
+        run = await play.turn()
+        (step,) = (await play.pipeline_runs())[0].report["steps"]
+        assert step["code"] == "timeout"
+        asked, written = (default_estimator().estimate(text) for text in (told(model, 0)[0], "She wants"))
+        assert step["usage"] == {"calls": 1, "prompt_tokens": asked, "completion_tokens": written, "cost": None}
+        assert await used(play) == ((run.prompt_tokens or 0) + asked, (run.completion_tokens or 0) + written)
+
+
+async def test_what_a_stopped_step_has_used_counts_and_a_refusal_costs_nothing(
+    database_url: str, tmp_path: Path
+) -> None:
+    refusal = ModelError("The key is not known here.", code="http_error", status=401)
+    model = ScriptedModel((asyncio.Event(), "never"), refusal, "Sit down.")
+    async with following(database_url, tmp_path, model, profile(THOUGHT)) as play, play.working():
+        await play.say()
+        run = await play.until(lambda _: bool(model.requests))
+        await request_stop(play.runtime, play.viewer, run.id)
+        await play.until(lambda run: run.status == "canceled")
+        asked = default_estimator().estimate(told(model, 0)[0])
+        assert await used(play) == (asked, 0)
+        run = await play.turn()
+        stopped, refused = ((each.report or {})["steps"][0] for each in await play.pipeline_runs())
+        assert (stopped["status"], stopped["usage"]["calls"]) == ("aborted", 1)
+        assert (refused["status"], refused["usage"]["calls"]) == ("error", 0)
+        assert await used(play) == (asked + (run.prompt_tokens or 0), run.completion_tokens)
+
+
+async def test_what_a_provider_says_that_a_step_cost_is_shown_with_it(sqlite_url: str, tmp_path: Path) -> None:
+    figures = Finished(reason="stop", prompt_tokens=70, completion_tokens=4, cost=0.25)
+    model = ScriptedModel(("She wants company.", figures), "Sit down.")
+    async with following(sqlite_url, tmp_path, model, profile(THOUGHT)) as play, play.working():
+        run = await play.turn()
+        (step,) = (await play.pipeline_runs())[0].report["steps"]
+        assert step["usage"] == {"calls": 1, "prompt_tokens": 70, "completion_tokens": 4, "cost": 0.25}
+        async with asking(play.runtime, play.user_id) as client:
+            assert "74 tokens · $0.2500 · " in (await client.get(f"{ORIGIN}/runs/{run.id}")).text
+
+
+async def used(play: Followed) -> tuple[int, int]:
+    """What the whole story has used."""
+    async with play.runtime.database.read() as session:
+        story = await session.get_one(Conversation, play.conversation_id)
+    return story.prompt_tokens_total, story.completion_tokens_total

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -29,6 +29,7 @@ class Page:
         *,
         user_id: UUID | None = None,
         is_welcome: Callable[[], Awaitable[bool]] = everybody,
+        around: Sequence[str] = (),
         keep_alive: float = 15,
     ) -> None:
         self._stream: AsyncIterator[str] = conversation_stream(
@@ -37,6 +38,7 @@ class Page:
             after,
             user_id=user_id or play.user_id,
             is_welcome=is_welcome,
+            around=around,
             keep_alive=keep_alive,
         )
         self._heard: list[dict[str, str]] = []

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
 from sqlalchemy import select
@@ -14,6 +14,7 @@ from tavernkit.playground.lorebooks.links import attach_lorebook
 from tavernkit.playground.lorebooks.schemas import NewLink, NewLorebook
 from tavernkit.playground.lorebooks.service import create_lorebook, delete_lorebook
 from tavernkit.playground.outcome import Refused
+from tavernkit.playground.realtime.bus import owner_topic, space_topic
 from tests.playground.playing import Play, playing
 from tests.playground.realtime.listening import Page
 from tests.playground.spaces.cast import character, members
@@ -114,6 +115,46 @@ async def test_lore_is_told_of_wherever_it_is_used(database_url: str, tmp_path: 
         assert now.version >= told.version
 
 
+async def test_what_is_followed_around_is_told_once_to_every_page_and_written_into_no_conversation(
+    database_url: str, tmp_path: Path
+) -> None:
+    async with beside(database_url, tmp_path, "Ada") as at:
+        [_, ada] = await members(at.play, at.space_id)
+        made = await at.client.post("/api/v1/pipeline_profiles", json={"name": "Weather"})
+        profile = made.json()["id"]
+        before = await _tab(at, "pipelines")
+        here, elsewhere = await _opened(at), Page(at.play, around=(space_topic(uuid4()), owner_topic(uuid4())))
+        await elsewhere.take(1)
+        for place, name in (
+            ({"space_id": str(at.space_id)}, "space"),
+            ({"character_id": str(ada.character_id)}, f"character_{ada.character_id}"),
+            ({}, "everywhere"),
+        ):
+            for chosen, mark in ((profile, f"{profile}@1"), (None, "none")):
+                answer = await at.client.put("/api/v1/pipeline_choices", json={"profile_id": chosen, **place})
+                assert answer.status_code == 200, answer.text
+                assert await _told(here) == (name, mark)
+                assert f'data-place="{name}" data-mark="{mark}"' in await at.see(f"{at.panel}/pipelines")
+            await at.client.delete("/api/v1/pipeline_choices", params=place)
+            assert await _told(here) == (name, "wider")
+            assert f'data-place="{name}" data-mark="wider"' in await at.see(f"{at.panel}/pipelines")
+        assert (await _tab(at, "pipelines")).version == before.version
+        await at.client.put(
+            "/api/v1/pipeline_choices", json={"profile_id": profile, "conversation_id": str(at.play.conversation_id)}
+        )
+        assert _News((await elsewhere.take(1))[0]["data"]).kinds == {"pipelines"}
+
+
+async def test_a_choice_that_is_refused_is_not_told_of(sqlite_url: str, tmp_path: Path) -> None:
+    async with beside(sqlite_url, tmp_path, "Ada") as at:
+        page = await _opened(at)
+        place = {"space_id": str(at.space_id)}
+        refused = await at.client.put("/api/v1/pipeline_choices", json={"profile_id": str(uuid4()), **place})
+        assert refused.status_code == 404
+        await at.client.put("/api/v1/pipeline_choices", json={"profile_id": None, **place})
+        assert await _told(page) == ("space", "none")
+
+
 async def test_a_run_that_ends_is_told_of(database_url: str, tmp_path: Path) -> None:
     async with playing(database_url, tmp_path, ScriptedModel("By the window.")) as play:
         page = Page(play)
@@ -148,7 +189,8 @@ class _Tab:
 async def _opened(at: Beside) -> Page:
     """A page that shows everything up to now."""
     seen = (await _tab(at, "members")).version
-    page = Page(Play(at.play.runtime, at.play.user_id, at.conversation_id), after=seen)
+    around = (space_topic(at.space_id), owner_topic(at.play.user_id))
+    page = Page(Play(at.play.runtime, at.play.user_id, at.conversation_id), after=seen, around=around)
     await page.take(1)
     return page
 
@@ -160,6 +202,15 @@ async def _tab(at: Beside, name: str) -> _Tab:
 async def _news(page: Page) -> _News:
     [event] = await page.take(1)
     return _News(event["data"])
+
+
+async def _told(page: Page) -> tuple[str, str]:
+    """What a page is told was chosen, and where; it is no event that could be missed by its number."""
+    [event] = await page.take(1)
+    found = re.fullmatch(r'<turbo-stream action="chosen" place="([^"]+)" mark="([^"]+)"></turbo-stream>', event["data"])
+    assert found, event
+    assert "id" not in event
+    return found[1], found[2]
 
 
 async def _second(at: Beside) -> UUID:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tavernkit.artifacts.artifact import Session
+from tavernkit.artifacts.artifact import Artifact, Session
 from tavernkit.artifacts.pipelines.profile import Profile
-from tavernkit.artifacts.store import ArtifactRecord, ArtifactStore
+from tavernkit.artifacts.store import ArtifactStore
 from tavernkit.prompt.context import IdSource
 
 __all__ = ["reserve_tags"]
@@ -12,7 +12,7 @@ __all__ = ["reserve_tags"]
 
 async def reserve_tags(
     profile: Profile, session: Session, *, store: ArtifactStore, ids: IdSource
-) -> tuple[ArtifactRecord, ...]:
+) -> tuple[Artifact, ...]:
     """Reserve every persisted tag for its pipeline; ArtifactPolicyError if one belongs to another. A profile that was
     edited is reserved again, and keeps what there is."""
     return tuple(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Mapping
 
 from tavernkit.artifacts.axes import is_in_prompt
 from tavernkit.artifacts.permissions import check_permission, tag_collisions
@@ -46,7 +46,7 @@ def _read(source: Json, functions: Container[str] | None) -> tuple[Profile, tupl
         for place, step in enumerate(pipeline.steps):
             at = f"{path}.steps[{place}]"
             step.body.check(problems, at)
-            _check_dependencies(step, pipeline, at, problems, in_circle=step.id in reached[step.id])
+            _check_dependencies(step, pipeline, at, problems, reached)
             _check_conditions(step, pipeline, at, problems)
             _check_body(step, pipeline, at, problems, functions)
             for number, made in enumerate(step.artifacts):
@@ -94,24 +94,25 @@ def _check_message_transforms(pipeline: Pipeline, path: str, problems: Problems)
         earlier.append(step)
 
 
-def _check_dependencies(step: Step, pipeline: Pipeline, at: str, problems: Problems, *, in_circle: bool) -> None:
+def _check_dependencies(
+    step: Step, pipeline: Pipeline, at: str, problems: Problems, reached: Mapping[str, frozenset[str]]
+) -> None:
     hooks = {other.id: other.hook for other in pipeline.steps}
     for place, need in enumerate(step.depends_on):
         where = f"{at}.dependsOn[{place}]"
         if need not in hooks:
-            problems.error(where, f"There is no step {need!r} in this pipeline.")
+            problems.error(where, f"There is no step {need[:80]!r} in this pipeline.")
         elif hooks[need] != step.hook:
             problems.error(
                 where,
                 f"{need!r} runs {hooks[need]} the main call and this step {step.hook} it. "
                 "Steps depend on steps of the same hook; across the call they read artifacts.",
             )
-    if in_circle:
-        problems.error(f"{at}.dependsOn", f"{step.id!r} depends on itself, through {_circle(step, pipeline)}.")
+    if step.id in reached[step.id]:
+        problems.error(f"{at}.dependsOn", f"{step.id!r} depends on itself, through {_circle(step, reached)}.")
 
 
-def _circle(step: Step, pipeline: Pipeline) -> str:
-    reached = dependencies(pipeline.steps)
+def _circle(step: Step, reached: Mapping[str, frozenset[str]]) -> str:
     members = sorted(id for id in reached[step.id] if step.id in reached.get(id, ()) and id != step.id)
     return ", ".join(members) if members else "nothing else"
 
@@ -121,7 +122,7 @@ def _check_conditions(step: Step, pipeline: Pipeline, at: str, problems: Problem
     for place, condition in enumerate(step.conditions):
         where = f"{at}.runConditions[{place}]"
         if condition.guard and condition.guard not in guards:
-            problems.error(where, f"{condition.guard!r} is no guard of this pipeline, so it decides nothing.")
+            problems.error(where, f"{condition.guard[:80]!r} is no guard of this pipeline, so it decides nothing.")
         elif condition.guard and condition.guard not in step.depends_on:
             problems.error(where, f"The guard {condition.guard!r} must be in dependsOn, to have decided in time.")
 
@@ -135,7 +136,7 @@ def _check_body(step: Step, pipeline: Pipeline, at: str, problems: Problems, fun
         if "message_transform" not in pipeline.permissions:
             problems.error(f"{at}.kind", "The pipeline needs the permission message_transform for this step.")
     if isinstance(step.body, PythonStep) and functions is not None and step.body.function not in functions:
-        problems.error(f"{at}.function", f"No step function named {step.body.function!r} is registered.")
+        problems.error(f"{at}.function", f"No step function named {step.body.function[:80]!r} is registered.")
 
 
 def _check_artifact(made: StepArtifact, step: Step, pipeline: Pipeline, at: str, problems: Problems) -> None:

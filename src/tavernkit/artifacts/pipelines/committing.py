@@ -60,7 +60,7 @@ async def _commit(
         await journal.record(context, refused)
         return refused
     for commit in commits:
-        await teller.tell("artifact.updated", item, wire_form(commit.record.artifact, commit.version))
+        await teller.tell("artifact.updated", item, wire_form(commit.artifact, commit.version))
     for one in made:
         if one.artifact.access == "run_only":
             await teller.tell("artifact.updated", item, wire_form(one.artifact, one.version))

@@ -30,6 +30,11 @@ NOWHERE = Session(owner_id="", session_id="")
 
 PERMISSIONS: tuple[Permission, ...] = ("artifact_write", "state_write", "message_transform")
 
+MOST_STEPS = 200
+"""Of a profile, and of the artifacts of one step."""
+
+_LONGEST_ID = 200
+_LONGEST_TIMEOUT = 60 * 60
 _UNKNOWN = "Nobody reads this field."
 _HOOKS: dict[str, Hook] = {"before_main_llm": "before", "after_main_llm": "after"}
 # Stands where a definition could not be read, so that the places of the others are right; nothing is wrong with it.
@@ -44,6 +49,8 @@ def decode_profile(source: Json, problems: Problems) -> Profile:
         return Profile(id="")
     report = ReportBuilder()
     loose = LooseObject(source, report)
+    if _is_too_large(source, problems):
+        return Profile(id="")
     profile = Profile(
         id=_id(loose, problems, "A profile"),
         version=loose.integer("version", default=1),
@@ -54,6 +61,25 @@ def decode_profile(source: Json, problems: Problems) -> Profile:
     _note_unknown(loose, problems)
     _tell(report, problems)
     return profile
+
+
+def _is_too_large(source: Mapping[str, Json], problems: Problems) -> bool:
+    """Checking compares steps with steps, so a profile with very many is not looked into at all."""
+    pipelines = [each for each in _listed_in(source, "pipelines") if isinstance(each, Mapping)]
+    steps = [step for pipeline in pipelines for step in _listed_in(pipeline, "steps")]
+    artifacts = (_listed_in(step, "artifacts") for step in steps if isinstance(step, Mapping))
+    if len(pipelines) + len(steps) > MOST_STEPS:
+        problems.error("pipelines", f"A profile has at most {MOST_STEPS} pipelines and steps. Divide it.")
+        return True
+    if max(map(len, artifacts), default=0) > MOST_STEPS:
+        problems.error("pipelines", f"A step makes at most {MOST_STEPS} artifacts. Divide it.")
+        return True
+    return False
+
+
+def _listed_in(source: Mapping[str, Json], key: str) -> list[Json]:
+    found = source.get(key)
+    return found if isinstance(found, list) else []
 
 
 def _pipeline(loose: LooseObject, problems: Problems) -> Pipeline:
@@ -79,6 +105,8 @@ def _step(loose: LooseObject, problems: Problems) -> Step:
     timeout = loose.number("timeoutSeconds", "timeout_seconds", "timeout", default=60)
     if timeout <= 0:
         problems.error(loose.at("timeoutSeconds"), "A step needs more time than none.")
+    elif timeout > _LONGEST_TIMEOUT:
+        problems.error(loose.at("timeoutSeconds"), f"A step has at most an hour ({_LONGEST_TIMEOUT} seconds).")
     step = Step(
         id=_id(loose, problems, "A step"),
         body=_body(loose, problems),
@@ -108,9 +136,8 @@ def _body(loose: LooseObject, problems: Problems) -> StepBody:
 def _hook(loose: LooseObject, problems: Problems) -> Hook:
     word = loose.raw("hook")
     allowed: tuple[Hook, ...] = get_args(Hook)
-    return problems.word(
-        loose.at("hook"), _HOOKS.get(str(word), word), allowed, what="The hook of a step", usual="before"
-    )
+    hook = _HOOKS.get(word, word) if isinstance(word, str) else word
+    return problems.word(loose.at("hook"), hook, allowed, what="The hook of a step", usual="before")
 
 
 def _conditions(loose: LooseObject, problems: Problems) -> Iterator[Condition]:
@@ -149,6 +176,8 @@ def _id(loose: LooseObject, problems: Problems, what: str) -> str:
         problems.error(loose.at("id"), f"{what} needs an id.")
     elif "/" in id:
         problems.error(loose.at("id"), "An id has no '/': it stands between the ids of a pipeline and its step.")
+    elif len(id) > _LONGEST_ID or not id.isprintable():
+        problems.error(loose.at("id"), f"An id has at most {_LONGEST_ID} letters, and all of them can be seen.")
     return id
 
 

@@ -20,7 +20,8 @@ class StepRecord(Value, frozen=True, kw_only=True):
     """What a step has come to. `value` is its output and `input` what it was worked out from, both in full: a journal
     keeps them while the run is under way and forgets them when it is closed. `bases` are the versions that its writes
     are based on, and `committed` those that were written; None means not yet. `archived` are the rows of the archive
-    that hold what these writes have pushed out. `rejected` means that the store has refused them."""
+    that hold what these writes have pushed out. `rejected` means that the store has refused them. A step that was
+    aborted has come to nothing, and is run again by whoever takes the run up; its record says what it has used."""
 
     pipeline: str
     step: str
@@ -47,7 +48,7 @@ class StepRecord(Value, frozen=True, kw_only=True):
         """The record with the note that all writes are done."""
         done = tuple(commits)
         return self.with_(
-            committed={commit.record.artifact.key.tag: commit.version.version for commit in done},
+            committed={commit.artifact.key.tag: commit.version.version for commit in done},
             archived=tuple(row.id for commit in done for row in commit.archived),
         )
 

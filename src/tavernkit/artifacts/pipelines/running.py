@@ -18,7 +18,7 @@ from tavernkit.artifacts.pipelines.executing import Finished, execute
 from tavernkit.artifacts.pipelines.functions import StepFunctions
 from tavernkit.artifacts.pipelines.journal import JournalState, StepJournal, StepRecord
 from tavernkit.artifacts.pipelines.making import made_by, with_made
-from tavernkit.artifacts.pipelines.model import ModelCall
+from tavernkit.artifacts.pipelines.model import ModelCall, ModelUsage
 from tavernkit.artifacts.pipelines.ordering import step_order
 from tavernkit.artifacts.pipelines.planning import Planned, StepKey, plan_hook, required_failure, skip_reason
 from tavernkit.artifacts.pipelines.profile import Hook
@@ -75,10 +75,14 @@ class PipelineRun:
         self._state = JournalState(run_id=context.run_id)
         self._teller = Teller(emit, run_id=context.run_id, attempt=1)
         self._records: dict[StepKey, StepRecord] = {}
+        self._spent: dict[StepKey, ModelUsage] = {}
         self._working: dict[StepKey, Work] = {}
         self._plans: dict[Hook, tuple[Planned, ...]] = {}
         self._views: dict[Hook, SessionView] = {}
         self._report: RunReport | None = None
+        self.has_begun = False
+        """Whether the journal has opened it as this run; what has not begun need not be ended."""
+        self._is_open = False
 
     async def before(self) -> Barrier:
         """Run the steps before the main call and commit what they have made. RunInProgress if another run has the same
@@ -90,7 +94,9 @@ class PipelineRun:
             return self._closed(state.report)
         if state.run_id != context.run_id:
             raise RunInProgress(run_id=state.run_id)
-        self._records = {record.key: record for record in state.records}
+        self.has_begun = True
+        self._records = {record.key: record for record in state.records if record.status != "aborted"}
+        self._spent = {record.key: record.usage for record in state.records if record.status == "aborted"}
         self._teller = Teller(self._emit, run_id=context.run_id, attempt=state.attempt)
         await self._teller.tell("pipeline.run.started", data={"trigger": context.trigger, "turn": context.turn})
         report = await self._run_hook("before", reply=None)
@@ -98,6 +104,7 @@ class PipelineRun:
             return self._closed(report)
         view = self._with_committed(self._views["before"])
         made = wordings(self._plans["before"], self._records)
+        self._is_open = True
         return Barrier(
             is_open=True,
             view=view,
@@ -118,10 +125,13 @@ class PipelineRun:
         return report or await self._end("done")
 
     async def stop(self, failure: str | None = None) -> RunReport:
-        """End a run whose main call has failed, with a sentence that says why, or was stopped."""
+        """End a run whose main call has failed, with a sentence that says why, or was stopped; also one that could not
+        come as far as that."""
+        if self._report is None and not self.has_begun:
+            raise ValueError("A run begins with before().")
         if failure is None:
             return await self._end("aborted")
-        return await self._end("error", failed="main_llm", message=failure)
+        return await self._end("error", failed="main_llm" if self._is_open else "before_barrier", message=failure)
 
     async def _run_hook(self, hook: Hook, *, reply: str | None) -> RunReport | None:
         """The report if the run has ended with this hook."""
@@ -178,11 +188,11 @@ class PipelineRun:
         )
         if at_work is None:
             return True
-        for item in plan:
-            if item in at_work:
-                self._records[item.key] = self._working[item.key].aborted()
-            elif item.key not in self._records:
-                self._records[item.key] = skipped_record(item, "run_aborted", self._clock())
+        for item in at_work:
+            self._records[item.key] = record = self._working[item.key].aborted()
+            if record.usage.calls:
+                # Whoever takes the run up begins the step anew, and what it has used so far still counts.
+                await self._journal.record(self._context, record)
         return False
 
     def _prepare(self, item: Planned, plan: tuple[Planned, ...], view: SessionView, reply: str | None) -> Work:
@@ -199,6 +209,7 @@ class PipelineRun:
             call=self._call,
             functions=self._functions,
             clock=self._clock,
+            spent=self._spent.get(item.key, ModelUsage()),
         )
 
     async def _settle(self, item: Planned, finished: Finished) -> None:
@@ -216,6 +227,9 @@ class PipelineRun:
         if self._report is not None:
             return self._report
         context = self._context
+        for item in (item for plan in self._plans.values() for item in plan):
+            if item.key not in self._records:
+                self._records[item.key] = skipped_record(item, "run_aborted", self._clock())
         self._report = report = RunReport(
             run_id=context.run_id,
             idempotency_key=context.idempotency_key,

@@ -2,34 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 
 import jsonschema_rs
 
+from tavernkit.artifacts.pipelines.schema_cost import check_cost, check_references
 from tavernkit.errors import StepFailed
-from tavernkit.values import Json, JsonObject
+from tavernkit.values import Json, JsonObject, Value
 
-__all__ = ["check_schema", "schema_problems"]
+__all__ = ["Misfit", "check_schema", "misfits"]
 
 _MOST_PROBLEMS = 8
-_MASK = "the value"  # so that no sentence quotes what a model has said, which people may not be meant to see
+_LONGEST = 200
+_MASK = "the value"
+
+
+class Misfit(Value, frozen=True, kw_only=True):
+    """One thing that is wrong with a value: a sentence for whoever made the value, which may name its keys, and a few
+    words for people, who may not be meant to see anything of it."""
+
+    sentence: str
+    summary: str
 
 
 def check_schema(schema: JsonObject) -> None:
     """Raise StepFailed unless this is a JSON Schema that needs nothing from elsewhere."""
+    check_references(schema)
     _validator(schema)
 
 
-def schema_problems(value: Json, schema: JsonObject) -> tuple[str, ...]:
-    """What is wrong with a value, in sentences that name the place and not the content; none if it fits."""
-    return tuple(islice(_sentences(value, schema), _MOST_PROBLEMS))
+def misfits(value: Json, schema: JsonObject) -> tuple[Misfit, ...]:
+    """What is wrong with a value; nothing if it fits."""
+    check_references(schema)
+    check_cost(value, schema)
+    try:
+        return tuple(islice(_misfits(value, schema), _MOST_PROBLEMS))
+    except UnicodeEncodeError:
+        half = "it holds half of a character (a lone surrogate)"
+        return (Misfit(sentence=f"There is a mistake: {half}.", summary=half),)
 
 
-def _sentences(value: Json, schema: JsonObject) -> Iterator[str]:
+def _misfits(value: Json, schema: JsonObject) -> Iterator[Misfit]:
     for problem in _validator(schema).iter_errors(value):
-        place = "".join(f"/{part}" for part in problem.instance_path) or "/"
-        yield f"At {place}: {problem.message}."
+        sentence = f"At {_place(problem.instance_path)}: {problem.message[:_LONGEST]}."
+        yield Misfit(sentence=sentence, summary=f"{_place(problem.schema_path)} of the schema is not kept")
+
+
+def _place(path: Iterable[str | int]) -> str:
+    return ("".join(f"/{part}" for part in path) or "/")[:_LONGEST]
 
 
 def _validator(schema: JsonObject) -> jsonschema_rs.Validator:

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from tavernkit.artifacts.liquid import LiquidTemplate
 from tavernkit.artifacts.pipelines.functions import FunctionCall, StepFunctions
-from tavernkit.artifacts.pipelines.model import ModelCall, ModelRequest, ModelUsage
+from tavernkit.artifacts.pipelines.model import ModelCall, ModelRequest, ModelUsage, ask_counted
 from tavernkit.errors import StepFailed
 from tavernkit.prompt.message import Message
 from tavernkit.values import Json, JsonObject
@@ -16,7 +16,8 @@ __all__ = ["StepScope"]
 
 
 class StepScope:
-    """`input` and `usage` are filled in by the step's work: what it was worked out from, and what it has cost."""
+    """`input` and `usage` are filled in by the step's work: what it was worked out from, and what it has cost, beside
+    what it has cost `before`, when it was interrupted."""
 
     def __init__(
         self,
@@ -28,10 +29,11 @@ class StepScope:
         random: Callable[[], float],
         call: ModelCall,
         functions: StepFunctions,
+        before: ModelUsage,
     ) -> None:
         self.values = values
         self.input: Json = None
-        self.usage = ModelUsage()
+        self.usage = before
         self._run_id = run_id
         self._step = step
         self._now = now
@@ -52,7 +54,8 @@ class StepScope:
                 value = value[name]
             else:
                 raise StepFailed(f"There is no {path}: nothing is at {name!r}.", code="source_missing")
-        return value
+        # Each key is asked for, so that reading all of `art` is noted as reading each of it.
+        return {key: value[key] for key in value} if isinstance(value, Mapping) else value
 
     async def ask(
         self,
@@ -76,11 +79,11 @@ class StepScope:
             json_schema=json_schema,
             attempt=attempt,
         )
-        answer = await self._call(request)
-        self.usage = self.usage.plus(
-            ModelUsage(calls=1, prompt_tokens=answer.prompt_tokens, completion_tokens=answer.completion_tokens)
-        )
+        answer = await ask_counted(self._call, request, self._count)
         return answer.text
+
+    def _count(self, usage: ModelUsage) -> None:
+        self.usage = self.usage.plus(usage)
 
     async def call_function(self, name: str, arguments: JsonObject) -> Json:
         """What a registered function gives; StepFailed if there is none of that name."""

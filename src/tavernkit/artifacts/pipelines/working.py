@@ -6,12 +6,13 @@ import asyncio
 from collections.abc import Mapping
 from datetime import datetime
 
+from tavernkit.artifacts.content import check_content
 from tavernkit.artifacts.pipelines.context import RunContext
 from tavernkit.artifacts.pipelines.executing import Finished
 from tavernkit.artifacts.pipelines.functions import StepFunctions
 from tavernkit.artifacts.pipelines.journal import StepRecord
 from tavernkit.artifacts.pipelines.making import made_by
-from tavernkit.artifacts.pipelines.model import ModelCall
+from tavernkit.artifacts.pipelines.model import ModelCall, ModelUsage
 from tavernkit.artifacts.pipelines.planning import Planned
 from tavernkit.artifacts.pipelines.report import SkipReason
 from tavernkit.artifacts.pipelines.scope import StepScope
@@ -26,7 +27,8 @@ __all__ = ["Work", "skipped_record"]
 
 
 class Work:
-    """A step with everything it may know: `view` holds what was there and what it depends on, nothing else."""
+    """A step with everything it may know: `view` holds what was there and what it depends on, nothing else. `spent` is
+    what it has used when it was interrupted."""
 
     def __init__(
         self,
@@ -39,6 +41,7 @@ class Work:
         call: ModelCall,
         functions: StepFunctions,
         clock: Clock,
+        spent: ModelUsage,
     ) -> None:
         self._item = item
         self._context = context
@@ -55,6 +58,7 @@ class Work:
             random=SeededRandom(f"{context.seed}:{item.name}").random,
             call=call,
             functions=functions,
+            before=spent,
         )
 
     async def attempt(self) -> Json:
@@ -65,6 +69,8 @@ class Work:
                 value = await step.body.run(self._scope)
         except TimeoutError:
             raise StepFailed(f"The step took longer than {step.timeout:g} seconds.", code="timeout") from None
+        if step.body.makes == "json":
+            check_content(value, "json")
         made_by(self._item.pipeline, step, self.record(Finished(value=value)), self._context)
         return value
 

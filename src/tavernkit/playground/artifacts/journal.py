@@ -7,7 +7,7 @@ What the claim is on is all the same here: a run of the conversation, or a job.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Protocol, TypeVar
 from uuid import UUID
@@ -17,14 +17,15 @@ from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.artifacts import ArtifactWrite, Commit
-from tavernkit.artifacts.pipelines import JournalState, Profile, RunContext, RunReport, StepRecord
+from tavernkit.artifacts.pipelines import JournalState, ModelUsage, Profile, RunContext, RunReport, StepRecord
 from tavernkit.errors import TavernKitError
+from tavernkit.playground.artifacts.path import is_told
 from tavernkit.playground.artifacts.rows import conversation_of, id_of
 from tavernkit.playground.artifacts.store import TransactionArtifactStore
-from tavernkit.playground.database.models import ArtifactVersion, PipelineRun, PipelineStepRun
+from tavernkit.playground.database.models import ArtifactVersion, Message, PipelineRun, PipelineStepRun
 from tavernkit.playground.realtime.outbox import append_event
 from tavernkit.playground.runs.locks import lock_totals
-from tavernkit.playground.runs.usage import Usage, count_usage
+from tavernkit.playground.runs.usage import count_usage, used_by_steps
 from tavernkit.playground.runtime import Runtime
 from tavernkit.values import Json, Value
 
@@ -76,8 +77,14 @@ class DatabaseJournal:
             return await open_run(session, self._claim, context, until_seq=self._until_seq)
 
     async def record(self, context: RunContext, record: StepRecord) -> None:
-        async with self._runtime.database.write() as session:
-            await record_step(session, self._claim, context, record, ids=self._runtime.ids)
+        try:
+            async with self._runtime.database.write() as session:
+                await record_step(session, self._claim, context, record, ids=self._runtime.ids)
+        except RunTakenError:
+            # Whoever has the run now does the step anew; what was used here is in no record, and counts all the same.
+            async with self._runtime.database.write() as session:
+                await self._count(session, [record.usage])
+            raise
 
     async def commit(
         self, context: RunContext, record: StepRecord, writes: tuple[ArtifactWrite, ...]
@@ -89,9 +96,12 @@ class DatabaseJournal:
         if self._is_leaving():
             return
         async with self._runtime.database.write() as session:
-            owner_id, space_id = await lock_totals(session, self._claim.conversation_id)
-            await count_usage(session, owner_id, space_id, self._claim.conversation_id, _usage(report))
+            await self._count(session, (step.usage for step in report.steps))
             await close_run(session, self._claim, context, report, now=self._runtime.clock())
+
+    async def _count(self, session: AsyncSession, used: Iterable[ModelUsage]) -> None:
+        owner_id, space_id = await lock_totals(session, self._claim.conversation_id)
+        await count_usage(session, owner_id, space_id, self._claim.conversation_id, used_by_steps(used))
 
 
 async def open_run(session: AsyncSession, claim: Guard, context: RunContext, *, until_seq: int = 0) -> JournalState:
@@ -164,7 +174,7 @@ async def record_step(
     store = TransactionArtifactStore(session, ids=lambda: str(ids()))
     about = {"run_id": context.run_id, "step_run_id": str(step.id)}
     commits = tuple([await store.write(write.with_(**about)) for write in writes])
-    versions = {commit.record.artifact.key.tag: commit.version.version for commit in commits}
+    versions = {commit.artifact.key.tag: commit.version.version for commit in commits}
     step.output = _written(record.with_commits(commits))
     await session.flush()
     for tag, version in versions.items():
@@ -201,15 +211,18 @@ async def _records(session: AsyncSession, run_id: UUID) -> tuple[StepRecord, ...
 
 
 async def last_done(session: AsyncSession, context: RunContext) -> dict[str, int]:
-    """The last turn in which each step was done, no further back than any step asks for. A branch has its runs only
-    since it left, and knows of those before by what they have written."""
+    """The last turn on the path in which each step was done, no further back than any step asks for: what was done for
+    a reply that never came, or for another telling, is not. A branch has its runs only since it left, and knows of
+    those before by what they have written."""
     steps = [step for pipeline in context.profile.pipelines for step in pipeline.steps]
     furthest = max((step.every_n_turns for step in steps), default=1)
     if furthest == 1:
         return {}
     written = await session.execute(
         select(ArtifactVersion.pipeline, ArtifactVersion.step, func.max(ArtifactVersion.turn))
+        .outerjoin(Message, Message.id == ArtifactVersion.message_id)
         .where(
+            ArtifactVersion.message_id.is_(None) | is_told(ArtifactVersion.swipe_id),
             ArtifactVersion.conversation_id == conversation_of(context.session),
             ArtifactVersion.turn < context.turn,
             ArtifactVersion.turn >= context.turn - furthest,
@@ -221,7 +234,9 @@ async def last_done(session: AsyncSession, context: RunContext) -> dict[str, int
     rows = await session.execute(
         select(PipelineStepRun.pipeline, PipelineStepRun.step, func.max(PipelineRun.turn))
         .join(PipelineRun, PipelineRun.id == PipelineStepRun.pipeline_run_id)
+        .outerjoin(Message, Message.id == PipelineRun.message_id)
         .where(
+            PipelineRun.message_id.is_(None) | is_told(PipelineRun.swipe_id),
             PipelineRun.conversation_id == conversation_of(context.session),
             PipelineRun.turn < context.turn,
             PipelineRun.turn >= context.turn - furthest,
@@ -242,13 +257,6 @@ def _place_of(profile: Profile, record: StepRecord) -> tuple[int, str]:
         (place, step.hook)
         for place, (pipeline, step) in enumerate(steps)
         if (pipeline, step.id) == (record.pipeline, record.step)
-    )
-
-
-def _usage(report: RunReport) -> Usage:
-    return Usage(
-        prompt_tokens=sum(step.usage.prompt_tokens for step in report.steps),
-        completion_tokens=sum(step.usage.completion_tokens for step in report.steps),
     )
 
 

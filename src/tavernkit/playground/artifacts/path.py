@@ -15,6 +15,7 @@ from uuid import UUID
 from anyio import to_thread
 from sqlalchemy import ColumnElement, Row, Select, Subquery, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import InstrumentedAttribute
 
 from tavernkit.artifacts import Session as ArtifactSession
 from tavernkit.artifacts import SessionView, session_view
@@ -31,7 +32,7 @@ from tavernkit.playground.database.models import (
     Space,
 )
 
-__all__ = ["is_on_path", "ranked_versions", "read_view", "reader_before", "session_of", "turns_before"]
+__all__ = ["is_on_path", "is_told", "ranked_versions", "read_view", "reader_before", "session_of", "turns_before"]
 
 
 async def session_of(session: AsyncSession, conversation_id: UUID) -> ArtifactSession:
@@ -97,11 +98,14 @@ def reader_before(database: Database, before_seq: int) -> SessionReader:
     return read
 
 
+def is_told(swipe_id: InstrumentedAttribute[UUID | None]) -> ColumnElement[bool]:
+    """Whether a swipe, or what belongs to any of them, is the one that is seen of the message it is joined with."""
+    return (Message.visibility != "hidden") & (swipe_id.is_(None) | (swipe_id == Message.active_swipe_id))
+
+
 def is_on_path(before_seq: int | None = None) -> ColumnElement[bool]:
     """Whether a version, joined with the message that it belongs to and the archive it is in, is to be read."""
-    told = (Message.visibility != "hidden") & (
-        ArtifactVersion.swipe_id.is_(None) | (ArtifactVersion.swipe_id == Message.active_swipe_id)
-    )
+    told = is_told(ArtifactVersion.swipe_id)
     if before_seq is not None:
         told = told & (Message.seq < before_seq)
     in_use = or_(ArtifactArchive.reason.is_(None), ArtifactArchive.reason != "reset")
@@ -112,8 +116,13 @@ def ranked_versions(
     conversation_id: UUID, before_seq: int | None = None, *, tags: Iterable[str] | None = None
 ) -> Subquery:
     """The versions on the path, of all artifacts or of some, each with its `place` among those of its artifact: 1 for
-    the newest. `max_versions` is how many of them the artifact keeps."""
-    newer = func.row_number().over(partition_by=ArtifactVersion.tag, order_by=ArtifactVersion.version.desc())
+    the newest. `max_versions` is how many of them the artifact keeps.
+
+    What a later message has left is newer, whatever its number: an earlier one may have been told anew while the later
+    one was hidden.
+    """
+    order = (func.coalesce(Message.seq, 0).desc(), ArtifactVersion.version.desc())
+    newer = func.row_number().over(partition_by=ArtifactVersion.tag, order_by=order)
     found = (
         select(*VERSION_COLUMNS, newer.label("place"), ArtifactHead.max_versions)
         .join(
@@ -141,5 +150,5 @@ def _versions(conversation_id: UUID, before_seq: int | None) -> Select[tuple[obj
     return (
         select(*(found.c[column.key] for column in VERSION_COLUMNS))
         .where(or_(found.c.max_versions.is_(None), found.c.place <= found.c.max_versions))
-        .order_by(found.c.tag, found.c.version)
+        .order_by(found.c.tag, found.c.place.desc())
     )

@@ -108,7 +108,7 @@ async def newest_versions(
     query = (
         select(*columns)
         .where(or_(*limits), or_(found.c.max_versions.is_(None), found.c.place <= found.c.max_versions))
-        .order_by(found.c.tag, found.c.version)
+        .order_by(found.c.tag, found.c.place.desc())
     )
     if message_ids is not None:
         query = query.where(or_(found.c.message_id.in_(message_ids), found.c.place == 2))

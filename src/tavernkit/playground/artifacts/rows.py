@@ -34,12 +34,15 @@ __all__ = [
     "archive_of",
     "artifact_of",
     "conversation_of",
+    "countable",
     "head_fields",
     "id_of",
     "records_of",
     "version_fields",
     "version_of",
 ]
+
+MOST = 2**31 - 1
 
 VERSION_COLUMNS = (
     VersionRow.tag,
@@ -72,7 +75,12 @@ def artifact_of(head: ArtifactHead, session: ArtifactSession) -> Artifact:
 
 def head_fields(artifact: Artifact) -> dict[str, Json]:
     """What a row says about an artifact, besides whose it is and which version is its latest."""
-    return {"definition": write_artifact(artifact), "max_versions": artifact.retention.max_versions}
+    return {"definition": write_artifact(artifact), "max_versions": countable(artifact.retention.max_versions)}
+
+
+def countable(limit: int | None) -> int | None:
+    """A limit as a database can compare it; nobody has as many versions as it can count."""
+    return None if limit is None else min(limit, MOST)
 
 
 def version_of(row: Row[Any]) -> ArtifactVersion:

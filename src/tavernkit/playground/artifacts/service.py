@@ -94,7 +94,7 @@ async def restore_version(
             shown = None if current is None else VersionOut.of(artifact, current).model_dump(mode="json")
             return stale("artifact", shown)
         await append_event(session, conversation_id, UPDATED, now, tag=tag, version=commit.version.version)
-        return commit.record.artifact, commit.version
+        return commit.artifact, commit.version
 
 
 async def reset_artifacts(

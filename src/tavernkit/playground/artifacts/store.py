@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Row, delete, exists, func, insert, select, update
+from sqlalchemy import Row, delete, exists, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.artifacts import (
@@ -23,20 +23,25 @@ from tavernkit.artifacts import (
     ArtifactWrite,
     Commit,
     Session,
+    StoredArtifact,
     check_owner,
     plan_reset,
     plan_sweep,
     plan_write,
 )
+from tavernkit.artifacts import ArtifactVersion as Version
 from tavernkit.errors import InvalidArtifactError
 from tavernkit.playground.artifacts.rows import (
     VERSION_COLUMNS,
     archive_of,
+    artifact_of,
     conversation_of,
+    countable,
     head_fields,
     id_of,
     records_of,
     version_fields,
+    version_of,
 )
 from tavernkit.playground.database import Database
 from tavernkit.playground.database.models import ArtifactArchive, ArtifactHead, ArtifactVersion, Conversation
@@ -52,18 +57,18 @@ class TransactionArtifactStore:
         self._session = session
         self._ids = ids
 
-    async def reserve(self, artifact: Artifact, pipeline: str) -> ArtifactRecord:
+    async def reserve(self, artifact: Artifact, pipeline: str) -> Artifact:
         if artifact.access != "persisted" or artifact.tag is None:
             raise InvalidArtifactError(f"{artifact.name} is run_only: it has no tag to reserve.")
         await self._lock(artifact.session)
-        stored = await self.get(artifact.session, artifact.tag)
-        check_owner(None if stored is None else stored.owner, pipeline, tag=artifact.tag)
-        if stored is None:
-            record = ArtifactRecord(artifact=artifact, owner=pipeline)
-        else:
-            record = stored.with_(artifact=artifact.with_(id=stored.artifact.id))
-        await self._keep_head(record, is_new=stored is None)
-        return record
+        head = await self._head(artifact.session, artifact.tag)
+        check_owner(None if head is None else head.owner, pipeline, tag=artifact.tag)
+        if head is None:
+            await self._keep_head(artifact, pipeline, None, is_new=True)
+            return artifact
+        kept = artifact.with_(id=artifact_of(head, artifact.session).id)
+        await self._keep_head(kept, pipeline, head.latest_version, is_new=False)
+        return kept
 
     async def release(self, session: Session, pipeline: str) -> None:
         await self._lock(session)
@@ -87,13 +92,13 @@ class TransactionArtifactStore:
         artifact = write.artifact
         await self._lock(artifact.session)
         tag = artifact.tag
-        stored = None if tag is None else await self.get(artifact.session, tag)
-        last = None if tag is None else await self._last_version(artifact.session, tag)
-        commit = plan_write(write, stored, last_version=last, ids=self._ids)
-        await self._keep_head(commit.record, is_new=stored is None)
-        key = commit.record.artifact.key
+        stored = None if tag is None else await self._stored(artifact.session, tag)
+        ageing = () if stored is None else await self._ageing(write)
+        commit = plan_write(write, stored, ageing=ageing, ids=self._ids)
+        key, version = commit.artifact.key, commit.version
+        await self._keep_head(commit.artifact, commit.owner, version.version, is_new=stored is None)
         await self._session.execute(
-            insert(ArtifactVersion).values(version_fields(conversation_of(key.session), key.tag, commit.version))
+            insert(ArtifactVersion).values(version_fields(conversation_of(key.session), key.tag, version))
         )
         await self._archive(commit.archived)
         return commit
@@ -158,19 +163,63 @@ class TransactionArtifactStore:
         found = (await self._session.scalars(heads, execution_options={"populate_existing": True})).all()
         return records_of(found, await self._session.execute(kept), session)
 
-    async def _last_version(self, session: Session, tag: str) -> int | None:
-        """The highest number there ever was."""
-        last: int | None = await self._session.scalar(
-            select(func.max(ArtifactVersion.version)).where(
-                ArtifactVersion.conversation_id == conversation_of(session), ArtifactVersion.tag == tag
-            )
-        )
-        return last
+    async def _head(self, session: Session, tag: str) -> ArtifactHead | None:
+        return await self._session.get(ArtifactHead, (conversation_of(session), tag), populate_existing=True)
 
-    async def _keep_head(self, record: ArtifactRecord, *, is_new: bool) -> None:
-        key = record.artifact.key
+    async def _stored(self, session: Session, tag: str) -> StoredArtifact | None:
+        """What a write must know, whatever the number of versions."""
+        head = await self._head(session, tag)
+        if head is None:
+            return None
+        last = await self._session.scalar(
+            select(func.max(ArtifactVersion.version)).filter_by(conversation_id=head.conversation_id, tag=tag)
+        )
+        return StoredArtifact(
+            artifact=artifact_of(head, session),
+            owner=head.owner,
+            latest_version=head.latest_version,
+            last_version=last,
+        )
+
+    async def _ageing(self, write: ArtifactWrite) -> list[tuple[int, Version]]:
+        """The versions that go with a write, each with the number of newer ones that are kept, counting the new one."""
+        artifact, limits = write.artifact, write.artifact.retention
+        if not limits.is_limited:
+            return []
+        most, turns = countable(limits.max_versions), countable(limits.max_turns)
+        kept = (
+            select(
+                ArtifactVersion.version,
+                func.row_number().over(order_by=ArtifactVersion.version.desc()).label("newer"),
+            )
+            .where(
+                ArtifactVersion.conversation_id == conversation_of(artifact.session),
+                ArtifactVersion.tag == artifact.tag,
+                ArtifactVersion.archive_id.is_(None),
+            )
+            .subquery()
+        )
+        goes = [
+            None if most is None else kept.c.newer >= most,
+            None if turns is None else ArtifactVersion.turn <= write.turn - turns,
+            None if limits.ttl is None else ArtifactVersion.created_at <= write.now - limits.ttl,
+        ]
+        rows = await self._session.execute(
+            select(*VERSION_COLUMNS, kept.c.newer)
+            .join(kept, kept.c.version == ArtifactVersion.version)
+            .where(
+                ArtifactVersion.conversation_id == conversation_of(artifact.session),
+                ArtifactVersion.tag == artifact.tag,
+                or_(*(condition for condition in goes if condition is not None)),
+            )
+            .order_by(ArtifactVersion.version)
+        )
+        return [(row.newer, version_of(row)) for row in rows]
+
+    async def _keep_head(self, artifact: Artifact, owner: str, latest: int | None, *, is_new: bool) -> None:
+        key = artifact.key
         place = {"conversation_id": conversation_of(key.session), "tag": key.tag}
-        fields = {**head_fields(record.artifact), "owner": record.owner, "latest_version": record.latest_version}
+        fields = {**head_fields(artifact), "owner": owner, "latest_version": latest}
         if is_new:
             await self._session.execute(insert(ArtifactHead).values(**place, **fields))
         else:
@@ -221,7 +270,7 @@ class DatabaseArtifactStore:
         self._database = database
         self._ids = ids
 
-    async def reserve(self, artifact: Artifact, pipeline: str) -> ArtifactRecord:
+    async def reserve(self, artifact: Artifact, pipeline: str) -> Artifact:
         async with self._database.write() as session:
             return await self._inside(session).reserve(artifact, pipeline)
 

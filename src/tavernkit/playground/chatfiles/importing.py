@@ -29,7 +29,7 @@ from tavernkit.playground.settings.patching import apply_changes, read_patch
 from tavernkit.playground.spaces.access import Access, Entry, space_for
 from tavernkit.playground.storable import titled
 from tavernkit.reading import ImportReport
-from tavernkit.sillytavern.macros.moment import parse_moment
+from tavernkit.sillytavern.macros.dates import parse_moment
 from tavernkit.values import Value
 
 __all__ = ["MAX_FILE_BYTES", "MAX_MESSAGES", "import_chats"]

@@ -13,6 +13,7 @@ from tavernkit.playground.conversations.presenting import conversation_view, old
 from tavernkit.playground.messages.service import send_message
 from tavernkit.playground.messages.standing import find_standing, standing_of
 from tavernkit.playground.outcome import Refused
+from tavernkit.playground.realtime.bus import owner_topic, space_topic
 from tavernkit.playground.realtime.streaming import conversation_stream, message_stream, run_stream
 from tavernkit.playground.realtime.watching import still_watching, watched_conversation
 from tavernkit.playground.runs.deciding import retry
@@ -104,6 +105,7 @@ async def events(
             conversation_id,
             conversation.last_event if seen is None else seen,
             user_id=viewer.user_id,
+            around=(space_topic(entry.space.id), owner_topic(entry.space.owner_id)),
             standing=standing_of(conversation, entry),
             is_welcome=still_watching(runtime, viewer, proof_of(request), request.app.state.owner_id, conversation_id),
         ),

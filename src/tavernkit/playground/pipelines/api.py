@@ -11,10 +11,11 @@ from tavernkit.playground.api.errors import documented, unless_refused
 from tavernkit.playground.api.files import json_download
 from tavernkit.playground.api.paging import After, Page, behind_name, page
 from tavernkit.playground.api.requests import Asked, Limit, Running
-from tavernkit.playground.pipelines import choosing, queries, service
+from tavernkit.playground.pipelines import adding, choosing, queries, service
 from tavernkit.playground.pipelines.checking import check_content
 from tavernkit.playground.pipelines.copies import exported
 from tavernkit.playground.pipelines.schemas import (
+    AddExample,
     CheckOut,
     CheckProfile,
     ChoiceOut,
@@ -95,6 +96,12 @@ async def show_choice(running: Running, asked: Asked, place: At) -> ChoiceOut:
 async def choose_profile(running: Running, asked: Asked, new: Choose) -> ChoiceOut:
     """Follow a profile at such a place, or none; the nearest choice counts."""
     return ChoiceOut.of(unless_refused(await choosing.choose_profile(running, asked, new)))
+
+
+@choices_router.post("/add", responses=documented(409))
+async def add_example(running: Running, asked: Asked, new: AddExample) -> ProfileOut:
+    """Follow an example beside what is followed at such a place, in one profile of yours that holds both."""
+    return ProfileOut.with_content(*unless_refused(await adding.add_example(running, asked, new)))
 
 
 @choices_router.delete("", status_code=204, responses=documented(409))

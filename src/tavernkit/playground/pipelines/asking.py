@@ -6,10 +6,11 @@ from contextlib import aclosing
 
 from sqlalchemy import select
 
-from tavernkit.artifacts.pipelines import ModelAnswer, ModelRequest
+from tavernkit.artifacts.pipelines import ModelAnswer, ModelRequest, ModelUsage
+from tavernkit.artifacts.pipelines.model import Spent
 from tavernkit.errors import StepFailed
 from tavernkit.playground.database.models import Provider
-from tavernkit.playground.llm.base import ChatRequest, Finished, ModelError, TextDelta
+from tavernkit.playground.llm.base import ChatRequest, Counts, Finished, ModelError, TextDelta
 from tavernkit.playground.prompting.requests import step_request
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.storable import storable
@@ -43,32 +44,38 @@ class StepModels:
         )
         try:
             try:
-                return await self._answer(provider, question)
+                return await self._answer(provider, question, request.spent)
             except ModelError as error:
                 if request.json_schema is None or error.status not in _NOT_UNDERSTOOD:
                     raise
             # The answer is checked in any case, so a server that cannot be held to a schema does as well.
             plain = step_request(provider, request.messages, model=request.model, sampling=request.sampling)
-            return await self._answer(provider, plain)
+            return await self._answer(provider, plain, request.spent)
         except ModelError as error:
             raise StepFailed(str(error), code=error.code) from error
 
-    async def _answer(self, provider: Provider, question: ChatRequest) -> ModelAnswer:
-        text, finished = "", None
-        async with aclosing(self._runtime.models.client_for(provider).stream(question)) as events:
-            async for event in events:
-                match event:
-                    case TextDelta():
-                        text += event.text
-                    case Finished():
-                        finished = event
-        count = default_estimator().estimate
-        asked = "\n".join(str(message["content"]) for message in question.messages)
-        counted = (None, None) if finished is None else (finished.prompt_tokens, finished.completion_tokens)
+    async def _answer(self, provider: Provider, question: ChatRequest, spent: Spent) -> ModelAnswer:
+        text, finished, was_refused = "", None, False
+        try:
+            async with aclosing(self._runtime.models.client_for(provider).stream(question)) as events:
+                async for event in events:
+                    match event:
+                        case TextDelta():
+                            text += event.text
+                        case Finished():
+                            finished = event
+        except ModelError:
+            # Who says no before the first word has done nothing for it.
+            was_refused = not text
+            raise
+        finally:
+            used = ModelUsage() if was_refused else _usage(question, text, finished)
+            spent(used)
         return ModelAnswer(
             text=storable(receive_reply(text, _THOUGHTS).content),
-            prompt_tokens=count(asked, question.model) if counted[0] is None else counted[0],
-            completion_tokens=count(text, question.model) if counted[1] is None else counted[1],
+            prompt_tokens=used.prompt_tokens,
+            completion_tokens=used.completion_tokens,
+            cost=used.cost,
         )
 
     async def _provider(self, name: str | None) -> Provider:
@@ -84,3 +91,16 @@ class StepModels:
                 code="provider_not_found",
             )
         return found
+
+
+def _usage(question: ChatRequest, text: str, finished: Finished | None) -> ModelUsage:
+    """The provider's own figures; where it gives none, or was not heard to its end, what our counting says."""
+    count = default_estimator().estimate
+    told = finished or Counts()
+    asked = "\n".join(str(message["content"]) for message in question.messages)
+    return ModelUsage(
+        calls=1,
+        prompt_tokens=count(asked, question.model) if told.prompt_tokens is None else told.prompt_tokens,
+        completion_tokens=count(text, question.model) if told.completion_tokens is None else told.completion_tokens,
+        cost=told.cost,
+    )

@@ -20,57 +20,78 @@ from tavernkit.playground.artifacts.store import TransactionArtifactStore
 from tavernkit.playground.conversations.in_use import not_in_use
 from tavernkit.playground.database.models import Character, PipelineChoice, PipelineProfile, User
 from tavernkit.playground.outcome import Refused, not_found
+from tavernkit.playground.pipelines.here import NONE, WIDER, mark_of
 from tavernkit.playground.pipelines.queries import choice_at, profile_for, version_of
-from tavernkit.playground.pipelines.reading import profile_of
+from tavernkit.playground.pipelines.reading import profile_of, readable_part
 from tavernkit.playground.pipelines.schemas import Choose, Place
+from tavernkit.playground.pipelines.telling import tell_around
 from tavernkit.playground.realtime.outbox import append_event
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.spaces.access import Access, conversation_for, space_for
 
-__all__ = ["choose_profile", "chosen_at", "forget_choice", "reserve_profile"]
+__all__ = [
+    "choose_profile",
+    "chosen_at",
+    "follow",
+    "forget_choice",
+    "may_choose",
+    "place_columns",
+    "reserve_profile",
+]
 
 
 async def chosen_at(runtime: Runtime, viewer: Viewer, place: Place) -> PipelineChoice | Refused | None:
     """What was chosen at a place; None where wider places decide."""
     async with runtime.database.read() as session:
-        refused = await _may(session, viewer, place, changing=False)
-        return refused or await choice_at(session, _columns(viewer, place))
+        refused = await may_choose(session, viewer, place, changing=False)
+        return refused or await choice_at(session, place_columns(viewer, place))
 
 
 async def choose_profile(runtime: Runtime, viewer: Viewer, new: Choose) -> PipelineChoice | Refused:
     """Follow a profile at a place, or none."""
     async with runtime.database.write() as session:
-        refused = await _may(session, viewer, new, changing=True)
+        refused = await may_choose(session, viewer, new, changing=True)
         if refused is not None:
             return refused
         profile = None if new.profile_id is None else await profile_for(session, viewer, new.profile_id)
         if isinstance(profile, Refused):
             return profile
-        before = await choice_at(session, _columns(viewer, new))
-        if new.conversation_id is not None:
-            refused = await _switch(session, runtime, new.conversation_id, before, profile)
-            if refused is not None:
-                return refused
-        if before is not None:
-            before.profile_id = new.profile_id
-            return before
-        choice = PipelineChoice(
-            id=runtime.ids(), profile_id=new.profile_id, created_at=runtime.clock(), **_columns(viewer, new)
-        )
-        session.add(choice)
-        return choice
+        return await follow(session, runtime, viewer, new, profile)
+
+
+async def follow(
+    session: AsyncSession, runtime: Runtime, viewer: Viewer, place: Place, profile: PipelineProfile | None
+) -> PipelineChoice | Refused:
+    """Follow a profile, or none, at a place whose lock is held by who may choose there."""
+    columns = place_columns(viewer, place)
+    before = await choice_at(session, columns)
+    if place.conversation_id is None:
+        await tell_around(session, viewer.user_id, place, NONE if profile is None else mark_of(profile))
+    else:
+        refused = await _switch(session, runtime, place.conversation_id, before, profile)
+        if refused is not None:
+            return refused
+    chosen = None if profile is None else profile.id
+    if before is not None:
+        before.profile_id = chosen
+        return before
+    choice = PipelineChoice(id=runtime.ids(), profile_id=chosen, created_at=runtime.clock(), **columns)
+    session.add(choice)
+    return choice
 
 
 async def forget_choice(runtime: Runtime, viewer: Viewer, place: Place) -> Refused | None:
     """Let wider places decide again."""
     async with runtime.database.write() as session:
-        refused = await _may(session, viewer, place, changing=True)
+        refused = await may_choose(session, viewer, place, changing=True)
         if refused is not None:
             return refused
-        if place.conversation_id is not None:
-            before = await choice_at(session, _columns(viewer, place))
+        if place.conversation_id is None:
+            await tell_around(session, viewer.user_id, place, WIDER)
+        else:
+            before = await choice_at(session, place_columns(viewer, place))
             await _switch(session, runtime, place.conversation_id, before, None)
-        await session.execute(delete(PipelineChoice).filter_by(**_columns(viewer, place)))
+        await session.execute(delete(PipelineChoice).filter_by(**place_columns(viewer, place)))
         return None
 
 
@@ -106,19 +127,18 @@ async def _switch(
 ) -> Refused | None:
     former = None
     if before is not None and before.profile_id is not None:
-        former = await _as_it_is(session, await session.get_one(PipelineProfile, before.profile_id))
-    profile = None if chosen is None else await _as_it_is(session, chosen)
+        row = await session.get_one(PipelineProfile, before.profile_id)
+        former = readable_part(row, (await version_of(session, row)).content)
+    profile = None if chosen is None else profile_of(chosen, (await version_of(session, chosen)).content)
+    if isinstance(profile, Refused):
+        return profile
     refused = await reserve_profile(session, runtime.ids, conversation_id, profile, instead_of=former)
     if refused is None:
         await append_event(session, conversation_id, "pipelines", runtime.clock())
     return refused
 
 
-async def _as_it_is(session: AsyncSession, profile: PipelineProfile) -> Profile:
-    return profile_of(profile, (await version_of(session, profile)).content)
-
-
-async def _may(session: AsyncSession, viewer: Viewer, place: Place, *, changing: bool) -> Refused | None:
+async def may_choose(session: AsyncSession, viewer: Viewer, place: Place, *, changing: bool) -> Refused | None:
     """Whether the person may see or decide what is followed there; who changes it holds the lock of the place."""
     if place.conversation_id is not None:
         needs = Access.MODERATE if changing else Access.READ
@@ -143,5 +163,6 @@ async def _may(session: AsyncSession, viewer: Viewer, place: Place, *, changing:
     return None
 
 
-def _columns(viewer: Viewer, place: Place) -> dict[str, UUID]:
+def place_columns(viewer: Viewer, place: Place) -> dict[str, UUID]:
+    """The column that says where a choice counts, with its value."""
     return place.named() or {"user_id": viewer.user_id}

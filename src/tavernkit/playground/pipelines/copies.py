@@ -10,15 +10,15 @@ from anyio import to_thread
 from tavernkit.artifacts.pipelines import EXAMPLES, Profile, check_profile, example_profile, example_source
 from tavernkit.errors import ParseError
 from tavernkit.playground.accounts.viewer import Viewer
-from tavernkit.playground.database.models import PipelineProfile, PipelineProfileVersion
+from tavernkit.playground.database.models import PipelineProfile
 from tavernkit.playground.outcome import Refused, not_found
 from tavernkit.playground.pipelines.choosing import choose_profile, chosen_at
 from tavernkit.playground.pipelines.queries import free_name, own_profiles_named, profile_for, version_of
 from tavernkit.playground.pipelines.reading import MAX_CONTENT_CHARACTERS, checked_content
 from tavernkit.playground.pipelines.schemas import Choose, NewProfile, Place
-from tavernkit.playground.pipelines.service import NAMELESS, create_profile
+from tavernkit.playground.pipelines.service import NAMELESS, add_profile, create_profile
 from tavernkit.playground.runtime import Runtime
-from tavernkit.playground.storable import storable, titled
+from tavernkit.playground.storable import titled
 from tavernkit.reading import ImportReport, ReportBuilder, kind_of, parse_json
 from tavernkit.values import Json, JsonObject
 
@@ -32,7 +32,6 @@ __all__ = [
 ]
 
 MAX_FILE_BYTES = 8 * MAX_CONTENT_CHARACTERS
-LONGEST_DESCRIPTION = 2000
 
 
 async def duplicate_profile(runtime: Runtime, viewer: Viewer, profile_id: UUID) -> PipelineProfile | Refused:
@@ -121,20 +120,9 @@ async def _own_copy(runtime: Runtime, viewer: Viewer, example: str) -> PipelineP
 
 
 async def _add(runtime: Runtime, viewer: Viewer, name: str, description: str, content: JsonObject) -> PipelineProfile:
-    now = runtime.clock()
     async with runtime.database.write() as session:
-        profile = PipelineProfile(
-            id=runtime.ids(),
-            owner_id=viewer.user_id,
-            name=await free_name(session, viewer.user_id, name),
-            description=storable(description)[:LONGEST_DESCRIPTION],
-            settings_version=1,
-            created_at=now,
-            updated_at=now,
-        )
-        session.add(profile)
-        await session.flush()
-        session.add(PipelineProfileVersion(profile_id=profile.id, version=1, content=dict(content), created_at=now))
+        free = await free_name(session, viewer.user_id, name)
+        profile, _ = await add_profile(session, runtime, viewer, free, description, content)
         return profile
 
 

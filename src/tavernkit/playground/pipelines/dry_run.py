@@ -38,7 +38,7 @@ from tavernkit.playground.pipelines.asking import StepModels
 from tavernkit.playground.pipelines.dry_run_report import prompt_changes, shortened, told_steps
 from tavernkit.playground.pipelines.dry_run_story import Story, read_story
 from tavernkit.playground.pipelines.queries import profile_for, version_of
-from tavernkit.playground.pipelines.reading import checked_content
+from tavernkit.playground.pipelines.reading import checked_content, profile_of
 from tavernkit.playground.pipelines.run_schemas import DryRun
 from tavernkit.playground.pipelines.trial import CountedModels, TrialJournal
 from tavernkit.playground.prompting.building import Prompt, build_prompt
@@ -81,10 +81,13 @@ async def ask_dry_run(runtime: Runtime, viewer: Viewer, profile_id: UUID, asked:
         content = (await version_of(session, profile)).content if typed is None else typed
         if isinstance(content, Refused):
             return content
+        usable = profile_of(profile, content)
+        if isinstance(usable, Refused):
+            return usable
         source = {**content, "id": str(profile.id), "version": profile.settings_version, "name": profile.name}
         total = sum(
             len(pipeline.steps)
-            for pipeline in read_profile(source).pipelines
+            for pipeline in usable.pipelines
             if pipeline.enabled and asked.trigger in pipeline.triggers
         )
         if total == 0:

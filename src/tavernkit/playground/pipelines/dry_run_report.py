@@ -62,6 +62,7 @@ def _step(
         "calls": told.usage.calls,
         "prompt_tokens": told.usage.prompt_tokens,
         "completion_tokens": told.usage.completion_tokens,
+        "cost": told.usage.cost,
         "seconds": 0.0 if started is None or ended is None else (ended - started).total_seconds(),
     }
 

@@ -21,6 +21,7 @@ from tavernkit.playground.pipelines.dry_run import DRY_RUN_KIND
 from tavernkit.playground.pipelines.queries import profile_for
 from tavernkit.playground.pipelines.words import HOOKS, REASONS, STATES
 from tavernkit.playground.prompting.preview_page import part_name
+from tavernkit.playground.runs.usage import cost_words
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.spaces.access import Access, conversation_for
 from tavernkit.playground.web.names import shown_name
@@ -303,6 +304,9 @@ def _cost(step: Mapping[str, Any]) -> str:
     parts = []
     if calls:
         parts = [f"{calls} {'call' if calls == 1 else 'calls'}", f"{tokens:,} tokens"]
+    # A trial that was made before costs were kept has none.
+    if step.get("cost") is not None:
+        parts.append(cost_words(step["cost"]))
     if step["status"] != "skipped":
         parts.append(f"{step['seconds']:.1f} s")
     return " · ".join(parts)

@@ -56,7 +56,6 @@ class ReplySteps:
         self._claim = claim
         self._inputs = inputs
         self._is_leaving = is_leaving
-        self._has_begun = False
         self._barrier: Barrier | None = None
         self.ids = ids
         self._run = PipelineRun(
@@ -74,7 +73,6 @@ class ReplySteps:
     async def before(self) -> PromptInputs | None:
         """What the prompt is built from, with what the steps have made; None if they were stopped. StepsFailedError if
         a required one has failed."""
-        self._has_begun = True
         self._barrier = barrier = await self._run.before()
         if barrier.report is not None:
             if barrier.report.status == "error":
@@ -91,12 +89,12 @@ class ReplySteps:
 
     async def fail(self, sentence: str) -> None:
         """There is no reply, because of this."""
-        if self._has_begun:
+        if self._run.has_begun:
             await self._run.stop(sentence)
 
     async def stop(self) -> None:
         """There is no reply, because nobody wants it any more."""
-        if self._has_begun:
+        if self._run.has_begun:
             await self._run.stop()
 
     @property

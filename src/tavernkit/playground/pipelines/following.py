@@ -37,7 +37,7 @@ from tavernkit.playground.prompting.macros import expand_macros
 from tavernkit.playground.prompting.platforms import platform_for
 from tavernkit.playground.runs.storing import ReplyIds
 from tavernkit.playground.runtime import Runtime
-from tavernkit.values import Json, Value
+from tavernkit.values import Json, JsonObject, Value
 
 __all__ = [
     "TRIGGERS",
@@ -48,6 +48,7 @@ __all__ = [
     "reserve_followed",
     "run_context",
     "said_in",
+    "usable_profile",
 ]
 
 TRIGGERS: Mapping[str, Trigger] = {
@@ -78,6 +79,14 @@ class Beginning(Value, frozen=True, kw_only=True):
     is_known: bool = False
 
 
+def usable_profile(profile: PipelineProfile, content: JsonObject) -> Profile:
+    """A version of a profile; NotFollowedError if it cannot be used."""
+    found = profile_of(profile, content)
+    if isinstance(found, Refused):
+        raise NotFollowedError(found.sentence)
+    return found
+
+
 async def beginning_of(session: AsyncSession, runtime: Runtime, run: Run) -> Beginning | None:
     """What a run follows, as it is now or as it was when it began; None if it follows nothing."""
     trigger = TRIGGERS.get(run.kind)
@@ -94,7 +103,7 @@ async def beginning_of(session: AsyncSession, runtime: Runtime, run: Run) -> Beg
         return None
     profile, version = followed
     return Beginning(
-        id=runtime.ids(), profile=profile_of(profile, version.content), trigger=trigger, now=runtime.clock()
+        id=runtime.ids(), profile=usable_profile(profile, version.content), trigger=trigger, now=runtime.clock()
     )
 
 
@@ -106,7 +115,7 @@ async def _as_it_began(session: AsyncSession, known: PipelineRun, trigger: Trigg
     version = await session.get_one(PipelineProfileVersion, (profile.id, known.profile_version))
     return Beginning(
         id=known.id,
-        profile=profile_of(profile, version.content).with_(version=known.profile_version),
+        profile=usable_profile(profile, version.content).with_(version=known.profile_version),
         trigger=trigger,
         now=known.created_at,
         ids=ReplyIds(message_id=known.message_id, swipe_id=known.swipe_id),
@@ -153,7 +162,7 @@ async def candidates_for(
         turn=turn,
         before_seq=inputs.reply_seq,
     )
-    return view.candidates(step_order(profile_of(profile, version.content)))
+    return view.candidates(step_order(usable_profile(profile, version.content)))
 
 
 async def run_context(

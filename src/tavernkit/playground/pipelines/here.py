@@ -10,7 +10,7 @@ from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.accounts.viewer import Viewer
-from tavernkit.playground.database.models import Character, Conversation, PipelineChoice, PipelineProfile
+from tavernkit.playground.database.models import Character, Conversation, PipelineChoice, PipelineProfile, Space
 from tavernkit.playground.members.queries import active_members
 from tavernkit.playground.outcome import Refused
 from tavernkit.playground.pipelines.queries import choices_around, profiles_by_id, profiles_page
@@ -22,7 +22,7 @@ from tavernkit.playground.spaces.views import ChoiceView
 from tavernkit.playground.web.names import shown_name
 from tavernkit.values import Value
 
-__all__ = ["NONE", "WIDER", "Around", "PlaceKind", "choices_here", "followed_here", "here_view"]
+__all__ = ["NONE", "WIDER", "Around", "PlaceKind", "choices_here", "followed_here", "here_view", "mark_of"]
 
 PlaceKind: TypeAlias = Literal["conversation", "character", "space", "everywhere"]
 
@@ -35,6 +35,11 @@ PLACES: tuple[PlaceKind, ...] = ("conversation", "character", "space", "everywhe
 
 PROFILES_SHOWN = 200
 NOTHING = "Nothing is followed"
+
+
+def mark_of(profile: PipelineProfile) -> str:
+    """What a page compares, to know whether it shows the profile that was chosen as it is now."""
+    return f"{profile.id}@{profile.settings_version}"
 
 
 def place_of(choice: PipelineChoice) -> PlaceKind:
@@ -62,18 +67,25 @@ class Around(Value, frozen=True, kw_only=True):
             None,
         )
 
+    def decisions(self) -> list[tuple[UUID | None, PipelineChoice | None]]:
+        """The choice that counts for each who speaks; it is told once, for nobody by name, if it is the same."""
+        speakers: list[UUID | None] = [*self.names] or [None]
+        decided = [(speaker, self.deciding(speaker)) for speaker in speakers]
+        is_same = len({None if choice is None else choice.id for _, choice in decided}) == 1
+        return [(None, decided[0][1])] if is_same else decided
+
     def name_of(self, choice: PipelineChoice | None) -> str:
         if choice is None or choice.profile_id is None:
             return ""
         return shown_name(self.profiles[choice.profile_id].name)
 
 
-async def choices_here(session: AsyncSession, conversation: Conversation, entry: Entry) -> Around:
+async def choices_here(session: AsyncSession, conversation: Conversation, space: Space) -> Around:
     """Everything that was chosen for a conversation or around it."""
-    members = [member for member in await active_members(session, entry.space.id) if member.character_id is not None]
+    members = [member for member in await active_members(session, space.id) if member.character_id is not None]
     names = {member.character_id: shown_name(member.cached_display_name) for member in members if member.character_id}
     rows = await session.scalars(select(Character).where(Character.id.in_(names)))
-    choices = await choices_around(session, conversation, entry.space, list(names))
+    choices = await choices_around(session, conversation, space, list(names))
     ids = {choice.profile_id for choice in choices if choice.profile_id is not None}
     return Around(
         choices=tuple(choices),
@@ -85,12 +97,9 @@ async def choices_here(session: AsyncSession, conversation: Conversation, entry:
 
 def followed_here(around: Around, viewer: Viewer, entry: Entry) -> tuple[FollowedView, ...]:
     """What is followed, told once if it is the same whoever speaks."""
-    speakers: list[UUID | None] = [*around.names] or [None]
-    decided = [(speaker, around.deciding(speaker)) for speaker in speakers]
-    is_same = len({None if choice is None else choice.id for _, choice in decided}) == 1
     return tuple(
-        _followed(around, viewer, entry, choice, "" if is_same or speaker is None else around.names[speaker])
-        for speaker, choice in (decided[:1] if is_same else decided)
+        _followed(around, viewer, entry, choice, "" if speaker is None else around.names[speaker])
+        for speaker, choice in around.decisions()
     )
 
 
@@ -103,7 +112,7 @@ async def here_view(
         if isinstance(found, Refused):
             return found
         conversation, entry = found
-        around = await choices_here(session, conversation, entry)
+        around = await choices_here(session, conversation, entry.space)
         usable = await profiles_page(session, viewer, behind=None, limit=PROFILES_SHOWN)
     here, *wider = _places(around, viewer, conversation, entry, usable)
     here, *wider = (place.with_(problem=problem) if place.key == at else place for place in (here, *wider))
@@ -194,9 +203,16 @@ def _place(
         label=label,
         chosen=around.name_of(choice) or ("None" if choice is not None else "Not decided here"),
         choices=_choices(around, choice, usable, kind, otherwise),
+        mark=_mark(around, choice),
         may_change=may_change,
         problem="",
     )
+
+
+def _mark(around: Around, choice: PipelineChoice | None) -> str:
+    if choice is None:
+        return WIDER
+    return NONE if choice.profile_id is None else mark_of(around.profiles[choice.profile_id])
 
 
 def _choices(

@@ -40,7 +40,7 @@ from tavernkit.playground.outcome import Refused
 from tavernkit.playground.paths.queries import end_of_path
 from tavernkit.playground.pipelines.asking import StepModels
 from tavernkit.playground.pipelines.choosing import reserve_profile
-from tavernkit.playground.pipelines.following import Beginning, NotFollowedError, run_context
+from tavernkit.playground.pipelines.following import Beginning, NotFollowedError, run_context, usable_profile
 from tavernkit.playground.pipelines.queries import followed_profile
 from tavernkit.playground.pipelines.reading import profile_of
 from tavernkit.playground.pipelines.reports import KnownRun, known_runs
@@ -51,7 +51,7 @@ from tavernkit.playground.runs.asking import LOCKED
 from tavernkit.playground.runs.limits import check_tokens
 from tavernkit.playground.runs.locks import lock_conversation, lock_totals
 from tavernkit.playground.runs.storing import ReplyIds
-from tavernkit.playground.runs.usage import Usage, count_usage
+from tavernkit.playground.runs.usage import count_usage, used_by_steps
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.spaces.access import Access, conversation_for
 from tavernkit.values import Value
@@ -132,6 +132,8 @@ async def run_pipelines(
         if followed is None:
             return Refused(code="conflict", sentence="No pipelines are followed here. Choose a profile first.")
         profile = profile_of(followed[0], followed[1].content)
+        if isinstance(profile, Refused):
+            return profile
         chosen = _chosen(profile, trigger, pipelines)
         if isinstance(chosen, Refused):
             return chosen
@@ -270,7 +272,7 @@ async def _read(work: JobWork) -> tuple[RunContext, PromptInputs]:
             ids = ReplyIds(message_id=run.message_id, swipe_id=run.swipe_id)
         begun = Beginning(
             id=run.id,
-            profile=profile_of(profile, version.content).with_(version=run.profile_version),
+            profile=usable_profile(profile, version.content).with_(version=run.profile_version),
             trigger="manual" if run.trigger == "manual" else "api",
             now=run.created_at,
             turn=run.turn,
@@ -291,9 +293,5 @@ async def _give_up(runtime: Runtime, guard: JobGuard, why: str) -> None:
             )
         )
         used = [msgspec.convert(output, StepRecord).usage for output in outputs]
-        usage = Usage(
-            prompt_tokens=sum(one.prompt_tokens for one in used),
-            completion_tokens=sum(one.completion_tokens for one in used),
-        )
-        await count_usage(session, owner_id, space_id, guard.conversation_id, usage)
+        await count_usage(session, owner_id, space_id, guard.conversation_id, used_by_steps(used))
         await abandon_pipeline_run(session, guard.job.job_id, runtime.clock(), why)

@@ -11,8 +11,9 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from tavernkit.artifacts.pipelines import EXAMPLES
 from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.api.paging import behind_name, cursor
-from tavernkit.playground.database.models import PipelineProfile
+from tavernkit.playground.database.models import PipelineChoice, PipelineProfile
 from tavernkit.playground.outcome import Refused
+from tavernkit.playground.pipelines.adding import examples_in
 from tavernkit.playground.pipelines.checking import Checked, check_content
 from tavernkit.playground.pipelines.copies import example_in_full
 from tavernkit.playground.pipelines.here import choices_here, followed_here
@@ -27,7 +28,9 @@ from tavernkit.playground.pipelines.queries import (
     profiles_page,
     version_of,
 )
+from tavernkit.playground.pipelines.reading import readable_part
 from tavernkit.playground.pipelines.views import (
+    BaseView,
     ConflictView,
     ExampleView,
     PlaceView,
@@ -74,7 +77,7 @@ async def profiles_view(
     return ProfilesView(
         target=target,
         examples=tuple(
-            _example(key, listed[copies[key].id] if key in copies else None, problem if at == key else "")
+            _example(key, listed[copies[key].id] if key in copies else None, target.base, problem if at == key else "")
             for key in EXAMPLES
         ),
         own=tuple(row for row in rest if not row.is_everybodys),
@@ -140,20 +143,35 @@ async def _target(session: AsyncSession, viewer: Viewer, conversation_id: UUID |
         profile_id = None if choice is None else choice.profile_id
         profiles = {} if profile_id is None else await profiles_by_id(session, [profile_id])
         name = "" if profile_id is None else shown_name(profiles[profile_id].name)
-        return TargetView(conversation_id="", title="", chosen_id=profile_id, chosen=name, followed=())
+        base = await _base(session, viewer, choice, profiles)
+        return TargetView(conversation_id="", title="", chosen_id=profile_id, chosen=name, followed=(), base=base)
     found = await panel_entry(session, viewer, conversation_id)
     if isinstance(found, Refused):
         return found
     conversation, entry = found
-    around = await choices_here(session, conversation, entry)
+    around = await choices_here(session, conversation, entry.space)
     chosen = next((choice for choice in around.choices if choice.conversation_id is not None), None)
+    decisions = around.decisions()
+    in_force = decisions[0][1] if len(decisions) == 1 else None
     return TargetView(
         conversation_id=str(conversation.id),
         title=f"{shown_name(entry.space.name)} › {shown_name(conversation.title)}",
         chosen_id=None if chosen is None else chosen.profile_id,
         chosen=around.name_of(chosen),
         followed=followed_here(around, viewer, entry),
+        base=await _base(session, viewer, in_force, around.profiles),
     )
+
+
+async def _base(
+    session: AsyncSession, viewer: Viewer, choice: PipelineChoice | None, profiles: Mapping[UUID, PipelineProfile]
+) -> BaseView | None:
+    """What examples can be added to: the profile of the choice that counts, if it is the person's or everybody's."""
+    profile = None if choice is None or choice.profile_id is None else profiles[choice.profile_id]
+    if profile is None or profile.owner_id not in (None, viewer.user_id):
+        return None
+    held = examples_in(readable_part(profile, (await version_of(session, profile)).content))
+    return BaseView(id=profile.id, version=profile.settings_version, name=shown_name(profile.name), examples=held)
 
 
 def _row(
@@ -171,7 +189,7 @@ def _row(
     )
 
 
-def _example(key: str, copy: ProfileRow | None, problem: str) -> ExampleView:
+def _example(key: str, copy: ProfileRow | None, base: BaseView | None, problem: str) -> ExampleView:
     profile, _ = example_in_full(key)
     return ExampleView(
         key=key,
@@ -179,6 +197,7 @@ def _example(key: str, copy: ProfileRow | None, problem: str) -> ExampleView:
         description=profile.description,
         facts=in_words(profile),
         copy=copy,
+        is_within=base is not None and key in base.examples and (copy is None or copy.id != base.id),
         problem=problem or ("" if copy is None else copy.problem),
     )
 

@@ -55,7 +55,9 @@ async def profile_for(
 ) -> PipelineProfile | Refused:
     """One of the person's own profiles, or one of everybody's."""
     query = select(PipelineProfile).where(PipelineProfile.id == profile_id, _visible(viewer))
-    found: PipelineProfile | None = await session.scalar(query.with_for_update() if lock else query)
+    if lock:
+        query = query.with_for_update().execution_options(populate_existing=True)
+    found: PipelineProfile | None = await session.scalar(query)
     return found or not_found("profile")
 
 

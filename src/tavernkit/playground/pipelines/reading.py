@@ -7,13 +7,16 @@ import json
 from anyio import to_thread
 
 from tavernkit.artifacts.pipelines import Profile, read_profile
+from tavernkit.artifacts.pipelines.fields import decode_profile
+from tavernkit.artifacts.pipelines.problems import Problems
 from tavernkit.errors import InvalidProfileError
 from tavernkit.playground.database.models import PipelineProfile
 from tavernkit.playground.outcome import Refused
 from tavernkit.playground.storable import presentable
+from tavernkit.playground.web.names import shown_name
 from tavernkit.values import Json, JsonObject
 
-__all__ = ["MAX_CONTENT_CHARACTERS", "checked_content", "profile_of"]
+__all__ = ["MAX_CONTENT_CHARACTERS", "checked_content", "profile_of", "readable_part"]
 
 MAX_CONTENT_CHARACTERS = 1_000_000
 _OF_THE_ROW = ("id", "version", "name", "description")
@@ -24,17 +27,29 @@ async def checked_content(content: JsonObject) -> dict[str, Json] | Refused:
     return await to_thread.run_sync(_checked, content)
 
 
-def profile_of(profile: PipelineProfile, content: JsonObject) -> Profile:
-    """A version of a profile; its id, its number and its name are those of the row."""
-    return read_profile(
-        {
-            **content,
-            "id": str(profile.id),
-            "version": profile.settings_version,
-            "name": profile.name,
-            "description": profile.description,
-        }
-    )
+def profile_of(profile: PipelineProfile, content: JsonObject) -> Profile | Refused:
+    """A version of a profile; its id, its number and its name are those of the row. What an earlier application has
+    saved may be more than this one can use."""
+    try:
+        return read_profile(_source(profile, content))
+    except InvalidProfileError as error:
+        sentence = f"“{shown_name(profile.name)}” cannot be used as it was saved. Open it and mend it. {error}"
+        return Refused(code="conflict", sentence=sentence)
+
+
+def readable_part(profile: PipelineProfile, content: JsonObject) -> Profile:
+    """As much of a version as can be read, also of one that cannot be used."""
+    return decode_profile(_source(profile, content), Problems())
+
+
+def _source(profile: PipelineProfile, content: JsonObject) -> dict[str, Json]:
+    return {
+        **content,
+        "id": str(profile.id),
+        "version": profile.settings_version,
+        "name": profile.name,
+        "description": profile.description,
+    }
 
 
 def _checked(content: JsonObject) -> dict[str, Json] | Refused:

@@ -7,6 +7,7 @@ from typing import Any
 from tavernkit.playground.database.models import PipelineRun
 from tavernkit.playground.pipelines.run_schemas import PipelineRunOut, StepRunOut
 from tavernkit.playground.pipelines.words import HOOKS, REASONS, STATES
+from tavernkit.playground.runs.usage import cost_words
 from tavernkit.values import Value
 
 __all__ = ["PipelinesView", "StepLine", "pipelines_view"]
@@ -48,7 +49,11 @@ def pipelines_view(run: PipelineRun) -> PipelinesView:
 
 def _line(step: StepRunOut) -> StepLine:
     tokens = step.prompt_tokens + step.completion_tokens
-    used = [f"{tokens:,} tokens" if step.calls else "", "" if step.status == "skipped" else _seconds(step)]
+    used = [
+        f"{tokens:,} tokens" if step.calls else "",
+        cost_words(step.cost),
+        "" if step.status == "skipped" else _seconds(step),
+    ]
     return StepLine(
         name=f"{step.pipeline}/{step.step}",
         about=f"{step.kind}, {HOOKS.get(step.hook, step.hook)}",

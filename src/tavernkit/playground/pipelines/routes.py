@@ -14,17 +14,17 @@ from tavernkit.playground.api.errors import unless_refused
 from tavernkit.playground.api.paging import After
 from tavernkit.playground.blobs.uploads import file_body
 from tavernkit.playground.outcome import Refused
-from tavernkit.playground.pipelines import copies, service
+from tavernkit.playground.pipelines import adding, copies, service
 from tavernkit.playground.pipelines.checking import check_text, count_of
 from tavernkit.playground.pipelines.choosing import choose_profile, chosen_at, forget_choice
 from tavernkit.playground.pipelines.presenting import conflict_view, profile_view, profiles_view
-from tavernkit.playground.pipelines.schemas import Choose, NewProfile, PatchProfile, Place
+from tavernkit.playground.pipelines.schemas import AddExample, Choose, NewProfile, PatchProfile, Place
 from tavernkit.playground.pipelines.views import ConflictView, ProfileView
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.web.forms import Text, Version, one_newline, page, saved_streams, understood
 from tavernkit.playground.web.imports import Made, imported_answer, take_in
 from tavernkit.playground.web.rendering import render
-from tavernkit.playground.web.requests import Looking, Played, answer, wants_streams
+from tavernkit.playground.web.requests import Looking, Played, answer, missing, wants_streams
 from tavernkit.playground.web.streams import CONTENT_TYPE, stream
 from tavernkit.values import Json
 
@@ -99,6 +99,32 @@ async def switch_on_example(
     if isinstance(outcome, Refused):
         return await _switched(request, runtime, viewer, conversation, refused=outcome, at=example)
     return await _switched(request, runtime, viewer, conversation, told=_told_on(outcome.name, conversation))
+
+
+@router.post("/pipelines/examples/add")
+async def add_example(
+    request: Request,
+    runtime: Played,
+    viewer: Looking,
+    example: Text,
+    profile_id: Annotated[UUID, Form()],
+    settings_version: Version,
+    conversation: Context = "",
+) -> Response:
+    """Follow an example beside what is followed already, in all of it or in that conversation."""
+    new = understood(
+        AddExample,
+        example=example,
+        profile_id=profile_id,
+        settings_version=settings_version,
+        conversation_id=conversation or None,
+    )
+    outcome = new if isinstance(new, Refused) else await adding.add_example(runtime, viewer, new)
+    if isinstance(outcome, Refused):
+        if outcome.code == "not_found":
+            raise missing()
+        return await _switched(request, runtime, viewer, conversation, refused=outcome, at=example)
+    return await _switched(request, runtime, viewer, conversation, told=_told_on(outcome[0].name, conversation))
 
 
 @router.get("/pipelines/{profile_id}")

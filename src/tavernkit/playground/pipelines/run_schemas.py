@@ -51,6 +51,7 @@ class StepRunOut(BaseModel):
     calls: int
     prompt_tokens: int
     completion_tokens: int
+    cost: float | None = Field(default=None, description="What the provider says that it cost.")
     started_at: datetime | None
     ended_at: datetime | None
 

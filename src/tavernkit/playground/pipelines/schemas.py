@@ -8,10 +8,11 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from tavernkit.artifacts.pipelines import Problem
+from tavernkit.artifacts.pipelines import EXAMPLES, Problem
 from tavernkit.playground.database.models import PipelineChoice, PipelineProfile, PipelineProfileVersion
 
 __all__ = [
+    "AddExample",
     "CheckOut",
     "CheckProfile",
     "ChoiceOut",
@@ -119,6 +120,14 @@ class Place(In):
 
 class Choose(Place):
     profile_id: UUID | None = Field(description="The profile to follow; null for none, whatever wider places say.")
+
+
+class AddExample(Place):
+    """An example, and what it is added to as it was read; where something else is followed by now, it is refused."""
+
+    example: Annotated[str, Field(max_length=100, description=f"One of {', '.join(EXAMPLES)}.")]
+    profile_id: UUID = Field(description="The profile that is followed at the place, be it because of a wider one.")
+    settings_version: Annotated[int, Field(ge=1, le=2**31 - 1, description="The version of it that was read.")]
 
 
 class ChoiceOut(BaseModel):

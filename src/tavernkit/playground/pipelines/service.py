@@ -16,37 +16,47 @@ from tavernkit.playground.pipelines.reading import checked_content
 from tavernkit.playground.pipelines.schemas import NewProfile, PatchProfile, ProfileOut
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.storable import storable, titled
+from tavernkit.values import JsonObject
 
-__all__ = ["create_profile", "delete_profile", "edit_profile"]
+__all__ = ["add_profile", "create_profile", "delete_profile", "edit_profile"]
 
 NAMELESS = "Profile"
+LONGEST_DESCRIPTION = 2000
 
 
 async def create_profile(
     runtime: Runtime, viewer: Viewer, new: NewProfile
 ) -> tuple[PipelineProfile, PipelineProfileVersion] | Refused:
     """A profile of one's own, in its first version."""
-    now = runtime.clock()
-    profile = PipelineProfile(
-        id=runtime.ids(),
-        owner_id=viewer.user_id,
-        name=titled(new.name, NAMELESS),
-        description=storable(new.description),
-        settings_version=1,
-        created_at=now,
-        updated_at=now,
-    )
+    name = titled(new.name, NAMELESS)
     content = await checked_content(new.content)
     if isinstance(content, Refused):
         return content
     async with runtime.database.write() as session:
-        if await is_name_taken(session, viewer.user_id, profile.name):
-            return _taken(profile.name)
-        session.add(profile)
-        await session.flush()
-        version = PipelineProfileVersion(profile_id=profile.id, version=1, content=content, created_at=now)
-        session.add(version)
-        return profile, version
+        if await is_name_taken(session, viewer.user_id, name):
+            return _taken(name)
+        return await add_profile(session, runtime, viewer, name, new.description, content)
+
+
+async def add_profile(
+    session: AsyncSession, runtime: Runtime, viewer: Viewer, name: str, description: str, content: JsonObject
+) -> tuple[PipelineProfile, PipelineProfileVersion]:
+    """Write a profile of the person's own, with a name that is free and a content that was checked."""
+    now = runtime.clock()
+    profile = PipelineProfile(
+        id=runtime.ids(),
+        owner_id=viewer.user_id,
+        name=name,
+        description=storable(description)[:LONGEST_DESCRIPTION],
+        settings_version=1,
+        created_at=now,
+        updated_at=now,
+    )
+    session.add(profile)
+    await session.flush()
+    version = PipelineProfileVersion(profile_id=profile.id, version=1, content=dict(content), created_at=now)
+    session.add(version)
+    return profile, version
 
 
 async def edit_profile(

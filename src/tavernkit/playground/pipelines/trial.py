@@ -12,11 +12,13 @@ from tavernkit.artifacts.pipelines import (
     ModelAnswer,
     ModelCall,
     ModelRequest,
+    ModelUsage,
     RunContext,
     RunReport,
     StepRecord,
 )
-from tavernkit.playground.runs.usage import Usage
+from tavernkit.artifacts.pipelines.model import ask_counted
+from tavernkit.playground.runs.usage import Usage, used_by_steps
 
 __all__ = ["CountedModels", "TrialJournal"]
 
@@ -48,7 +50,7 @@ class TrialJournal:
         self, context: RunContext, record: StepRecord, writes: tuple[ArtifactWrite, ...]
     ) -> tuple[Commit, ...]:
         commits = await self._journal.commit(context, record, writes)
-        versions = {commit.record.artifact.key.tag: commit.version.version for commit in commits}
+        versions = {commit.artifact.key.tag: commit.version.version for commit in commits}
         self.records[record.key] = record.with_(committed=versions)
         return commits
 
@@ -64,9 +66,11 @@ class CountedModels:
         self.used = Usage(prompt_tokens=0, completion_tokens=0)
 
     async def ask(self, request: ModelRequest) -> ModelAnswer:
-        answer = await self._call(request)
-        self.add(Usage(prompt_tokens=answer.prompt_tokens, completion_tokens=answer.completion_tokens))
-        return answer
+        def count(usage: ModelUsage) -> None:
+            self.add(used_by_steps([usage]))
+            request.spent(usage)
+
+        return await ask_counted(self._call, request, count)
 
     def add(self, usage: Usage) -> None:
         self.used = Usage(

@@ -12,6 +12,7 @@ from tavernkit.playground.spaces.views import ChoiceView, PanelView
 from tavernkit.values import Value
 
 __all__ = [
+    "BaseView",
     "ConflictView",
     "ExampleView",
     "FollowedView",
@@ -48,20 +49,31 @@ class ProfileRow(Value, frozen=True, kw_only=True):
 
 
 class ExampleView(Value, frozen=True, kw_only=True):
-    """A profile that comes along, and the person's own copy of it."""
+    """A profile that comes along, and the person's own copy of it. `is_within`: it is followed as a part of another."""
 
     key: str
     name: str
     description: str
     facts: tuple[str, ...]
     copy: ProfileRow | None
+    is_within: bool
     problem: str = ""
+
+
+class BaseView(Value, frozen=True, kw_only=True):
+    """The profile that examples can be added to; `examples` are the keys of those that it holds already."""
+
+    id: UUID
+    version: int
+    name: str
+    examples: tuple[str, ...]
 
 
 class TargetView(Value, frozen=True, kw_only=True):
     """Where the page switches profiles on: in one conversation, or in everything of the person's.
 
-    `chosen_id` and `chosen` are what was chosen there before.
+    `chosen_id` and `chosen` are what was chosen there before; `base` is what is followed there, be it because of a
+    wider choice, if examples can be added to it.
     """
 
     conversation_id: str
@@ -69,6 +81,7 @@ class TargetView(Value, frozen=True, kw_only=True):
     chosen_id: UUID | None
     chosen: str
     followed: tuple[FollowedView, ...]
+    base: BaseView | None
 
     @property
     def words(self) -> str:
@@ -125,7 +138,8 @@ class FollowedView(Value, frozen=True, kw_only=True):
 
 
 class PlaceChoiceView(Value, frozen=True, kw_only=True):
-    """What was chosen at one of the places around a conversation, and what could be."""
+    """What was chosen at one of the places around a conversation, and what could be; by its mark, a page that is told
+    of a choice knows whether it shows it already."""
 
     key: str
     place: str
@@ -133,6 +147,7 @@ class PlaceChoiceView(Value, frozen=True, kw_only=True):
     label: str
     chosen: str
     choices: tuple[ChoiceView, ...]
+    mark: str
     may_change: bool
     problem: str
 

@@ -12,7 +12,17 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, Protocol
 from uuid import UUID
 
-__all__ = ["JOBS", "RUNS", "Bus", "LocalBus", "Subscription", "conversation_topic", "user_topic"]
+__all__ = [
+    "JOBS",
+    "RUNS",
+    "Bus",
+    "LocalBus",
+    "Subscription",
+    "conversation_topic",
+    "owner_topic",
+    "space_topic",
+    "user_topic",
+]
 
 RUNS = "runs"
 """The topic that workers listen to: a run was queued, or is to be stopped."""
@@ -30,6 +40,16 @@ def conversation_topic(conversation_id: UUID) -> str:
 def user_topic(user_id: UUID) -> str:
     """What concerns one person alone: how far their jobs have come, and what is written for them only."""
     return f"user:{user_id}"
+
+
+def space_topic(space_id: UUID) -> str:
+    """What concerns every conversation of a space, and is not written into each of them."""
+    return f"space:{space_id}"
+
+
+def owner_topic(user_id: UUID) -> str:
+    """What concerns every conversation of a person's spaces, for everybody who is in them."""
+    return f"owner:{user_id}"
 
 
 class Subscription:

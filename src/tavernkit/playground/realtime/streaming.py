@@ -30,7 +30,7 @@ from tavernkit.playground.realtime.outbox import PAGE, events_after
 from tavernkit.playground.runs.presenting import turns_view
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.web.rendering import render
-from tavernkit.playground.web.streams import changed_stream, stream
+from tavernkit.playground.web.streams import changed_stream, chosen_stream, stream
 from tavernkit.playground.web.views import MessageView, Standing
 
 __all__ = ["changed_message_stream", "conversation_stream", "message_stream", "restored_message_stream", "run_stream"]
@@ -57,14 +57,15 @@ async def conversation_stream(
     *,
     user_id: UUID,
     is_welcome: Callable[[], Awaitable[bool]],
+    around: Sequence[str] = (),
     standing: Standing = READER,
     keep_alive: float = KEEP_ALIVE_SECONDS,
 ) -> AsyncIterator[str]:
     """Server-sent events, from behind event `after` until the reader leaves or is not welcome any more, or the
-    application stops."""
+    application stops. `around` are the topics of what is said for many conversations at once."""
     loop = asyncio.get_running_loop()
     page = _Page(runtime, conversation_id, after, standing)
-    async with runtime.bus.subscribe(conversation_topic(conversation_id), user_topic(user_id)) as subscription:
+    async with runtime.bus.subscribe(conversation_topic(conversation_id), user_topic(user_id), *around) as subscription:
         asked_at = loop.time()
         yield page.hello()
         if missed := await page.catch_up():
@@ -125,6 +126,8 @@ class _Page:
                 told += _sse("text", json.dumps(item))
             elif "pipeline" in item:
                 told += _sse(item["pipeline"]["type"], json.dumps({**item["pipeline"], "for": item["for"]}))
+            elif "chosen" in item:
+                told += _sse("streams", chosen_stream(item["place"], item["chosen"]))
             elif "copilot" in item and item.get("conversation") == str(self._conversation_id):
                 told += _sse("copilot", json.dumps(item))
         return told

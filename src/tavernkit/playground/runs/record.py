@@ -27,6 +27,7 @@ from tavernkit.playground.prompting.preview_page import (
 from tavernkit.playground.prompting.queries import KeptPrompt, PromptChange, compare_prompts, read_prompt
 from tavernkit.playground.prompting.records import LORE
 from tavernkit.playground.runs.queries import list_runs, read_run
+from tavernkit.playground.runs.usage import cost_words
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.spaces.panel import panel_entry, panel_view
 from tavernkit.playground.spaces.views import PanelRunView, RunsView
@@ -202,7 +203,7 @@ def _run(run: Run, names: Mapping[UUID, str]) -> PanelRunView:
         state=STATES.get(run.status, run.status),
         speaker=names.get(run.speaker_membership_id, "Somebody"),
         tokens="" if used == (None, None) else f"{used[0] or 0:,} + {used[1] or 0:,} tokens",
-        cost=_cost(run.cost),
+        cost=cost_words(run.cost),
         seconds=_seconds(run.started_at, run.finished_at),
         created_at=run.created_at,
         error=str(run.error["message"]) if run.error else "",
@@ -219,7 +220,7 @@ def _facts(run: Run) -> Iterable[FactView]:
         "Prompt": None if run.prompt_tokens is None else f"{run.prompt_tokens:,} tokens",
         "Reply": None if run.completion_tokens is None else f"{run.completion_tokens:,} tokens",
         "Lore": _entries(debug.get(LORE)),
-        "Cost": _cost(run.cost),
+        "Cost": cost_words(run.cost),
         "Took": _seconds(run.started_at, run.finished_at),
         "Ended because": debug.get("finish_reason"),
     }
@@ -236,10 +237,6 @@ def _facts(run: Run) -> Iterable[FactView]:
 
 def _entries(count: int | None) -> str:
     return f"{count:,} {'entry' if count == 1 else 'entries'}" if count else ""
-
-
-def _cost(cost: float | None) -> str:
-    return "" if cost is None else f"${cost:.4f}"
 
 
 def _seconds(started: datetime | None, finished: datetime | None) -> str:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from uuid import UUID
 
 from sqlalchemy import update
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from tavernkit.artifacts.pipelines import ModelUsage
 from tavernkit.playground.database.models import Conversation, Space, User
 from tavernkit.playground.llm.base import Finished
 from tavernkit.playground.prompting.building import Prompt
 from tavernkit.prompt.tokens import default_estimator
 from tavernkit.values import Value
 
-__all__ = ["Usage", "count_usage", "usage_of"]
+__all__ = ["Usage", "cost_words", "count_usage", "usage_of", "used_by_steps"]
 
 
 class Usage(Value, frozen=True, kw_only=True):
@@ -34,6 +36,19 @@ def usage_of(prompt: Prompt, text: str, finished: Finished | None) -> Usage:
         completion_tokens=default_estimator().estimate(text, model) if written is None else written,
         cost=None if finished is None else finished.cost,
     )
+
+
+def cost_words(cost: float | None) -> str:
+    """A cost as people read it; nothing where no provider has said one."""
+    return "" if cost is None else f"${cost:.4f}"
+
+
+def used_by_steps(used: Iterable[ModelUsage]) -> Usage:
+    """What steps have used together."""
+    total = ModelUsage()
+    for one in used:
+        total = total.plus(one)
+    return Usage(prompt_tokens=total.prompt_tokens, completion_tokens=total.completion_tokens, cost=total.cost)
 
 
 async def count_usage(

@@ -7,7 +7,7 @@ from typing import Literal
 
 from markupsafe import Markup
 
-__all__ = ["CONTENT_TYPE", "StreamAction", "changed_stream", "stream"]
+__all__ = ["CONTENT_TYPE", "StreamAction", "changed_stream", "chosen_stream", "stream"]
 
 CONTENT_TYPE = "text/vnd.turbo-stream.html"
 
@@ -16,6 +16,7 @@ StreamAction = Literal["append", "prepend", "replace", "update", "remove", "befo
 # `Markup.format` escapes whatever is not marked as safe.
 _STREAM = Markup('<turbo-stream action="{}" target="{}"{}><template>{}</template></turbo-stream>')
 _CHANGED = Markup('<turbo-stream action="changed" kinds="{}" version="{}"></turbo-stream>')
+_CHOSEN = Markup('<turbo-stream action="chosen" place="{}" mark="{}"></turbo-stream>')
 _MORPH = Markup(' method="morph"')
 _NOTHING = Markup()
 
@@ -34,3 +35,8 @@ def changed_stream(kinds: Iterable[str], version: int) -> Markup:
     Whatever is open and shows such things asks for them again, each page as its own reader may see them.
     """
     return _CHANGED.format(" ".join(sorted(set(kinds))), version)
+
+
+def chosen_stream(place: str, mark: str) -> Markup:
+    """No change to the page, but word of what was chosen at a place around it, by the mark of what shows that."""
+    return _CHOSEN.format(place, mark)

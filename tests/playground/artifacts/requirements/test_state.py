@@ -145,3 +145,18 @@ async def test_pitfall_10_a_failure_uses_up_nothing_of_an_interval(database_url:
             "not_due",
         ]
         assert await play.values() == {"count": 5}
+
+
+async def test_pitfall_10_what_was_done_for_a_reply_that_never_came_uses_up_nothing_of_an_interval(
+    database_url: str, tmp_path: Path
+) -> None:
+    failure = ModelError("Nobody is there.", code="unavailable")
+    model = ScriptedModel("One.", failure, "Three.", "Four.")
+    content = profile(counting(hook="before", everyNTurns=2))
+    async with following(database_url, tmp_path, model, content) as play, play.working():
+        for line in ("One?", "Two?", "Three?", "Four?"):
+            await play.turn(line)
+        # What the second turn has written is not on the path, so the third does it.
+        assert [one["reason"] or one["status"] for one in await reports(play)] == ["not_due", "done", "done", "not_due"]
+        assert await play.values() == {"count": 1}
+        assert told(model)[-2:] == ["Four?", "1"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar, Literal, Self, TypeAlias, get_args
 
 from tavernkit.artifacts.pipelines.problems import Problems
-from tavernkit.artifacts.pipelines.schema import check_schema, schema_problems
+from tavernkit.artifacts.pipelines.schema import Misfit, check_schema, misfits
 from tavernkit.artifacts.pipelines.scope import StepScope
 from tavernkit.artifacts.pipelines.steps.asking import Question
 from tavernkit.artifacts.pipelines.steps.json_answer import find_json
@@ -57,20 +57,22 @@ class LlmStep(Value, frozen=True, kw_only=True):
         answer = await self.question.ask(scope, messages, schema=self.schema)
         if self.output == "text":
             return answer.strip()
-        value, problems = self._read(answer)
-        if problems:
-            wanted = "\n".join(
-                ["That cannot be used:", *problems, "Answer again with the whole JSON, put right, and nothing else."]
+        value, wrong = self._read(answer)
+        if wrong:
+            sentences = "\n".join(each.sentence for each in wrong)
+            wanted = (
+                f"That cannot be used:\n{sentences}\nAnswer again with the whole JSON, put right, and nothing else."
             )
             answer = await self.question.ask_again(scope, messages, answer, wanted, schema=self.schema)
-            value, problems = self._read(answer)
-        if problems:
-            raise StepFailed(f"The model's JSON cannot be used, asked twice. {' '.join(problems)}", code="json_invalid")
+            value, wrong = self._read(answer)
+        if wrong:
+            reasons = ", ".join(each.summary for each in wrong)
+            raise StepFailed(f"The model's JSON cannot be used, asked twice: {reasons}.", code="json_invalid")
         return value
 
-    def _read(self, answer: str) -> tuple[Json, tuple[str, ...]]:
+    def _read(self, answer: str) -> tuple[Json, tuple[Misfit, ...]]:
         try:
             value = find_json(answer)
         except InvalidArtifactError as error:
-            return None, (str(error),)
-        return value, () if self.schema is None else schema_problems(value, self.schema)
+            return None, (Misfit(sentence=str(error), summary="it is no JSON"),)
+        return value, () if self.schema is None else misfits(value, self.schema)

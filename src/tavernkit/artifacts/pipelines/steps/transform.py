@@ -8,7 +8,7 @@ from tavernkit.artifacts.json_patch import apply_patch
 from tavernkit.artifacts.pipelines.problems import Problems
 from tavernkit.artifacts.pipelines.scope import StepScope
 from tavernkit.artifacts.pipelines.steps.rules import Rule, apply_rules
-from tavernkit.errors import StepFailed
+from tavernkit.errors import JsonPatchError, StepFailed
 from tavernkit.reading import LooseObject, kind_of
 from tavernkit.values import Json, JsonObject, Value
 
@@ -71,10 +71,16 @@ class TransformStep(Value, frozen=True, kw_only=True):
             if not isinstance(value, str):
                 raise StepFailed(f"Rules change a text, and {self.source} is {kind_of(value)}.", code="source_type")
             return apply_rules(value, self.rules)
-        patch = self.patch if self.patch_source is None else scope.find(self.patch_source)
-        if not isinstance(patch, list | tuple):
+        if self.patch_source is None:
+            return apply_patch(value, self.patch)
+        patch = scope.find(self.patch_source)
+        if not isinstance(patch, list):
             raise StepFailed(f"A patch is a list, and {self.patch_source} is {kind_of(patch)}.", code="source_type")
-        return apply_patch(value, patch)
+        try:
+            return apply_patch(value, patch)
+        except JsonPatchError as error:
+            # Its reason quotes the patch, which nobody has written into the profile and not everybody may see.
+            raise StepFailed(f"{str(error).partition(':')[0]}.", code=error.code) from None
 
     def _input(self, scope: StepScope) -> Json:
         if self.default is None:

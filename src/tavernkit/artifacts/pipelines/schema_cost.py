@@ -1,0 +1,105 @@
+"""What it costs to hold a value against a JSON Schema: a few definitions that refer to each other can ask for more work
+than any machine does, and whoever does the work cannot be stopped. So it is counted first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from urllib.parse import unquote
+
+from tavernkit.artifacts.content import inner_values
+from tavernkit.artifacts.json_patch import find_in_json
+from tavernkit.errors import JsonPatchError, StepFailed
+from tavernkit.values import Json, JsonObject
+
+__all__ = ["check_cost", "check_references"]
+
+_MOST_COMPARISONS = 20_000
+_ELSEWHERE = ("$dynamicRef", "$recursiveRef")
+_SAME_ONE = ("not", "if", "then", "else")
+_SAME_LIST = ("allOf", "anyOf", "oneOf")
+_SAME_MAP = ("dependentSchemas", "dependencies")
+_OF_OBJECT = ("additionalProperties", "unevaluatedProperties")
+_OF_LIST = ("items", "additionalItems", "unevaluatedItems", "contains")
+
+
+def check_references(schema: JsonObject) -> None:
+    """Raise StepFailed unless all references are pointers into this very schema."""
+    waiting: list[Json] = [schema]
+    while waiting:
+        part = waiting.pop()
+        waiting.extend(inner_values(part))
+        if not isinstance(part, Mapping):
+            continue
+        reference = part.get("$ref")
+        is_foreign = isinstance(reference, str) and not (reference == "#" or reference.startswith("#/"))
+        if is_foreign or any(isinstance(part.get(name), str) for name in _ELSEWHERE):
+            raise _unusable("a reference is written as #/$defs/name, and leads to a part of the schema itself")
+        if part is not schema and isinstance(part.get("$id"), str):
+            raise _unusable("a part of it has an $id of its own, so that nobody can say where its references lead")
+
+
+def check_cost(value: Json, schema: JsonObject) -> None:
+    """Raise StepFailed if more would be compared than is good for anybody; every part that may apply is counted."""
+    going: list[Iterator[tuple[Json, Json]]] = [iter([(schema, value)])]
+    count = 0
+    while going:
+        pair = next(going[-1], None)
+        if pair is None:
+            going.pop()
+            continue
+        count += 1
+        if count > _MOST_COMPARISONS:
+            raise StepFailed(
+                "To check this JSON against its schema would take too long. Make the schema simpler.",
+                code="schema_too_costly",
+            )
+        if isinstance(pair[0], Mapping):
+            going.append(_below(*pair, schema))
+
+
+def _below(part: JsonObject, value: Json, schema: JsonObject) -> Iterator[tuple[Json, Json]]:
+    """What a part of the schema applies next, and to what."""
+    yield from ((each, value) for each in _for_itself(part, schema))
+    if isinstance(value, dict):
+        yield from _for_members(part, value)
+    elif isinstance(value, list):
+        yield from _for_items(part, value)
+
+
+def _for_itself(part: JsonObject, schema: JsonObject) -> Iterator[Json]:
+    """The parts of a schema that apply to the same value."""
+    if isinstance(part.get("$ref"), str):
+        try:
+            yield find_in_json(schema, unquote(part["$ref"].removeprefix("#")))
+        except JsonPatchError:
+            raise _unusable("a reference leads nowhere") from None
+    yield from (part[name] for name in _SAME_ONE if name in part)
+    for name in _SAME_LIST:
+        yield from inner_values(part.get(name))
+    for name in _SAME_MAP:
+        yield from (each for each in inner_values(part.get(name)) if isinstance(each, Mapping))
+
+
+def _for_members(part: JsonObject, members: dict[str, Json]) -> Iterator[tuple[Json, Json]]:
+    named = part.get("properties")
+    if isinstance(named, Mapping):
+        fewer: Mapping[str, Json] = min(named, members, key=len)
+        yield from ((named[key], members[key]) for key in fewer if key in named and key in members)
+    for value in members.values():
+        yield from ((each, value) for each in inner_values(part.get("patternProperties")))
+        yield from ((part[name], value) for name in _OF_OBJECT if name in part)
+    if "propertyNames" in part:
+        yield from ((part["propertyNames"], key) for key in members)
+
+
+def _for_items(part: JsonObject, items: list[Json]) -> Iterator[tuple[Json, Json]]:
+    for name in ("prefixItems", "items"):
+        if isinstance(part.get(name), list):
+            yield from zip(part[name], items, strict=False)
+    for name in _OF_LIST:
+        if name in part and not isinstance(part[name], list):
+            yield from ((part[name], item) for item in items)
+
+
+def _unusable(reason: str) -> StepFailed:
+    return StepFailed(f"This is no JSON Schema that can be used: {reason}.", code="schema_invalid")
