@@ -80,6 +80,16 @@ class StoreContract:
         (record,) = await store.load(SESSION)
         assert (record.artifact, [item.content for item in record.versions]) == (changed, ["calm"])
 
+    async def test_g16_a_new_profile_does_not_turn_what_is_written_into_a_state(self, store: ArtifactStore) -> None:
+        await store.reserve(artifact(kind="note"), "weather")
+        await store.reserve(artifact(kind="state"), "weather")
+        await store.write(write("calm", kind="note"))
+        assert (await store.reserve(artifact(kind="state"), "weather")).kind == "note"
+        as_state = write("angry", 1, kind="state")
+        with pytest.raises(ArtifactPolicyError, match="is of kind 'note'"):
+            await store.write(as_state.with_(permissions=frozenset({"state_write"})))
+        assert (await store.write(as_state)).artifact.kind == "state"
+
     async def test_r27_one_artifact_has_many_versions_and_one_latest(self, store: ArtifactStore) -> None:
         for number in range(3):
             await store.write(write(f"mood {number}", number or None))

@@ -46,6 +46,7 @@ from tavernkit.artifacts.store import (
     plan_reset,
     plan_sweep,
     plan_write,
+    reserved_again,
 )
 from tavernkit.artifacts.tags import RESERVED_PREFIX, check_tag
 from tavernkit.artifacts.version import ArtifactVersion, Writer
@@ -112,6 +113,7 @@ __all__ = [
     "read_version",
     "redacted",
     "redacted_blocks",
+    "reserved_again",
     "retained",
     "session_view",
     "tag_collisions",

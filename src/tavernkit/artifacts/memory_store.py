@@ -17,6 +17,7 @@ from tavernkit.artifacts.store import (
     plan_reset,
     plan_sweep,
     plan_write,
+    reserved_again,
 )
 from tavernkit.errors import InvalidArtifactError
 from tavernkit.prompt.context import IdSource
@@ -47,7 +48,8 @@ class MemoryStore:
         if stored is None:
             record = ArtifactRecord(artifact=artifact, owner=pipeline)
         else:
-            record = stored.with_(artifact=artifact.with_(id=stored.artifact.id))
+            is_written = stored.latest is not None
+            record = stored.with_(artifact=reserved_again(artifact, stored.artifact, is_written=is_written))
         self._records[artifact.key] = record
         return record.artifact
 

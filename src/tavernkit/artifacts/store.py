@@ -24,6 +24,7 @@ __all__ = [
     "plan_reset",
     "plan_sweep",
     "plan_write",
+    "reserved_again",
 ]
 
 
@@ -92,7 +93,8 @@ class ArtifactStore(Protocol):
 
     async def reserve(self, artifact: Artifact, pipeline: str) -> Artifact:
         """Give a tag an owner before anything is written, when a profile is activated; again by the same owner, it
-        changes the definition. The artifact as it is kept; ArtifactPolicyError if the tag is another pipeline's."""
+        changes the definition, but for the kind of what is written. The artifact as it is kept; ArtifactPolicyError if
+        the tag is another pipeline's."""
 
     async def release(self, session: Session, pipeline: str) -> None:
         """Give up what a pipeline has reserved and never written."""
@@ -115,6 +117,12 @@ class ArtifactStore(Protocol):
 
     async def reset(self, session: Session, tags: Iterable[str], *, now: datetime) -> tuple[ArchiveRow, ...]:
         """Archive every version of these tags and start again; owners stay, and versions go on counting."""
+
+
+def reserved_again(artifact: Artifact, stored: Artifact, *, is_written: bool) -> Artifact:
+    """What is kept when its owner reserves a tag once more: the new rules under the known id. What is written keeps its
+    kind until a write may change it, or a new profile could turn anything into a state."""
+    return artifact.with_(id=stored.id, kind=stored.kind if is_written else artifact.kind)
 
 
 def plan_write(

@@ -28,6 +28,7 @@ from tavernkit.artifacts import (
     plan_reset,
     plan_sweep,
     plan_write,
+    reserved_again,
 )
 from tavernkit.artifacts import ArtifactVersion as Version
 from tavernkit.errors import InvalidArtifactError
@@ -66,7 +67,8 @@ class TransactionArtifactStore:
         if head is None:
             await self._keep_head(artifact, pipeline, None, is_new=True)
             return artifact
-        kept = artifact.with_(id=artifact_of(head, artifact.session).id)
+        stored = artifact_of(head, artifact.session)
+        kept = reserved_again(artifact, stored, is_written=head.latest_version is not None)
         await self._keep_head(kept, pipeline, head.latest_version, is_new=False)
         return kept
 
