@@ -22,12 +22,17 @@ def marked(messages: Any) -> list[int]:
 
 
 def test_a_breakpoint_may_say_how_long() -> None:
-    assert cache_control() == {"type": "ephemeral"}
+    assert cache_control() == cache_control("") == {"type": "ephemeral"}
     assert cache_control("1h") == {"type": "ephemeral", "ttl": "1h"}
 
 
 def test_depth_counts_turns_from_the_end_without_prefill_and_system() -> None:
     assert [marked(cache_at_depth(CHAT, depth)) for depth in range(4)] == [[1, 5], [2], [1], []]
+
+
+def test_an_assistant_message_before_a_last_note_begins_no_reply() -> None:
+    chat = [*CHAT, {"role": "system", "content": "note"}]
+    assert [marked(cache_at_depth(chat, depth)) for depth in range(3)] == [[2, 6], [1, 5], [2]]
 
 
 def test_the_last_part_is_marked_and_nothing_is_marked_in_an_empty_message() -> None:

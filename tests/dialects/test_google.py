@@ -88,6 +88,12 @@ def test_media_is_sent_as_bytes() -> None:
     ]
 
 
+def test_bytes_of_no_type_are_taken_for_the_usual_one() -> None:
+    picture = {"type": "image_url", "image_url": {"url": "data:;base64,AA=="}}
+    part = write({"role": "user", "content": [picture]})["contents"][0]["parts"][0]
+    assert part == {"inlineData": {"mimeType": "image/png", "data": "AA=="}}
+
+
 def test_attachments_by_address_are_refused() -> None:
     with pytest.raises(DialectError, match="takes no attachment of kind 'image' by address"):
         write(Message(role="user", attachments=(Attachment(url="https://example.invalid/p.png"),)))
@@ -127,3 +133,13 @@ def test_its_image_models_get_one_for_everything_the_model_said() -> None:
     said = {"role": "assistant", "content": [{"type": "text", "text": "here"}, picture]}
     parts = write(message("user", "draw"), said, model="gemini-3-pro-image-preview")["contents"][1]["parts"]
     assert [part["thoughtSignature"] for part in parts] == [BYPASS, BYPASS]
+
+
+def test_a_signed_text_is_merged_and_sent_with_its_signature_too() -> None:
+    said = [message("user", "hi"), message("assistant", "one", signature="s1"), message("assistant", signature="s2")]
+    parts = write(*said, message("assistant", "two", signature="s3"), model="gemini-2.5-pro")["contents"][1]["parts"]
+    assert [(part["text"], part["thoughtSignature"]) for part in parts] == [
+        ("one\n\ntwo", "s1"),
+        ("", "s2"),
+        ("two", "s3"),
+    ]

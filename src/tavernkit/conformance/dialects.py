@@ -101,15 +101,18 @@ def _text(case: JsonObject) -> Json:
     return given if isinstance(given, str) else _convert(case, "text")
 
 
+def _ai21(case: JsonObject) -> Json:
+    # Nothing at all needs no conversion, while a list without messages gets a placeholder.
+    return _convert(case, "ai21") if isinstance(case["args"]["messages"], list) else []
+
+
 def _post_process(case: JsonObject) -> Json:
+    args = case["args"]
+    mode = args.get("type")
     # A setting that the application does not know means that nothing is done.
-    mode = case["args"].get("type")
-    return dialects.post_process(
-        _messages(case),
-        mode if mode in get_args(PostProcessing) else "none",
-        names=_names(case),
-        placeholder=_placeholder(case),
-    )
+    if mode not in get_args(PostProcessing):
+        return args["messages"]
+    return dialects.post_process(_messages(case), mode, names=_names(case), placeholder=_placeholder(case))
 
 
 def _merge(case: JsonObject) -> Json:
@@ -136,7 +139,7 @@ _REPLAYS: Mapping[str, Callable[[JsonObject], Json]] = {
     "convertGooglePrompt": _google,
     "convertMistralMessages": _mistral,
     "convertCohereMessages": lambda case: {"chatHistory": _convert(case, "cohere")},
-    "convertAI21Messages": lambda case: _convert(case, "ai21"),
+    "convertAI21Messages": _ai21,
     "convertXAIMessages": lambda case: _convert(case, "xai"),
     "convertTextCompletionPrompt": _text,
     "postProcessPrompt": _post_process,

@@ -11,7 +11,7 @@ __all__ = ["cache_at_depth", "cache_control", "cache_system_prompt"]
 
 def cache_control(ttl: str | None = None) -> dict[str, Json]:
     """A breakpoint as Anthropic writes it."""
-    return {"type": "ephemeral"} if ttl is None else {"type": "ephemeral", "ttl": ttl}
+    return {"type": "ephemeral", "ttl": ttl} if ttl else {"type": "ephemeral"}
 
 
 def cache_at_depth(messages: Sequence[JsonObject], depth: int, ttl: str | None = None) -> list[JsonObject]:
@@ -46,9 +46,12 @@ def cache_system_prompt(messages: Sequence[JsonObject], ttl: str | None = None) 
 
 
 def _turn_ends(messages: Sequence[JsonObject]) -> Iterator[int]:
-    """From the end, the last message of each turn."""
-    previous = "assistant"
-    for index in range(len(messages) - 1, -1, -1):
+    """From the end, the last message of each turn, but for the beginning of a reply."""
+    end = len(messages)
+    while end and messages[end - 1]["role"] == "assistant":
+        end -= 1
+    previous = "system"
+    for index in range(end - 1, -1, -1):
         role = messages[index]["role"]
         if role not in ("system", previous):
             yield index

@@ -16,6 +16,8 @@ from tavernkit.values import Json, JsonObject, Value
 __all__ = ["google"]
 
 _BYPASS = "skip_thought_signature_validator"
+_MIME_TYPES = {"image_url": "image/png", "video_url": "video/mp4", "audio_url": "audio/mpeg"}
+"""What bytes are taken for when their address does not say."""
 _RESOLUTIONS = ("low", "medium", "high", "ultra_high")
 
 
@@ -113,7 +115,8 @@ def _media(part: Part, model: _Model) -> list[JsonObject]:
     media = read_media(part)
     if media is None or not media.data:
         return []
-    written: dict[str, Json] = {"inlineData": {"mimeType": media.mime_type, "data": media.data}}
+    mime_type = media.mime_type or _MIME_TYPES.get(part["type"], "")
+    written: dict[str, Json] = {"inlineData": {"mimeType": mime_type, "data": media.data}}
     if model.has_media_resolution and media.detail in _RESOLUTIONS:
         written["mediaResolution"] = {"level": f"media_resolution_{media.detail}"}
     return [written]
@@ -124,10 +127,16 @@ def _signed(part: JsonObject, signature: str | None) -> JsonObject:
 
 
 def _append(turn: list[JsonObject], parts: Sequence[JsonObject]) -> None:
-    """Add to a turn of the same role: text to its first text, everything else behind."""
+    """Add to a turn of the same role: text to its first text, everything else behind.
+
+    A signed text is added both ways, as SillyTavern does: its signature would be lost in another part.
+    """
     for part in parts:
-        place = next((i for i, earlier in enumerate(turn) if "text" in earlier), None)
-        if "text" not in part or (place is None and part["text"]):
+        if part.get("text"):
+            place = next((i for i, earlier in enumerate(turn) if "text" in earlier), None)
+            if place is None:
+                turn.append(part)
+            else:
+                turn[place] = {**turn[place], "text": f"{turn[place]['text']}\n\n{part['text']}"}
+        if "text" not in part or "thoughtSignature" in part:
             turn.append(part)
-        elif place is not None and part["text"]:
-            turn[place] = {**turn[place], "text": f"{turn[place]['text']}\n\n{part['text']}"}

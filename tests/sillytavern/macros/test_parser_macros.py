@@ -121,10 +121,16 @@ def test_blocks_that_are_read_again_and_again_have_a_limit():
         ("{{. .hp}}", "10"),
         ("{{.hp x}}", "10"),
         ("{{.hp++ ++}}", "11"),
+        ("{{.?}}{{$! hp y}}|{{.!{{user}}}}", "|{{.!Zed}}"),
+        ("{{reverse::{{.!x}}}}{{reverse::{{.!x y}}}}", "y x!.{{}}"),
+        ("{{reverse::{{.hp.k}}}}", "ph.{{}}"),
+        ("{{.a = {{ }} }}[{{.a}}] {{.b = {{user}} {{!1}}}}[{{.b}}]", " }}[{{}}] }}[Zed {{!}}1]"),
+        ("{{reverse::{{if }}T{{else}}F}}", "F\0\x1fESLE\x1f\0T}} fi{{"),
         ("{{//{{user}}/}}", "{{//{{user}}/}}"),
         ("{{reverse}}a {{foo {{/reverse}}", "oof{{ a"),
         ("{{user}}{{user}}x{{/user}}", "{{user}}Zedx{{/user}}"),
         ("{{nobody}}a{{/nobody}}", "{{nobody}}a}}"),
+        ("{{if 1}}{{if }a{{else}}b{{/if}}{{/if}}", "{{if }ab{{/if}}"),
         ("{{if 1}}a{{reverse}}b{{else}}c{{/reverse}}{{/if}}", "a{{reverse}}b"),
         ("{{#reverse}} a\n  b {{/reverse}}", " b  \na "),
     ],
@@ -140,6 +146,7 @@ def test_odd_texts_are_mended_as_there(text, expected):
         ("{{user | 3}}{{char}}", "{{user | 3}}{{char}}"),
         ("{{!user::{{char}}}}", "{{!user::Mira}}"),
         ("{{reverse::{{user}}|x}}", "{{reverse::Zed|x}}"),
+        ("{{reverse::{{char | x}}}}", "rahc{{}}"),
     ],
 )
 def test_flags_and_pipes_make_a_call_text_in_1_15(text, expected):
@@ -191,3 +198,19 @@ def test_examples_take_the_shape_of_the_instruct_template():
 def test_a_swipe_that_is_being_written_is_not_the_last_message():
     chat = (ChatLine(text="first"), ChatLine(text="pending", swipe=2, swipe_count=2))
     assert expand("{{lastMessage}} {{lastMessageId}} {{currentSwipeId}}", chat=chat) == "first 0 3"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("{{setvarkey::a::::x}}{{setvarkey::a::.5::y}}{{.a}}", '["x"]'),
+        ("{{setvarkey::a::k::x}}{{setvarkey::a:: 1.0 ::y}}{{.a}}", '{"1":"y","k":"x"}'),
+        ("{{setvar::a::[ 1 ]}}{{setvarkey::a::k::x}}{{.a}}{{setvarkey::a::length::x}}{{.a}}", "[1][1]"),
+        ("{{setvarkey::hp::0::x}}{{.hp}}[{{getvarkey::hp::0}}]", "10[]"),
+        ('{{setvar::a::"xyz"}}{{getvarkey::a::1}}{{getvarkey::a::length}}{{getvarkey::a::k}}', "y3"),
+        ("{{setvar::a::[true,null,[2]]}}{{getvarkey::a::0}}{{getvarkey::a::1}}{{getvarkey::a::2}}", "1null[2]"),
+        ("{{setvar::a::null}}{{getvarkey::a::0}}{{setvarkey::a::k::x}}{{.a}}", '0{"k":"x"}'),
+    ],
+)
+def test_elements_are_those_of_javascript(text, expected):
+    assert expand(text) == expected

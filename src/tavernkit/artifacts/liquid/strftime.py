@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from tavernkit.artifacts.liquid.js_dates import DAYS, MONTHS, Moment
+from tavernkit.text.js_dates import DAYS, MONTHS, Moment
 
 __all__ = ["strftime"]
 

@@ -30,7 +30,8 @@ _SKIP_WS = re.compile(f"{_WS}*")
 _NAME_END = re.compile(rf"{_WS}|[:|}}]")
 _VARIABLE_NAME = re.compile(f"{_WS}*({_VARIABLE}){_WS}*")
 _STRAY_PREFIX = re.compile(rf"{_WS}*[.$]{_WS}*({_VARIABLE}){_WS}*")
-_EMPTY_VARIABLE = re.compile(rf"{_WS}*\}}\}}")
+_STRAYS = re.compile(rf"(?:(?!//)[!?~#/>]|{_WS}|[.$](?:{_WS}*{_VARIABLE}{_WS}*(?:\+\+|--)?)?)*")
+"""What may stand where the name of a shorthand is missing."""
 _OPERATOR = re.compile(r"\+\+|--|\?\?=?|\|\|=?|-=|==|!=|>=?|<=?|\+=|=")
 _STRAY_THEN_END = re.compile(
     rf"{_WS}*(?:(?:\+\+|--|=|//|[!?~#/>.$]|{_NAME}(?:(?!{_WS})[^:|}}])*){_WS}*)?\}}\}}",
@@ -38,6 +39,7 @@ _STRAY_THEN_END = re.compile(
 """The end of a shorthand; one token that does not belong there is overlooked."""
 
 _FILTER_NAME = re.compile(_NAME)
+_HEAD_NAME = re.compile(f"//|{_NAME}")
 
 _STOPS = re.compile(r"\{\{|\}\}")
 _STOPS_AND_COLONS = re.compile(r"\{\{|\}\}|::")
@@ -60,7 +62,7 @@ class RawCall:
     """A whole call: where it is, what it says, and where its arguments are.
 
     `scope` is `.` or `$` for a shorthand, whose value is the only argument. `spoiled` holds the numbers of the
-    arguments that have a broken call in them.
+    arguments that have a broken call in them, each with the places where heads without a name end.
     """
 
     __slots__ = (
@@ -85,32 +87,35 @@ class RawCall:
         self.operator = operator
         self.arguments: list[tuple[int, int]] = []
         self.children: list[RawCall | Call] = []
-        self.spoiled: set[int] | None = None
+        self.spoiled: dict[int, list[int]] | None = None
         self.depth = 1
 
 
 class Scan:
     """The calls of a text, outermost ones, in order; and the places of openers that open nothing.
 
-    Those of the common kind, without braces in their arguments, are nodes already.
+    Those of the common kind, without braces in their arguments, are nodes already. `unfinished` is where the outermost
+    call without an end begins, which the calls behind it were meant to stand in.
     """
 
-    __slots__ = ("broken", "calls")
+    __slots__ = ("broken", "calls", "unfinished")
 
     def __init__(self) -> None:
         self.calls: list[RawCall | Call] = []
         self.broken: list[int] = []
+        self.unfinished: int | None = None
 
 
 class _Open:
-    """A call whose end has not come yet."""
+    """A call whose end has not come yet. `skipped` is a stretch that is nothing's: an argument does not end with it."""
 
-    __slots__ = ("argument", "call", "stops")
+    __slots__ = ("argument", "call", "skipped", "stops")
 
     def __init__(self, call: RawCall, argument: int, stops: re.Pattern[str]) -> None:
         self.call = call
         self.argument = argument
         self.stops = stops
+        self.skipped = (0, 0)
 
 
 _OPENERS = re.compile(_OPEN_TEXT)
@@ -159,13 +164,16 @@ def scan(text: str, grammar: Grammar) -> Scan:
         else:
             _abandon(pending, found)
             place = place if stop == "\\|" else _after_filter(text, place)
+            if pending:
+                pending[-1].skipped = match.start(), place
 
 
 def _begin(text: str, start: int, grammar: Grammar, pending: list[_Open], found: Scan) -> int:
     """Read the head of the call at `start`; returns where to go on."""
     head = grammar.head.match(text, start + 2)
     if head is None or (grammar is Grammar.V1_15 and _flags(head)) or (head[2] is None and head[3] is None):
-        return _broken(start, head.end() if head else start + 2, pending, found)
+        place = head.end() if head else start + 2
+        return _broken(start, place, pending, found, start + len(text[start:place].rstrip(JS_WHITESPACE)))
     if head[3] is not None:
         return _begin_shorthand(text, start, head, pending, found)
     call = RawCall(start, _flags(head), head[2])
@@ -197,10 +205,10 @@ def _begin_shorthand(text: str, start: int, head: re.Match[str], pending: list[_
     prefix = head.end()
     name = _VARIABLE_NAME.match(text, prefix) or _STRAY_PREFIX.match(text, prefix)
     if name is None:
-        empty = _EMPTY_VARIABLE.match(text, prefix)
-        if empty is None:
+        end_of_nameless = _end_of_nameless(text, prefix, nested=bool(pending))
+        if end_of_nameless is None:
             return _broken(start, prefix, pending, found)
-        return _add_shorthand(RawCall(start, "", "", head[3]), empty.end(), pending, found)
+        return _add_shorthand(RawCall(start, "", "", head[3]), end_of_nameless, pending, found)
     operator = _OPERATOR.match(text, name.end())
     if operator is not None and operator.group() not in ("++", "--"):
         call = RawCall(start, "", name[1], head[3], operator.group())
@@ -208,9 +216,32 @@ def _begin_shorthand(text: str, start: int, head: re.Match[str], pending: list[_
         return operator.end()
     end = _STRAY_THEN_END.match(text, name.end() if operator is None else operator.end())
     if end is None:
+        if pending:
+            pending[-1].skipped = name.end(1), _after_strays(text, name.end())[0]
         return _broken(start, name.end(1), pending, found)
     call = RawCall(start, "", name[1], head[3], operator.group() if operator else "")
     return _add_shorthand(call, end.end(), pending, found)
+
+
+def _end_of_nameless(text: str, prefix: int, *, nested: bool) -> int | None:
+    """Where a shorthand without a name ends. Such a one is empty, whatever else it says, unless that is more calls;
+    inside a call, arguments go to the call around it."""
+    place, has_name = _after_strays(text, prefix)
+    if has_name and not nested:
+        stop = _STOPS.search(text, place)
+        return stop.end() if stop is not None and stop.group() == "}}" else None
+    return place + 2 if text.startswith("}}", place) else None
+
+
+def _after_strays(text: str, place: int) -> tuple[int, bool]:
+    """Behind flags and prefixes, and a name, that stand where there is no place for them; and whether one did."""
+    strays = _STRAYS.match(text, place)
+    place = place if strays is None else strays.end()
+    name = _HEAD_NAME.match(text, place)
+    if name is None:
+        return place, False
+    end = _NAME_END.search(text, name.end())
+    return len(text) if end is None else _after_white_space(text, end.start()), True
 
 
 def _add_shorthand(call: RawCall, end: int, pending: list[_Open], found: Scan) -> int:
@@ -239,13 +270,15 @@ def _add(call: RawCall | Call, pending: list[_Open], found: Scan) -> None:
         outer.depth = depth + 1
 
 
-def _broken(start: int, place: int, pending: list[_Open], found: Scan) -> int:
+def _broken(start: int, place: int, pending: list[_Open], found: Scan, head_end: int | None = None) -> int:
     found.broken.append(start)
     if pending:
         outer = pending[-1].call
         if outer.spoiled is None:
-            outer.spoiled = set()
-        outer.spoiled.add(len(outer.arguments))
+            outer.spoiled = {}
+        heads = outer.spoiled.setdefault(len(outer.arguments), [])
+        if head_end is not None:
+            heads.append(head_end)
     return place
 
 
@@ -254,10 +287,16 @@ def _end_argument(text: str, top: _Open, end: int) -> None:
     if start >= end:
         top.call.arguments.append((end, end))
         return
-    stop = end
-    while text[stop - 1] in JS_WHITESPACE:
-        stop -= 1
+    stop = _before_white_space(text, start, end)
+    if stop <= top.skipped[1]:
+        stop = _before_white_space(text, start, top.skipped[0])
     top.call.arguments.append((start, stop))
+
+
+def _before_white_space(text: str, start: int, end: int) -> int:
+    while end > start and text[end - 1] in JS_WHITESPACE:
+        end -= 1
+    return max(start, end)
 
 
 def _abandon(pending: list[_Open], found: Scan) -> None:
@@ -270,6 +309,7 @@ def _abandon(pending: list[_Open], found: Scan) -> None:
 
 def _give_up(pending: list[_Open], found: Scan) -> None:
     """The text is over: no pending call has an end."""
+    found.unfinished = pending[0].call.start
     for unfinished in pending:
         found.broken.append(unfinished.call.start)
         found.calls.extend(unfinished.call.children)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable
-from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from datetime import UTC, datetime, timedelta, timezone
 
 from tavernkit.text.english_dates import MONTHS, WEEKDAYS
 
-__all__ = ["format_moment", "humanize", "parse_moment", "with_offset"]
+__all__ = ["format_moment", "humanize", "with_offset"]
 
 _DAYS = (WEEKDAYS[-1], *WEEKDAYS[:-1])
 
@@ -48,7 +48,7 @@ def format_moment(moment: datetime, format: str, locale: str = "en-US") -> str:
         return match[0] if match[1] or match[0].startswith("\\") else long_formats.get(match[2], match[0])
 
     format = _LONG_CODE.sub(spell_out, format)
-    return _CODE.sub(lambda match: _written(moment, match[0]), format)
+    return "".join(_written(moment, match[0]) for match in _CODE.finditer(format))
 
 
 def _written(moment: datetime, code: str) -> str:
@@ -182,7 +182,8 @@ def _any_of(codes: Iterable[str]) -> str:
 
 _LITERAL = r"\[[^\[]*\]"
 _LONG_CODE = re.compile(rf"({_LITERAL})|\\?({_any_of(_AMERICAN)})")
-_CODE = re.compile(rf"{_LITERAL}|\\?(?:{_any_of(_WRITERS)}|S{{1,9}}|.)", re.DOTALL)
+_CODE = re.compile(rf"{_LITERAL}|\\?(?:{_any_of(_WRITERS)}|S{{1,9}}|[^\n\r\u2028\u2029])")
+"""A line break outside of brackets is nothing, and is not written."""
 
 
 def _milliseconds(moment: datetime) -> int:
@@ -228,83 +229,3 @@ def _words(milliseconds: float) -> str:
 
 def _round(number: float) -> int:
     return math.floor(number + 0.5)
-
-
-_ISO = re.compile(
-    r"([+-]?\d{4,6})(?:-(\d\d))?(?:-(\d\d))?"
-    r"(?:[T ](\d\d)(?::?(\d\d)(?::?(\d\d)(?:[.,](\d+))?)?)?\s*(Z|[+-]\d\d(?::?\d\d)?)?)?",
-    re.ASCII,
-)
-_COMPACT = re.compile(r"(\d{4})(\d\d)(\d\d)", re.ASCII)
-_CHAT_DATE = re.compile(
-    r"(\d{4})-(\d{1,2})-(\d{1,2})\s*@\s*(\d{1,2})h\s*(\d{1,2})m\s*(\d{1,2})s(?:\s*(\d{1,3})ms)?", re.ASCII
-)
-_NAMED_DATE = re.compile(
-    r"([A-Za-z]{3,9})\.?\s+(\d{1,2}),?\s+(\d{4})(?:\s+(\d{1,2}):(\d\d)(?::(\d\d))?\s*([ap]m)?)?",
-    re.IGNORECASE | re.ASCII,
-)
-_SLASHED_DATE = re.compile(
-    r"(\d{1,2})/(\d{1,2})/(\d{4})(?:,?\s+(\d{1,2}):(\d\d)(?::(\d\d))?\s*([ap]m)?)?", re.IGNORECASE | re.ASCII
-)
-
-
-def parse_moment(text: str | int, zone: tzinfo) -> datetime | None:
-    """The moment that a date of a chat or of a macro means; None when it means none."""
-    if isinstance(text, int) or (text.isdecimal() and len(text) > 8):
-        return _from_milliseconds(int(text), zone)
-    text = text.strip()
-    try:
-        return _parse_text(text, zone)
-    except ValueError:
-        return None
-
-
-def _from_milliseconds(milliseconds: int, zone: tzinfo) -> datetime | None:
-    try:
-        return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=milliseconds)).astimezone(zone)
-    except OverflowError:
-        return None
-
-
-def _parse_text(text: str, zone: tzinfo) -> datetime | None:
-    if match := _ISO.fullmatch(text):
-        year, month, day, hour, minute, second, fraction, offset = match.groups()
-        return datetime(
-            int(year),
-            int(month or 1),
-            int(day or 1),
-            int(hour or 0),
-            int(minute or 0),
-            int(second or 0),
-            int(((fraction or "0") + "00")[:3]) * 1000,
-            tzinfo=_zone(offset, zone),
-        )
-    if match := _COMPACT.fullmatch(text):
-        return datetime(int(match[1]), int(match[2]), int(match[3]), tzinfo=zone)
-    if match := _CHAT_DATE.fullmatch(text):
-        year, month, day, hour, minute, second, milliseconds = (int(part or 0) for part in match.groups())
-        return datetime(year, month, day, hour, minute, second, milliseconds * 1000, tzinfo=zone)
-    if match := _NAMED_DATE.fullmatch(text):
-        named = match[1].lower()
-        number = next((n for n, name in enumerate(MONTHS, 1) if name.lower() == named or name[:3].lower() == named), 0)
-        return _at(int(match[3]), number, int(match[2]), match.groups()[3:], zone)
-    if match := _SLASHED_DATE.fullmatch(text):
-        return _at(int(match[3]), int(match[1]), int(match[2]), match.groups()[3:], zone)
-    return None
-
-
-def _at(year: int, month: int, day: int, clock: tuple[str | None, ...], zone: tzinfo) -> datetime:
-    hour, minute, second, half = clock
-    hours = int(hour or 0)
-    if half:
-        hours = hours % 12 + (12 if half.lower() == "pm" else 0)
-    return datetime(year, month, day, hours, int(minute or 0), int(second or 0), tzinfo=zone)
-
-
-def _zone(offset: str | None, zone: tzinfo) -> tzinfo:
-    if offset is None:
-        return zone
-    if offset == "Z":
-        return UTC
-    minutes = int(offset[1:3]) * 60 + int(offset[3:].lstrip(":") or 0)
-    return timezone(timedelta(minutes=-minutes if offset.startswith("-") else minutes))

@@ -118,9 +118,10 @@ class Parser:
         value = None
         if call.arguments:
             start, end = call.arguments[0]
-            if call.children:
+            if call.children or call.spoiled is not None:
                 nodes = [node for child in call.children if (node := self._node(text, child, nesting - 1)) is not None]
-                value = Argument(start, end, None, _sequence(text, nodes, start, end))
+                heads = (call.spoiled or {}).get(0, [])
+                value = Argument(start, end, None, _with_ends(text, nodes, heads, start, end))
             else:
                 value = Argument(start, end, js_trim(text[start:end]))
         scope = "local" if call.scope == "." else "global"
@@ -215,6 +216,21 @@ def _sequence(text: str, nodes: Sequence[Call | Shorthand], start: int, end: int
     if place < end:
         parts.append(text[place:end])
     return tuple(parts)
+
+
+def _with_ends(
+    text: str, nodes: Sequence[Call | Shorthand], heads: Sequence[int], start: int, end: int
+) -> tuple[Part, ...]:
+    """The value of a shorthand. It is never read again, so broken calls in it print their heads with an end."""
+    parts: list[Part] = []
+    first = 0
+    for head in heads:
+        last = first
+        while last < len(nodes) and nodes[last].start < head:
+            last += 1
+        parts += (*_sequence(text, nodes[first:last], start, head), "}}")
+        first, start = last, head
+    return (*parts, *_sequence(text, nodes[first:], start, end))
 
 
 def _starts_with_slash(text: str, call: RawCall) -> bool:

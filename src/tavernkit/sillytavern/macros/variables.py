@@ -80,46 +80,65 @@ def add_variable(store: VariablesStore, name: str, value: str | float, scope: st
 
 
 def get_element(store: VariablesStore, name: str, key: str, scope: str) -> str:
-    """One element of a JSON list or object; the whole text when the variable is neither."""
+    """One element of a variable that is JSON; the whole text when it is none."""
     if not store.has(name, scope):
         return ""
-    raw = store.get(name, scope)
-    held = _parsed(raw) if isinstance(raw, str) else raw
-    if not isinstance(held, list | dict):
+    try:
+        held = _json(store.get(name, scope))
+    except ValueError:
         return value_text(get_variable(store, name, scope))
-    if isinstance(held, dict):
-        return value_text(_read_as_number(held.get(key)))
-    if key == "length":
-        return str(len(held))
+    if held is None:
+        return "0"
+    match _element(held, _property(key)):
+        case bool() as truth:
+            return "1" if truth else "0"
+        case str() as text:
+            return value_text(_read_as_number(text))
+        case other:
+            return value_text(other)
+
+
+def _property(key: str) -> str:
+    """The key as a property of a list or an object: a number as it is printed, and nothing at all is a zero."""
     number = to_number(key)
-    if number.is_integer() and 0 <= number < len(held):
-        return value_text(_read_as_number(held[int(number)]))
-    return ""
+    return key if math.isnan(number) else number_to_string(number)
+
+
+def _element(held: Json, key: str) -> Json:
+    """One element of what JSON held, as a variable gets it: a null as its word, what is not there as nothing."""
+    if isinstance(held, dict):
+        return ("null" if held[key] is None else held[key]) if key in held else ""
+    if not isinstance(held, list | str):
+        return ""
+    if key == "length":
+        return len(held)
+    if not _INDEX.fullmatch(key) or int(key) >= len(held):
+        return ""
+    element: Json = held[int(key)]
+    return "null" if element is None else element
 
 
 def set_element(store: VariablesStore, name: str, key: str, value: str, scope: str) -> None:
     """Set one element; a new variable becomes a list for a numeric key, else an object. Plain text is left alone."""
     if not name:
         raise MacroFailure("needs the name of a variable")
-    number = to_number(key) if key.strip() else math.nan
-    held: Json
-    if store.has(name, scope):
-        raw = store.get(name, scope)
-        held = _parsed(raw) if isinstance(raw, str) else raw
-    else:
-        held = {} if math.isnan(number) else []
-    if isinstance(held, list):
-        if not _INDEX.fullmatch(key.strip()):
-            return
-        index = int(number)
+    try:
+        held = _json(store.get(name, scope)) if store.has(name, scope) else None
+    except ValueError:
+        return
+    if held is None:
+        held = {} if math.isnan(to_number(key)) else []
+    place = _property(key)
+    if isinstance(held, dict):
+        held = _in_js_order({**held, place: value})
+    elif not isinstance(held, list) or place == "length":
+        return
+    elif _INDEX.fullmatch(place):
+        index = int(place)
         if index >= MAX_LIST_LENGTH:
             raise MacroFailure(f"cannot make a list longer than {MAX_LIST_LENGTH}")
         held.extend([None] * (index + 1 - len(held)))
         held[index] = value
-    elif isinstance(held, dict):
-        held = _in_js_order({**held, key: value})
-    else:
-        return
     store.set(name, _dump(held), scope)
 
 
@@ -145,16 +164,24 @@ def value_text(value: Json) -> str:
 
 def _parsed(value: Json) -> Json:
     """What the text says as JSON, or None; only lists and objects matter to the callers."""
-    if isinstance(value, list | dict):
-        return json.loads(json.dumps(value))
-    if not isinstance(value, str) or not value.lstrip().startswith(("[", "{")):
+    if isinstance(value, str) and not value.lstrip().startswith(("[", "{")):
         return None
     try:
-        return json.loads(value)
+        return _json(value)
     except ValueError:
         return None
+
+
+def _json(value: Json) -> Json:
+    """What a variable holds as JSON; ValueError for what is none."""
+    try:
+        return json.loads(value if isinstance(value, str) else json.dumps(value), parse_constant=_refuse)
     except RecursionError:
-        return None
+        raise ValueError("too deep") from None
+
+
+def _refuse(constant: str) -> Json:
+    raise ValueError(f"{constant} is not JSON")
 
 
 def _dump(value: Json) -> str:

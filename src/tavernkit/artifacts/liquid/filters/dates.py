@@ -11,10 +11,10 @@ from zoneinfo import ZoneInfo, available_timezones
 from tavernkit.artifacts.liquid.conversion import js_number, js_text
 from tavernkit.artifacts.liquid.data import UNDEFINED, is_array, is_nil, is_number, plain
 from tavernkit.artifacts.liquid.filters.texts import text_of
-from tavernkit.artifacts.liquid.js_dates import Moment, parse_date
 from tavernkit.artifacts.liquid.problems import CannotRenderError
 from tavernkit.artifacts.liquid.scope import Rendering
 from tavernkit.artifacts.liquid.strftime import strftime
+from tavernkit.text.js_dates import Moment, parse_date
 
 __all__ = ["FILTERS"]
 

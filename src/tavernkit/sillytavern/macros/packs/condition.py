@@ -14,7 +14,7 @@ from tavernkit.text.js_strings import JS_WHITESPACE
 __all__ = ["CONDITION", "ELSE_MARKER"]
 
 CONDITION = Pack("utility")
-ELSE_MARKER = "\x02<other branch>\x03"
+ELSE_MARKER = "\0\x1fELSE\x1f\0"
 """What a stray `{{else}}` gives; it is taken out of the finished text."""
 
 _VARIABLE = re.compile(r"([.$])([A-Za-z](?:[A-Za-z0-9_-]*[A-Za-z0-9_])?)")
@@ -63,7 +63,10 @@ def _value(expansion: Expansion, condition: str, offset: int) -> str:
 def _branches(content: str) -> tuple[str, str | None]:
     """The content before and after the first `{{else}}` that belongs to no `{{if}}` inside; by case, as there."""
     depth = 0
-    for call in scan(content, Grammar.V1_19).calls:
+    found = scan(content, Grammar.V1_19)
+    for call in found.calls:
+        if found.unfinished is not None and call.start > found.unfinished:
+            break
         closes = "/" in call.flags
         if isinstance(call, RawCall) and call.scope:
             continue

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 
+from tavernkit.sillytavern.macros.dates import parse_sent, parse_written
 from tavernkit.sillytavern.macros.environment import Environment
 from tavernkit.sillytavern.macros.evaluator import Expansion
-from tavernkit.sillytavern.macros.moment import format_moment, humanize, parse_moment, with_offset
+from tavernkit.sillytavern.macros.moment import format_moment, humanize, with_offset
 from tavernkit.sillytavern.macros.registry import Alias, MacroArgument, Pack
 
 __all__ = ["TIME", "format_now", "idle_duration", "time_at", "time_difference"]
@@ -14,7 +16,8 @@ __all__ = ["TIME", "format_now", "idle_duration", "time_at", "time_difference"]
 TIME = Pack("time")
 
 _UTC_OFFSET = re.compile(r"UTC([+-][0-9]+)")
-_MAX_OFFSET_DIGITS = 7
+_MAX_OFFSET_DIGITS = 9
+_INVALID = "Invalid date"
 
 
 def format_now(environment: Environment, format: str) -> str:
@@ -37,18 +40,21 @@ def idle_duration(environment: Environment) -> str:
         if line.is_system:
             continue
         if line.is_user and seen_one:
-            sent = None if line.sent is None else parse_moment(line.sent, environment.zone)
-            return "just now" if sent is None else humanize(environment.now() - sent)
+            if not line.sent:
+                return "just now"
+            sent = parse_sent(line.sent, environment.zone)
+            now = environment.now().timestamp() * 1000
+            return _INVALID if sent is None else humanize(timedelta(milliseconds=now - sent))
         seen_one = True
     return "just now"
 
 
 def time_difference(environment: Environment, left: str, right: str) -> str:
     """How the first time lies to the second: `in 2 hours`, `a day ago`."""
-    first, second = parse_moment(left, environment.zone), parse_moment(right, environment.zone)
+    first, second = parse_written(left, environment.zone), parse_written(right, environment.zone)
     if first is None or second is None:
-        return "Invalid date"
-    return humanize(first - second, with_suffix=True)
+        return _INVALID
+    return humanize(timedelta(milliseconds=first - second), with_suffix=True)
 
 
 @TIME.macro(

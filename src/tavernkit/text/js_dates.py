@@ -10,7 +10,7 @@ from typing import Final
 
 from tavernkit.text.js_strings import JS_WHITESPACE
 
-__all__ = ["DAYS", "MONTHS", "Moment", "parse_date"]
+__all__ = ["DAYS", "LATEST", "MONTHS", "Moment", "days_before", "local_to_utc", "parse_date"]
 
 MONTHS: Final = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
@@ -19,7 +19,7 @@ MONTHS: Final = (
 DAYS: Final = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
 
 _DAY = 86_400_000
-_LATEST = 8.64e15
+LATEST = 8.64e15
 _FIRST_OF_DATETIME = datetime(1, 1, 2, tzinfo=UTC)
 _LAST_OF_DATETIME = datetime(9999, 12, 30, tzinfo=UTC)
 _ISO = re.compile(
@@ -54,7 +54,7 @@ class Moment:
     @classmethod
     def at(cls, milliseconds: float) -> Moment | None:
         """The moment, unless the number is none or further away than JavaScript goes."""
-        if not abs(milliseconds) <= _LATEST:
+        if not abs(milliseconds) <= LATEST:
             return None
         return cls(math.trunc(milliseconds))
 
@@ -104,10 +104,10 @@ class Moment:
 
     @property
     def day_of_year(self) -> int:
-        return self.day_number - _days_before(self.date[0], 1, 1) + 1
+        return self.day_number - days_before(self.date[0], 1, 1) + 1
 
 
-def _days_before(year: int, month: int, day: int) -> int:
+def days_before(year: int, month: int, day: int) -> int:
     """Days from 1970 to a date; days beyond the end of a month go on in the next."""
     shifted_year = year - (month <= 2)
     era, of_era = divmod(shifted_year, 400)
@@ -115,23 +115,34 @@ def _days_before(year: int, month: int, day: int) -> int:
     return era * 146_097 + of_era * 365 + of_era // 4 - of_era // 100 + of_year - 719_468
 
 
-def parse_date(text: str) -> float:
-    """The milliseconds that V8's `Date.parse(text)` gives where the local clock is UTC; not-a-number for no date."""
+def local_to_utc(milliseconds: float, zone: tzinfo) -> float:
+    """The milliseconds of what a clock in that zone shows as these; years that Python has not are read as in UTC."""
+    try:
+        shown = datetime(1970, 1, 1, tzinfo=zone) + timedelta(milliseconds=milliseconds)
+        return milliseconds - (shown.utcoffset() or timedelta()).total_seconds() * 1000
+    except OverflowError:
+        return milliseconds
+
+
+def parse_date(text: str, zone: tzinfo = UTC) -> float:
+    """The milliseconds that V8's `Date.parse(text)` gives where that is the local clock; not-a-number for no date."""
     if len(text) > _LONGEST:
         return math.nan
     match = _ISO.fullmatch(text)
-    value = None if match is None else _iso(match)
-    return _Words(text).value() if value is None else value
+    value = None if match is None else _iso(match, zone)
+    value = _Words(text).value(zone) if value is None else value
+    return value if abs(value) <= LATEST else math.nan
 
 
-def _iso(match: re.Match[str]) -> float | None:
+def _iso(match: re.Match[str], zone: tzinfo) -> float | None:
     """The milliseconds of a date in the form of the standard; None if its numbers are of no day or time."""
     year, month, day = (int(match[name] or 1) for name in ("year", "month", "day"))
     hour, minute, second = (int(match[name] or 0) for name in ("hour", "minute", "second"))
     time = _time(hour, minute, second, _fraction(match["fraction"] or "0"))
     if time is None or not (1 <= month <= 12 and 1 <= day <= 31):
         return None
-    return float(_days_before(year, month, day) * _DAY + time - _offset(match["zone"]) * 60_000)
+    value = float(days_before(year, month, day) * _DAY + time - _offset(match["zone"]) * 60_000)
+    return local_to_utc(value, zone) if match["hour"] and not match["zone"] else value
 
 
 def _time(hour: int, minute: int, second: int, fraction: int) -> int | None:
@@ -173,14 +184,15 @@ class _Words:
         self._zone_minute: int | None = None
         self._has_number = False
 
-    def value(self) -> float:
+    def value(self, zone: tzinfo) -> float:
         """The milliseconds; not-a-number where the text is no date."""
         while self._place < len(self._tokens):
             token = self._tokens[self._place]
             self._place += 1
             if not self._takes(token):
                 return math.nan
-        return self._sum()
+        value = self._sum()
+        return local_to_utc(value, zone) if self._zone_hour is None and not math.isnan(value) else value
 
     def _takes(self, token: re.Match[str]) -> bool:
         if token["number"]:
@@ -286,7 +298,7 @@ class _Words:
         if time is None or not (1 <= month <= 12 and 1 <= day <= 31):
             return math.nan
         zone = self._sign * ((self._zone_hour or 0) * 60 + (self._zone_minute or 0))
-        return float(_days_before(year, month, day) * _DAY + time - zone * 60_000)
+        return float(days_before(year, month, day) * _DAY + time - zone * 60_000)
 
     def _date(self) -> tuple[int, int, int]:
         """Year, month and day: the first number is a year where it can be no day."""
