@@ -23,21 +23,21 @@ Spot: TypeAlias = At | Past | Literal["early", "tail"]
 
 _Rule: TypeAlias = tuple[Anchor | None, Place | None, DepthPolicy, Phase]
 _Numbered: TypeAlias = tuple[int, Block]
+_Made: TypeAlias = tuple[int, Block, Prepared]
 
 
 @dataclass(slots=True)
 class _Standing:
     """All that goes by one rule to one spot, as artifacts often share a rule; or the reason why nothing does.
 
-    The blocks are as they were made, each with its place in the order of the artifacts.
+    What was made has its place in the order of the artifacts, and the artifact itself.
     """
 
     inclusion: PromptInclusion
     spot: Spot
     is_after: bool
     refusal: Reason | None = None
-    items: list[Prepared] = field(default_factory=list)
-    blocks: list[_Numbered] = field(default_factory=list)
+    made: list[_Made] = field(default_factory=list)
 
 
 class Inserts:
@@ -47,7 +47,7 @@ class Inserts:
         self._ctx = ctx
         self._timeline = timeline
         self._standings: dict[_Rule, _Standing] = {}
-        self._own: set[str] = set()
+        self._count = 0
 
     def add(self, item: Prepared) -> Reason:
         """Make a block of an artifact and say what becomes of it. Artifacts come in their order."""
@@ -58,16 +58,19 @@ class Inserts:
             standing = self._standings[rule] = self._standing(inclusion)
         if standing.refusal is not None:
             return standing.refusal
-        block = self._block(item)
-        standing.items.append(item)
-        standing.blocks.append((len(self._own), block))
-        self._own.add(block.id)
+        standing.made.append((self._count, self._block(item), item))
+        self._count += 1
         return "placed"
 
     def woven(self, blocks: Sequence[Block]) -> list[Block]:
         """The blocks with these in their gaps."""
-        standings = self._standings.values()
-        return self._weave(blocks, (((standing.spot, standing.is_after), standing.blocks) for standing in standings))
+        return self._weave(
+            blocks,
+            (
+                (standing.spot, standing.is_after, [(number, block) for number, block, _ in standing.made])
+                for standing in self._standings.values()
+            ),
+        )
 
     def settled(
         self, blocks: list[Block], sent: Set[str], kept: Sequence[int]
@@ -80,19 +83,20 @@ class Inserts:
         for standing in self._standings.values():
             spot, is_after, reason = self._settle(standing, kept)
             places.append((spot, is_after))
-            if reason is None:
-                continue
-            pairs = zip(standing.items, standing.blocks, strict=True)
-            reasons += [(item, reason) for item, (_, block) in pairs if block.id in sent]
+            if reason is not None:
+                reasons += [(item, reason) for _, block, item in standing.made if block.id in sent]
             if reason == "anchor_trimmed":
-                silenced.update(block.id for _, block in standing.blocks)
+                silenced.update(block.id for _, block, _ in standing.made)
         if not reasons:
             return blocks, reasons
-        own = self._own
+        own = {block.id for standing in self._standings.values() for _, block, _ in standing.made}
         current = {block.id: block for block in blocks if block.id in own}
         rest = [block for block in blocks if block.id not in own]
-        left = (self._left(standing, current, silenced) for standing in self._standings.values())
-        return self._weave(rest, zip(places, left, strict=True)), reasons
+        pieces = (
+            (*place, self._left(standing, current, silenced))
+            for place, standing in zip(places, self._standings.values(), strict=True)
+        )
+        return self._weave(rest, pieces), reasons
 
     def _standing(self, inclusion: PromptInclusion) -> _Standing:
         is_after, anchor = inclusion.place == "after", inclusion.anchor
@@ -122,7 +126,7 @@ class Inserts:
     def _settle(self, standing: _Standing, kept: Sequence[int]) -> tuple[Spot, bool, Reason | None]:
         """Where a standing is in the end, and on which side; and if its message is gone, what that has meant for it."""
         inclusion, spot, is_after = standing.inclusion, standing.spot, standing.is_after
-        if not standing.blocks or isinstance(spot, str) or (isinstance(spot, At) and spot.place in kept):
+        if not standing.made or isinstance(spot, str) or (isinstance(spot, At) and spot.place in kept):
             return spot, is_after, None
         if inclusion.depth_policy == "clamp_to_oldest_kept" and kept:
             return At(place=kept[0]), False, "clamped"
@@ -138,7 +142,7 @@ class Inserts:
         # In one text its own line break depends on where it stands, so it starts again from how it was made.
         is_text = self._ctx.wording is not None
         left: list[_Numbered] = []
-        for number, made in standing.blocks:
+        for number, made, _ in standing.made:
             block = current.get(made.id)
             if block is not None:
                 is_sent = block.enabled and block.id not in silenced
@@ -146,15 +150,13 @@ class Inserts:
                 left.append((number, standing_now if is_sent else standing_now.disable()))
         return left
 
-    def _weave(
-        self, blocks: Sequence[Block], pieces: Iterable[tuple[tuple[Spot, bool], list[_Numbered]]]
-    ) -> list[Block]:
+    def _weave(self, blocks: Sequence[Block], pieces: Iterable[tuple[Spot, bool, list[_Numbered]]]) -> list[Block]:
         """Put the pieces into their gaps, and all that is in one gap into the order of the artifacts."""
         where = {block.id: place for place, block in enumerate(blocks)}
         is_text = self._ctx.wording is not None
         tail = tail_gap(blocks, is_continued=is_text and self._ctx.generation_type == "continue")
         gaps: dict[int, list[_Numbered]] = {}
-        for (spot, is_after), numbered in pieces:
+        for spot, is_after, numbered in pieces:
             if numbered:
                 gaps.setdefault(self._gap(spot, where, tail, is_after=is_after), []).extend(numbered)
         woven: list[Block] = []
