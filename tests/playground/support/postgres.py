@@ -76,7 +76,8 @@ class PostgresServer:
                 for finished in self._finished:
                     connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(finished)))
                 self._finished.clear()
-            create = sql.SQL("CREATE DATABASE {} TEMPLATE {}")
+            # Files that are not written to a log as well are there in half the time.
+            create = sql.SQL("CREATE DATABASE {} TEMPLATE {} STRATEGY FILE_COPY")
             connection.execute(create.format(sql.Identifier(name), sql.Identifier(template)))
         return name
 
