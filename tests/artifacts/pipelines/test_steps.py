@@ -71,6 +71,13 @@ class TestTemplate:
         assert made(template) == made(template)
         assert len({made(template, seed=str(seed)) for seed in range(5)}) > 1
 
+    @pytest.mark.parametrize("kind", ["template", "guard", "message_transform", "llm"])
+    def test_a_costly_one_holds_up_nothing_and_is_left_when_its_time_is_over(self, kind: str) -> None:
+        costly = "{% for i in (1..30000) %}{{ i }}{% endfor %}"
+        late = step("a", kind, timeoutSeconds=0.02, **{"prompt" if kind == "llm" else "template": costly})
+        _, report = play(context(profile(late)))
+        assert reports(report)["a"].code == "timeout"
+
     def test_a_template_that_fails_is_a_sentence_not_an_exception(self) -> None:
         _, report = play(context(profile(step("a", template="{% for i in (1..1000000) %}x{% endfor %}"))))
         assert (reports(report)["a"].code, report.status) == ("template_error", "done")

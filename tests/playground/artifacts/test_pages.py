@@ -11,12 +11,13 @@ from typing import Any
 
 import httpx2
 import pytest
+from sqlalchemy import select
 
 from tavernkit.artifacts import Presentation, Surface
 from tavernkit.playground.app import create_app
 from tavernkit.playground.artifacts.service import restore_version
 from tavernkit.playground.conversations.forking import fork
-from tavernkit.playground.database.models import Message
+from tavernkit.playground.database.models import ArtifactHead, Message
 from tavernkit.playground.llm.scripted import ScriptedModel
 from tavernkit.playground.messages.changing import hide_message, restore_message
 from tavernkit.playground.messages.swipes import edit_message, select_swipe
@@ -152,6 +153,25 @@ async def test_g21_a_diff_compares_with_the_version_before_on_the_path(story: St
     html = await reader.tab()
     assert "Hour was 8 , is 11" in words(html)
     assert re.search(r'id="change_state"[^>]* open', html)
+
+
+@pytest.mark.parametrize(
+    "rules", [{"uiSurface": "panel:"}, {"promptInclusion": {"mode": "whisper"}}, {"retention": {"mode": "for ever"}}]
+)
+async def test_rules_that_are_not_understood_any_more_hide_it_until_it_is_defined_anew(
+    sqlite_url: str, tmp_path: Path, rules: dict[str, Json]
+) -> None:
+    async with telling(sqlite_url, tmp_path) as story, reading(story) as reader:
+        (one,) = await story.tell("One.")
+        await keep(story, one, {"hour": "dusk"}, surface=PANEL)
+        async with story.runtime.database.write() as session:
+            head = (await session.scalars(select(ArtifactHead))).one()
+            head.definition = {"uiSurface": "panel:state", **head.definition, **rules}
+        for shown in (await reader.see(reader.chat), await reader.tab(), await reader.history()):
+            assert "dusk" not in shown
+        assert (await reader.client.get(f"/api/v1{reader.chat}/artifacts")).json()["items"][0]["current"]["redacted"]
+        await keep(story, one, {"hour": "night"}, surface=PANEL)
+        assert "night" in await reader.tab()
 
 
 async def test_an_empty_tab_says_how_to_switch_something_on(story: Story, reader: Reader) -> None:

@@ -20,7 +20,7 @@ from tavernkit.playground.runs.regenerating import regenerate
 from tests.playground.artifacts.stories import chosen_swipes
 from tests.playground.messages.people import somebody
 from tests.playground.pipelines.at_work import ended, jobs_done
-from tests.playground.pipelines.following import Followed, counting, following, profile
+from tests.playground.pipelines.following import THOUGHT, Followed, counting, following, profile
 from tests.playground.support.api import ORIGIN, asking
 
 pytestmark = pytest.mark.anyio
@@ -187,6 +187,19 @@ async def test_they_can_be_stopped_before_and_while_they_run(database_url: str, 
             told = (await client.get(f"/pipeline_runs/{running.run.id}")).json()
             assert (told["status"], told["steps"][0]["status"]) == ("aborted", "aborted")
         assert await play.values() == {}
+
+
+async def test_r38_what_is_not_taken_up_any_more_is_forgotten(database_url: str, tmp_path: Path) -> None:
+    model = ScriptedModel("A secret thought.", (asyncio.Event(), "never"))
+    async with following(database_url, tmp_path, model, alone(THOUGHT, ASKED)) as play:
+        known = await begun(play)
+        async with jobs_done(play.runtime, "who leaves"):
+            async with asyncio.timeout(30):
+                while len(model.requests) < 2:
+                    await asyncio.sleep(0.01)
+        assert "secret" in str([step.output for step in await play.step_runs()]), "somebody may still go on with it"
+        await request_cancel(play.runtime, play.viewer, known.run.id)
+        assert [step.output for step in await play.step_runs()] == [None, None]
 
 
 async def test_only_pipelines_with_the_trigger_run_and_of_those_the_ones_that_were_named(

@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import select, update
 
 from tavernkit.playground.accounts.viewer import Viewer
+from tavernkit.playground.conversations.forking import fork
 from tavernkit.playground.database.models import (
     Character,
     Conversation,
@@ -158,6 +159,19 @@ async def test_wider_choices_reserve_when_a_run_begins(desk: Desk) -> None:
         assert await reserve_profile(session, runtime.ids, desk.story.conversation_id, profile) is None
     assert (profile.id, profile.version, profile.name) == (str(found[0].id), 1, "Weather")
     assert await desk.owners() == {"mood": "weather"}
+
+
+async def test_where_nobody_by_name_speaks_other_conversations_decide_nothing(desk: Desk) -> None:
+    story = desk.story
+    (said,) = await story.tell("One.")
+    elsewhere = await fork(story.runtime, story.viewer, story.conversation_id, said.id)
+    assert isinstance(elsewhere, Conversation)
+    await desk.choose(await desk.new("Combat", "foe"), conversation_id=str(elsewhere.id))
+    async with story.runtime.database.read() as session:
+        assert await followed_profile(session, story.conversation_id, None) is None
+        there = await followed_profile(session, elsewhere.id, None)
+    assert there is not None
+    assert there[0].name == "Combat"
 
 
 async def test_a_profile_that_is_followed_is_not_deleted(desk: Desk) -> None:

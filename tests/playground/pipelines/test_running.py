@@ -17,7 +17,8 @@ from tavernkit.playground.messages.swipes import select_swipe
 from tavernkit.playground.outcome import Refused
 from tavernkit.playground.prompting.previewing import preview_prompt
 from tavernkit.playground.realtime.bus import conversation_topic
-from tavernkit.playground.runs.deciding import request_stop
+from tavernkit.playground.runs.deciding import keep_text, request_stop
+from tavernkit.playground.runs.regenerating import regenerate
 from tavernkit.prompt.tokens import default_estimator
 from tests.playground.pipelines.following import DICE, THOUGHT, Followed, counting, following, profile
 from tests.playground.support.api import ORIGIN, asking
@@ -161,6 +162,28 @@ async def test_a_failed_reply_leaves_nothing_of_what_was_made_for_it(database_ur
         (ended,) = await play.pipeline_runs()
         assert ended.report is not None
         assert (ended.status, ended.report["failed_type"]) == ("error", "main_llm")
+
+
+async def half_kept(play: Followed, half: str) -> Message:
+    """Stop the reply when so much of it is there, and keep that."""
+    run = await play.until(lambda run: play.runtime.live_text.get(run.id) == half)
+    await request_stop(play.runtime, play.viewer, run.id)
+    await play.until(lambda run: run.status == "canceled")
+    kept = await keep_text(play.runtime, play.viewer, run.id)
+    assert isinstance(kept, Message), kept
+    return kept
+
+
+async def test_what_is_kept_of_a_stopped_reply_has_what_was_made_for_it(database_url: str, tmp_path: Path) -> None:
+    model = ScriptedModel(("The lamp is", asyncio.Event()), ("It is", asyncio.Event()))
+    async with following(database_url, tmp_path, model, profile(counting(hook="before"))) as play, play.working():
+        await play.say()
+        assert (await half_kept(play, "The lamp is")).swipes_count == 1
+        assert await play.values() == {"count": 1}
+        await regenerate(play.runtime, play.viewer, play.conversation_id)
+        assert (await half_kept(play, "It is")).swipes_count == 2
+        assert await play.values() == {"count": 1}
+        assert told(model)[-2:] == ["Hello?", "1"]
 
 
 async def test_what_was_typed_is_kept_beside_what_is_told(database_url: str, tmp_path: Path) -> None:

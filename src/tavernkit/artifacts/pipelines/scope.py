@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
 from tavernkit.artifacts.liquid import LiquidTemplate
+from tavernkit.artifacts.pipelines.aside import aside
 from tavernkit.artifacts.pipelines.functions import FunctionCall, StepFunctions
 from tavernkit.artifacts.pipelines.model import ModelCall, ModelRequest, ModelUsage, ask_counted
 from tavernkit.errors import StepFailed
@@ -41,10 +42,12 @@ class StepScope:
         self._call = call
         self._functions = functions
 
-    def render(self, template: str, **extra: Json) -> str:
+    async def render(self, template: str) -> str:
         """A template's text. Values are put in once: what looks like a template in them stays as it is."""
-        values = {**self.values, **extra}
-        return LiquidTemplate.parse(template).render(values, clock=lambda: self._now, random=self._random)
+        return await aside(self._rendered, template)
+
+    def _rendered(self, template: str) -> str:
+        return LiquidTemplate.parse(template).render(dict(self.values), clock=lambda: self._now, random=self._random)
 
     def find(self, path: str) -> Json:
         """The value at a dotted path, such as `art.world.value`; StepFailed if there is none."""

@@ -14,7 +14,7 @@ from tavernkit.artifacts.pipelines import RunReport
 from tavernkit.artifacts.pipelines.profile import Trigger
 from tavernkit.playground.database.models import PipelineRun, PipelineStepRun, Run
 
-__all__ = ["MOST_ATTEMPTS", "abandon_pipeline_run", "abandon_pipelines", "can_be_taken_up"]
+__all__ = ["MOST_ATTEMPTS", "abandon_pipeline_run", "abandon_pipelines", "can_be_taken_up", "forget_outputs"]
 
 MOST_ATTEMPTS = 5
 """How often a run is begun or taken up, so that a step that takes its worker down does not do so for ever."""
@@ -60,4 +60,10 @@ async def _abandon(session: AsyncSession, run: PipelineRun, now: datetime, why: 
         message=why,
     )
     run.status, run.finished_at, run.report = "aborted", now, msgspec.to_builtins(report)
-    await session.execute(update(PipelineStepRun).where(PipelineStepRun.pipeline_run_id == run.id).values(output=None))
+    await forget_outputs(session, run.id)
+
+
+async def forget_outputs(session: AsyncSession, pipeline_run_id: UUID) -> None:
+    """Nobody takes the run up any more: what its steps were told and have made in full is not kept."""
+    steps = update(PipelineStepRun).where(PipelineStepRun.pipeline_run_id == pipeline_run_id)
+    await session.execute(steps.values(output=None), execution_options={"synchronize_session": False})

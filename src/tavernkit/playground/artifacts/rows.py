@@ -24,6 +24,7 @@ from tavernkit.artifacts import (
 )
 from tavernkit.artifacts import Session as ArtifactSession
 from tavernkit.artifacts.retention import PruneReason
+from tavernkit.errors import InvalidArtifactError
 from tavernkit.playground.database.models import ArtifactArchive, ArtifactHead
 from tavernkit.playground.database.models import ArtifactVersion as VersionRow
 from tavernkit.reading import ReportBuilder
@@ -70,7 +71,13 @@ def id_of(text: str | None) -> UUID | None:
 
 
 def artifact_of(head: ArtifactHead, session: ArtifactSession) -> Artifact:
-    return read_artifact(head.definition, session, ReportBuilder())
+    """The artifact as it is defined. One whose rules an earlier application has allowed, and this one does not, is told
+    and shown to nobody until a profile defines it anew."""
+    try:
+        return read_artifact(head.definition, session, ReportBuilder())
+    except InvalidArtifactError:
+        known = {name: head.definition[name] for name in ("id", "tag", "kind", "contentType")}
+        return read_artifact({**known, "visibility": "internal"}, session, ReportBuilder())
 
 
 def head_fields(artifact: Artifact) -> dict[str, Json]:

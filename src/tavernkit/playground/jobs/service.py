@@ -16,6 +16,7 @@ from sqlalchemy import case, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.accounts.viewer import Viewer
+from tavernkit.playground.artifacts.open_runs import forget_outputs
 from tavernkit.playground.database import announce
 from tavernkit.playground.database.models import Job, JobFile
 from tavernkit.playground.jobs.queries import find_job
@@ -223,7 +224,7 @@ async def _end(runtime: Runtime, claim: JobClaim, **values: Any) -> bool:
     async with runtime.database.write() as session:
         if not await write_progress(session, claim, finished_at=now, lease_expires_at=None, **values):
             return False
-        await _drop_files(session, claim.job_id)
+        await _forget(session, claim.job_id)
         announce(session, JOBS, finished=str(claim.job_id))
         _tell(session, claim.job_id, claim.owner_id)
         return True
@@ -231,11 +232,12 @@ async def _end(runtime: Runtime, claim: JobClaim, **values: Any) -> bool:
 
 async def _close(session: AsyncSession, job: Job, status: str, now: datetime) -> None:
     job.status, job.finished_at = status, now
-    await _drop_files(session, job.id)
+    await _forget(session, job.id)
 
 
-async def _drop_files(session: AsyncSession, job_id: UUID) -> None:
-    """Nobody will read the bytes of what is left any more."""
+async def _forget(session: AsyncSession, job_id: UUID) -> None:
+    """Nobody goes on with it any more: neither with the bytes of files, nor with what steps of pipelines have made."""
+    await forget_outputs(session, job_id)
     await session.execute(update(JobFile).where(JobFile.job_id == job_id, JobFile.data.is_not(None)).values(data=None))
 
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from uuid import UUID
 
+from anyio import to_thread
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -200,7 +201,8 @@ async def run_context(
             updated_at=conversation.updated_at,
         ),
         messages=said_in(inputs),
-        values=_card_texts(inputs),
+        # As the prompt is: a card may hold very many macros.
+        values=await to_thread.run_sync(_card_texts, inputs),
     )
 
 

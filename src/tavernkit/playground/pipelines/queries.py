@@ -113,7 +113,8 @@ async def followed_profile(
             select(PipelineChoice).where(
                 or_(
                     PipelineChoice.conversation_id == conversation_id,
-                    PipelineChoice.character_id == character_id,
+                    # Compared with nobody, every choice that is not a character's would be like it.
+                    PipelineChoice.character_id.in_([] if character_id is None else [character_id]),
                     PipelineChoice.space_id == row.space_id,
                     PipelineChoice.user_id == row.owner_id,
                 )

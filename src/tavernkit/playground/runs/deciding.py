@@ -11,6 +11,7 @@ from tavernkit.playground.conversations.in_use import not_in_use
 from tavernkit.playground.conversations.queries import active_round, active_run, last_run
 from tavernkit.playground.database.models import Conversation, Message, Run, SpaceMembership
 from tavernkit.playground.outcome import Refused
+from tavernkit.playground.pipelines.reports import run_around
 from tavernkit.playground.realtime.outbox import append_event
 from tavernkit.playground.runs.asking import LOCKED
 from tavernkit.playground.runs.locks import lock_space_of, lock_space_of_run
@@ -18,7 +19,7 @@ from tavernkit.playground.runs.planner import plan_run, stop_run
 from tavernkit.playground.runs.queries import run_for
 from tavernkit.playground.runs.rounds import end_round, go_on, switch_automation_off, turn_taken
 from tavernkit.playground.runs.states import RunKind
-from tavernkit.playground.runs.storing import store_reply
+from tavernkit.playground.runs.storing import ReplyIds, store_reply
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.spaces.access import Access, conversation_for
 
@@ -75,13 +76,28 @@ async def keep_text(runtime: Runtime, viewer: Viewer, run_id: UUID) -> Message |
             return Refused(code="nothing_to_keep", sentence="There is no interrupted text to keep any more.")
         run.dismissed = True
         message = await store_reply(
-            session, runtime, run, text=await _whole_text(session, run), metadata={}, state_delta=None, now=now
+            session,
+            runtime,
+            run,
+            text=await _whole_text(session, run),
+            metadata={},
+            state_delta=None,
+            now=now,
+            ids=await _planned_ids(session, run),
         )
         round = await active_round(session, conversation.id)
         if round is not None and round.id == run.round_id:
             round.scheduling_state = "ai_generating"
         await turn_taken(session, runtime, conversation, run, message)
         return message
+
+
+async def _planned_ids(session: AsyncSession, run: Run) -> ReplyIds | None:
+    """Those that the reply was to have: what steps have written before it, and it was told of, stays its own."""
+    around = await run_around(session, run.id)
+    if around is None or around.message_id is None or around.swipe_id is None:
+        return None
+    return ReplyIds(message_id=around.message_id, swipe_id=around.swipe_id)
 
 
 async def discard_text(runtime: Runtime, viewer: Viewer, run_id: UUID) -> Run | Refused:

@@ -49,8 +49,8 @@ class Question(Value, frozen=True, kw_only=True):
             with problems.caught_at(f"{path}.{name}"):
                 LiquidTemplate.parse(template)
 
-    def messages(self, scope: StepScope) -> list[Message]:
-        system, prompt = scope.render(self.system).strip(), scope.render(self.prompt).strip()
+    async def messages(self, scope: StepScope) -> list[Message]:
+        system, prompt = (await scope.render(self.system)).strip(), (await scope.render(self.prompt)).strip()
         opening = [Message(role="system", content=system)] if system else []
         return [*opening, Message(role="user", content=prompt)]
 

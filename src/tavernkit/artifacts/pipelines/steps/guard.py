@@ -58,13 +58,13 @@ class GuardStep(Value, frozen=True, kw_only=True):
     async def run(self, scope: StepScope) -> Json:
         if self.question is not None:
             return await self._ask(scope, self.question)
-        printed = scope.render(self.template or "").strip().lower()
+        printed = (await scope.render(self.template or "")).strip().lower()
         if printed not in ("true", "false"):
             raise StepFailed("A guard's template must print true or false and nothing else.", code="guard_not_boolean")
         return printed == "true"
 
     async def _ask(self, scope: StepScope, question: Question) -> bool:
-        messages = question.messages(scope)
+        messages = await question.messages(scope)
         messages[-1] = messages[-1].with_(content=f"{messages[-1].content}\n\n{_PLAIN}")
         answer = await question.ask(scope, messages)
         verdict = _verdict(answer)

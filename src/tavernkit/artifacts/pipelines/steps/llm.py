@@ -53,7 +53,7 @@ class LlmStep(Value, frozen=True, kw_only=True):
                 check_schema(self.schema)
 
     async def run(self, scope: StepScope) -> Json:
-        messages = self.question.messages(scope)
+        messages = await self.question.messages(scope)
         answer = await self.question.ask(scope, messages, schema=self.schema)
         if self.output == "text":
             return answer.strip()

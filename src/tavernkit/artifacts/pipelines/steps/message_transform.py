@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar, Literal, Self
 
 from tavernkit.artifacts.liquid import LiquidTemplate
+from tavernkit.artifacts.pipelines.aside import aside
 from tavernkit.artifacts.pipelines.problems import Problems
 from tavernkit.artifacts.pipelines.scope import StepScope
 from tavernkit.artifacts.pipelines.steps.rules import Rule, apply_rules
@@ -58,8 +59,8 @@ class MessageTransformStep(Value, frozen=True, kw_only=True):
     async def run(self, scope: StepScope) -> Json:
         message = scope.find("lastUserMessage")
         scope.input = message
-        changed = message if self.template is None else scope.render(self.template)
-        changed = apply_rules(changed, self.rules)
+        changed = message if self.template is None else await scope.render(self.template)
+        changed = await aside(apply_rules, changed, self.rules)
         if not changed.strip():
             raise StepFailed("Nothing would be left of the user's message.", code="message_empty")
         return changed

@@ -33,4 +33,4 @@ class TemplateStep(Value, frozen=True, kw_only=True):
             LiquidTemplate.parse(self.template)
 
     async def run(self, scope: StepScope) -> Json:
-        return scope.render(self.template)
+        return await scope.render(self.template)

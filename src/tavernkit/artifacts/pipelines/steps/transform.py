@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar, Literal, Self
 
 from tavernkit.artifacts.json_patch import apply_patch
+from tavernkit.artifacts.pipelines.aside import aside
 from tavernkit.artifacts.pipelines.problems import Problems
 from tavernkit.artifacts.pipelines.scope import StepScope
 from tavernkit.artifacts.pipelines.steps.rules import Rule, apply_rules
@@ -70,14 +71,14 @@ class TransformStep(Value, frozen=True, kw_only=True):
         if self.rules:
             if not isinstance(value, str):
                 raise StepFailed(f"Rules change a text, and {self.source} is {kind_of(value)}.", code="source_type")
-            return apply_rules(value, self.rules)
+            return await aside(apply_rules, value, self.rules)
         if self.patch_source is None:
-            return apply_patch(value, self.patch)
+            return await aside(apply_patch, value, self.patch)
         patch = scope.find(self.patch_source)
         if not isinstance(patch, list):
             raise StepFailed(f"A patch is a list, and {self.patch_source} is {kind_of(patch)}.", code="source_type")
         try:
-            return apply_patch(value, patch)
+            return await aside(apply_patch, value, patch)
         except JsonPatchError as error:
             # Its reason quotes the patch, which nobody has written into the profile and not everybody may see.
             raise StepFailed(f"{str(error).partition(':')[0]}.", code=error.code) from None
