@@ -552,12 +552,37 @@ def test_two_hooks_share_one_report() -> None:
     assert reasons(plan) == {"a": "placed", "b": "placed"}
 
 
-def test_what_finds_no_room_or_is_removed_by_others_is_not_said_to_be_there() -> None:
+@pytest.mark.parametrize("platform", ["plain", "chat", "text"])
+def test_what_finds_no_room_is_left_out_and_the_chat_is_told_all_the_same(platform: str) -> None:
     much = wanted("much", "word " * 3000, mode="as_message")
     head = wanted("head", "word " * 3000, mode="prepend_system")
-    plan = sillytavern_plan(head, much, preset=ChatPreset(openai_max_context=1000, openai_max_tokens=100))
-    assert reasons(plan) == {"head": "over_budget", "much": "over_budget"}
-    assert "mandatory_over_budget" in [warning.code for warning in plan.warnings]
+    little = wanted("little", "It rains.", mode="as_message")
+    plan = _plan_in(platform, head, little, much, tokens=1000)
+    assert reasons(plan) == {"head": "over_budget", "little": "placed", "much": "over_budget"}
+    told = "\n".join(message.content for message in plan.messages)
+    assert "It rains." in told
+    assert "five" in told
+    assert "word word" not in told
+    left_out = [warning.where["artifact"] for warning in plan.warnings if warning.code == "artifact_left_out"]
+    assert left_out == ["art.head", "art.much"]
+    assert "mandatory_over_budget" not in [warning.code for warning in plan.warnings]
+
+
+def _plan_in(platform: str, *candidates: Candidate, tokens: int) -> Plan:
+    """A build on one of the platforms, with room for so many tokens."""
+    match platform:
+        case "chat":
+            return sillytavern_plan(
+                *candidates, preset=ChatPreset(openai_max_context=tokens + 100, openai_max_tokens=100)
+            )
+        case "text":
+            return sillytavern_plan(*candidates, preset=TextPreset(max_length=tokens + 100, genamt=100))
+        case _:
+            preset = BudgetPreset(context_window_tokens=tokens + 100, reserved_response_tokens=100)
+            return plan_with(*candidates, preset=preset)
+
+
+def test_what_is_removed_by_others_is_not_said_to_be_there() -> None:
     hooks = BuildHooks()
     hooks.after_build(include_artifacts([wanted("x", "X", mode="as_message")]))
     hooks.after_build(lambda ctx: ctx.blocks.pop())

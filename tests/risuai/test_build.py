@@ -280,6 +280,19 @@ class TestAdditions:
         assert "MOVED" in texts(plan)
         assert "GONE" not in texts(plan)
 
+    def test_an_artifact_for_which_there_is_no_room_is_left_out_and_the_chat_is_told(self) -> None:
+        much = wanted("much", "word " * 300, mode="as_message")
+        little = wanted("little", "RAIN", mode="as_message")
+        plan = told(
+            CHAT, history=chat(*LONG), settings=TIGHT, estimator=Words(), hooks=hooks(include_artifacts([little, much]))
+        )
+        reasons = {decision.artifact: decision.reason for decision in report_of(plan).decisions}
+        assert reasons == {"art.little": "placed", "art.much": "over_budget"}
+        without = told(
+            CHAT, history=chat(*LONG), settings=TIGHT, estimator=Words(), hooks=hooks(include_artifacts([little]))
+        )
+        assert texts(plan) == texts(without)
+
     def test_a_stage_can_be_put_in(self) -> None:
         def mark(ctx: Context) -> None:
             ctx.blocks = [block.with_(content=block.content.upper()) for block in ctx.blocks]

@@ -13,7 +13,7 @@ from tavernkit.artifacts.decisions import Reason
 from tavernkit.artifacts.inclusion import DepthPolicy, Phase, Place, PromptInclusion
 from tavernkit.artifacts.sections import credit
 from tavernkit.artifacts.timeline import Absent, At, Past, Timeline, tail_gap
-from tavernkit.prompt.block import Block
+from tavernkit.prompt.block import ARTIFACT, Block
 from tavernkit.prompt.context import Context
 
 __all__ = ["Inserts"]
@@ -117,7 +117,7 @@ class Inserts:
             id=self._ctx.ids(),
             role=role,
             content=item.before if wording is None else wording(role, item.before),
-            slot="artifact",
+            slot=ARTIFACT,
             removable=False,
             token_budget_group="artifacts",
             metadata=credit([item]),

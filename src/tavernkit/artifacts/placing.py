@@ -27,6 +27,7 @@ _WARNED: dict[Reason, str] = {
     "section_not_found": "the system prompt has no section of that name",
     "merge_type_error": "only JSON objects can be merged",
     "not_text": "the text of that message cannot be changed",
+    "over_budget": "there is no room for it. Make it shorter, or raise the context size",
 }
 
 
@@ -159,30 +160,25 @@ class _Placing:
         ctx.blocks, moved = self._inserts.settled(ctx.blocks, sent, kept)
         for item, reason in moved:
             reasons[id(item)] = reason
-        self._note_missing(ctx.blocks, reasons)
+        self._note_missing(ctx, reasons)
         self._write_report(ctx, reasons)
 
-    def _note_missing(self, blocks: Iterable[Block], reasons: dict[int, Reason]) -> None:
+    def _note_missing(self, ctx: Context, reasons: dict[int, Reason]) -> None:
         """What stood in the prompt and is no longer told, because there was no room or another hook took it out."""
-        crediting = [block for block in blocks if "artifacts" in block.metadata]
+        crediting = [block for block in ctx.blocks if "artifacts" in block.metadata]
         told = {source["id"] for block in crediting if block.enabled for source in block.metadata["artifacts"]}
         missing = [item for item in self._items if item.source["id"] not in told and reasons[id(item)] in INCLUDED]
         if not missing:
             return
         known = {source["id"] for block in crediting for source in block.metadata["artifacts"]}
         for item in missing:
-            reasons[id(item)] = "over_budget" if item.source["id"] in known else "taken_out"
+            reason: Reason = "over_budget" if item.source["id"] in known else "taken_out"
+            reasons[id(item)] = reason
+            _warn(ctx, item, reason)
 
     def _tell(self) -> None:
         for item in self._items:
-            reason = self._reasons[id(item)]
-            if reason in _WARNED:
-                self._ctx.warn(
-                    "artifact_left_out",
-                    f"{item.artifact.name} is not in the prompt: {_WARNED[reason]}.",
-                    artifact=item.artifact.name,
-                    reason=reason,
-                )
+            _warn(self._ctx, item, self._reasons[id(item)])
             if not item.reaches_back:
                 self._ctx.warn(
                     "artifact_window",
@@ -200,6 +196,13 @@ class _Placing:
             return [*earlier, *(_decision(item, reasons[id(item)]) for item in items), *unseen]
 
         ctx[REPORT] = InclusionReport(decisions=LazyVerdicts(decisions))
+
+
+def _warn(ctx: Context, item: Prepared, reason: Reason) -> None:
+    if reason in _WARNED:
+        name = item.artifact.name
+        message = f"{name} is not in the prompt: {_WARNED[reason]}."
+        ctx.warn("artifact_left_out", message, artifact=name, reason=reason)
 
 
 def _words(block: Block, *, is_text: bool) -> str | None:

@@ -11,7 +11,7 @@ from tavernkit.artifacts.inclusion import Operation, Place
 from tavernkit.artifacts.merge_patch import merge_patch
 from tavernkit.artifacts.timeline import message_source
 from tavernkit.errors import ParseError
-from tavernkit.prompt.block import Block
+from tavernkit.prompt.block import ARTIFACT, Block
 from tavernkit.prompt.context import IdSource
 from tavernkit.reading import parse_json
 from tavernkit.values import Json, JsonObject
@@ -80,10 +80,10 @@ class SystemPrompt:
 
     def _replace_whole(self, item: Prepared) -> None:
         if not self._own:
-            self._created.append(self._block([item], item.before, slot="artifact"))
+            self._created.append(self._block([item], item.before, slot=ARTIFACT))
             return
         first, *rest = self._own
-        self.blocks[first] = changed(self.blocks[first], item.before + self._end, [item]).with_(slot="artifact")
+        self.blocks[first] = changed(self.blocks[first], item.before + self._end, [item]).with_(slot=ARTIFACT)
         for place in rest:
             self.blocks[place] = self.blocks[place].disable()
         self._own = [first]
@@ -143,7 +143,7 @@ class SystemPrompt:
         if not parts:
             return []
         text = BETWEEN.join(text for _, text in parts)
-        return [self._block([item for item, _ in parts], text, slot="artifact")]
+        return [self._block([item for item, _ in parts], text, slot=ARTIFACT)]
 
     def _block(self, items: Sequence[Prepared], text: str, *, slot: str) -> Block:
         return Block(

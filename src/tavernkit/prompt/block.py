@@ -7,7 +7,10 @@ from typing import Self
 from tavernkit.prompt.message import Attachment, Message
 from tavernkit.values import JsonObject, Value
 
-__all__ = ["Block"]
+__all__ = ["ARTIFACT", "Block"]
+
+ARTIFACT = "artifact"
+"""The slot of what an artifact has put into a prompt."""
 
 
 class Block(Value, frozen=True, kw_only=True):

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, TypeAlias
 
 from tavernkit.errors import TokenBudgetExceeded
-from tavernkit.prompt.block import Block
+from tavernkit.prompt.block import ARTIFACT, Block
 from tavernkit.prompt.tokens import TokenEstimator, message_tokens
 from tavernkit.values import JsonObject, Value
 
-__all__ = ["EvictionReason", "EvictionRecord", "Strategy", "TrimReport", "TrimResult", "Trimmer"]
+__all__ = ["EvictionReason", "EvictionRecord", "Strategy", "TrimReport", "TrimResult", "Trimmer", "without_room"]
 
 Strategy: TypeAlias = Literal["group_order", "priority"]
 EvictionReason: TypeAlias = Literal["budget_exceeded", "group_overflow", "priority_cutoff"]
@@ -69,7 +69,8 @@ class Trimmer:
     priority goes first, the earlier block before the later.
 
     Blocks that are not `removable` are never evicted; `group_order` also protects the `system` group and the latest
-    user message of the history. A protected block protects its bundle. `message_overhead` is what a provider adds
+    user message of the history. A protected block protects its bundle. Where all that stays is too much, artifacts go
+    nevertheless. `message_overhead` is what a provider adds
     around each message.
     """
 
@@ -88,7 +89,7 @@ class Trimmer:
             for block in blocks
         ]
         initial = sum(costs)
-        evicted = self._choose(blocks, costs, excess=initial - budget) if initial > budget else {}
+        evicted = self._choose(blocks, costs, budget) if initial > budget else {}
         final = initial - sum(costs[index] for index in evicted)
         if final > budget:
             raise TokenBudgetExceeded(
@@ -111,24 +112,39 @@ class Trimmer:
             blocks=after,
         )
 
-    def _choose(self, blocks: Sequence[Block], costs: Sequence[int], excess: int) -> dict[int, EvictionReason]:
-        if self.strategy == "group_order":
-            order = _by_group(_units(blocks, _protected_by_group(blocks)), blocks)
-        else:
-            order = sorted(_units(blocks, set()), key=_lowest_priority(blocks))
-        evicted: dict[int, EvictionReason] = {}
-        for unit in order:
+    def _choose(self, blocks: Sequence[Block], costs: Sequence[int], budget: int) -> dict[int, EvictionReason]:
+        protected = _protected_by_group(blocks) if self.strategy == "group_order" else set()
+        staying = [index for index, block in enumerate(blocks) if not block.removable or index in protected]
+        crowding = sorted(without_room(blocks, costs, staying, budget))
+        evicted: dict[int, EvictionReason] = dict.fromkeys(crowding, "budget_exceeded")
+        excess = sum(costs) - sum(costs[index] for index in evicted) - budget
+        units = _units(blocks, protected)
+        by_priority = self.strategy == "priority"
+        for unit in sorted(units, key=_lowest_priority(blocks)) if by_priority else _by_group(units, blocks):
             if excess <= 0:
                 break
-            reason: EvictionReason
-            if self.strategy == "priority":
-                reason = "priority_cutoff"
-            else:
-                reason = "group_overflow" if len(unit) > 1 else "budget_exceeded"
+            alone_or_not: EvictionReason = "group_overflow" if len(unit) > 1 else "budget_exceeded"
             for index in unit:
-                evicted[index] = reason
+                evicted[index] = "priority_cutoff" if by_priority else alone_or_not
                 excess -= costs[index]
         return evicted
+
+
+def without_room(blocks: Sequence[Block], costs: Sequence[int], staying: Iterable[int], budget: int) -> set[int]:
+    """The artifacts that go because all that is to stay is already too much, the largest first: what stands beside a
+    story must not push it out."""
+    staying = list(staying)
+    excess = sum(costs[index] for index in staying) - budget
+    gone: set[int] = set()
+    if excess <= 0:
+        return gone
+    artifacts = [index for index in staying if blocks[index].slot == ARTIFACT]
+    for index in sorted(artifacts, key=lambda index: (-costs[index], -index)):
+        if excess <= 0:
+            break
+        gone.add(index)
+        excess -= costs[index]
+    return gone
 
 
 Unit: TypeAlias = list[int]

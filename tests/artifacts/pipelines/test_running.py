@@ -225,6 +225,15 @@ class TestCommitting:
         candidates = play(context(used))[0].candidates
         assert {one.artifact.tag: one.order for one in candidates} == {"z": (0, 0), "a": (0, 1), "b": (1, 0)}
 
+    def test_what_another_profile_has_left_behind_is_read_and_not_told(self) -> None:
+        told = {"visibility": "prompt_and_ui", "promptInclusion": {"mode": "prepend_system"}}
+        theatre = Theatre()
+        play(context(profile(step("old", artifacts=[kept("old", **told)]))), theatre)
+        other = profile(pipeline(step("new", artifacts=[kept("new", **told)]), id="q"))
+        barrier, _ = play(context(other, run_id="second", turn=2), theatre)
+        assert [one.artifact.tag for one in barrier.candidates] == ["new"]
+        assert "old" in barrier.view
+
 
 class TestGating:
     def test_a_required_failure_keeps_the_main_call_from_being_made_and_g18_nothing_is_left_of_the_hook(self) -> None:

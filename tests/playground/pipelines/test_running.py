@@ -235,6 +235,21 @@ async def test_a_preview_tells_what_would_be_told(database_url: str, tmp_path: P
         assert [block.content for block in kept.blocks if block.source.get("id") == "art:count@1"] == ["1"]
 
 
+async def test_what_was_made_by_a_profile_that_is_not_followed_any_more_is_kept_and_not_told(
+    database_url: str, tmp_path: Path
+) -> None:
+    model = ScriptedModel("The lamp is lit.")
+    async with following(database_url, tmp_path, model, profile(counting())) as play, play.working():
+        await play.turn()
+        await play.follow(profile(DICE, pipeline="dice"), name="Dice")
+        kept = await preview_prompt(play.runtime, play.viewer, play.conversation_id)
+        assert not isinstance(kept, Refused)
+        assert not [block for block in kept.blocks if block.source.get("id") == "art:count@1"]
+        await play.turn("And now?")
+        assert told(model)[-1] == "And now? (rolled 6)"
+        assert await play.values() == {"count": 1}
+
+
 async def test_steps_count_into_what_the_story_has_used(database_url: str, tmp_path: Path) -> None:
     model = ScriptedModel("She wants company.", "Sit down.")
     async with following(database_url, tmp_path, model, profile(THOUGHT)) as play, play.working():

@@ -14,7 +14,7 @@ from tavernkit.artifacts.pipelines.fields import write_profile
 from tavernkit.artifacts.pipelines.functions import STEP_FUNCTIONS, FunctionCall, StepFunctions
 from tavernkit.artifacts.pipelines.journal import JournalState, MemoryJournal, StepJournal, StepRecord
 from tavernkit.artifacts.pipelines.model import ModelAnswer, ModelCall, ModelRequest, ModelUsage
-from tavernkit.artifacts.pipelines.ordering import commit_order, step_order
+from tavernkit.artifacts.pipelines.ordering import commit_order, prompt_candidates, step_order
 from tavernkit.artifacts.pipelines.problems import Problem
 from tavernkit.artifacts.pipelines.profile import Condition, Pipeline, Profile, Step, StepArtifact
 from tavernkit.artifacts.pipelines.report import RunReport, StepReport
@@ -72,6 +72,7 @@ __all__ = [
     "example_profile",
     "example_source",
     "idempotency_key",
+    "prompt_candidates",
     "read_from",
     "read_profile",
     "reserve_tags",

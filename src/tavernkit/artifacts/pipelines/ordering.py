@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from tavernkit.artifacts.candidate import Candidate
 from tavernkit.artifacts.pipelines.profile import Profile, Step
 from tavernkit.artifacts.version import Writer
-from tavernkit.artifacts.view import StepOrder
+from tavernkit.artifacts.view import SessionView, StepOrder
 
-__all__ = ["commit_order", "dependencies", "step_order"]
+__all__ = ["commit_order", "dependencies", "prompt_candidates", "step_order"]
 
 
 def dependencies(steps: Iterable[Step]) -> Mapping[str, frozenset[str]]:
@@ -53,3 +54,14 @@ def step_order(profile: Profile) -> StepOrder:
         return last if writer is None else places.get((writer.pipeline, writer.step), last)
 
     return place_of
+
+
+def prompt_candidates(profile: Profile, view: SessionView) -> tuple[Candidate, ...]:
+    """What a prompt may tell while this profile is followed: what it makes, and not what another has left behind, which
+    nobody keeps up to date any more."""
+    own = {claim.tag for claim in profile.claims()}
+    return tuple(
+        candidate
+        for candidate in view.candidates(step_order(profile))
+        if candidate.artifact.access == "run_only" or candidate.artifact.tag in own
+    )

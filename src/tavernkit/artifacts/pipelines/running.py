@@ -19,7 +19,7 @@ from tavernkit.artifacts.pipelines.functions import StepFunctions
 from tavernkit.artifacts.pipelines.journal import JournalState, StepJournal, StepRecord
 from tavernkit.artifacts.pipelines.making import made_by, with_made
 from tavernkit.artifacts.pipelines.model import ModelCall, ModelUsage
-from tavernkit.artifacts.pipelines.ordering import step_order
+from tavernkit.artifacts.pipelines.ordering import prompt_candidates
 from tavernkit.artifacts.pipelines.planning import Planned, StepKey, plan_hook, required_failure, skip_reason
 from tavernkit.artifacts.pipelines.profile import Hook
 from tavernkit.artifacts.pipelines.report import FailedType, RunReport, RunStatus
@@ -108,7 +108,7 @@ class PipelineRun:
         return Barrier(
             is_open=True,
             view=view,
-            candidates=view.candidates(step_order(context.profile)),
+            candidates=prompt_candidates(context.profile, view),
             user_message=told_wording(made, context.user_message),
             raw_user_message=context.user_message,
             wordings=made,

@@ -16,7 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit import Message, Variables
 from tavernkit.artifacts import Candidate
-from tavernkit.artifacts.pipelines import ChatInfo, Profile, RunContext, idempotency_key, step_order
+from tavernkit.artifacts.pipelines import ChatInfo, Profile, RunContext, idempotency_key, prompt_candidates
 from tavernkit.artifacts.pipelines.profile import Trigger
 from tavernkit.errors import TavernKitError
 from tavernkit.playground.artifacts.path import read_view, session_of, turns_before
@@ -163,7 +163,7 @@ async def candidates_for(
         turn=turn,
         before_seq=inputs.reply_seq,
     )
-    return view.candidates(step_order(usable_profile(profile, version.content)))
+    return prompt_candidates(usable_profile(profile, version.content), view)
 
 
 async def run_context(

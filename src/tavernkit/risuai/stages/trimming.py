@@ -8,7 +8,7 @@ from tavernkit.errors import TokenBudgetExceeded
 from tavernkit.prompt.block import Block
 from tavernkit.prompt.context import Context
 from tavernkit.prompt.finishing import settle, tell_of_trimming
-from tavernkit.prompt.trimming import EvictionRecord, TrimReport
+from tavernkit.prompt.trimming import EvictionRecord, TrimReport, without_room
 from tavernkit.risuai.workbench import Workbench
 
 __all__ = ["trimming"]
@@ -21,7 +21,10 @@ def trimming(ctx: Context) -> None:
     before = {block.id for block in ctx.blocks if block.id in bench.evicted}
     total = sum(costs[block.id] for block in ctx.blocks if block.enabled)
     initial = total + sum(costs[id] for id in before)
-    evicted = _chosen(ctx, bench, costs, excess=total - _allowed(bench))
+    crowding = _crowding(ctx, costs, _allowed(bench))
+    excess = total - sum(costs[id] for id in crowding) - _allowed(bench)
+    oldest = _chosen(ctx, bench, costs, excess=excess)
+    evicted = crowding | oldest
     gone = [block for block in ctx.blocks if block.id in before or block.id in evicted]
     report = TrimReport(
         strategy="priority",
@@ -31,8 +34,17 @@ def trimming(ctx: Context) -> None:
         evictions=tuple(_record(block, costs[block.id]) for block in gone),
     )
     tell_of_trimming(ctx, report)
-    ctx.blocks = [_left_out(block) if block.id in evicted else block for block in ctx.blocks]
+    ctx.blocks = [_left_out(block) if block.id in oldest else block for block in ctx.blocks]
+    ctx.blocks = [block.disable() if block.id in crowding else block for block in ctx.blocks]
     settle(ctx)
+
+
+def _crowding(ctx: Context, costs: Mapping[str, int], budget: int) -> set[str]:
+    """The artifacts for which there is no room beside what must be sent."""
+    blocks = [block for block in ctx.blocks if block.enabled]
+    staying = (place for place, block in enumerate(blocks) if not block.removable)
+    gone = without_room(blocks, [costs[block.id] for block in blocks], staying, budget)
+    return {blocks[place].id for place in gone}
 
 
 def _chosen(ctx: Context, bench: Workbench, costs: Mapping[str, int], *, excess: int) -> set[str]:

@@ -10,7 +10,7 @@ from tavernkit.prompt.block import Block
 from tavernkit.prompt.context import Context
 from tavernkit.prompt.finishing import settle, tell_of_trimming, write_plan
 from tavernkit.prompt.tokens import attachment_tokens
-from tavernkit.prompt.trimming import EvictionReason, EvictionRecord, TrimReport
+from tavernkit.prompt.trimming import EvictionReason, EvictionRecord, TrimReport, without_room
 from tavernkit.sillytavern.chat_completion.compilation import DESCRIPTIONS
 from tavernkit.sillytavern.chat_completion.scene import ChatScene
 from tavernkit.sillytavern.chat_completion.squashing import squashed
@@ -110,7 +110,9 @@ class _Share:
         """Go through everything; the block that could not be paid for, where that ended the giving."""
         blocks = self._blocks
         at_once = self._in(*(self._by_slot.keys() - _LATER))
-        prompts = [place for place in at_once if not blocks[place].removable]
+        fixed = [place for place, block in enumerate(blocks) if not block.removable]
+        crowding = without_room(blocks, self._costs, fixed, self.budget)
+        prompts = [place for place in at_once if not blocks[place].removable and place not in crowding]
         prompts.sort(key=lambda place: -blocks[place].priority)
         descriptions = [place for place in prompts if blocks[place].priority >= DESCRIPTIONS]
         asked = self._in("impersonation", "quiet")
