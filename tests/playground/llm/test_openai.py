@@ -30,7 +30,7 @@ async def client(scripted: str) -> AsyncIterator[OpenAIClient]:
 async def test_a_reply_is_streamed_and_counted(client: OpenAIClient) -> None:
     text, end = await ask(client, "[[say: The tide  comes\ntwice.]]")
     assert text == "The tide  comes\ntwice."
-    assert end == Finished(reason="stop", prompt_tokens=1, completion_tokens=4)
+    assert end == Finished(reason="stop", prompt_tokens=5, completion_tokens=4)
 
 
 async def test_the_pieces_come_one_by_one(client: OpenAIClient) -> None:

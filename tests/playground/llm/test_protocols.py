@@ -75,19 +75,30 @@ async def client(server: Server) -> AsyncIterator[HttpModel]:
     await client.aclose()
 
 
+def counted(asked: str, said: str) -> list[Finished]:
+    """What the scripted server counts; where a prompt is one text, the names of two speakers are words of it."""
+    words = len(asked.split())
+    return [
+        Finished(reason="stop", prompt_tokens=prompt, completion_tokens=len(said.split()))
+        for prompt in (words, words + 2)
+    ]
+
+
 async def test_a_reply_is_streamed_and_counted(client: HttpModel) -> None:
-    text, end = await ask(client, "[[say: The tide comes twice.]]")
-    assert (text, end) == ("The tide comes twice.", Finished(reason="stop", prompt_tokens=1, completion_tokens=4))
+    asked = "[[say: The tide comes twice.]]"
+    text, end = await ask(client, asked)
+    assert text == "The tide comes twice."
+    assert end in counted(asked, text)
 
 
 @pytest.mark.parametrize("fault", ["scripted", "fault:empty"])
 async def test_a_server_may_answer_in_one_piece(server: Server, fault: str) -> None:
     client = server.open(streams=False)
-    text, end = await ask(client, question("[[say: All at once.]]", model=fault))
+    asked = "[[say: All at once.]]"
+    text, end = await ask(client, question(asked, model=fault))
     await client.aclose()
-    words = "All at once." if fault == "scripted" else ""
-    counted = Finished(reason="stop", prompt_tokens=1, completion_tokens=len(words.split()))
-    assert (text, end) == (words, counted)
+    assert text == ("All at once." if fault == "scripted" else "")
+    assert end in counted(asked, text)
 
 
 async def test_thoughts_are_not_part_of_the_reply(client: HttpModel) -> None:
@@ -174,10 +185,9 @@ async def test_a_reply_that_keeps_coming_for_too_long_is_given_up(server: Server
 
 
 async def test_an_empty_reply_is_a_reply(client: HttpModel) -> None:
-    assert await ask(client, question("Hello", model="fault:empty")) == (
-        "",
-        Finished(reason="stop", prompt_tokens=1, completion_tokens=0),
-    )
+    text, end = await ask(client, question("Hello", model="fault:empty"))
+    assert text == ""
+    assert end in counted("Hello", text)
 
 
 async def test_a_server_in_passing_trouble_is_asked_again() -> None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 from tavernkit.values import Json, JsonObject, Value
 
-__all__ = ["CHAT", "GEMINI", "MESSAGES", "TEXT", "Protocol", "as_event"]
+__all__ = ["CHAT", "GEMINI", "MESSAGES", "TEXT", "Protocol", "as_event", "words_asked"]
 
 _Events: TypeAlias = tuple[JsonObject, ...]
+_TEXTS = ("content", "text", "prompt", "system")
 _GOOGLE_STATUSES = {400: "INVALID_ARGUMENT", 404: "NOT_FOUND", 429: "RESOURCE_EXHAUSTED", 503: "UNAVAILABLE"}
 _ANTHROPIC_TYPES = {400: "invalid_request_error", 404: "not_found_error", 429: "rate_limit_error"}
 
@@ -18,16 +19,26 @@ _ANTHROPIC_TYPES = {400: "invalid_request_error", 404: "not_found_error", 429: "
 class Protocol(Value, frozen=True, kw_only=True):
     """The events of a stream in one protocol, the same as a whole answer, and an error.
 
-    `end` takes the reason and the number of words; `whole` the thoughts, the words and the reason.
+    `begin` takes the number of words that were asked; `end` the reason, that number and the number of words in the
+    answer; `whole` the thoughts, the words, the reason and that number.
     """
 
-    begin: _Events = ()
+    begin: Callable[[int], _Events] = lambda _: ()
     thought: Callable[[str], JsonObject]
     word: Callable[[str], JsonObject]
-    end: Callable[[str, int], _Events]
-    whole: Callable[[str, Sequence[str], str], JsonObject]
+    end: Callable[[str, int, int], _Events]
+    whole: Callable[[str, Sequence[str], str, int], JsonObject]
     error: Callable[[int, str], JsonObject]
     last: bytes = b""
+
+
+def words_asked(body: Json, name: str = "") -> int:
+    """How many words a request has in its texts, whatever the protocol: what the scripted model takes for tokens."""
+    if isinstance(body, str):
+        return len(body.split()) if name in _TEXTS else 0
+    if isinstance(body, Mapping):
+        return sum(words_asked(value, key) for key, value in body.items())
+    return sum(words_asked(value, name) for value in body) if isinstance(body, list) else 0
 
 
 def as_event(data: JsonObject) -> bytes:
@@ -46,29 +57,29 @@ def _text(text: str, reason: str | None = None) -> JsonObject:
     return {"id": "cmpl-scripted", "object": "text_completion", "model": "scripted", "choices": [choice]}
 
 
-def _usage(words: int) -> JsonObject:
-    return {"prompt_tokens": 1, "completion_tokens": words, "total_tokens": 1 + words}
-
-
-def _counted(answer: JsonObject, words: int) -> JsonObject:
-    return {**answer, "usage": _usage(words)}
+def _counted(answer: JsonObject, asked: int, words: int) -> JsonObject:
+    usage = {"prompt_tokens": asked, "completion_tokens": words, "total_tokens": asked + words}
+    return {**answer, "usage": usage}
 
 
 def _openai_error(status: int, words: str) -> JsonObject:
     return {"error": {"message": words, "type": "scripted", "code": status}}
 
 
-def _chat_whole(thoughts: str, words: Sequence[str], reason: str) -> JsonObject:
+def _chat_whole(thoughts: str, words: Sequence[str], reason: str, asked: int) -> JsonObject:
     message = {"role": "assistant", "content": "".join(words), **({"reasoning_content": thoughts} if thoughts else {})}
     choice = {"index": 0, "message": message, "finish_reason": reason}
-    return _counted({"id": "chatcmpl-scripted", "object": "chat.completion", "choices": [choice]}, len(words))
+    return _counted({"id": "chatcmpl-scripted", "object": "chat.completion", "choices": [choice]}, asked, len(words))
 
 
 CHAT = Protocol(
-    begin=(_chat({"role": "assistant", "content": ""}),),
+    begin=lambda _: (_chat({"role": "assistant", "content": ""}),),
     thought=lambda text: _chat({"reasoning_content": text}),
     word=lambda text: _chat({"content": text}),
-    end=lambda reason, words: (_chat({}, reason), _counted({"object": "chat.completion.chunk", "choices": []}, words)),
+    end=lambda reason, asked, words: (
+        _chat({}, reason),
+        _counted({"object": "chat.completion.chunk", "choices": []}, asked, words),
+    ),
     whole=_chat_whole,
     error=_openai_error,
     last=b"data: [DONE]\n\n",
@@ -78,8 +89,8 @@ TEXT = Protocol(
     # There is no place for thoughts in a text: models write them between marks.
     thought=lambda _: _text(""),
     word=_text,
-    end=lambda reason, words: (_counted(_text("", reason), words),),
-    whole=lambda _, words, reason: _counted(_text("".join(words), reason), len(words)),
+    end=lambda reason, asked, words: (_counted(_text("", reason), asked, words),),
+    whole=lambda _, words, reason, asked: _counted(_text("".join(words), reason), asked, len(words)),
     error=_openai_error,
     last=b"data: [DONE]\n\n",
 )
@@ -89,10 +100,10 @@ def _delta(index: int, delta: JsonObject) -> JsonObject:
     return {"type": "content_block_delta", "index": index, "delta": delta}
 
 
-def _message(content: Json, reason: str | None, words: int) -> JsonObject:
+def _message(content: Json, reason: str | None, asked: int, words: int) -> JsonObject:
     return {
         "id": "msg_scripted", "type": "message", "role": "assistant", "model": "scripted", "content": content,
-        "stop_reason": reason, "usage": {"input_tokens": 1, "output_tokens": words},
+        "stop_reason": reason, "usage": {"input_tokens": asked, "output_tokens": words},
     }  # fmt: skip
 
 
@@ -100,7 +111,7 @@ def _stop_reason(reason: str) -> str:
     return "max_tokens" if reason == "length" else "end_turn"
 
 
-def _message_end(reason: str, words: int) -> _Events:
+def _message_end(reason: str, _: int, words: int) -> _Events:
     ended = {"stop_reason": _stop_reason(reason), "stop_sequence": None}
     return (
         {"type": "content_block_stop", "index": 0},
@@ -109,10 +120,10 @@ def _message_end(reason: str, words: int) -> _Events:
     )
 
 
-def _message_whole(thoughts: str, words: Sequence[str], reason: str) -> JsonObject:
+def _message_whole(thoughts: str, words: Sequence[str], reason: str, asked: int) -> JsonObject:
     thinking = [{"type": "thinking", "thinking": thoughts, "signature": "scripted"}] if thoughts else []
     content = [*thinking, {"type": "text", "text": "".join(words)}]
-    return _message(content, _stop_reason(reason), len(words))
+    return _message(content, _stop_reason(reason), asked, len(words))
 
 
 def _message_error(status: int, words: str) -> JsonObject:
@@ -121,8 +132,8 @@ def _message_error(status: int, words: str) -> JsonObject:
 
 
 MESSAGES = Protocol(
-    begin=(
-        {"type": "message_start", "message": _message([], None, 1)},
+    begin=lambda asked: (
+        {"type": "message_start", "message": _message([], None, asked, 1)},
         {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
         {"type": "ping"},
     ),
@@ -144,15 +155,15 @@ def _finish_reason(reason: str) -> str:
     return "MAX_TOKENS" if reason == "length" else "STOP"
 
 
-def _metered(answer: JsonObject, words: int) -> JsonObject:
-    usage = {"promptTokenCount": 1, "candidatesTokenCount": words, "totalTokenCount": 1 + words}
+def _metered(answer: JsonObject, asked: int, words: int) -> JsonObject:
+    usage = {"promptTokenCount": asked, "candidatesTokenCount": words, "totalTokenCount": asked + words}
     return {**answer, "usageMetadata": usage}
 
 
-def _gemini_whole(thoughts: str, words: Sequence[str], reason: str) -> JsonObject:
+def _gemini_whole(thoughts: str, words: Sequence[str], reason: str, asked: int) -> JsonObject:
     thinking = [{"text": thoughts, "thought": True}] if thoughts else []
     answer = _candidate(*thinking, {"text": "".join(words)}, reason=_finish_reason(reason))
-    return _metered(answer, len(words))
+    return _metered(answer, asked, len(words))
 
 
 def _gemini_error(status: int, words: str) -> JsonObject:
@@ -162,7 +173,7 @@ def _gemini_error(status: int, words: str) -> JsonObject:
 GEMINI = Protocol(
     thought=lambda text: _candidate({"text": text, "thought": True}),
     word=lambda text: _candidate({"text": text}),
-    end=lambda reason, words: (_metered(_candidate({"text": ""}, reason=_finish_reason(reason)), words),),
+    end=lambda reason, asked, words: (_metered(_candidate({"text": ""}, reason=_finish_reason(reason)), asked, words),),
     whole=_gemini_whole,
     error=_gemini_error,
 )

@@ -34,7 +34,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tavernkit.playground.llm.scripted_acts import MODELS, Act, Script, follow_directives
-from tavernkit.playground.llm.scripted_protocols import CHAT, GEMINI, MESSAGES, TEXT, Protocol, as_event
+from tavernkit.playground.llm.scripted_protocols import CHAT, GEMINI, MESSAGES, TEXT, Protocol, as_event, words_asked
 from tavernkit.values import Json, JsonObject
 
 __all__ = ["DEFAULT_DELAY", "scripted_app", "serve_scripted"]
@@ -124,18 +124,20 @@ class _Server:
             return JSONResponse(error, status_code=act.error, headers=headers)
         if act.page:
             return HTMLResponse("<!doctype html><title>Welcome</title><p>This is a web page.")
+        asked = words_asked(body)
         if streams:
-            return _Stream(protocol, act, self._delay, self._closed_early)
+            return _Stream(protocol, act, asked, self._delay, self._closed_early)
         await asyncio.sleep(act.first_delay)
-        return JSONResponse(protocol.whole("".join(act.thoughts), act.words, act.ending))
+        return JSONResponse(protocol.whole("".join(act.thoughts), act.words, act.ending, asked))
 
 
 class _Stream:
     """The response that performs an act, and notes a client that leaves before its end."""
 
-    def __init__(self, protocol: Protocol, act: Act, delay: float, closed_early: list[bool]) -> None:
+    def __init__(self, protocol: Protocol, act: Act, asked: int, delay: float, closed_early: list[bool]) -> None:
         self._protocol = protocol
         self._act = act
+        self._asked = asked
         self._delay = delay
         self._closed_early = closed_early
 
@@ -157,7 +159,7 @@ class _Stream:
         await asyncio.sleep(act.first_delay)
         headers = [(b"content-type", b"text/event-stream"), (b"cache-control", b"no-store")]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
-        for event in protocol.begin:
+        for event in protocol.begin(self._asked):
             await _send(send, as_event(event))
         for thought in act.thoughts:
             await self._say(send, protocol.thought(thought))
@@ -178,7 +180,7 @@ class _Stream:
                     for word in WORDS_OF_THE_ENDLESS:
                         await self._say(send, protocol.word(word))
             case "stop" | "length":
-                for event in protocol.end(act.ending, len(act.words)):
+                for event in protocol.end(act.ending, self._asked, len(act.words)):
                     await _send(send, as_event(event))
         await send({"type": "http.response.body", "body": protocol.last, "more_body": False})
 

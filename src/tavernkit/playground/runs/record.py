@@ -210,6 +210,10 @@ def _run(run: Run, names: Mapping[UUID, str]) -> PanelRunView:
     )
 
 
+def _tokens(number: int | None) -> str | None:
+    return None if number is None else f"{number:,} {'token' if number == 1 else 'tokens'}"
+
+
 def _facts(run: Run) -> Iterable[FactView]:
     """What is known about the run, in the order in which people ask."""
     debug = run.debug
@@ -217,8 +221,8 @@ def _facts(run: Run) -> Iterable[FactView]:
         "Why": run.reason.replace("_", " ").capitalize(),
         "Provider": debug.get("provider"),
         "Model": debug.get("model"),
-        "Prompt": None if run.prompt_tokens is None else f"{run.prompt_tokens:,} tokens",
-        "Reply": None if run.completion_tokens is None else f"{run.completion_tokens:,} tokens",
+        "Prompt": _tokens(run.prompt_tokens),
+        "Reply": _tokens(run.completion_tokens),
         "Lore": _entries(debug.get(LORE)),
         "Cost": cost_words(run.cost),
         "Took": _seconds(run.started_at, run.finished_at),
