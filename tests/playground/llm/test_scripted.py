@@ -38,7 +38,7 @@ async def test_a_reply_is_streamed_by_words() -> None:
 async def test_without_a_script_it_quotes_the_last_user_message() -> None:
     text, _ = await ask(ScriptedModel(), "Is there tea?")
     assert text == canned_reply("Is there tea?")
-    assert '"Is there tea?" she repeats' in text
+    assert '"Is there tea?," she repeats' in text
 
 
 async def test_it_remembers_what_it_was_asked() -> None:

@@ -82,12 +82,9 @@ def last_user_message(messages: Sequence[Json]) -> str:
 
 def canned_reply(message: str) -> str:
     """A pleasant paragraph that quotes what was said."""
-    quote = " ".join(message.split()).rstrip(".,")
-    comma = "" if quote.endswith(("?", "!")) else ","
+    quote = " ".join(message.split())
     opening = (
-        f'"{quote}{comma}" she repeats, as if to taste the words.'
-        if quote
-        else "She waits, and the silence is friendly."
+        f'"{quote}," she repeats, as if to taste the words.' if quote else "She waits, and the silence is friendly."
     )
     return (
         f"{opening} Outside, the rain has stopped, and the lamp draws a warm circle on the table. "
