@@ -74,6 +74,8 @@ export default class SidePanel extends Controller<HTMLElement> {
   loaded(event: Event): void {
     if (event.target !== this.frameTarget) return
     this.lostTarget.hidden = true
+    // Who has closed it meanwhile does not want it back.
+    if (!this.isOpen) return
     this.say(this.tab)
     if (this.place === null || this.panelTarget.contains(document.activeElement)) return
     const before = this.place === "" ? null : document.getElementById(this.place)
