@@ -26,8 +26,8 @@ PARTIALS = {
 }
 
 
-def render(source: str, options: LiquidOptions = LiquidOptions(), **values: Any) -> str:  # noqa: B008 - a frozen value
-    template = LiquidTemplate.parse(source, options=options)
+def render(source: str, options: LiquidOptions | None = None, **values: Any) -> str:
+    template = LiquidTemplate.parse(source, options=options or LiquidOptions())
     clock = datetime(2026, 3, 14, 15, 9, 26, tzinfo=UTC)
     return template.render({**VALUES, **values}, clock=lambda: clock, random=SeededRandom("").random)
 
