@@ -8,15 +8,13 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Final
 
+from tavernkit.text.english_dates import MONTHS, WEEKDAYS
 from tavernkit.text.js_strings import JS_WHITESPACE
 
-__all__ = ["DAYS", "LATEST", "MONTHS", "Moment", "days_before", "local_to_utc", "parse_date"]
+__all__ = ["DAYS", "LATEST", "Moment", "days_before", "local_to_utc", "parse_date"]
 
-MONTHS: Final = (
-    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
-    "December",
-)  # fmt: skip
-DAYS: Final = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
+DAYS: Final = (WEEKDAYS[-1], *WEEKDAYS[:-1])
+"""In the order in which JavaScript counts them."""
 
 _DAY = 86_400_000
 LATEST = 8.64e15

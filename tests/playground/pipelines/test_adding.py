@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -24,16 +22,10 @@ from tests.playground.artifacts.stories import keep
 from tests.playground.characters.builders import json_card
 from tests.playground.messages.people import somebody
 from tests.playground.pipelines.contents import content
-from tests.playground.pipelines.desk import Desk, at_desk
+from tests.playground.pipelines.desk import Desk
 from tests.playground.support.api import asking
 
 pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-async def desk(database_url: str, tmp_path: Path) -> AsyncIterator[Desk]:
-    async with at_desk(database_url, tmp_path) as desk:
-        yield desk
 
 
 async def add(desk: Desk, example: str, to: str, *, version: int = 1, **place: str) -> httpx2.Response:

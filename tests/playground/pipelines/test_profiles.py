@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
 import pytest
 from sqlalchemy import select, update
 
@@ -23,15 +20,9 @@ from tavernkit.playground.pipelines.reading import profile_of
 from tavernkit.playground.pipelines.schemas import NewProfile, PatchProfile
 from tests.playground.artifacts.stories import keep
 from tests.playground.pipelines.contents import content
-from tests.playground.pipelines.desk import Desk, at_desk
+from tests.playground.pipelines.desk import Desk
 
 pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-async def desk(database_url: str, tmp_path: Path) -> AsyncIterator[Desk]:
-    async with at_desk(database_url, tmp_path) as desk:
-        yield desk
 
 
 async def test_an_edit_adds_a_version_and_a_stale_one_is_refused(desk: Desk) -> None:

@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from tavernkit.text.js_dates import DAYS, MONTHS, Moment
+from tavernkit.text.english_dates import MONTHS
+from tavernkit.text.js_dates import DAYS, Moment
 
 __all__ = ["strftime"]
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.artifacts.permissions import tag_collisions
@@ -23,7 +21,7 @@ from tavernkit.playground.pipelines.here import choices_here
 from tavernkit.playground.pipelines.queries import choice_at, choices_count, free_name, profile_for, version_of
 from tavernkit.playground.pipelines.reading import checked_content, profile_of
 from tavernkit.playground.pipelines.schemas import AddExample, Place, ProfileOut
-from tavernkit.playground.pipelines.service import add_profile
+from tavernkit.playground.pipelines.service import add_profile, add_version
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.web.names import shown_name
 from tavernkit.values import Json, JsonObject
@@ -84,7 +82,10 @@ async def _add(session: AsyncSession, runtime: Runtime, viewer: Viewer, new: Add
             # A name that says which examples there are would no longer be true; one that somebody has given it stays.
             profile.name = await free_name(session, viewer.user_id, name)
             profile.description = description
-        written = profile, await _next_version(session, profile, content, runtime.clock())
+        profile.settings_version += 1
+        profile.updated_at = now = runtime.clock()
+        written = profile, add_version(session, profile, content, now)
+        await session.flush()
     else:
         free = await free_name(session, viewer.user_id, name)
         written = await add_profile(session, runtime, viewer, free, description, content)
@@ -154,16 +155,3 @@ async def _is_ones_own_alone(session: AsyncSession, viewer: Viewer, place: Place
     if profile.owner_id != viewer.user_id or here is None or here.profile_id != profile.id:
         return False
     return await choices_count(session, profile.id) == 1
-
-
-async def _next_version(
-    session: AsyncSession, profile: PipelineProfile, content: JsonObject, now: datetime
-) -> PipelineProfileVersion:
-    profile.settings_version += 1
-    profile.updated_at = now
-    version = PipelineProfileVersion(
-        profile_id=profile.id, version=profile.settings_version, content=dict(content), created_at=now
-    )
-    session.add(version)
-    await session.flush()
-    return version

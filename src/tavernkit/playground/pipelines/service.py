@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from uuid import UUID
 
 from sqlalchemy import delete
@@ -18,7 +19,7 @@ from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.storable import storable, titled
 from tavernkit.values import JsonObject
 
-__all__ = ["add_profile", "create_profile", "delete_profile", "edit_profile"]
+__all__ = ["add_profile", "add_version", "create_profile", "delete_profile", "edit_profile"]
 
 NAMELESS = "Profile"
 LONGEST_DESCRIPTION = 2000
@@ -54,9 +55,18 @@ async def add_profile(
     )
     session.add(profile)
     await session.flush()
-    version = PipelineProfileVersion(profile_id=profile.id, version=1, content=dict(content), created_at=now)
+    return profile, add_version(session, profile, content, now)
+
+
+def add_version(
+    session: AsyncSession, profile: PipelineProfile, content: JsonObject, now: datetime
+) -> PipelineProfileVersion:
+    """Keep what a profile has become, under the number that it has by now."""
+    version = PipelineProfileVersion(
+        profile_id=profile.id, version=profile.settings_version, content=dict(content), created_at=now
+    )
     session.add(version)
-    return profile, version
+    return version
 
 
 async def edit_profile(
@@ -82,14 +92,7 @@ async def edit_profile(
         profile.name, profile.updated_at = name, now
         if patch.description is not None:
             profile.description = storable(patch.description)
-        version = PipelineProfileVersion(
-            profile_id=profile.id,
-            version=profile.settings_version,
-            content=before.content if content is None else content,
-            created_at=now,
-        )
-        session.add(version)
-        return profile, version
+        return profile, add_version(session, profile, before.content if content is None else content, now)
 
 
 async def delete_profile(runtime: Runtime, viewer: Viewer, profile_id: UUID) -> Refused | None:

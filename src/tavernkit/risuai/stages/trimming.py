@@ -34,8 +34,10 @@ def trimming(ctx: Context) -> None:
         evictions=tuple(_record(block, costs[block.id]) for block in gone),
     )
     tell_of_trimming(ctx, report)
-    ctx.blocks = [_left_out(block) if block.id in oldest else block for block in ctx.blocks]
-    ctx.blocks = [block.disable() if block.id in crowding else block for block in ctx.blocks]
+    ctx.blocks = [
+        _left_out(block) if block.id in oldest else block.disable() if block.id in crowding else block
+        for block in ctx.blocks
+    ]
     settle(ctx)
 
 
