@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal, Protocol, TypeAlias
 
-from tavernkit.values import Value
+from tavernkit.values import Value, check_choice
 
 __all__ = ["Injection", "InjectionPosition", "InjectionRegistry", "Injections"]
 
@@ -23,6 +23,9 @@ class Injection(Value, frozen=True, kw_only=True):
     role: str = "system"
     scan: bool = False
     ephemeral: bool = False
+
+    def __post_init__(self) -> None:
+        check_choice("The position of an injection", self.position, InjectionPosition)
 
 
 class InjectionRegistry(Protocol):

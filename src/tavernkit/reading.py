@@ -15,7 +15,17 @@ from typing import Literal, TypeAlias
 from tavernkit.errors import ParseError
 from tavernkit.values import Json, Value
 
-__all__ = ["ImportReport", "LooseObject", "Note", "Outcome", "ReportBuilder", "decode_text", "kind_of", "parse_json"]
+__all__ = [
+    "ImportReport",
+    "LooseObject",
+    "Note",
+    "Outcome",
+    "ReportBuilder",
+    "check_nesting",
+    "decode_text",
+    "kind_of",
+    "parse_json",
+]
 
 Outcome: TypeAlias = Literal["exact", "converted", "ignored"]
 
@@ -97,7 +107,7 @@ def parse_json(
     if len(source) > max_bytes:
         raise ParseError(f"{what} is {len(source):,} bytes long; at most {max_bytes:,} are read.")
     text = decode_text(source, what=what) if isinstance(source, bytes) else source.removeprefix("\ufeff")
-    _check_nesting(text, what, max_values)
+    check_nesting(text, what, max_values)
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
@@ -110,7 +120,8 @@ def parse_json(
         raise ParseError(f"{what} holds a number that cannot be read: {error}.") from None
 
 
-def _check_nesting(text: str, what: str, max_values: int) -> None:
+def check_nesting(text: str, what: str, max_values: int) -> None:
+    """Refuse JSON that is nested too deeply or holds too many values, before it is parsed."""
     # Counting over-estimates (the characters may stand inside strings), so only a suspicious text is looked at closely.
     if text.count("{") + text.count("[") <= MAX_JSON_DEPTH and text.count(",") <= max_values:
         return

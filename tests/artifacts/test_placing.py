@@ -445,6 +445,18 @@ def test_g8_json_is_merged_key_by_key() -> None:
     assert said(plan)[0] == '{"bag":["lamp"],"where":{"city":"Ys","door":5}}'
 
 
+def test_g8_json_without_a_format_is_merged_key_by_key_as_its_content_says() -> None:
+    rules: dict[str, Any] = {"operation": "merge_section", "section": "state"}
+    plan = plan_with(wanted("a", {"hp": 3, "bag": "rope"}, **rules), wanted("b", {"hp": 4}, **rules))
+    assert said(plan)[0] == '{"bag":"rope","hp":4}'
+
+
+def test_g8_json_in_the_format_text_replaces_its_section() -> None:
+    rules: dict[str, Any] = {"operation": "merge_section", "section": "state", "format": "text"}
+    plan = plan_with(wanted("a", {"hp": 3, "bag": "rope"}, **rules), wanted("b", {"hp": 4}, **rules))
+    assert said(plan)[0] == '{"hp":4}'
+
+
 @pytest.mark.parametrize("value", [["a list"], "text", 7, None])
 def test_g8_only_objects_can_be_merged(value: Json) -> None:
     told = (version(1, value, content_type="json"),)
@@ -661,7 +673,7 @@ def test_the_same_artifacts_enter_a_sillytavern_chat(squash: bool) -> None:
     plan = sillytavern_plan(*everywhere(), preset=ChatPreset(squash_system_messages=squash))
     text = "|".join(message.content for message in plan.messages)
     assert set(reasons(plan).values()) == {"placed"}
-    order = ["HEAD", "SECTION", "[Start a new Chat]", "EARLY", "one", "three", "DEEP", "four", "five", "THINK", "TAIL"]
+    order = ["HEAD", "SECTION", "[A new chat", "EARLY", "one", "three", "DEEP", "four", "five", "THINK", "TAIL"]
     assert [text.index(word) for word in order] == sorted(text.index(word) for word in order)
 
 

@@ -106,6 +106,23 @@ def charx(card: Any, **files: bytes) -> bytes:
     return archive({"card.json": json.dumps(card), **files})
 
 
+def exif(comment: bytes, *, order: str = "<", in_subdirectory: bool = False, kind: int = 7) -> bytes:
+    """EXIF data with a UserComment, among the first fields as TavernAI wrote it, or in the directory below."""
+    head = (b"II*\0" if order == "<" else b"MM\0*") + struct.pack(f"{order}I", 8)
+    sub = struct.pack(f"{order}HHHII", 1, 0x8769, 4, 1, 26) + b"\0" * 4 if in_subdirectory else b""
+    place = 8 + len(sub) + 18
+    field = struct.pack(f"{order}HHHII", 1, 0x9286, kind, len(comment), place) + b"\0" * 4
+    return head + sub + field + comment
+
+
+def webp(exif_data: bytes | None, *, mark: bytes = b"") -> bytes:
+    chunks = [(b"VP8 ", b"\0" * 9), *([] if exif_data is None else [(b"EXIF", mark + exif_data)])]
+    body = b"WEBP" + b"".join(
+        kind + struct.pack("<I", len(data)) + data + b"\0" * (len(data) % 2) for kind, data in chunks
+    )
+    return b"RIFF" + struct.pack("<I", len(body)) + body
+
+
 JPEG = bytes.fromhex("ffd8ffe000104a46494600010100000100010000") + b"\0" * 64 + b"\xff\xd9"
 
 

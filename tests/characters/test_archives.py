@@ -176,6 +176,17 @@ def test_an_asset_from_memory():
     assert {asset.name: asset.read() for asset in bundle.assets} == {"assets/joy.png": b"joy", "_card.json": b"x"}
 
 
+def test_names_in_an_archive_hide_nothing():
+    hidden = "assets/joy\u202egpj.\u200bpng"
+    card, _ = read_card(v3(assets=[{**JOY, "uri": f"embeded://{hidden}"}]))
+    bundle = load(to_charx(card, None, [Asset.of(hidden, b"joy"), Asset.of("assets/joygpj.png", b"other")]))
+    assert {asset.name: asset.read() for asset in bundle.assets} == {
+        "assets/joygpj.png": b"joy",
+        "_assets/joygpj.png": b"other",
+    }
+    assert bundle.asset(bundle.card.character.assets[0].uri).read() == b"joy"
+
+
 def test_a_byaf_archive():
     bundle = load(byaf())
     character = bundle.card.character
@@ -214,8 +225,9 @@ def test_the_limits_of_a_byaf_import_are_reported():
     assert [note.path for note in report.ignored] == [
         "manifest.characters",
         "scenarios/gone.json",
-        "scenarios/s1.json.messages",
+        "scenarios",
     ]
+    assert report.ignored[-1].message.startswith("the archive has a chat")
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,8 @@ SEEDS: dict[str, bytes] = {
     "charx": charx(v3(assets=ASSETS), **{"assets/main.png": png(), "module.risum": b"o\0"}),
     "stored charx": files.archive({"card.json": json.dumps(v3()), "a.bin": bytes(50)}, compression=0),
     "jpeg": files.JPEG + charx(v3()),
+    "webp": files.webp(files.exif(json.dumps(v1()).encode(), in_subdirectory=True)),
+    "webp numbers": files.webp(files.exif(",".join(map(str, json.dumps(v1()).encode())).encode(), order=">")),
     "byaf": byaf(),
     "json v1": json.dumps(v1()).encode(),
     "json v3": json.dumps(v3(assets=ASSETS, creation_date=1, nickname="Y")).encode(),

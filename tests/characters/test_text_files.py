@@ -100,6 +100,29 @@ def test_yaml_that_is_refused(source, message):
         load(source.encode())
 
 
+WORKFLOW = """
+name: Build
+on: [push]
+jobs:
+  test: {runs-on: ubuntu-latest, steps: [{run: make test}]}
+"""
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        WORKFLOW,
+        json.dumps({"name": "Build", "on": ["push"], "jobs": {}}),
+        json.dumps({"name": "ChatML", "system_prompt": "Hm.", "input_sequence": "<"}),
+        json.dumps({"name": "Lore", "description": "About.", "entries": {"0": {"uid": 0, "content": "x"}}}),
+        json.dumps({"char_name": "Nobody"}),
+    ],
+)
+def test_a_file_with_a_name_and_no_other_field_of_a_card_is_no_card(source):
+    with pytest.raises(InvalidCardError, match="This is not a character card"):
+        load(source.encode())
+
+
 def test_tags_make_no_objects():
     card = load(b"name: !!python/object/apply:os.getcwd x\ndescription: y\n").card
     assert card.character.name == "x"

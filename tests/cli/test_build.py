@@ -17,7 +17,7 @@ from tests.strategies import json_values
 Write = Callable[..., Path]
 
 PROMPTS = ("main", "charDescription", "charPersonality", "scenario", "reminder", "chatHistory")
-CHAT_PRESET = {
+CHAT_PRESET: dict[str, Any] = {
     "openai_max_context": 4000,
     "openai_max_tokens": 500,
     "temperature": 0.7,
@@ -117,7 +117,7 @@ class TestPresets:
         assert contents(result) == [
             "You are Ysolde.",
             "Mends clocks.",
-            "[Start a new Chat]",
+            "[A new chat begins here.]",
             "Tick.",
             "Late again?",
             "Be brief.",
@@ -409,6 +409,45 @@ class TestStory:
         assert document["options"]["max_tokens"] == 50
         assert document["options"]["truncation_length"] == 900
 
+    @pytest.mark.parametrize(
+        ("api", "fields"),
+        [
+            ("novel", {"nai_settings": {"temperature": 0.3, "typical_p": 0.9, "repetition_penalty": 1.5}}),
+            ("kobold", {"kai_settings": {"temp": 0.3, "typical": 0.9, "rep_pen": 1.5}}),
+            ("koboldhorde", {"kai_settings": {"temp": 0.3, "typical": 0.9, "rep_pen": 1.5}}),
+        ],
+    )
+    def test_settings_that_are_set_to_novelai_or_koboldai(
+        self, card_json: Path, write: Write, api: str, fields: dict[str, Any]
+    ) -> None:
+        common = {"main_api": api, "amount_gen": 50, "max_context": 900, "oai_settings": CHAT_PRESET, "power_user": {}}
+        document = run(
+            "build", "--card", card_json, "--settings", write("settings.json", common | fields), "--json"
+        ).document
+        assert isinstance(document["payload"], str)
+        assert document["options"]["max_tokens"] == 50
+        assert (document["options"]["temperature"], document["options"]["typical_p"]) == (0.3, 0.9)
+
+    def test_a_template_beside_settings_for_text_completion_keeps_their_budget(
+        self, card_json: Path, write: Write
+    ) -> None:
+        settings = write("settings.json", {"main_api": "kobold", "amount_gen": 50, "power_user": {"instruct": {}}})
+        arguments = words("--card", card_json, "--settings", settings, "--instruct", write("i.json", INSTRUCT))
+        assert run("build", *arguments, "--json").document["options"]["max_tokens"] == 50
+
+    def test_settings_with_an_unknown_main_api_are_read_as_chat_completion(self, card_json: Path, write: Write) -> None:
+        settings = write("s.json", {"main_api": "telepathy", "oai_settings": CHAT_PRESET, "power_user": {}})
+        result = run("build", "--card", card_json, "--settings", settings, "--json")
+        assert contents(result)[0] == "You are Ysolde."
+
+    def test_a_prompt_with_an_empty_role_is_sent_by_the_system(self, card_json: Path, write: Write) -> None:
+        prompts = [{**prompt, "role": ""} for prompt in CHAT_PRESET["prompts"]]
+        preset = write("p.json", {**CHAT_PRESET, "prompts": prompts})
+        payload = run("build", "--card", card_json, "--preset", preset, "--json").document["payload"]
+        assert {message["role"] for message in payload if message["content"] in ("You are Ysolde.", "Be brief.")} == {
+            "system"
+        }
+
     def test_the_power_user_object_alone(self, card_json: Path, write: Write) -> None:
         settings = write("power.json", {"custom_stopping_strings": '["THE END"]'})
         assert run("build", "--card", card_json, "--settings", settings, "--json").document["options"]["stop"] == [
@@ -449,15 +488,15 @@ class TestGroups:
         assert contents(result) == [
             "You are Oskar.",
             "Oskar mends nets.",
-            "[Start a new group chat. Group members: Ysolde, Oskar]",
+            "[A new chat of several characters begins here: Ysolde, Oskar.]",
             "Ysolde: Tick.",
             "Be brief.",
-            "[Write the next reply only as Oskar.]",
+            "[Reply as Oskar and as nobody else.]",
         ]
 
     def test_the_first_card_speaks_unless_somebody_is_named(self, card_json: Path, write: Write) -> None:
         cards = words("--card", card_json, "--card", write("oskar.json", NETS))
-        assert contents(run("build", *cards, "--json"))[-1] == "[Write the next reply only as Ysolde.]"
+        assert contents(run("build", *cards, "--json"))[-1] == "[Reply as Ysolde and as nobody else.]"
 
     def test_a_group_file_says_how_cards_are_joined(self, card_json: Path, write: Write) -> None:
         cards = words("--card", card_json, "--card", write("oskar.json", NETS))

@@ -1,7 +1,10 @@
+import io
 import json
+import sys
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from tavernkit.characters import load
 from tests.characters import card_files
@@ -101,6 +104,64 @@ def test_assets_that_find_no_room_are_counted(tmp_path: Path) -> None:
     result = run("card", "convert", charx, "--to", "json", "-o", out)
     assert result.code == 0
     assert "2 assets left out" in result.stderr
+
+
+ICON = {"type": "icon", "uri": "embeded://assets/main.jpg", "name": "main", "ext": "jpg"}
+JOY = {"type": "emotion", "uri": "embeded://assets/joy.bin", "name": "joy", "ext": "bin"}
+
+
+def jpeg_picture() -> bytes:
+    buffer = io.BytesIO()
+    Image.new("RGB", (4, 6), "teal").save(buffer, "JPEG")
+    return buffer.getvalue()
+
+
+def jpeg_cards() -> dict[str, bytes]:
+    """A picture with an archive behind it, without an icon of its own and with one, and an archive with an icon."""
+    picture = jpeg_picture()
+    bare = card_files.charx(card_files.v3(assets=[JOY]), **{"assets/joy.bin": b"joy"})
+    whole = card_files.charx(
+        card_files.v3(assets=[ICON, JOY]), **{"assets/main.jpg": picture, "assets/joy.bin": b"joy"}
+    )
+    return {"cover": picture + bare, "icon": picture + whole, "charx": whole}
+
+
+@pytest.mark.parametrize("name", ["cover", "icon", "charx"])
+def test_a_card_with_a_jpeg_picture_becomes_a_png(name: str, tmp_path: Path) -> None:
+    out = tmp_path / "out.png"
+    (tmp_path / "card.jpg").write_bytes(jpeg_cards()[name])
+    result = run("card", "convert", tmp_path / "card.jpg", "--to", "png", "-o", out, "--json")
+    assert result.code == 0, result.stderr
+    assert "the picture was converted to PNG" in [note["message"] for note in result.document["files"][0]["notes"]]
+    bundle = load(out)
+    with Image.open(io.BytesIO(bundle.image or b"")) as image:
+        assert (image.format, image.size) == ("PNG", (4, 6))
+    assert [asset.read() for asset in bundle.assets] == [b"joy"]
+
+
+def test_a_webp_card_becomes_a_png(tmp_path: Path) -> None:
+    buffer = io.BytesIO()
+    comment = json.dumps(card_files.v1()).encode()
+    Image.new("RGB", (4, 6), "teal").save(buffer, "WEBP", exif=card_files.exif(comment))
+    (tmp_path / "card.webp").write_bytes(buffer.getvalue())
+    assert run("card", "convert", tmp_path / "card.webp", "--to", "png").code == 0
+    assert load(tmp_path / "card.png").card.character.name == "Ysolde"
+
+
+@pytest.mark.parametrize("name", ["cover", "icon", "charx"])
+def test_without_pillow_a_jpeg_picture_is_kept_as_an_asset(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, original = tmp_path / "out.png", jpeg_picture()
+    (tmp_path / "card.jpg").write_bytes(jpeg_cards()[name])
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    monkeypatch.delitem(sys.modules, "tavernkit.playground.characters.pictures", raising=False)
+    assert run("card", "convert", tmp_path / "card.jpg", "--to", "png", "-o", out).code == 0
+    bundle = load(out)
+    icon = next(asset for asset in bundle.card.character.assets or () if asset.type == "icon")
+    kept = bundle.asset(icon.uri)
+    assert kept is not None
+    assert kept.read() == original
 
 
 @pytest.mark.parametrize(

@@ -121,6 +121,10 @@ def test_a_version_2_card_stays_one(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "out" / "card.json").read_text())["spec"] == "chara_card_v2"
 
 
+def test_names_are_written_as_they_are_seen() -> None:
+    assert safe_names(["cod\u202egnp.exe", "a\u3164\u200b.png"]) == ["codgnp.exe", "a.png"]
+
+
 @given(st.lists(st.text(st.characters() | st.sampled_from("/\\.: aA\x00")), max_size=8))
 def test_any_names_become_safe_and_different(names: list[str]) -> None:
     safe = safe_names(names)

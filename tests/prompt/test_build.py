@@ -1,6 +1,7 @@
 import inspect
 import subprocess
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -23,6 +24,8 @@ from tavernkit import (
     User,
     build,
     example,
+    risuai,
+    sillytavern,
 )
 
 MIRA = Character(name="Mira", description="{{char}} paints {{user}}.", first_mes="Hello, {{user}}.")
@@ -52,6 +55,31 @@ def test_the_bundled_example_builds_a_real_prompt() -> None:
     assert not any("{{" in message["content"] for message in messages)
     assert any("The ledger: every letter" in message["content"] for message in messages)
     assert plan.warnings == ()
+
+
+@pytest.mark.parametrize("platform", [build, sillytavern.build, risuai.build])
+def test_an_unknown_generation_type_is_refused_with_the_types_that_there_are(platform: Callable[..., Plan]) -> None:
+    with pytest.raises(ValueError, match=r"generation_type is 'nomral'; it must be one of 'normal', 'continue', .*"):
+        platform(character=MIRA, user=ROBIN, generation_type="nomral")
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda: Injection(id="a", content="b", position="chats"), "The position of an injection is 'chats'"),
+        (lambda: Injection(id="a", content="b").with_(position=""), "The position of an injection is ''"),
+        (lambda: sillytavern.AuthorsNote(position="chats"), "The position of an author's note is 'chats'"),
+        (lambda: sillytavern.AuthorsNote(role="tool"), "The role of an author's note is 'tool'"),
+        (lambda: sillytavern.PersonaPlace(role="tool"), "The role of a persona is 'tool'"),
+        (
+            lambda: sillytavern.ExtensionPrompt(key="a", content="b", position="in"),
+            "The position of an extension prompt",
+        ),
+    ],
+)
+def test_an_unknown_position_or_role_is_refused_with_those_that_there_are(make: Any, sentence: str) -> None:
+    with pytest.raises(ValueError, match=rf"{sentence}.*; it must be one of '\w+', '\w+'"):
+        make()
 
 
 def test_names_are_put_in_and_the_greeting_waits_on_the_plan() -> None:

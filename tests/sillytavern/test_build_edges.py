@@ -8,7 +8,10 @@ import pytest
 
 from tavernkit import Book, BuildHooks, Character, Context, Entry, Message, Plan, User, sillytavern
 from tavernkit.history import InMemoryHistory
+from tavernkit.lore.files.world_fields import ENTRY_TEMPLATE
+from tavernkit.lore.files.world_info import read_world_info
 from tavernkit.presets import Preset
+from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.sillytavern import Story, UserSettings
 from tavernkit.sillytavern.presets import ChatPreset, Prompt, PromptOrder, PromptToggle, TextPreset
 from tavernkit.sillytavern.regex_scripts import RegexScript, RegexScripts
@@ -36,6 +39,16 @@ def adding(**block: Any) -> BuildHooks:
 
 def contents(plan: Plan) -> list[str]:
     return [message.content for message in plan.messages]
+
+
+def test_entries_whose_depth_is_null_are_all_sent_at_the_default_depth() -> None:
+    fields = {**ENTRY_TEMPLATE, "constant": True, "position": 4, "depth": None}
+    entries = {str(uid): {**fields, "uid": uid, "content": f"Entry {uid}."} for uid in range(2)}
+    book = read_world_info(LooseObject({"name": "B", "entries": entries}, ReportBuilder()))
+    said = [{"role": "user", "content": f"Line {number}."} for number in range(6)]
+    sent = contents(build(books=[book], history=said))
+    place = sent.index("Line 1.") + 1
+    assert sent[place : place + 2] == ["Entry 1.\nEntry 0.", "Line 2."]
 
 
 @pytest.mark.parametrize("group", ["history", "control", "examples", "default"])

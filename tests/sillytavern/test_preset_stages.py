@@ -68,10 +68,10 @@ class TestPromptManager:
         plan = tell(*TALK, preset=preset(prompt_order=orders), user=User(name="Ada"), character=Character(name="Wren"))
         assert said(plan) == [MAIN, NEW, *SAID]
 
-    def test_without_it_the_first_list_there_is_counts(self) -> None:
-        orders = (order("chatHistory", "main", character_id=100000),)
+    def test_a_preset_without_an_order_for_all_characters_gets_the_default_order(self) -> None:
+        orders = (order("chatHistory", "main", character_id=100000), order("chatHistory", character_id=7))
         plan = tell(*TALK, preset=preset(prompt_order=orders), user=User(name="Ada"), character=Character(name="Wren"))
-        assert said(plan) == [NEW, *SAID, MAIN]
+        assert said(plan) == [MAIN, NEW, *SAID]
 
     def test_a_preset_without_anything_still_builds_a_prompt(self) -> None:
         plan = tell(*TALK, preset=ChatPreset(new_chat_prompt="[New]"))

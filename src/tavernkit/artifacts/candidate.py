@@ -47,6 +47,13 @@ class Prepared(Value, frozen=True, kw_only=True):
         return self.candidate.artifact
 
     @property
+    def merges_json(self) -> bool:
+        """Whether it is merged key by key: no format follows the content. What is appended or prepended is text."""
+        rules = self.inclusion
+        follows = rules.format is None and rules.strategy == "replace" and self.artifact.content_type == "json"
+        return rules.needs_json or (rules.operation == "merge_section" and follows)
+
+    @property
     def is_blank(self) -> bool:
         return not (self.before.strip() or self.after.strip())
 

@@ -69,5 +69,7 @@ def check_owner(owner: str | None, pipeline: str, *, tag: str) -> None:
     """Raise ArtifactPolicyError if the tag belongs to another pipeline."""
     if owner is not None and owner != pipeline:
         raise ArtifactPolicyError(
-            f"art.{tag} belongs to the pipeline {owner!r}; {pipeline!r} cannot write it.", tag=tag
+            f"art.{tag} belongs to the pipeline {owner!r}; {pipeline!r} cannot write it. "
+            "Give the artifact another tag in one of the two.",
+            tag=tag,
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import takewhile
 
 from tavernkit.artifacts.candidate import Prepared
 from tavernkit.artifacts.content import write_json
@@ -16,7 +17,7 @@ from tavernkit.prompt.context import IdSource
 from tavernkit.reading import parse_json
 from tavernkit.values import Json, JsonObject
 
-__all__ = ["BETWEEN", "SystemPrompt", "changed", "credit", "merged_json", "wrapped"]
+__all__ = ["BETWEEN", "SystemPrompt", "changed", "credit", "merged_json", "system_text", "wrapped"]
 
 BETWEEN = "\n\n"
 """What stands between the parts of one text."""
@@ -101,7 +102,7 @@ class SystemPrompt:
                 text = None if place is None else self.blocks[place].content
             content = (
                 merged_json("{}" if text is None else text, item.value)
-                if item.inclusion.needs_json
+                if item.merges_json
                 else _merged_text(text or "", item)
             )
             report(item, "merge_type_error" if content is None else "placed")
@@ -163,6 +164,13 @@ class SystemPrompt:
                 if block.role == "system" and block.slot not in self._places and _is_system(block):
                     self._places[block.slot] = place
         return self._places.get(name)
+
+
+def system_text(blocks: Iterable[Block]) -> str:
+    """What the system prompt of a build says: its sections, as they stand before the chat."""
+    before_chat = takewhile(lambda block: message_source(block) is None, blocks)
+    texts = (block.content.strip() for block in before_chat if _is_section(block))
+    return BETWEEN.join(text for text in texts if text)
 
 
 def wrapped(text: str, wraps: Sequence[Prepared], *, before: Iterable[str] = (), behind: Iterable[str] = ()) -> str:

@@ -11,7 +11,7 @@ from tavernkit.values import Value
 
 __all__ = ["Asset", "Bundle", "CardFormat", "plain_uri"]
 
-CardFormat: TypeAlias = Literal["png", "apng", "jpeg", "charx", "byaf", "json", "yaml"]
+CardFormat: TypeAlias = Literal["png", "apng", "jpeg", "webp", "charx", "byaf", "json", "yaml"]
 
 
 class Asset(Value, frozen=True, kw_only=True):

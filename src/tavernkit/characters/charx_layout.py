@@ -15,6 +15,7 @@ from tavernkit.characters.ingest.png import ASSET_KEYWORD, CARD_KEYWORDS
 from tavernkit.characters.limits import DEFAULT_LIMITS
 from tavernkit.characters.png_chunks import PNG_SIGNATURE, walk_chunks
 from tavernkit.errors import PngParseError
+from tavernkit.text.invisible import without_invisible
 from tavernkit.values import Value
 
 __all__ = ["Layout", "lay_out"]
@@ -91,7 +92,8 @@ def _with_icon(
 
 def _safe(path: str) -> str:
     """A relative path of plain names, whatever it was before."""
-    parts = [re.sub(r'[\x00-\x1f<>:"|?*\\\ud800-\udfff]', "_", part)[-LONGEST_NAME:] for part in path.split("/")]
+    path = without_invisible(re.sub(r'[\x00-\x1f<>:"|?*\\\ud800-\udfff]', "_", path))
+    parts = [part[-LONGEST_NAME:] for part in path.split("/")]
     kept = [part for part in parts if part.strip(". ")]
     return "/".join(kept)[-LONGEST_NAME * 4 :].lstrip("/") or "unnamed"
 

@@ -16,7 +16,7 @@ from tavernkit.lore.files.character_book import read_character_book
 from tavernkit.reading import ImportReport, LooseObject, ReportBuilder, kind_of
 from tavernkit.values import Json, JsonObject
 
-__all__ = ["decode_card", "read_card"]
+__all__ = ["check_has_card_fields", "decode_card", "read_card"]
 
 ENVELOPE = ("spec", "spec_version", "data")
 GRADIO_FIELDS = {
@@ -26,6 +26,12 @@ GRADIO_FIELDS = {
     "char_greeting": "first_mes",
     "example_dialogue": "mes_example",
 }
+FLAT_FIELDS = (
+    *("description", "personality", "scenario", "first_mes", "mes_example", "creatorcomment", "creator_notes"),
+    *("alternate_greetings", "character_book", "tags", "creator", "talkativeness"),
+    *(field for field in GRADIO_FIELDS if field != "char_name"),
+)
+"""What only a card has beside a name, which workflows, packages and presets have as well."""
 DEFAULT_VERSION: dict[CardSpec, str] = {"v1": "1.0", "v2": "2.0", "v3": "3.0"}
 
 
@@ -34,6 +40,17 @@ def read_card(source: JsonObject, *, limits: Limits = DEFAULT_LIMITS) -> tuple[C
     report = ReportBuilder()
     card = decode_card(source, report, limits=limits)
     return card, report.build(f"card {card.spec}")
+
+
+def check_has_card_fields(source: Json) -> None:
+    """Raise InvalidCardError for the object of a text file that has a name, but nothing else that makes it a card."""
+    if not isinstance(source, Mapping) or "spec" in source or isinstance(source.get("data"), dict):
+        return
+    if _named(source, "name", "char_name") and not any(field in source for field in FLAT_FIELDS):
+        raise InvalidCardError(
+            "This is not a character card: it has a name, and none of a card's other fields, such as description or"
+            " first_mes."
+        )
 
 
 def decode_card(source: Json, report: ReportBuilder, *, limits: Limits = DEFAULT_LIMITS) -> CharacterCard:
@@ -124,8 +141,8 @@ def _split_top(
 
 def _read_flat(top: Mapping[str, Json], report: ReportBuilder, limits: Limits) -> CharacterCard:
     fields = LooseObject({key: value for key, value in top.items() if key not in ENVELOPE}, report)
-    if "entries" in top and not any(key in top for key in ("description", "personality", "first_mes")):
-        raise InvalidCardError("This is not a character card: it has entries and no description, as a lorebook has.")
+    if "entries" in top and not any(key in top for key in ("personality", "first_mes")):
+        raise InvalidCardError("This is not a character card: it has entries and no first_mes, as a lorebook has.")
     character = _read_character(fields, limits)
     if top.get("data") is not None:
         report.ignored("data", "not a card's data object; the top-level fields are the card")

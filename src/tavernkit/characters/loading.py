@@ -13,6 +13,7 @@ from tavernkit.characters.ingest.detect import detect
 from tavernkit.characters.ingest.jpeg import read_jpeg
 from tavernkit.characters.ingest.json_file import read_json
 from tavernkit.characters.ingest.png import read_png
+from tavernkit.characters.ingest.webp import read_webp
 from tavernkit.characters.ingest.yaml_file import read_yaml
 from tavernkit.characters.limits import DEFAULT_LIMITS, Limits
 from tavernkit.errors import ArchiveParseError, ParseError
@@ -33,6 +34,8 @@ def load(source: bytes | str | os.PathLike[str], *, limits: Limits = DEFAULT_LIM
             return read_png(data, limits)
         case "jpeg":
             return read_jpeg(data, limits)
+        case "webp":
+            return read_webp(data, limits)
         case "zip":
             return _read_zip(data, limits)
         case "json":

@@ -12,12 +12,24 @@ from tavernkit.characters.character import AssetReference
 from tavernkit.characters.ingest.charx import main_icon
 from tavernkit.characters.ingest.png import ASSET_KEYWORD
 
-__all__ = ["name_assets"]
+__all__ = ["assets_for_png", "name_assets"]
 
 PNG_ASSET = "__asset:"
 ARCHIVED = "embeded://"
 THE_PICTURE = "ccdefault:"
 LONGEST_NAME = 60
+
+
+def assets_for_png(card: CharacterCard, assets: Iterable[Asset], *, with_icon: bool = False) -> list[Asset]:
+    """The assets that belong into a PNG: those that the card refers to, and those that come out of a PNG.
+
+    A main icon out of an archive is the picture, and among the assets only `with_icon`.
+    """
+    references = card.character.assets or ()
+    icon = None if with_icon else main_icon(references)
+    wanted = {plain_uri(reference.uri) for reference in references if reference is not icon}
+    given = {plain_uri(asset.uri): asset for asset in assets}
+    return [asset for uri, asset in given.items() if uri in wanted or uri.startswith(PNG_ASSET)]
 
 
 def name_assets(card: CharacterCard, assets: Iterable[Asset]) -> tuple[CharacterCard, dict[str, bytes]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 
+from tavernkit.chats.byaf import ARCHIVE, read_byaf_chats
 from tavernkit.chats.chat import ChatFile
 from tavernkit.chats.dates import iso_date
 from tavernkit.chats.foreign import Speakers, find_format, read_foreign
@@ -19,7 +20,7 @@ __all__ = ["read_chat"]
 NO_CHAT = (
     "This is no chat that can be read here. Expected a chat of SillyTavern or Chub (lines of JSON, the first of which "
     "has user_name, name or chat_metadata), or a JSON file of text-generation-webui (data_visible), Agnai (messages), "
-    "CAI Tools (histories), Kobold Lite (savedsettings) or RisuAI (type risuChat)."
+    "CAI Tools (histories), Kobold Lite (savedsettings) or RisuAI (type risuChat), or a Backyard archive (BYAF)."
 )
 
 
@@ -37,6 +38,10 @@ def read_chat(
     in the report. Raises ParseError when the file is no chat.
     """
     report = ReportBuilder()
+    speakers = Speakers(user=user_name or "User", character=character_name or "Character", now=iso_date(now()))
+    if isinstance(data, bytes) and data.startswith(ARCHIVE):
+        _check_size(data, limits)
+        return read_byaf_chats(data, speakers, limits, report), report.build("byaf")
     text = _text(data, limits, report)
     head, _, rest = text.lstrip().partition("\n")
     has_more = bool(rest) and not rest.isspace()
@@ -57,13 +62,16 @@ def read_chat(
     foreign = find_format(document)
     if foreign is None:
         raise ParseError(NO_CHAT)
-    speakers = Speakers(user=user_name or "User", character=character_name or "Character", now=iso_date(now()))
     return read_foreign(foreign, document, speakers, report), report.build(foreign)
 
 
-def _text(data: bytes | str, limits: ChatLimits, report: ReportBuilder) -> str:
+def _check_size(data: bytes | str, limits: ChatLimits) -> None:
     if len(data) > limits.file_bytes:
         raise ParseError(f"The chat is {len(data):,} bytes long; at most {limits.file_bytes:,} are read.")
+
+
+def _text(data: bytes | str, limits: ChatLimits, report: ReportBuilder) -> str:
+    _check_size(data, limits)
     text = data if isinstance(data, str) else _decode(data, report)
     if text.startswith("\ufeff"):
         report.converted("", "the byte order mark at the beginning was left out")

@@ -73,7 +73,7 @@ def read_files(files: BuildFiles, *, speaker: str | None, user: str | None, pers
     chat = _conversation(files, cast, user or settings.user_name or "User")
     cast = in_group(cast, files.group, chat.metadata)
     notes += (*cast.notes, *setup.notes, *settings.notes, *chat.notes)
-    preset = setup.preset or settings.preset or ChatPreset()
+    preset = setup.preset or _usual_preset(settings, is_for_text=setup.is_for_text)
     books = [(_home(file, cast, chat, settings), _book(file, notes)) for file in files.lore]
     own = tuple(script for file in files.regex for script in _scripts(file, notes))
     story = with_templates(chat.in_story(settings.story), setup.templates)
@@ -103,6 +103,13 @@ def read_files(files: BuildFiles, *, speaker: str | None, user: str | None, pers
         context_file=setup.context_file or ("" if files.settings is None else display_name(files.settings)),
         notes=tuple(notes),
     )
+
+
+def _usual_preset(settings: SettingsFile, *, is_for_text: bool) -> ChatPreset | TextPreset:
+    """The preset of the settings, unless the templates that were named are for the other kind of completion."""
+    if is_for_text:
+        return settings.preset if isinstance(settings.preset, TextPreset) else TextPreset()
+    return settings.preset or ChatPreset()
 
 
 def _conversation(files: BuildFiles, cast: Cast, user_name: str) -> Conversation:

@@ -106,6 +106,8 @@ def convert_card(file: Path, place: Path, to: Target, spec: Spec, picture: bytes
     data = read_input(file)
     with about(file):
         bundle = load(data) if to is Target.charx else _without_module(load(data))
+        if to is Target.png and picture is None:
+            bundle = _with_png(bundle)
         written = _write(bundle, to, spec, picture)
     conversion = Conversion(
         file=display_name(file),
@@ -131,6 +133,39 @@ def _without_module(bundle: Bundle) -> Bundle:
     return bundle.with_(card=card, assets=tuple(asset for asset in bundle.assets if asset.name != MODULE_FILE))
 
 
+def _with_png(bundle: Bundle) -> Bundle:
+    """The bundle with a PNG as its picture. Where Pillow is not there to make one, the picture becomes an asset, and a
+    plain one takes its place."""
+    from tavernkit.characters import Asset, AssetReference
+    from tavernkit.characters.ingest.charx import main_icon
+
+    image = bundle.image
+    if image is None or image.startswith(PNG_SIGNATURE):
+        return bundle
+    try:
+        from tavernkit.playground.characters.pictures import read_picture
+    except ImportError:
+        message = "no PNG: kept as an asset beside a plain picture; install tavernkit[playground] to convert it"
+    else:
+        return _noted(bundle, "the picture was converted to PNG").with_(image=read_picture(image).png.data)
+    character = bundle.card.character
+    icon = main_icon(character.assets or ())
+    kept = bundle.asset(icon.uri) if icon is not None else None
+    if kept is None:
+        kept = Asset.of("picture", image)
+        reference = AssetReference(type="icon", uri=kept.uri, name="main", ext=bundle.format)
+        bundle = bundle.with_(
+            card=bundle.card.with_(character=character.with_(assets=(*(character.assets or ()), reference))),
+            assets=(*bundle.assets, kept),
+        )
+    return _noted(bundle, message).with_(image=None)
+
+
+def _noted(bundle: Bundle, message: str) -> Bundle:
+    note = Note(path="picture", outcome="converted", message=message)
+    return bundle.with_(report=bundle.report.with_(notes=(*bundle.report.notes, note)))
+
+
 def _write(bundle: Bundle, to: Target, spec: Spec, picture: bytes | None) -> bytes:
     from tavernkit.characters import to_charx, to_json, to_png
 
@@ -139,7 +174,7 @@ def _write(bundle: Bundle, to: Target, spec: Spec, picture: bytes | None) -> byt
         case Target.json:
             return f"{to_json(bundle.card, spec.value)}\n".encode()
         case Target.png:
-            return to_png(bundle.card, image, () if _keeps_chunks(bundle, picture) else _for_png(bundle))
+            return to_png(bundle.card, image, () if _keeps_chunks(bundle, picture) else _for_png(bundle, image))
         case Target.charx:
             return to_charx(bundle.card, image, bundle.assets)
 
@@ -149,7 +184,11 @@ def _left_out(bundle: Bundle, to: Target, picture: bytes | None) -> int:
         case Target.json:
             return len(bundle.assets)
         case Target.png:
-            return 0 if _keeps_chunks(bundle, picture) else len(bundle.assets) - len(_for_png(bundle))
+            return (
+                0
+                if _keeps_chunks(bundle, picture)
+                else len(bundle.assets) - len(_for_png(bundle, picture or bundle.image))
+            )
         case Target.charx:
             return 0
 
@@ -159,14 +198,11 @@ def _keeps_chunks(bundle: Bundle, picture: bytes | None) -> bool:
     return bundle.format in ("png", "apng") and picture is None
 
 
-def _for_png(bundle: Bundle) -> list[Asset]:
-    """The assets that the card refers to, but for its main icon, which is the picture."""
-    from tavernkit.characters.ingest.charx import main_icon
+def _for_png(bundle: Bundle, image: bytes | None) -> list[Asset]:
+    """The assets that the card refers to; its main icon only where it is not the picture."""
+    from tavernkit.characters.png_assets import assets_for_png
 
-    references = bundle.card.character.assets or ()
-    icon = main_icon(references)
-    wanted = (bundle.asset(reference.uri) for reference in references if reference is not icon)
-    return list({asset.uri: asset for asset in wanted if asset is not None}.values())
+    return assets_for_png(bundle.card, bundle.assets, with_icon=image is None)
 
 
 def print_conversions(conversions: Sequence[Conversion]) -> None:

@@ -11,6 +11,7 @@ from tavernkit.cli.errors import about
 from tavernkit.cli.files import is_standard, write_output
 from tavernkit.cli.output import Printer, to_json_bytes
 from tavernkit.lore.files import write_world_info
+from tavernkit.text.invisible import without_invisible
 from tavernkit.values import Value
 
 __all__ = ["Extracted", "Part", "default_folder", "parts", "print_extracted", "safe_names", "write_part"]
@@ -92,7 +93,7 @@ def _safe(name: str) -> str:
     if len(folders) > 1 and folders[0] == "assets":
         del folders[0]
     # Windows drops dots and spaces at the end, and a dot at the beginning hides a file elsewhere.
-    joined = UNSAFE.sub("_", "-".join(folders)).strip(". ")
+    joined = UNSAFE.sub("_", without_invisible("-".join(folders))).strip(". ")
     path = Path(joined or "unnamed")
     suffix = path.suffix[:16].rstrip(". ")
     short = path.stem[: LONGEST_NAME - len(suffix)].rstrip(". ") + suffix

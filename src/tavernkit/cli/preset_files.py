@@ -51,10 +51,12 @@ _PARTS: dict[type[PresetFile], str] = {
 class Setup(Value, frozen=True, kw_only=True):
     """The preset to build with, None where no file has one, and the templates as one master export.
 
-    `context_file` is where the context template came from.
+    `is_for_text` is true where one of the files is for text completion. `context_file` is where the context template
+    came from.
     """
 
     preset: ChatPreset | TextPreset | None
+    is_for_text: bool
     context_file: str | None
     templates: MasterExport
     notes: tuple[FileNote, ...]
@@ -78,6 +80,7 @@ def read_setup(files: Sequence[Path], *, instruct: Path | None, context: Path | 
     parts = {part: value for part, (_, value) in found.items()}
     return Setup(
         preset=_preset(parts),
+        is_for_text=any(part in parts for part in FOR_TEXT),
         context_file=found["context"][0] if "context" in found else None,
         templates=_templates(parts),
         notes=tuple(notes),
@@ -144,7 +147,7 @@ def _preset(parts: dict[str, PresetFile]) -> ChatPreset | TextPreset | None:
         case ChatPreset() | TextPreset() as preset:
             return preset
         case _:
-            return TextPreset() if any(part in parts for part in FOR_TEXT) else None
+            return None
 
 
 def _templates(parts: dict[str, PresetFile]) -> MasterExport:

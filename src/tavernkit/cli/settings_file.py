@@ -29,6 +29,14 @@ from tavernkit.values import Json, Value
 
 __all__ = ["SettingsFile", "read_settings_file"]
 
+TEXT_SETTINGS = {
+    "textgenerationwebui": "textgenerationwebui_settings",
+    "kobold": "kai_settings",
+    "koboldhorde": "kai_settings",
+    "novel": "nai_settings",
+}
+"""Where the settings of each `main_api` for text completion are."""
+
 
 class SettingsFile(Value, frozen=True, kw_only=True):
     """The story that the settings alone make, and the preset in use, None where the file does not say.
@@ -132,17 +140,18 @@ def _bias_presets(source: LooseObject) -> dict[str, tuple[BiasEntry, ...]]:
 
 
 def _preset(source: LooseObject) -> ChatPreset | TextPreset | None:
-    """The preset that the application is set to; what goes through neither of the two ways of building has none."""
-    match source.text("main_api", default="openai"):
-        case "openai" if source.has("oai_settings"):
-            chat = decode(ChatPreset, source.object("oai_settings"), source.report, "oai_settings")
-            check_post_processing(chat)
-            return chat
-        case "textgenerationwebui":
-            fields = source.nested("textgenerationwebui_settings")
-            text = decode(TextPreset, fields.source, source.report, fields.path)
-            return text.with_(
-                genamt=source.optional_integer("amount_gen"), max_length=source.optional_integer("max_context")
-            )
-        case _:
-            return None
+    """The preset that the application is set to, None where the file does not say."""
+    api = source.text("main_api", default="openai")
+    if api in TEXT_SETTINGS:
+        fields = source.nested(TEXT_SETTINGS[api])
+        text = decode(TextPreset, fields.source, source.report, fields.path)
+        return text.with_(
+            genamt=source.optional_integer("amount_gen"), max_length=source.optional_integer("max_context")
+        )
+    if api != "openai":
+        source.report.ignored("main_api", f"{api[:40]!r} is unknown: read as chat completion")
+    if not source.has("oai_settings"):
+        return None
+    chat = decode(ChatPreset, source.object("oai_settings"), source.report, "oai_settings")
+    check_post_processing(chat)
+    return chat

@@ -67,7 +67,7 @@ def _as_posted(name: str) -> str:
     return "" if NO_FILE_NAME.fullmatch(kept) else kept.rstrip(". ")
 
 
-def _recorded(file: JsonObject, op: str) -> Json:
+def _recorded(file: JsonObject, op: str) -> JsonObject:
     records = _records(file["loaded"])
     return {
         "records": records,
@@ -80,12 +80,12 @@ def _recorded(file: JsonObject, op: str) -> Json:
 def _ours(chat: ChatFile, file: JsonObject, op: str) -> Json:
     text = write_chat(chat).replace(NOW_IN_FILES, "<now>")
     messages = [message for message in chat.messages if "mes" in message.keys]
-    recorded = [record for record in _records(file.get("loaded", [])) if "mes" in record]
+    recorded = _recorded(file, op)["messages"] if file else []
     return {
         "records": _records(map(_parse, text.split("\n"))),
         "messages": [
-            {key: value for key, value in _in_their_words(message).items() if key in _understood(record)}
-            for message, record in zip(messages, recorded, strict=False)
+            {key: value for key, value in _in_their_words(message).items() if key in understood}
+            for message, understood in zip(messages, recorded, strict=False)
         ],
         **({"export_txt": write_text(chat)} if _has_comparable_text(file) else {}),
         **({"text": text} if _has_comparable_bytes(file, op) else {}),

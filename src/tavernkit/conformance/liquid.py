@@ -26,6 +26,7 @@ def _outcome(case: JsonObject) -> dict[str, Json]:
         strict_variables=switches["strictVariables"],
         strict_filters=switches["strictFilters"],
         lenient_if=switches.get("lenientIf", False),
+        preserve_timezones=switches.get("preserveTimezones", False),
         partials=switches["templates"],
     )
     try:

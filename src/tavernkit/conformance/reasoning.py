@@ -123,13 +123,14 @@ def _format(case: JsonObject) -> Json:
 
 def _prompt(case: JsonObject) -> Json:
     in_group = "group_members" in case
+    visible = [line for line in case["chat"] if not line.get("is_system")]
     chat = [
         ChatThought(
             content=line["mes"],
             name=line.get("name") or (case["user"] if line["is_user"] else case["char"]),
             reasoning=line.get("extra", {}).get("reasoning", ""),
         )
-        for line in case["chat"]
+        for line in visible
     ]
     contents = returned_reasoning(
         chat,
@@ -138,7 +139,7 @@ def _prompt(case: JsonObject) -> Json:
         speaker=case["speaker"] if in_group else None,
     )
     messages = []
-    for line, thought, content in zip(case["chat"], chat, contents, strict=True):
+    for line, thought, content in zip(visible, chat, contents, strict=True):
         named = in_group and not line["is_user"]
         messages.append(
             {

@@ -52,9 +52,14 @@ def _replay(case: JsonObject, environment: Environment) -> str:
         is_prompt=bool(params.get("isPrompt")),
         is_markdown=bool(params.get("isMarkdown")),
         is_edit=bool(params.get("isEdit")),
-        depth=params.get("depth"),
+        depth=_depth(params.get("depth")),
         character_override=override,
     )
+
+
+def _depth(value: Json) -> int | None:
+    """A depth is a number there; one that is given as text is no depth, and no script asks for it."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _in_use(case: JsonObject) -> RegexScripts:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import base64
+import io
+import json
+import zipfile
 from collections.abc import Callable, Mapping
 
 from tavernkit.characters.limits import DEFAULT_LIMITS
 from tavernkit.characters.png_chunks import walk_chunks
 from tavernkit.characters.png_texts import put_texts
-from tavernkit.errors import TavernKitError
+from tavernkit.errors import InvalidCardError, TavernKitError
 from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.risuai.book_import import import_external
 from tavernkit.risuai.cards import export_card, import_card
@@ -16,10 +19,12 @@ from tavernkit.risuai.chance import pick_hash_rand
 from tavernkit.risuai.character import read_character
 from tavernkit.risuai.chat_ml import parse_chat_ml
 from tavernkit.risuai.default_variables import parse_key_values
+from tavernkit.risuai.files.character_file import load_character, save_charx
 from tavernkit.risuai.files.risum import read_risum, write_risum
 from tavernkit.risuai.files.rpack import decode_rpack, encode_rpack
 from tavernkit.risuai.module import read_module
 from tavernkit.risuai.toggles import Toggle, parse_toggles
+from tavernkit.risuai.writing import write_character, write_module
 from tavernkit.values import Json, JsonObject
 
 __all__ = ["check"]
@@ -103,6 +108,45 @@ def _export(case: JsonObject) -> JsonObject:
     return {"card": export_card(read_character(_loose({**NEW_CHARACTER, **case["char"]})), modified=NOW)}
 
 
+def _risum_import(case: JsonObject) -> JsonObject:
+    """A module is given a new id when it is imported."""
+    return {"module": {**write_module(read_risum(_bytes(case["file_b64"])).module), "id": "<uuid>"}}
+
+
+def _charx(case: JsonObject) -> JsonObject:
+    """What is in our file, packed as theirs: how far each packer compresses is its own affair."""
+    recorded = _unpacked(_bytes(case["file_b64"]))
+    character = read_character(_loose({**NEW_CHARACTER, **case["char"]}))
+    module_id = read_risum(recorded["module.risum"]).module.id
+    modified = json.loads(recorded["card.json"])["data"]["modification_date"]
+    ours = save_charx(character, modified=modified, module_id=module_id)
+    same = _contents(_unpacked(ours)) == _contents(recorded)
+    return {"file_b64": case["file_b64"] if same else _base64(ours)}
+
+
+def _unpacked(archive: bytes) -> dict[str, bytes]:
+    with zipfile.ZipFile(io.BytesIO(archive)) as files:
+        return {name: files.read(name) for name in files.namelist()}
+
+
+def _contents(files: Mapping[str, bytes]) -> JsonObject:
+    return {**files, "card.json": json.loads(files["card.json"])}
+
+
+def _import_oldest(case: JsonObject) -> JsonObject:
+    """A card of version 1 is read by the reader of card files; nothing else imports those."""
+    character, _ = load_character(json.dumps(case["card"]).encode())
+    imported = write_character(character)
+    return {"char": {key: imported[key] for key in _object(case["char"]) if key in imported}}
+
+
+def _import_refused(case: JsonObject) -> JsonObject:
+    try:
+        return _import(case)
+    except InvalidCardError:
+        return {"char": None}
+
+
 def _import(case: JsonObject) -> JsonObject:
     imported = import_card(case["card"])
     recorded = _object(case.get("char"))
@@ -146,10 +190,16 @@ def _pick(case: JsonObject) -> JsonObject:
 
 KINDS: Mapping[str, tuple[tuple[str, ...], Callable[[JsonObject], JsonObject]]] = {
     "card_v3_export": (("char",), _export),
+    "charx_export": (("char",), _charx),
     "chatml": (("input",), _chat_ml),
     "external_lore": (("entries",), _external_lore),
+    "import_bad": (("card",), _import_refused),
+    "import_lore_disabled": (("card",), _import),
     "import_lore_ext": (("card",), _import),
     "import_lore_logic": (("card",), _import),
+    "import_lore_regex": (("card",), _import),
+    "import_v1": (("card",), _import_oldest),
+    "import_v2": (("card",), _import),
     "import_v2_ext": (("card",), _import),
     "import_v3": (("card",), _import),
     "parse_key_value": (("input",), _key_values),
@@ -158,6 +208,7 @@ KINDS: Mapping[str, tuple[tuple[str, ...], Callable[[JsonObject], JsonObject]]] 
     "png_read": (("file_b64", "keys"), _png_read),
     "png_write": (("png_b64", "chunks"), _png_write),
     "risum_export": (("module",), _risum),
+    "risum_import": (("file_b64",), _risum_import),
     "rpack": (("input_b64",), _rpack),
     "rpack_table": (("input_b64",), _rpack),
 }

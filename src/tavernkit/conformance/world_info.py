@@ -23,6 +23,7 @@ from tavernkit.sillytavern.world_info import (
     WorldInfoResult,
     read_settings,
 )
+from tavernkit.sillytavern.world_info.fields import reference
 from tavernkit.text.js_strings import utf16_length
 from tavernkit.values import Json, JsonObject
 
@@ -86,6 +87,7 @@ class _Replay:
                 trigger=self._context.get("trigger", "normal"),
                 character_file=self._context.get("char_filename"),
                 character_tags=tuple(self._context.get("char_tags", ())),
+                forced=_forced({**self._context, **turn}),
                 timed=self._timed,
                 dry_run=turn.get("dry_run", False),
                 count_tokens=_tokens,
@@ -108,6 +110,19 @@ def _scopes(recorded: list[JsonObject]) -> Mapping[str, tuple[Book, ...]]:
         for scope in (given["scope"], *given.get("also", ())):
             scopes[scope] += (book,)
     return scopes
+
+
+def _forced(recorded: JsonObject) -> frozenset[str]:
+    """The entries that something outside the scan has activated, by reference or as `{world, uid}`.
+
+    No open case has any, so the field is known by what it is about and not by one spelling.
+    """
+    named = [value for key, value in recorded.items() if "force" in key.lower() or "external" in key.lower()]
+    given = [item for value in named for item in (value if isinstance(value, list) else [value])]
+    return frozenset(
+        reference(str(item.get("world", "")), str(item.get("uid", ""))) if isinstance(item, Mapping) else str(item)
+        for item in given
+    )
 
 
 def _tokens(text: str) -> int:

@@ -36,7 +36,7 @@ def anthropic(messages: Sequence[ChatMessage], options: DialectOptions) -> dict[
     turns = [_turn(message, index, options) for index, message in enumerate(messages) if index >= len(leading)]
     if options.use_system_prompt and not turns:
         turns = [_Turn(role="user", blocks=(_text(options.placeholder),))]
-    turns = _give_media_to_user(turns)
+    turns = _media_to_user(turns)
     if options.prefill:
         turns.append(_Turn(role="assistant", blocks=(_text(trim_end(options.prefill)),)))
 
@@ -151,24 +151,36 @@ def _is_media(block: JsonObject) -> bool:
     return block.get("type") in ("image", "document")
 
 
-def _give_media_to_user(turns: Sequence[_Turn]) -> list[_Turn]:
-    """Move what an assistant cannot show into the next user turn, or into a new one behind it.
+def _media_to_user(turns: Sequence[_Turn]) -> list[_Turn]:
+    """Pictures and files of the assistant, which only the user may show, as the user's next ones.
 
-    When several assistant turns end the conversation, the media travels along them to the very end.
+    Behind the user's last turn there is nobody to take them, so a new turn at the very end does. An earlier reply there
+    that gave something away is followed by an empty turn of the user, so that it does not merge with the next reply.
     """
-    moved = list(turns)
-    index = 0
-    while index < len(moved):
-        turn = moved[index]
-        media = tuple(block for block in turn.blocks if _is_media(block))
-        if turn.role == "assistant" and media:
-            moved[index] = turn.with_(blocks=tuple(block for block in turn.blocks if not _is_media(block)))
-            taker = next((i for i in range(index + 1, len(moved)) if moved[i].role == "user"), len(moved))
-            if taker == len(moved):
-                moved.insert(index + 1, _Turn(role="user"))
-            moved[taker] = moved[taker].with_(blocks=moved[taker].blocks + media)
-        index += 1
-    return moved
+    answered = max((place for place, turn in enumerate(turns, start=1) if turn.role == "user"), default=0)
+    moved: list[_Turn] = []
+    waiting: tuple[JsonObject, ...] = ()
+    for turn in turns[:answered]:
+        if turn.role == "user":
+            moved.append(turn.with_(blocks=turn.blocks + waiting))
+            waiting = ()
+        else:
+            spoken, media = _without_media(turn)
+            moved.append(spoken)
+            waiting += media
+    unanswered = [_without_media(turn) for turn in turns[answered:]]
+    if not any(media for _, media in unanswered):
+        return [*moved, *turns[answered:]]
+    for spoken, media in unanswered[:-1]:
+        moved += [spoken, _Turn(role="user")] if media else [spoken]
+        waiting += media
+    last, media = unanswered[-1]
+    return [*moved, last, _Turn(role="user", blocks=media + waiting)]
+
+
+def _without_media(turn: _Turn) -> tuple[_Turn, tuple[JsonObject, ...]]:
+    media = tuple(block for block in turn.blocks if _is_media(block))
+    return turn.with_(blocks=tuple(block for block in turn.blocks if not _is_media(block))), media
 
 
 def _merged(turns: Sequence[_Turn]) -> list[_Turn]:

@@ -9,7 +9,7 @@ from tavernkit.values import Value
 
 __all__ = ["DEFAULT_PLACEHOLDER", "DialectOptions", "PostProcessing"]
 
-DEFAULT_PLACEHOLDER = "Let's get started."
+DEFAULT_PLACEHOLDER = "Please begin."
 
 PostProcessing: TypeAlias = Literal[
     "none", "merge", "merge_tools", "semi", "semi_tools", "strict", "strict_tools", "single", "claude"

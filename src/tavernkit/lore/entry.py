@@ -10,10 +10,11 @@ __all__ = ["Entry", "Spelling"]
 class Spelling(Value, frozen=True, kw_only=True):
     """The object in a file of this format that a value was read from: an id that was a number, an order that was text,
     a flag that was left out. Writers look up the named fields here, so that what nobody changed is written back as it
-    came."""
+    came. `key` is the name under which the file has the object, where that need not be its id."""
 
     format: str
     fields: JsonObject = {}
+    key: str | None = None
 
 
 class Entry(Value, frozen=True, kw_only=True):

@@ -8,7 +8,7 @@ import random
 import time
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
-from typing import Any, NoReturn, TypeAlias, TypeVar
+from typing import Any, Literal, NoReturn, TypeAlias, TypeVar
 
 from tavernkit.characters.character import Character, User
 from tavernkit.errors import MissingInputError, StrictModeError, TavernKitError
@@ -26,9 +26,11 @@ from tavernkit.prompt.tokens import TokenEstimator, default_estimator
 from tavernkit.prompt.trace import Event, Instrumenter
 from tavernkit.prompt.trimming import TrimReport
 from tavernkit.prompt.warning import BuildWarning
-from tavernkit.values import JsonObject
+from tavernkit.values import JsonObject, check_choice
 
-__all__ = ["Clock", "Context", "IdSource", "Wording"]
+__all__ = ["Clock", "Context", "GenerationType", "IdSource", "Wording"]
+
+GenerationType: TypeAlias = Literal["normal", "continue", "impersonate", "swipe", "regenerate", "quiet"]
 
 Clock: TypeAlias = Callable[[], datetime]
 IdSource: TypeAlias = Callable[[], str]
@@ -80,6 +82,7 @@ class Context:
         self.attachments = tuple(attachments)
         self.preset: Preset = BudgetPreset() if preset is None else preset
         self.books = tuple(books)
+        check_choice("generation_type", generation_type, GenerationType)
         self.generation_type = generation_type
         self.model = model
         self.variables: VariablesStore = Variables() if variables is None else variables

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 
 from tavernkit.sillytavern.extension_prompts import ExtensionRole, PromptPlace
-from tavernkit.values import Value
+from tavernkit.values import Value, check_choice
 
 __all__ = ["AuthorsNote", "CharacterNote", "NotePlacement", "is_due", "note_text"]
 
@@ -22,6 +22,10 @@ class AuthorsNote(Value, frozen=True, kw_only=True):
     role: ExtensionRole = "system"
     interval: int = 1
     scan: bool = False
+
+    def __post_init__(self) -> None:
+        check_choice("The position of an author's note", self.position, PromptPlace)
+        check_choice("The role of an author's note", self.role, ExtensionRole)
 
 
 class NotePlacement(IntEnum):

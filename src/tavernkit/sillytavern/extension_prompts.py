@@ -7,7 +7,7 @@ from enum import IntEnum
 from typing import Literal, TypeAlias
 
 from tavernkit.text.js_strings import js_trim
-from tavernkit.values import Value
+from tavernkit.values import Value, check_choice
 
 __all__ = [
     "ExtensionPosition",
@@ -54,6 +54,10 @@ class ExtensionPrompt(Value, frozen=True, kw_only=True):
     depth: int = 0
     role: ExtensionRole = "system"
     scan: bool = False
+
+    def __post_init__(self) -> None:
+        check_choice("The position of an extension prompt", self.position, PromptPlace)
+        check_choice("The role of an extension prompt", self.role, ExtensionRole)
 
 
 def extension_place(number: int) -> PromptPlace:

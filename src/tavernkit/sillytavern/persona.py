@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 
 from tavernkit.sillytavern.extension_prompts import ExtensionRole
-from tavernkit.values import Value
+from tavernkit.values import Value, check_choice
 
 __all__ = ["PersonaPlace", "PersonaPosition"]
 
@@ -26,3 +26,6 @@ class PersonaPlace(Value, frozen=True, kw_only=True):
     position: PersonaPosition = PersonaPosition.IN_PROMPT
     depth: int = 2
     role: ExtensionRole = "system"
+
+    def __post_init__(self) -> None:
+        check_choice("The role of a persona", self.role, ExtensionRole)

@@ -33,6 +33,29 @@ def render(source: str, options: LiquidOptions | None = None, **values: Any) -> 
 
 
 @pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("2026-03-14T23:30:00-05:00", "14 23:30 -0500 -0500"),
+        ("2026-03-14T23:30:00+0530", "14 23:30 +0530 +0530"),
+        ("Sat, 14 Mar 2026 15:09:26 GMT+0200", "14 15:09 +0200 +0200"),
+        ("2026-03-14T23:30:00Z", "14 23:30 +0000 +0000"),
+        ("2026-03-14 23:30:00", "14 23:30 +0000 UTC"),
+        ("03-14-2026", "13 03:34 -2026 -2026"),
+        ("1773500966", "14 15:09 +0000 +0000"),
+    ],
+)
+def test_a_date_keeps_the_offset_it_is_written_with_where_that_is_an_option(written: str, shown: str) -> None:
+    source, keeping = "{{ written | date: '%d %H:%M %z %Z' }}", LiquidOptions(preserve_timezones=True)
+    assert render(source, keeping, written=written) == shown
+    assert render("{{ '2026-03-14T23:30:00-05:00' | date: '%H:%M %z', 'Asia/Tokyo' }}", keeping) == "13:30 +0900"
+    assert render("{{ '2026-03-14T23:30:00-05:00' | date: '%d %H:%M %z' }}") == "15 04:30 +0000"
+
+
+def test_url_decode_makes_a_plus_a_space_but_not_one_that_was_encoded() -> None:
+    assert render("{{ 'a+b%2Bc%20d' | url_decode }}") == "a b+c d"
+
+
+@pytest.mark.parametrize(
     ("written", "moment"),
     [
         ("Saturday 14 March 2026", "2026-03-14 00:00:00.000"),

@@ -73,9 +73,9 @@ def test_an_unusable_profile_is_refused_with_every_problem_at_its_place() -> Non
         profile(step("a", "dance"), step("b", dependsOn=["c"]))
 
 
-def test_the_order_of_commits_is_dependencies_then_order_then_id() -> None:
+def test_the_order_of_commits_is_dependencies_then_order_then_the_list_of_the_profile() -> None:
     read = profile(step("z"), step("b", order=1), step("a", order=1, dependsOn=["y"]), step("y", order=2), step("x"))
-    assert [one.id for one in commit_order(read.pipelines[0].steps)] == ["x", "z", "b", "y", "a"]
+    assert [one.id for one in commit_order(read.pipelines[0].steps)] == ["z", "x", "b", "y", "a"]
 
 
 def test_the_nearest_choice_of_a_profile_wins_and_off_is_a_choice() -> None:

@@ -164,6 +164,23 @@ class TestCommitting:
         assert (reports(report)["s"].commit, reports(report)["s"].code) == ("rejected", "artifact_policy_error")
         assert list(asyncio.run(theatre.view()).art()) == ["b"]
 
+    def test_a_required_step_whose_tag_is_anothers_fails_and_the_main_call_is_made(self) -> None:
+        theatre = Theatre()
+        asyncio.run(somebody_writes(theatre, "mood", 1, None, pipeline="other"))
+        steps = [
+            step("s", artifacts=[kept("mood")], required=True),
+            step("t", artifacts=[kept("sky")], dependsOn=["s"], required=True),
+        ]
+        barrier, report = play(context(profile(*steps)), theatre)
+        assert barrier.is_open
+        assert report.status == "done"
+        assert reports(report)["s"].code == "artifact_policy_error"
+        assert reports(report)["s"].message == (
+            "art.mood belongs to the pipeline 'other'; 'p' cannot write it. "
+            "Give the artifact another tag in one of the two."
+        )
+        assert reports(report)["t"].reason == "dependency_failed"
+
     def test_r31_a_foreign_tag_is_refused_when_the_profile_is_switched_on(self) -> None:
         theatre = Theatre()
         one, two = (profile(pipeline(counter(), id=id)) for id in ("one", "two"))

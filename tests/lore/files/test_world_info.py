@@ -89,6 +89,20 @@ def test_entries_that_share_a_uid_are_all_kept() -> None:
     assert [entry["key"] for entry in write_world_info(book)["entries"].values()] == [["a"], ["b"]]
 
 
+def test_entries_that_share_a_uid_are_written_back_under_the_keys_of_the_file() -> None:
+    source = {
+        "entries": {
+            "0": {"uid": 0, "key": ["a"], "content": "A"},
+            "1": {"uid": 0, "key": ["b"], "content": "B"},
+            "5": {"uid": 1, "key": ["c"], "content": "C"},
+        }
+    }
+    book = read_world_info(LooseObject(source, ReportBuilder()))
+    assert write_world_info(book) == source
+    changed = book.with_(entries=(*book.entries, book.entries[1], book.entries[0].with_(id="7")))
+    assert list(write_world_info(changed)["entries"]) == ["0", "1", "5", "6", "7"]
+
+
 def test_a_changed_entry_is_changed_in_the_file_and_nothing_else() -> None:
     book = read(WORLD)
     entry = book.entries[0].with_(content="Soft sand.", enabled=True)

@@ -153,6 +153,22 @@ def test_flags_and_pipes_make_a_call_text_in_1_15(text, expected):
     assert expand(text, "1.15") == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("{{reverse::{{{user}}}}}", "resu{}}{{}}}"),
+        ("{{reverse::{{{{user}}}}}}", "deZ}}{{}}"),
+        ("{{reverse::{{user}} {{ }}x", "}}{{ deZx"),
+        ("{{reverse::{{!user}}", "resu!}}{{"),
+        ("{{reverse::a{b}}", "b{a"),
+        ("{{reverse::{ {user} }}}", "}resu{ {}"),
+        ("{{// {{ }}x", "x"),
+    ],
+)
+def test_an_opener_without_a_name_in_an_argument_prints_a_closing_pair_in_1_15(text, expected):
+    assert expand(text, "1.15") == expected
+
+
 def test_the_engine_is_a_setting():
     assert macro_engine("legacy").expand("{{USER}}", environment()) == "Zed"
     assert macro_engine("1.15").expand("{{USER}}", environment()) == "{{USER}}"

@@ -303,6 +303,64 @@ FIELD_NAMES = sorted(
 )
 
 
+def test_a_prompt_with_an_empty_role_is_for_the_system_and_is_written_back_as_it_was() -> None:
+    document = {"prompts": [{"identifier": "main", "role": "", "content": "Hm.", "injection_position": 1}]}
+    preset, _ = read_preset(document)
+    assert isinstance(preset, ChatPreset)
+    assert preset.prompts[0].role == "system"
+    assert write_preset(preset) == document
+
+
+NOVELAI: dict[str, Any] = {
+    "order": [5, 0, 1, 3],
+    "temperature": 1.16,
+    "max_length": 300,
+    "min_length": 1,
+    "top_k": 175,
+    "typical_p": 0.96,
+    "tail_free_sampling": 0.994,
+    "repetition_penalty": 1.68,
+    "repetition_penalty_range": 2240,
+    "repetition_penalty_slope": 1.5,
+    "repetition_penalty_frequency": 0.01,
+    "repetition_penalty_presence": 0.005,
+    "prefix": "vanilla",
+    "phrase_rep_pen": "medium",
+    "max_context": 7800,
+}
+
+
+def test_a_novelai_preset_is_a_text_preset() -> None:
+    preset, report = read_preset(NOVELAI)
+    assert isinstance(preset, TextPreset)
+    assert (preset.temp, preset.rep_pen, preset.rep_pen_range, preset.rep_pen_slope) == (1.16, 1.68, 2240, 1.5)
+    assert (preset.tfs, preset.freq_pen, preset.presence_pen) == (0.994, 0.01, 0.005)
+    assert (preset.context_window_tokens, preset.reserved_response_tokens) == (7800, 300)
+    assert report.is_exact
+    assert write_preset(preset) == NOVELAI
+
+
+@pytest.mark.parametrize("changes", [{"genamt": 500}, {"max_length": 4000}, {"temp": 0.5, "genamt": 10}])
+def test_a_changed_novelai_preset_is_read_again_as_it_was_left(changes: dict[str, Any]) -> None:
+    preset = read_preset(NOVELAI)[0].with_(**changes)
+    again, _ = read_preset(write_preset(preset))
+    assert again.with_(spelling=None, unknown={}) == preset.with_(spelling=None, unknown={})
+
+
+def test_a_novelai_preset_of_sillytavern_keeps_its_lengths_as_other_text_presets_do() -> None:
+    preset, _ = read_preset({**NOVELAI, "genamt": 150, "max_length": 6000})
+    assert isinstance(preset, TextPreset)
+    assert (preset.context_window_tokens, preset.reserved_response_tokens) == (6000, 150)
+
+
+def test_a_koboldai_preset_is_a_text_preset_whose_typical_is_typical_p() -> None:
+    document = {"temp": 0.51, "rep_pen": 1.2, "typical": 0.9, "tfs": 0.99, "mirostat": 2, "sampler_order": [6, 5, 0]}
+    preset, _ = read_preset(document)
+    assert isinstance(preset, TextPreset)
+    assert (preset.typical_p, preset.mirostat_mode) == (0.9, 2)
+    assert write_preset(preset) == document
+
+
 @pytest.mark.parametrize("kind", [*ALL_KINDS, *NESTED])
 def test_every_field_is_documented(kind: type[Any]) -> None:
     page = (Path(__file__).parents[3] / "docs" / "presets.md").read_text()

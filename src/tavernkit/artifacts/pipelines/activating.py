@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 from tavernkit.artifacts.artifact import Artifact, Session
 from tavernkit.artifacts.pipelines.profile import Profile
 from tavernkit.artifacts.store import ArtifactStore
@@ -11,16 +13,16 @@ __all__ = ["reserve_tags"]
 
 
 async def reserve_tags(
-    profile: Profile, session: Session, *, store: ArtifactStore, ids: IdSource
+    profile: Profile, session: Session, *, store: ArtifactStore, ids: IdSource, skipped: Container[str] = ()
 ) -> tuple[Artifact, ...]:
     """Reserve every persisted tag for its pipeline; ArtifactPolicyError if one belongs to another. A profile that was
-    edited is reserved again, and keeps what there is."""
+    edited is reserved again, and keeps what there is. The tags in `skipped` are left alone."""
     return tuple(
         [
             await store.reserve(made.artifact.with_(id=ids(), session=session), pipeline.id)
             for pipeline in profile.pipelines
             for step in pipeline.steps
             for made in step.artifacts
-            if made.artifact.access == "persisted"
+            if made.artifact.access == "persisted" and made.artifact.tag not in skipped
         ]
     )

@@ -29,8 +29,8 @@ def dependencies(steps: Iterable[Step]) -> Mapping[str, frozenset[str]]:
 
 
 def commit_order(steps: Iterable[Step]) -> tuple[Step, ...]:
-    """Dependencies first, then by `order`, then by id; who finishes first does not matter."""
-    waiting = sorted(steps, key=lambda step: (step.order, step.id))
+    """Dependencies first, then by `order`, then as the pipeline lists them; who finishes first does not matter."""
+    waiting = sorted(steps, key=lambda step: step.order)
     placed: list[Step] = []
     while waiting:
         left = {step.id for step in waiting}

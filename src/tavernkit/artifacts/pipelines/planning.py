@@ -10,6 +10,7 @@ from tavernkit.artifacts.pipelines.journal import StepRecord
 from tavernkit.artifacts.pipelines.ordering import commit_order, dependencies
 from tavernkit.artifacts.pipelines.profile import Hook, Pipeline, Step
 from tavernkit.artifacts.pipelines.report import SkipReason
+from tavernkit.errors import ArtifactPolicyError
 from tavernkit.values import Value
 
 __all__ = ["Planned", "Records", "StepKey", "plan_hook", "required_failure", "skip_reason"]
@@ -82,9 +83,18 @@ def skip_reason(
 
 def required_failure(plan: tuple[Planned, ...], records: Records) -> StepRecord | None:
     """The first required step that has failed, or that could not run because another has. One that was not to run,
-    because a guard has said so or its turn has not come, has not failed."""
-    required = (records[item.key] for item in plan if item.step.required)
-    return next((record for record in required if _has_failed(record)), None)
+    because a guard has said so or its turn has not come, has not failed. One whose tag is another pipeline's has, but
+    stands in nobody's way: no later reply could do better."""
+    excused: set[StepKey] = set()
+    for item in plan:
+        record = records[item.key]
+        culprits = {need for need in item.needs if _has_failed(records[need])}
+        is_foreign = record.rejected and record.code == ArtifactPolicyError.code
+        if is_foreign or (record.reason == "dependency_failed" and culprits and culprits <= excused):
+            excused.add(item.key)
+        if item.step.required and _has_failed(record) and item.key not in excused:
+            return record
+    return None
 
 
 def _has_failed(record: StepRecord) -> bool:

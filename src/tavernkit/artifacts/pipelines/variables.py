@@ -63,6 +63,7 @@ def template_values(
         "chat": _chat(context.chat),
         "rag": [],
         "worldInfo": {"activatedCount": 0, "activatedEntries": [], "warnings": []},
+        "promptSystem": "",
         **context.values,
         "messages": told,
         "recentMessages": recent,

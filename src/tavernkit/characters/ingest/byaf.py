@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+from typing import NamedTuple
 
 from tavernkit.characters.bundle import Asset, Bundle
 from tavernkit.characters.decode import decode_card
@@ -14,7 +15,7 @@ from tavernkit.errors import ArchiveParseError, ParseError
 from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.values import Json
 
-__all__ = ["MANIFEST_FILE", "read_byaf"]
+__all__ = ["MANIFEST_FILE", "ByafParts", "read_byaf", "read_parts", "to_macros"]
 
 MANIFEST_FILE = "manifest.json"
 MOST_SCENARIOS = 200
@@ -22,18 +23,38 @@ MOST_SCENARIOS = 200
 PLACEHOLDER = re.compile(r"#\{(user|character)\}(?=:)|(?<!\{)\{(user|character)\}(?!\})", re.IGNORECASE)
 
 
-def read_byaf(archive: Archive, limits: Limits) -> Bundle:
-    """Read the first character of a BYAF archive, with the first scenario as its setting.
+class ByafParts(NamedTuple):
+    """The documents of a BYAF archive: the first character, the folder that it lies in, and all scenarios."""
 
-    Later scenarios give alternate greetings. What has no place in a card is kept in the extension `byaf`.
-    """
-    report = ReportBuilder()
+    manifest: LooseObject
+    character: LooseObject
+    folder: str
+    scenarios: list[LooseObject]
+
+    @property
+    def name(self) -> str:
+        return self.character.text("name") or self.character.text("displayName")
+
+
+def read_parts(archive: Archive, limits: Limits, report: ReportBuilder) -> ByafParts:
+    """Read the documents of a BYAF archive; a scenario that cannot be read is noted and left out."""
     manifest = LooseObject(_object(archive, MANIFEST_FILE, report, limits), report, "manifest")
     path = _character_path(manifest)
     character = LooseObject(_object(archive, path, report, limits), report, "character")
-    scenarios = _scenarios(archive, manifest, report, limits)
-    images = _images(archive, character, posixpath.dirname(path))
-    card = decode_card(_card(manifest, character, scenarios), report, limits=limits)
+    return ByafParts(manifest, character, posixpath.dirname(path), _scenarios(archive, manifest, report, limits))
+
+
+def read_byaf(archive: Archive, limits: Limits) -> Bundle:
+    """Read the first character of a BYAF archive, with the first scenario as its setting.
+
+    Later scenarios give alternate greetings. What has no place in a card is kept in the extension `byaf`, but for the
+    chats, which `tavernkit.chats` reads from the same file.
+    """
+    report = ReportBuilder()
+    parts = read_parts(archive, limits, report)
+    images = _images(archive, parts.character, parts.folder)
+    card = decode_card(_card(parts), report, limits=limits)
+    _note_chats(parts.scenarios, report)
     return Bundle(
         format="byaf",
         card=card,
@@ -72,20 +93,21 @@ def _scenarios(archive: Archive, manifest: LooseObject, report: ReportBuilder, l
     return scenarios
 
 
-def _card(manifest: LooseObject, character: LooseObject, scenarios: list[LooseObject]) -> dict[str, Json]:
+def _card(parts: ByafParts) -> dict[str, Json]:
+    manifest, character, scenarios = parts.manifest, parts.character, parts.scenarios
     report = character.report
     first = scenarios[0] if scenarios else LooseObject({}, report, "scenario")
     author = manifest.nested("author")
     first_mes, *alternates = _greetings(first) or [""]
     alternates += [greeting for scenario in scenarios[1:] for greeting in _greetings(scenario)]
     data: dict[str, Json] = {
-        "name": character.text("name") or character.text("displayName"),
-        "description": _placeholders(character.text("persona")),
-        "scenario": _placeholders(first.text("narrative")),
+        "name": parts.name,
+        "description": to_macros(character.text("persona")),
+        "scenario": to_macros(first.text("narrative")),
         "first_mes": first_mes,
         "alternate_greetings": [text for text in dict.fromkeys(alternates) if text != first_mes],
         "mes_example": _examples(first),
-        "system_prompt": _placeholders(first.text("formattingInstructions")),
+        "system_prompt": to_macros(first.text("formattingInstructions")),
         "creator": author.text("name"),
         "creator_notes": author.text("backyardURL"),
     }
@@ -105,19 +127,19 @@ def _card(manifest: LooseObject, character: LooseObject, scenarios: list[LooseOb
 
 def _greetings(scenario: LooseObject) -> list[str]:
     # The format allows one first message to a scenario; files with more are read as they are meant.
-    return [text for message in scenario.objects("firstMessages") if (text := _placeholders(message.text("text")))]
+    return [text for message in scenario.objects("firstMessages") if (text := to_macros(message.text("text")))]
 
 
 def _examples(scenario: LooseObject) -> str:
-    texts = [_placeholders(message.text("text")) for message in scenario.objects("exampleMessages")]
+    texts = [to_macros(message.text("text")) for message in scenario.objects("exampleMessages")]
     return "\n".join(f"<START>\n{text}" for text in texts if text)
 
 
 def _lore(character: LooseObject) -> list[dict[str, Json]]:
     return [
         {
-            "keys": [key.strip() for key in _placeholders(item.text("key")).split(",") if key.strip()],
-            "content": _placeholders(item.text("value")),
+            "keys": [key.strip() for key in to_macros(item.text("key")).split(",") if key.strip()],
+            "content": to_macros(item.text("value")),
             "extensions": {},
             "enabled": True,
             "insertion_order": index,
@@ -126,10 +148,15 @@ def _lore(character: LooseObject) -> list[dict[str, Json]]:
     ]
 
 
+def _note_chats(scenarios: list[LooseObject], report: ReportBuilder) -> None:
+    count = sum(bool(scenario.items("messages")) for scenario in scenarios)
+    if count:
+        chats = "a chat, which is" if count == 1 else f"{count} chats, which are"
+        report.ignored("scenarios", f"the archive has {chats} no part of a card; import the same file as a chat")
+
+
 def _leftover(scenario: LooseObject, *, is_first: bool) -> dict[str, Json]:
-    messages = scenario.items("messages")
-    if messages:
-        scenario.report.ignored(f"{scenario.path}.messages", f"a chat of {len(messages)} messages is no part of a card")
+    scenario.raw("messages")
     rest = scenario.rest()
     return rest if is_first else {**rest, **_setting(scenario)}
 
@@ -140,7 +167,9 @@ def _setting(scenario: LooseObject) -> dict[str, Json]:
     return {key: scenario.source[key] for key in fields if key in scenario.source}
 
 
-def _placeholders(text: str) -> str:
+def to_macros(text: str) -> str:
+    """A text with the placeholders of Backyard as the macros of cards."""
+
     def macro(match: re.Match[str]) -> str:
         word = (match.group(1) or match.group(2)).lower()
         return "{{user}}" if word == "user" else "{{char}}"

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from typing import Literal, TypeAlias
 
+from tavernkit.characters.ingest.webp import is_webp
 from tavernkit.characters.png_chunks import PNG_SIGNATURE
 from tavernkit.errors import ParseError
 from tavernkit.reading import decode_text
 
 __all__ = ["Container", "detect"]
 
-Container: TypeAlias = Literal["png", "jpeg", "zip", "json", "yaml"]
+Container: TypeAlias = Literal["png", "jpeg", "webp", "zip", "json", "yaml"]
 
 CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 STRANGERS = {
@@ -33,6 +34,8 @@ def detect(data: bytes) -> Container:
         return "png"
     if data.startswith(b"\xff\xd8\xff"):
         return "jpeg"
+    if is_webp(data):
+        return "webp"
     if data.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         return "zip"
     if not data.strip():
@@ -55,8 +58,6 @@ def _detect_text(data: bytes) -> Container:
 
 
 def _stranger(data: bytes) -> str | None:
-    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
-        return "a WebP picture; cards are kept in PNG pictures"
     if data[4:8] == b"ftyp":
         return "an AVIF picture or a video"
     return next((name for start, name in STRANGERS.items() if data.startswith(start)), None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tavernkit.characters.bundle import Bundle
-from tavernkit.characters.decode import decode_card
+from tavernkit.characters.decode import check_has_card_fields, decode_card
 from tavernkit.characters.limits import Limits
 from tavernkit.errors import ParseError
 from tavernkit.reading import ReportBuilder, parse_json
@@ -15,7 +15,9 @@ __all__ = ["parse_card_json", "read_json"]
 def read_json(data: bytes, limits: Limits) -> Bundle:
     """Read a JSON file that is a card."""
     report = ReportBuilder()
-    card = decode_card(parse_card_json(data, report, limits, what="The JSON file"), report, limits=limits)
+    source = parse_card_json(data, report, limits, what="The JSON file")
+    check_has_card_fields(source)
+    card = decode_card(source, report, limits=limits)
     return Bundle(format="json", card=card, report=report.build("json"))
 
 

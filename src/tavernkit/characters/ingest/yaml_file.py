@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import yaml
 
 from tavernkit.characters.bundle import Bundle
-from tavernkit.characters.decode import decode_card
+from tavernkit.characters.decode import check_has_card_fields, decode_card
 from tavernkit.characters.limits import Limits
 from tavernkit.errors import ParseError
 from tavernkit.reading import ReportBuilder, decode_text
@@ -35,6 +35,7 @@ def read_yaml(data: bytes, limits: Limits) -> Bundle:
         raise ParseError("The file looks like plain text, not like a character card.")
     if "spec" not in source and any(key in source for key in WEBUI_FIELDS):
         source = _from_webui(source, report)
+    check_has_card_fields(source)
     return Bundle(format="yaml", card=decode_card(source, report, limits=limits), report=report.build("yaml"))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Container
+from collections.abc import Container, Mapping
 
 from tavernkit.lore.book import Book
 from tavernkit.lore.entry import Entry, Spelling
@@ -25,7 +25,11 @@ __all__ = ["read_world_info", "write_world_info"]
 
 def read_world_info(source: LooseObject) -> Book:
     """Read a world file whose entries stand in an object or in a list."""
-    entries = tuple(_read_entry(entry, fallback_id=key) for key, entry in each_entry(source, "entries"))
+    has_keys = isinstance(source.source.get("entries"), Mapping)
+    entries = tuple(
+        _read_entry(entry, fallback_id=key, key=key if has_keys else None)
+        for key, entry in each_entry(source, "entries")
+    )
     return read_book_fields(source, entries, format="world_info")
 
 
@@ -33,15 +37,17 @@ def write_world_info(book: Book) -> dict[str, Json]:
     """Write a world file.
 
     A book that came from a card also gets the `originalData` that SillyTavern keeps, which holds what a world entry
-    has no place for. As there, of two entries with the same id in such a book the later one stands.
+    has no place for. As there, of two entries with the same id in such a book the later one stands. An entry that came
+    from a world file stands under the key that it had there.
     """
     from_card = book.spelling is not None and book.spelling.format == "character_book"
     entries: dict[str, Json] = {}
-    spare = itertools.count(len(book.entries))
-    for place, entry in enumerate(book.entries):
-        key = entry.id
+    keys = [_key(entry) for entry in book.entries]
+    taken = set(keys)
+    spare = itertools.count(len(keys))
+    for place, (entry, key) in enumerate(zip(book.entries, keys, strict=True)):
         if key in entries and not from_card:
-            key = next(str(number) for number in spare if str(number) not in entries)
+            key = next(str(number) for number in spare if str(number) not in taken)
         entries[key] = _write_entry(entry, place=place)
     written = write_book_fields(book)
     if book.spelling is None and not book.extensions:
@@ -50,12 +56,25 @@ def write_world_info(book: Book) -> dict[str, Json]:
     return {"entries": entries, **written, **_others(beside, than=("entries", *BOOK_FIELDS))}
 
 
-def _read_entry(source: LooseObject, *, fallback_id: str) -> Entry:
+def _read_entry(source: LooseObject, *, fallback_id: str, key: str | None) -> Entry:
     loose = LooseObject(character_entry(source.source), source.report, source.path)
     return read_entry(loose, fallback_id=fallback_id).with_(
         unknown=_others(source.source, than=WORLD_FIELDS),
-        spelling=Spelling(format="world_info", fields=source.source),
+        spelling=Spelling(format="world_info", fields=source.source, key=key),
     )
+
+
+def _key(entry: Entry) -> str:
+    """The key that the entry had in its world file, which is the id of most, unless it has got another id since."""
+    spelling = entry.spelling
+    if spelling is None or spelling.format != "world_info" or spelling.key in (None, entry.id):
+        return entry.id
+    key = str(spelling.key)
+    return key if _read_again(spelling, fallback_id=key).id == entry.id else entry.id
+
+
+def _read_again(spelling: Spelling, *, fallback_id: str) -> Entry:
+    return _read_entry(LooseObject(spelling.fields, ReportBuilder()), fallback_id=fallback_id, key=spelling.key)
 
 
 def _write_entry(entry: Entry, *, place: int) -> dict[str, Json]:
@@ -64,7 +83,7 @@ def _write_entry(entry: Entry, *, place: int) -> dict[str, Json]:
         return world | _others(entry.unknown, than=world) if entry.spelling is None else world
     file = entry.spelling.fields
     spelt = {key: value for key, value in file.items() if key in WORLD_FIELDS}
-    if "uid" in spelt and _read_entry(LooseObject(file, ReportBuilder()), fallback_id=entry.id) == entry:
+    if "uid" in spelt and _read_again(entry.spelling, fallback_id=entry.id) == entry:
         return {**spelt, **entry.unknown}
     now = world_entry(write_entry(entry, place=place), place=place)
     before = world_entry(character_entry(spelt), place=place)

@@ -79,6 +79,9 @@ def save_charx(
     `modified` is the time of writing, in seconds since 1970; `module_id` is what RisuAI makes up at that moment.
     """
     exported = export_card(character, modified=modified)
+    if image is None:
+        # The last asset stands for the picture that a card is drawn on, and here there is none.
+        exported["data"]["assets"].pop()
     own = exported["data"]["extensions"]["risuai"]
     module: JsonObject = {
         "name": f"{character.name} Module",

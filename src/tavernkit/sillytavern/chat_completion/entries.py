@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tavernkit.prompt.context import Context
 from tavernkit.sillytavern.chat_completion.fields import warn_of_unsupported
 from tavernkit.sillytavern.chat_completion.scene import ChatScene, Entry
-from tavernkit.sillytavern.presets import ChatPreset, Prompt, PromptOrder, PromptToggle
+from tavernkit.sillytavern.presets import ChatPreset, Prompt, PromptToggle
 
 __all__ = ["DEFAULT_ORDER", "entries", "prompt_order"]
 
@@ -60,12 +60,9 @@ def entries(ctx: Context) -> None:
 
 
 def prompt_order(preset: ChatPreset) -> Sequence[PromptToggle]:
-    """The order for all characters; in files that lack it the first there is, and else the usual one."""
-    lists = [order for order in preset.prompt_order if order.order]
-    chosen: PromptOrder | None = next((order for order in lists if str(order.character_id) == EVERY_CHARACTER), None)
-    if chosen is None and lists:
-        chosen = lists[0]
-    return DEFAULT_ORDER if chosen is None else chosen.order
+    """The order for all characters; without one SillyTavern uses its default order, whatever other lists there are."""
+    lists = (order.order for order in preset.prompt_order if str(order.character_id) == EVERY_CHARACTER)
+    return next(filter(None, lists), DEFAULT_ORDER)
 
 
 def _own_prompt(identifier: str) -> Prompt | None:

@@ -173,7 +173,9 @@ def _begin(text: str, start: int, grammar: Grammar, pending: list[_Open], found:
     head = grammar.head.match(text, start + 2)
     if head is None or (grammar is Grammar.V1_15 and _flags(head)) or (head[2] is None and head[3] is None):
         place = head.end() if head else start + 2
-        return _broken(start, place, pending, found, start + len(text[start:place].rstrip(JS_WHITESPACE)))
+        # Flags belong to the head only where the language has flags.
+        head_end = start + 2 if grammar is Grammar.V1_15 else start + len(text[start:place].rstrip(JS_WHITESPACE))
+        return _broken(start, place, pending, found, head_end)
     if head[3] is not None:
         return _begin_shorthand(text, start, head, pending, found)
     call = RawCall(start, _flags(head), head[2])

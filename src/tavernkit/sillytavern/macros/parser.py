@@ -99,13 +99,22 @@ class Parser:
                 last += 1
             inside = children[first:last]
             first = last
-            if call.spoiled is not None and number in call.spoiled and self._grammar is Grammar.V1_19:
-                arguments.append(self._again(text, start, end, nesting))
+            if call.spoiled is not None and number in call.spoiled:
+                arguments.append(self._spoiled(text, inside, call.spoiled[number], start, end, nesting))
             elif not inside:
                 arguments.append(Argument(start, end, text[start:end]))
             else:
                 arguments.append(Argument(start, end, None, self._document(text, inside, start, end, nesting)))
         return tuple(arguments)
+
+    def _spoiled(
+        self, text: str, inside: Sequence[RawCall | Call], heads: Sequence[int], start: int, end: int, nesting: int
+    ) -> Argument:
+        """An argument with a broken call in it. 1.19 reads it again; 1.15 does not, as 1.19 does not read values."""
+        if self._grammar is Grammar.V1_19:
+            return self._again(text, start, end, nesting)
+        nodes = [node for call in inside if (node := self._node(text, call, nesting)) is not None]
+        return Argument(start, end, None, _with_ends(text, nodes, heads, start, end))
 
     def _again(self, text: str, start: int, end: int, nesting: int) -> Argument:
         """Read an argument as a text of its own, where openers are found by other rules than in arguments."""
@@ -221,7 +230,7 @@ def _sequence(text: str, nodes: Sequence[Call | Shorthand], start: int, end: int
 def _with_ends(
     text: str, nodes: Sequence[Call | Shorthand], heads: Sequence[int], start: int, end: int
 ) -> tuple[Part, ...]:
-    """The value of a shorthand. It is never read again, so broken calls in it print their heads with an end."""
+    """A value that is not read again: broken calls without a name in it print their heads with an end."""
     parts: list[Part] = []
     first = 0
     for head in heads:

@@ -9,6 +9,7 @@ from tavernkit.sillytavern.macros.engine import ParserMacros
 from tavernkit.sillytavern.macros.legacy.engine import LegacyMacros
 from tavernkit.sillytavern.macros.limits import DEFAULT_LIMITS, Limits
 from tavernkit.sillytavern.macros.problems import ProblemHandler
+from tavernkit.values import check_choice
 
 __all__ = ["EngineName", "macro_engine"]
 
@@ -19,6 +20,7 @@ def macro_engine(
     name: EngineName = "1.19", *, limits: Limits = DEFAULT_LIMITS, on_problem: ProblemHandler | None = None
 ) -> MacroEngine:
     """The legacy engine, which 1.15 shipped with, or one of the parser engines; the later one is today's default."""
+    check_choice("The name of a macro engine", name, EngineName)
     if name == "legacy":
         return LegacyMacros(limits=limits, on_problem=on_problem)
     return ParserMacros(name, limits=limits, on_problem=on_problem)

@@ -31,6 +31,11 @@ class Prompt(PresetFile, frozen=True, kw_only=True):
     forbid_overrides: bool = False
     extension: bool = False
 
+    @classmethod
+    def modernised(cls, source: JsonObject) -> dict[str, Json]:
+        """Also leaves out an empty role, which SillyTavern takes for `system`."""
+        return {key: value for key, value in super().modernised(source).items() if key != "role" or value != ""}
+
 
 class PromptToggle(PresetFile, frozen=True, kw_only=True):
     """Whether the prompt of that identifier is sent."""
@@ -82,7 +87,7 @@ class ChatPreset(PresetFile, frozen=True, kw_only=True):
     repetition_penalty: float = 1.0
     seed: int = -1
     n: int = 1
-    bias_preset_selected: str = "Default (none)"
+    bias_preset_selected: str = ""
 
     # Budget
     openai_max_context: int = 4095
@@ -92,10 +97,10 @@ class ChatPreset(PresetFile, frozen=True, kw_only=True):
     # Prompts
     prompts: tuple[Prompt, ...] = ()
     prompt_order: tuple[PromptOrder, ...] = ()
-    new_chat_prompt: str = "[Start a new Chat]"
-    new_group_chat_prompt: str = "[Start a new group chat. Group members: {{group}}]"
-    new_example_chat_prompt: str = "[Example Chat]"
-    group_nudge_prompt: str = "[Write the next reply only as {{char}}.]"
+    new_chat_prompt: str = "[A new chat begins here.]"
+    new_group_chat_prompt: str = "[A new chat of several characters begins here: {{group}}.]"
+    new_example_chat_prompt: str = "[An example of how the chat may go:]"
+    group_nudge_prompt: str = "[Reply as {{char}} and as nobody else.]"
     continue_nudge_prompt: str = "[Go on from where the last message stops, without saying again what it says.]"
     impersonation_prompt: str = "[Write the next message as {{user}} would, in the manner of the chat so far.]"
     send_if_empty: str = ""

@@ -46,7 +46,11 @@ CHAT_ALONE = frozenset(
     {"prompts", "prompt_order", "chat_completion_source", "openai_max_context", "openai_max_tokens", "temp_openai"}
     | {"openai_model", "new_chat_prompt", "impersonation_prompt", "wi_format", "main_prompt", "stream_openai"}
 )
-TEXT_ALONE = frozenset({"temp", "rep_pen", "rep_pen_range", "typical_p", "tfs", "mirostat_mode", "sampler_order"})
+TEXT_ALONE = frozenset(
+    {"temp", "rep_pen", "rep_pen_range", "typical_p", "typical", "tfs", "mirostat_mode", "sampler_order"}
+    | {"tail_free_sampling", "repetition_penalty_range", "repetition_penalty_slope", "phrase_rep_pen"}
+    | {"repetition_penalty_frequency", "repetition_penalty_presence"}
+)
 CHAT_SAMPLERS = frozenset({"temperature", "top_p", "frequency_penalty", "presence_penalty", "repetition_penalty"})
 MASTER_PARTS = ("instruct", "context", "sysprompt", "preset", "reasoning")
 

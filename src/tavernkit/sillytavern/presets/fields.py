@@ -64,12 +64,19 @@ def encode(value: PresetFile) -> dict[str, Json]:
     if value.spelling is None:
         written = {name: _plain(getattr(value, name)) for name in names}
     else:
-        before = decode(type(value), value.spelling, ReportBuilder())
-        changed = [name for name in names if getattr(value, name) != getattr(before, name)]
+        changed = _changed(value, value.spelling)
         written = {
             key: item for key, item in value.spelling.items() if value.OLD_NAMES.get(key, key) not in changed
         } | {name: _plain(getattr(value, name)) for name in changed}
+        # A field may have been read from another one that was left out or written anew.
+        written |= {name: _plain(getattr(value, name)) for name in (_changed(value, written) if changed else ())}
     return written | {key: item for key, item in value.unknown.items() if key not in written}
+
+
+def _changed(value: PresetFile, written: JsonObject) -> list[str]:
+    """The fields whose value is another one than `written` is read as."""
+    before = decode(type(value), written, ReportBuilder())
+    return [name for name in _fields(type(value)) if getattr(value, name) != getattr(before, name)]
 
 
 @functools.cache

@@ -12,12 +12,31 @@ from tavernkit.values import Json, JsonObject
 __all__ = ["TextPreset"]
 
 
+NOVELAI_NAMES: Mapping[str, str] = {
+    "temperature": "temp",
+    "repetition_penalty": "rep_pen",
+    "repetition_penalty_range": "rep_pen_range",
+    "repetition_penalty_slope": "rep_pen_slope",
+    "repetition_penalty_frequency": "freq_pen",
+    "repetition_penalty_presence": "presence_pen",
+    "tail_free_sampling": "tfs",
+    "mirostat_lr": "mirostat_eta",
+    "cfg_scale": "guidance_scale",
+    "max_context": "max_length",
+}
+"""The fields of a NovelAI preset that have another name in text-completion presets."""
+
+
 class TextPreset(PresetFile, frozen=True, kw_only=True):
-    """What SillyTavern calls a text-completion preset."""
+    """A preset for one of SillyTavern's ways of text completion: text-generation back ends, KoboldAI, NovelAI."""
 
     OLD_NAMES: ClassVar[Mapping[str, str]] = {
         "ignore_eos_token_aphrodite": "ignore_eos_token",
         "spaces_between_special_tokens_aphrodite": "spaces_between_special_tokens",
+        "typical": "typical_p",
+        "mirostat": "mirostat_mode",
+        "grammar": "grammar_string",
+        **NOVELAI_NAMES,
     }
 
     name: str | None = None
@@ -131,8 +150,14 @@ class TextPreset(PresetFile, frozen=True, kw_only=True):
 
     @classmethod
     def modernised(cls, source: JsonObject) -> dict[str, Json]:
-        """Also writes sequence breakers that stand in a list as the JSON text that SillyTavern keeps."""
+        """Also writes sequence breakers that stand in a list as the JSON text that SillyTavern keeps.
+
+        `max_length` is the length of the context, but of the reply in a NovelAI preset without `genamt`.
+        """
         fields = super().modernised(source)
+        if "genamt" not in source and "max_length" in source and source.keys() & NOVELAI_NAMES:
+            fields["genamt"] = source["max_length"]
+            fields["max_length"] = source.get("max_context")
         if isinstance(fields.get("dry_sequence_breakers"), list):
             fields["dry_sequence_breakers"] = json.dumps(fields["dry_sequence_breakers"], ensure_ascii=False)
         return fields

@@ -11,7 +11,8 @@ from tavernkit.sillytavern.persona import PersonaPosition
 from tavernkit.sillytavern.regex_scripts import Placement, RegexBudget
 from tavernkit.sillytavern.scene import Scene, shared_world_info
 from tavernkit.sillytavern.stages.chat import SCRIPT_SECONDS, apply_prompt_scripts, read_further, user_messages
-from tavernkit.sillytavern.world_info import Position, ScanTexts, WorldInfoInput, WorldInfoResult
+from tavernkit.sillytavern.world_info import Insertions, Position, ScanTexts, WorldInfoInput, WorldInfoResult
+from tavernkit.sillytavern.world_info.fields import DEFAULT_DEPTH
 from tavernkit.sillytavern.world_info.result import arrange, in_prompt_order
 
 __all__ = ["AUTHORS_NOTE", "PERSONA", "lore"]
@@ -134,7 +135,7 @@ def _after_scripts(ctx: Context, scene: Scene, result: WorldInfoResult) -> World
                 scene,
                 activation.content,
                 Placement.WORLD_INFO,
-                activation.entry.depth if activation.entry.position == Position.AT_DEPTH else None,
+                activation.entry.chat_depth if activation.entry.position == Position.AT_DEPTH else None,
                 budget,
             )
         )
@@ -164,16 +165,25 @@ def _place(ctx: Context, scene: Scene, result: WorldInfoResult) -> None:
     ctx.outlets.update({name: "\n".join(contents) for name, contents in where.outlets.items()})
     if _skips_depth(scene):
         return
-    for insertion in where.at_depth:
+    for (depth, role), contents in _at_depth(where).items():
         scene.put(
             ExtensionPrompt(
-                key=f"customDepthWI_{insertion.depth}_{insertion.role}",
-                content="\n".join(insertion.entries),
+                key=f"customDepthWI_{depth}_{role}",
+                content="\n".join(contents),
                 position="chat",
-                depth=insertion.depth,
-                role=extension_role(insertion.role),
+                depth=depth,
+                role=extension_role(role),
             )
         )
+
+
+def _at_depth(where: Insertions) -> dict[tuple[int, int], list[str]]:
+    """Contents by depth and role. What has no depth goes to the default one, with the others there."""
+    placed: dict[tuple[int, int], list[str]] = {}
+    for insertion in where.at_depth:
+        place = DEFAULT_DEPTH if insertion.depth is None else insertion.depth, insertion.role
+        placed[place] = [*insertion.entries, *placed.get(place, ())]
+    return placed
 
 
 def _skips_depth(scene: Scene) -> bool:

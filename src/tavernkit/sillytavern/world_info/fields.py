@@ -16,6 +16,7 @@ from tavernkit.text.js_strings import JS_WHITESPACE
 from tavernkit.values import Json, JsonObject, Value
 
 __all__ = [
+    "DEFAULT_DEPTH",
     "CharacterFilter",
     "Logic",
     "Position",
@@ -86,7 +87,8 @@ class CharacterFilter(Value, frozen=True, kw_only=True):
 
 
 class WorldEntry(Value, frozen=True, kw_only=True):
-    """An entry of the book `world`. `content` is without its decorators; None leaves a choice to the settings.
+    """An entry of the book `world`. `content` is without its decorators; None leaves a choice to the settings, and in
+    `depth` is the null of a world file.
 
     `position` and `logic` are numbers because files hold others than SillyTavern knows: such an entry wakes up and goes
     nowhere, or never meets its condition.
@@ -104,7 +106,7 @@ class WorldEntry(Value, frozen=True, kw_only=True):
     constant: bool = False
     order: int = 100
     position: int = Position.BEFORE_CHARACTER
-    depth: int = DEFAULT_DEPTH
+    depth: int | None = DEFAULT_DEPTH
     role: int = 0
     outlet: str = ""
     probability: float = 100
@@ -131,6 +133,11 @@ class WorldEntry(Value, frozen=True, kw_only=True):
     @property
     def reference(self) -> str:
         return reference(self.world, self.uid)
+
+    @property
+    def chat_depth(self) -> int:
+        """Where it goes in the chat; no depth is the default one."""
+        return DEFAULT_DEPTH if self.depth is None else self.depth
 
 
 def reference(world: str, uid: str) -> str:
@@ -192,6 +199,10 @@ class _Extensions(_Outline, frozen=True, kw_only=True):
     delay: int | None = None
     triggers: Json = None
     ignore_budget: bool | None = None
+
+    @property
+    def depth_or_default(self) -> int:
+        return DEFAULT_DEPTH if self.depth is None else self.depth
 
 
 F = TypeVar("F", bound=_Outline)
@@ -256,7 +267,7 @@ def decode_entry(entry: Entry, world: str) -> WorldEntry:
     """Decode an entry, whatever file it came from, with the defaults that SillyTavern gives when it imports it."""
     fields = _read_extensions(entry.extensions, _Extensions)
     decorators, content = split_decorators(entry.content)
-    # A null of a world file is taken as it stands: no probability, and no position. From a card they have defaults.
+    # A null of a world file is taken as it stands: no probability, position or depth. From a card they have defaults.
     in_world_file = entry.spelling is not None and entry.spelling.format == "world_info"
     group = fields.group or ""
     position: int | None = fields.position
@@ -277,7 +288,7 @@ def decode_entry(entry: Entry, world: str) -> WorldEntry:
         constant=entry.constant,
         order=entry.insertion_order,
         position=position,
-        depth=DEFAULT_DEPTH if fields.depth is None else fields.depth,
+        depth=None if in_world_file and _says_null(entry.spelling, "depth") else fields.depth_or_default,
         role=fields.role or 0,
         outlet=fields.outlet or "",
         probability=_number(fields.probability, default=0 if in_world_file else 100),
@@ -340,6 +351,11 @@ def _group_scoring(spelling: Spelling) -> bool | None:
     # A card has no way to leave this to the settings, so reading a world file turned its null into false.
     value = spelling.fields.get("useGroupScoring")
     return value if value is None or value is True else _loose(value).optional_flag("value")
+
+
+def _says_null(spelling: Spelling | None, key: str) -> bool:
+    """Whether the file has a null there, which reading it as a card has replaced by a default."""
+    return spelling is not None and spelling.fields.get(key, "") is None
 
 
 def _character_filter(unknown: JsonObject) -> CharacterFilter | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from tavernkit.lore.engine import LoreResult
 from tavernkit.prompt.warning import BuildWarning
@@ -31,9 +31,12 @@ class Activation(Value, frozen=True, kw_only=True):
 
 
 class DepthInsertion(Value, frozen=True, kw_only=True):
-    """What goes into the chat at one depth with one role: 0 system, 1 user, 2 assistant."""
+    """What goes into the chat at one depth with one role: 0 system, 1 user, 2 assistant.
 
-    depth: int
+    `depth` is None for an entry whose file says null and that found no others at the default depth.
+    """
+
+    depth: int | None
     role: int
     entries: tuple[str, ...]
 
@@ -75,6 +78,12 @@ class WorldInfoResult(LoreResult, frozen=True, kw_only=True):
     warnings: tuple[BuildWarning, ...] = ()
 
 
+class _Depth(NamedTuple):
+    depth: int | None
+    role: int
+    contents: list[str]
+
+
 def in_prompt_order(activations: Sequence[Activation]) -> list[Activation]:
     """The lowest order first; of equal ones, who woke up last."""
     return sorted(activations, key=lambda activation: -activation.entry.order)[::-1]
@@ -84,7 +93,7 @@ def arrange(in_prompt: Sequence[Activation]) -> Insertions:
     """Put contents in their places. In an outlet, the highest order comes first."""
     lists: dict[int, list[str]] = {position: [] for position in range(Position.AT_DEPTH)}
     examples: list[ExampleInsertion] = []
-    depths: dict[tuple[int, int], list[str]] = {}
+    depths: list[_Depth] = []
     outlets: dict[str, list[str]] = {}
     # Depths are listed by the highest order in them, so this goes from behind.
     for activation in reversed(in_prompt):
@@ -96,7 +105,7 @@ def arrange(in_prompt: Sequence[Activation]) -> Insertions:
             continue
         match entry.position:
             case Position.AT_DEPTH:
-                depths.setdefault((entry.depth, entry.role), []).append(content)
+                _put_at_depth(depths, entry, content)
             case Position.EXAMPLES_TOP:
                 examples.append(ExampleInsertion(placement="before", content=content))
             case Position.EXAMPLES_BOTTOM:
@@ -110,8 +119,17 @@ def arrange(in_prompt: Sequence[Activation]) -> Insertions:
         note_bottom=tuple(reversed(lists[Position.NOTE_BOTTOM])),
         at_depth=tuple(
             DepthInsertion(depth=depth, role=role, entries=tuple(reversed(contents)))
-            for (depth, role), contents in depths.items()
+            for depth, role, contents in depths
         ),
         examples=tuple(reversed(examples)),
         outlets={name: tuple(contents) for name, contents in outlets.items()},
     )
+
+
+def _put_at_depth(depths: list[_Depth], entry: WorldEntry, content: str) -> None:
+    """Add to the entries of the same depth and role. A null looks for the default depth, and else stands alone."""
+    for place in depths:
+        if (place.depth, place.role) == (entry.chat_depth, entry.role):
+            place.contents.append(content)
+            return
+    depths.append(_Depth(entry.depth, entry.role, [content]))

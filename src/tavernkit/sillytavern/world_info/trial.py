@@ -98,7 +98,7 @@ def _fired(result: WorldInfoResult) -> tuple[Fired, ...]:
                 id=source.id,
                 book=entry.world,
                 name=_name(verdict),
-                position=_place(entry.position, entry.depth),
+                position=_place(entry.position, entry.chat_depth),
                 order=entry.order,
                 tokens=estimator.estimate(activation.content),
                 why=str(verdict),

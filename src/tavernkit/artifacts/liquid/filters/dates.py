@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 from zoneinfo import ZoneInfo, available_timezones
 
@@ -20,6 +21,7 @@ __all__ = ["FILTERS"]
 
 _DEFAULT_FORMAT = "%A, %B %-e, %Y at %-l:%M %P %z"
 _SHIFT = re.compile(r"(?P<sign>[+-])(?P<hours>[01][0-9]|2[0-3]):?(?P<minutes>[0-5][0-9])?")
+_WRITTEN_OFFSET = re.compile(r"(?:Z|(?P<sign>[+-])(?P<hours>[0-9]{2}):?(?P<minutes>[0-9]{2}))\Z")
 _LONGEST_FORMAT = 1_000
 _NO_ZONES = frozenset({"Factory", "localtime"})
 
@@ -28,6 +30,8 @@ def _moment(rendering: Rendering, value: object, zone: object = UNDEFINED) -> Mo
     """The moment that a value means; None for what means none."""
     milliseconds = _milliseconds(rendering, plain(value))
     moment = Moment.at(milliseconds)
+    if moment is not None and zone is UNDEFINED and rendering.options.preserve_timezones:
+        return _as_written(moment, plain(value))
     if moment is None or is_nil(plain(zone)):
         return moment
     if not isinstance(zone, str):
@@ -40,6 +44,24 @@ def _moment(rendering: Rendering, value: object, zone: object = UNDEFINED) -> Mo
     if known is None:
         raise CannotRenderError(f"there is no time zone “{name}”")
     return moment.in_zone(ZoneInfo(known), name)
+
+
+def _as_written(moment: Moment, value: object) -> Moment | None:
+    """The moment at the offset that its text ends with; a text without one is of the clock of the machine, UTC."""
+    if not isinstance(value, str) or _is_now(value) or _is_number_of_seconds(value):
+        return moment
+    if not (written := _WRITTEN_OFFSET.search(value)):
+        return replace(moment, zone="UTC")
+    minutes = int(written["hours"] or 0) * 60 + int(written["minutes"] or 0)
+    return moment.shifted(-minutes if written["sign"] == "-" else minutes)
+
+
+def _is_now(text: str) -> bool:
+    return text in ("now", "today")
+
+
+def _is_number_of_seconds(text: str) -> bool:
+    return text.isascii() and text.isdigit()
 
 
 @lru_cache(maxsize=1)
@@ -57,9 +79,9 @@ def _milliseconds(rendering: Rendering, value: object) -> float:
         return parse_date(js_text(value, rendering.meter))
     if not isinstance(value, str):
         return math.nan
-    if value in ("now", "today"):
+    if _is_now(value):
         return math.floor(rendering.clock().timestamp() * 1000)
-    if value.isascii() and value.isdigit():
+    if _is_number_of_seconds(value):
         return float(value) * 1000
     return parse_date(value)
 

@@ -64,10 +64,10 @@ def _uri_escape(rendering: Rendering, value: object, *_: object) -> str:
 
 def _url_decode(rendering: Rendering, value: object, *_: object) -> str:
     text = _text(rendering, value)
-    decoded = _PERCENT.sub(_decoded, text)
     if "%" in _PERCENT.sub("", text):
         raise CannotRenderError("url_decode met a % that no two hexadecimal digits follow")
-    return decoded.replace("+", " ")
+    # A plus that is written as %2B stays one.
+    return _PERCENT.sub(_decoded, text.replace("+", " "))
 
 
 def _decoded(match: re.Match[str]) -> str:

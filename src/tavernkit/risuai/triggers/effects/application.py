@@ -195,7 +195,7 @@ def image_v1(fields: Fields) -> Action:
         if run.has_low_level_access:
             prompt = run.expand(value)
             picture = _image(run, prompt, run.expand(negative))
-            run.set(output, "Error: Image generation failed" if picture is None else picture)
+            run.set(output, "Error: no picture" if picture is None else picture)
 
     return act
 
