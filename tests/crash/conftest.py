@@ -1,5 +1,16 @@
 """What the tests of crashes share."""
 
-from tests.crash.stages import mortal_postgres, together, two_apart
+import pytest
 
-__all__ = ["mortal_postgres", "together", "two_apart"]
+from tests.crash.stages import either_stage, mortal_postgres, own_stage, together, two_apart
+from tests.crash.tally import count_kills, in_one_line, tallies_of
+
+__all__ = ["count_kills", "either_stage", "mortal_postgres", "own_stage", "together", "two_apart"]
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say at the end how often something was killed, and what came of it."""
+    reports = [report for found in terminalreporter.stats.values() for report in found]
+    tallies = tallies_of([report for report in reports if isinstance(report, pytest.TestReport)])
+    if tallies:
+        terminalreporter.write_line(in_one_line(tallies))

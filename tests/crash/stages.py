@@ -12,10 +12,11 @@ import pytest
 from tests.crash.points import CrashPoint
 from tests.crash.processes import Mortal, Role
 from tests.crash.turns import Player
+from tests.playground.support.databases import KINDS, new_database_url
 from tests.playground.support.postgres import PostgresServer, running_postgres
 from tests.playground.support.server import ScriptedModel
 
-__all__ = ["Place", "Stage", "mortal_postgres", "together", "two_apart"]
+__all__ = ["Place", "Stage", "either_stage", "mortal_postgres", "own_stage", "together", "two_apart"]
 
 
 class Place(NamedTuple):
@@ -38,6 +39,10 @@ class Stage(NamedTuple):
     processes: Mapping[Role, Mortal]
     player: Player
     database_url: str
+
+    @property
+    def database_kind(self) -> str:
+        return self.database_url.partition(":")[0].partition("+")[0]
 
     def passed(self) -> list[Place]:
         """The points that have been passed since the stage was cleared."""
@@ -83,6 +88,25 @@ def two_apart(
         yield stage
 
 
+@pytest.fixture(params=KINDS)
+def either_stage(request: pytest.FixtureRequest) -> Stage:
+    """The stage of each kind of database that the tests share."""
+    stage = request.getfixturevalue("together" if request.param == "sqlite" else "two_apart")
+    assert isinstance(stage, Stage)
+    return stage
+
+
+@pytest.fixture(params=KINDS)
+def own_stage(
+    request: pytest.FixtureRequest, tmp_path: Path, scripted_model: ScriptedModel, mortal_postgres: PostgresServer
+) -> Iterator[Stage]:
+    """A server, and on PostgreSQL a worker apart, on a database of the test's own: no other test looks at it."""
+    database_url = new_database_url(request.param, tmp_path, mortal_postgres)
+    roles: list[Role] = ["serve"] if request.param == "sqlite" else ["serve", "worker"]
+    with _stage(roles, tmp_path, scripted_model, database_url) as stage:
+        yield stage
+
+
 @contextmanager
 def _stage(roles: list[Role], folder: Path, model: ScriptedModel, database_url: str) -> Iterator[Stage]:
     with ExitStack() as opened:
@@ -94,7 +118,8 @@ def _stage(roles: list[Role], folder: Path, model: ScriptedModel, database_url: 
                 model_url=model.base_url,
                 database_url=database_url,
                 worker="none" if "worker" in roles else "embedded",
-                lease_seconds="1.5",
+                # Whoever is alone on SQLite takes back at its start what it left running, however long its lease is.
+                lease_seconds="1.5" if "worker" in roles else "20",
                 heartbeat_seconds="0.15",
             )
             opened.callback(process.stop)

@@ -99,7 +99,7 @@ class Player:
     def play(self, story: Story, *, unless: Callable[[], bool] = lambda: False) -> None:
         """Wait until all replies are there, or something else has happened; ask again for one that was interrupted."""
         self._until(
-            lambda: unless() or self._look(story),
+            lambda: unless() or self.look(story),
             "the story does not go on",
             lambda: self._visitor.read(story.conversation),
         )
@@ -114,7 +114,7 @@ class Player:
             self.say_until_accepted(story)
             assert any(word in heard for heard in streamed_text(events))
 
-    def _look(self, story: Story) -> bool:
+    def look(self, story: Story) -> bool:
         """Look at the page, and press Retry where it is offered; whether all replies are there."""
         is_answered = False
 
@@ -124,15 +124,15 @@ class Player:
             if "Retry" in run:
                 self._visitor.press(f"/conversations/{story.conversation}/retry")
             elif not run:
-                is_answered = self._count_replies(story) >= len(story.turn.speakers)
+                is_answered = self.count_messages(story)[1] >= len(story.turn.speakers)
 
         return self._manage(look) and is_answered
 
-    def _count_replies(self, story: Story) -> int:
-        """How many replies have followed the message."""
+    def count_messages(self, story: Story) -> tuple[int, int]:
+        """How often the message is there, and how many replies have followed it."""
         items = self._ask("GET", f"/conversations/{story.conversation}/messages")["items"]
         roles = [item["role"] for item in items]
-        return roles[roles.index("user") :].count("assistant") if "user" in roles else 0
+        return roles.count("user"), roles[roles.index("user") :].count("assistant") if "user" in roles else 0
 
     def _character(self, name: str) -> str:
         if name not in self._characters:

@@ -10,12 +10,14 @@ from pathlib import Path
 from uuid import UUID, uuid4
 
 from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit import example
 from tavernkit.playground.accounts.service import ensure_owner
 from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.characters.importing import import_character
 from tavernkit.playground.config import Settings
+from tavernkit.playground.database.lease_clock import LeaseClock
 from tavernkit.playground.database.models import Conversation, Message, Provider, Run
 from tavernkit.playground.llm.base import ModelClient
 from tavernkit.playground.messages.service import send_message
@@ -51,11 +53,24 @@ class OneModel:
     def client_for(self, provider: Provider) -> ModelClient:
         return self.client
 
+    has_embedded = True
+
     def is_ready(self, provider: Provider) -> bool:
         return True
 
     async def aclose(self) -> None:
         await self.client.aclose()
+
+
+class SkippingClock:
+    """The clock of the database, ahead by what a test has skipped."""
+
+    def __init__(self, clock: LeaseClock, play: Play) -> None:
+        self._clock = clock
+        self._play = play
+
+    async def now(self, session: AsyncSession) -> datetime:
+        return await self._clock.now(session) + self._play.skipped
 
 
 class Play:
@@ -139,6 +154,7 @@ async def playing(
 
     async with open_runtime(chosen, models=OneModel(model), clock=clock, ids=ids) as runtime:
         play = Play(runtime, *await one_story(runtime))
+        runtime.lease_clock = SkippingClock(runtime.lease_clock, play)
         yield play
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import deque
 from uuid import UUID
 
 from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from fastapi.routing import iter_route_contexts
 from starlette.exceptions import HTTPException
 from starlette.routing import BaseRoute
 
@@ -18,14 +20,15 @@ from tavernkit.playground.artifacts.routes import router as artifacts
 from tavernkit.playground.characters.routes import router as characters
 from tavernkit.playground.conversations.routes import router as conversations
 from tavernkit.playground.conversations.tree_routes import router as tree
-from tavernkit.playground.database.errors import StorageFullError
+from tavernkit.playground.database.errors import DatabaseBusyError, StorageFullError, is_without_room
+from tavernkit.playground.health import health
 from tavernkit.playground.home.routes import router as home
 from tavernkit.playground.lorebooks.panel_routes import router as lore_tab
 from tavernkit.playground.lorebooks.routes import router as lorebooks
 from tavernkit.playground.members.routes import router as members_tab
 from tavernkit.playground.messages.routes import router as messages
 from tavernkit.playground.models_api.api import router as models
-from tavernkit.playground.models_api.errors import EndpointError, error_answer, is_below
+from tavernkit.playground.models_api.errors import UNEXPECTED, EndpointError, error_answer, is_below
 from tavernkit.playground.personas.routes import router as personas
 from tavernkit.playground.pipelines.dry_run_routes import router as dry_runs
 from tavernkit.playground.pipelines.panel_routes import router as pipelines_tab
@@ -39,8 +42,9 @@ from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.settings.routes import router as settings_tab
 from tavernkit.playground.spaces.routes import router as spaces
 from tavernkit.playground.web.assets import STATIC_URL, HashedFiles
+from tavernkit.playground.web.bodies import GuardedRoute, guarded
 from tavernkit.playground.web.requests import SignedOutError, problem, to_sign_in
-from tavernkit.playground.web.security import SecurityMiddleware, plain_answer
+from tavernkit.playground.web.security import SecurityMiddleware, add_security_headers, plain_answer
 
 __all__ = ["create_app"]
 
@@ -49,21 +53,26 @@ NO_ROUTE = {
     405: "This address does not take requests of this method. The documentation of the API names those it takes.",
 }
 KEPT_OUT = {421: "wrong_host", 403: "forbidden"}
-TITLES = {507: "No room left", 404: "Not here", 403: "Not allowed", 405: "Not like this", 422: "That cannot be read"}
-
-
-async def health() -> dict[str, str]:
-    return {"status": "ok", "version": __version__}
+TITLES = {
+    403: "Not allowed",
+    404: "Not here",
+    405: "Not like this",
+    422: "That cannot be read",
+    503: "Try again soon",
+    507: "No room left",
+}
 
 
 def _routes() -> list[BaseRoute]:
     """All routes. They take longer to make than all the rest of an application, and say the same in each."""
-    router = APIRouter()
+    router = APIRouter(route_class=GuardedRoute)
     pages = (accounts, home, conversations, characters, providers, messages, runs, turns, lorebooks, presets, personas)
     tabs = (members_tab, settings_tab, lore_tab, pipelines_tab, records, tree, spaces)
     for part in (*pages, dry_runs, pipelines, artifacts, *tabs, api_router(), models):
-        router.include_router(part)
+        router.include_router(guarded(part))
     router.add_api_route("/health", health)
+    # Otherwise the framework makes handlers when the first request looks for one, and everybody waits.
+    deque(iter_route_contexts(router.routes), maxlen=0)
     return router.routes
 
 
@@ -83,6 +92,9 @@ def create_app(runtime: Runtime, owner_id: UUID) -> FastAPI:
     app.add_exception_handler(HTTPException, error_page)
     app.add_exception_handler(SignedOutError, to_sign_in)
     app.add_exception_handler(StorageFullError, full_page)
+    app.add_exception_handler(OSError, unwritten_page)
+    app.add_exception_handler(DatabaseBusyError, busy_page)
+    app.add_exception_handler(Exception, unexpected_page)
     app.add_exception_handler(RequestValidationError, unreadable_page)
     return app
 
@@ -103,7 +115,7 @@ async def error_page(request: Request, error: Exception) -> Response:
     if isinstance(error, RefusedError) and _is_for_programs(request.url.path):
         return JSONResponse(error.body, error.status_code, headers=error.headers)
     status = error.status_code if isinstance(error, HTTPException) else 500
-    sentence = error.detail if isinstance(error, HTTPException) else "Something went wrong."
+    sentence = error.detail if isinstance(error, HTTPException) else UNEXPECTED
     if not _is_for_programs(request.url.path):
         return _page(request, status, sentence)
     if status == 400:
@@ -118,6 +130,36 @@ async def full_page(request: Request, error: Exception) -> Response:
     if _is_for_programs(request.url.path):
         return _json(507, "storage_full", str(error))
     return _page(request, 507, str(error))
+
+
+async def unwritten_page(request: Request, error: Exception) -> Response:
+    """For a file, such as one that somebody is sending, for which there is no room."""
+    if isinstance(error, OSError) and is_without_room(error):
+        return await full_page(request, StorageFullError(error))
+    raise error
+
+
+async def busy_page(request: Request, error: Exception) -> Response:
+    if is_below(request.url.path):
+        return error_answer(error)
+    if _is_for_programs(request.url.path):
+        answer: Response = _json(503, "database_busy", str(error))
+    else:
+        answer = _page(request, 503, str(error))
+    answer.headers["Retry-After"] = str(DatabaseBusyError.retry_after_seconds)
+    return answer
+
+
+async def unexpected_page(request: Request, error: Exception) -> Response:
+    """For what nobody was ready for. The server logs it; this answer is given outside of all that we add to answers."""
+    if is_below(request.url.path):
+        answer: Response = error_answer(error)
+    elif _is_for_programs(request.url.path):
+        answer = _json(500, "internal_error", UNEXPECTED)
+    else:
+        answer = _page(request, 500, UNEXPECTED)
+    add_security_headers(answer.headers)
+    return answer
 
 
 async def unreadable_page(request: Request, error: Exception) -> Response:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from ipaddress import ip_address
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Literal
 
 import platformdirs
-from pydantic import Field, SecretStr
+from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-__all__ = ["Settings"]
+__all__ = ["Settings", "default_data_dir"]
+
+
+def default_data_dir() -> Path:
+    """The folder of our own that holds everything unless another one is named."""
+    return Path(platformdirs.user_data_dir("tavernkit"))
 
 
 class Settings(BaseSettings):
@@ -18,11 +23,15 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix="TAVERNKIT_", extra="ignore", frozen=True)
 
-    data_dir: Path = Field(default_factory=lambda: Path(platformdirs.user_data_dir("tavernkit")))
+    data_dir: Path = Field(default_factory=default_data_dir)
     database_url: str = ""
+    database_patience_seconds: float = Field(default=15.0, ge=1, le=600)
+    secret_key: SecretStr = SecretStr("")
     host: str = "127.0.0.1"
     hostnames: str = ""
+    trusted_proxies: str = ""
     port: int = Field(default=8420, ge=0, le=65535)
+    silent_seconds: float = Field(default=20.0, gt=0)
     worker: Literal["embedded", "none"] = "embedded"
     log_level: Literal["debug", "info", "warning", "error"] = "info"
 
@@ -49,7 +58,17 @@ class Settings(BaseSettings):
     @property
     def names(self) -> tuple[str, ...]:
         """What the server may be called, besides the names of this machine itself."""
-        return (self.host, *(name.strip() for name in self.hostnames.split(",") if name.strip()))
+        return (self.host, *_listed(self.hostnames))
+
+    @field_validator("trusted_proxies")
+    @classmethod
+    def _read_networks(cls, value: str) -> str:
+        return ",".join(str(ip_network(network, strict=False)) for network in _listed(value))
+
+    @property
+    def proxy_networks(self) -> list[str]:
+        """The networks of proxies that may say who asks; from anywhere else, such headers are ignored."""
+        return _listed(self.trusted_proxies)
 
     @property
     def resolved_database_url(self) -> str:
@@ -62,3 +81,7 @@ class Settings(BaseSettings):
 
 
 _DRIVERS = {"sqlite": "sqlite+aiosqlite", "postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg"}
+
+
+def _listed(text: str) -> list[str]:
+    return [item.strip() for item in text.split(",") if item.strip()]

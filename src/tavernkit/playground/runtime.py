@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
 from typing import Protocol
 from uuid import UUID, uuid4
@@ -12,17 +13,20 @@ from uuid import UUID, uuid4
 from tavernkit.artifacts.pipelines import STEP_FUNCTIONS, StepFunctions
 from tavernkit.load_hooks import run_load_hooks
 from tavernkit.playground.accounts.passwords import Passwords
-from tavernkit.playground.accounts.tries import SignInTries
-from tavernkit.playground.config import Settings
+from tavernkit.playground.config import Settings, default_data_dir
 from tavernkit.playground.database import Database
+from tavernkit.playground.database.engine import Connections
+from tavernkit.playground.database.lease_clock import LeaseClock, open_lease_clock
 from tavernkit.playground.database.migrate import upgrade
 from tavernkit.playground.database.models import Provider
 from tavernkit.playground.llm.base import ModelClient
+from tavernkit.playground.private_files import make_private
 from tavernkit.playground.providers.clients import ProviderClients
-from tavernkit.playground.providers.secrets import KeyBox
+from tavernkit.playground.providers.secrets import KeyBox, open_keys
 from tavernkit.playground.realtime.bus import Bus, LocalBus
 from tavernkit.playground.realtime.postgres_bus import PostgresBus
 from tavernkit.playground.realtime.sharing import SharedWork
+from tavernkit.playground.supervision import Loops
 
 __all__ = ["Models", "Runtime", "open_runtime"]
 
@@ -32,6 +36,10 @@ class Models(Protocol):
 
     def client_for(self, provider: Provider) -> ModelClient: ...
 
+    @property
+    def has_embedded(self) -> bool:
+        """Whether the model that needs no provider is installed."""
+
     def is_ready(self, provider: Provider) -> bool:
         """False while the model has yet to be loaded."""
 
@@ -40,7 +48,10 @@ class Models(Protocol):
 
 class Runtime:
     """One running application, or one worker. `live_text` is what runs in this process have generated so far;
-    `functions` are what steps of the kind `python` may call."""
+    `functions` are what steps of the kind `python` may call; `loops` are those of the worker in this process.
+
+    `clock` is the time of day that is shown; leases and due times go by `lease_clock`, which all processes share.
+    """
 
     def __init__(
         self,
@@ -51,6 +62,7 @@ class Runtime:
         models: Models,
         keys: KeyBox,
         clock: Callable[[], datetime],
+        lease_clock: LeaseClock,
         ids: Callable[[], UUID],
     ) -> None:
         self.settings = settings
@@ -59,13 +71,20 @@ class Runtime:
         self.models = models
         self.keys = keys
         self.clock = clock
+        self.lease_clock = lease_clock
         self.ids = ids
         self.passwords = Passwords()
-        self.tries = SignInTries()
         self.shared = SharedWork()
         self.stopping = asyncio.Event()
         self.live_text: dict[UUID, str] = {}
         self.functions = StepFunctions()
+        self.loops = Loops()
+
+    def apart(self, connections: Connections) -> Runtime:
+        """The same application through other connections to the database."""
+        other = copy.copy(self)
+        other.database = self.database.apart(connections)
+        return other
 
 
 @asynccontextmanager
@@ -77,18 +96,30 @@ async def open_runtime(
     ids: Callable[[], UUID] = uuid4,
 ) -> AsyncIterator[Runtime]:
     """Migrate the database, connect everything, and take it all down again at the end."""
-    url = settings.resolved_database_url
+    url, patience = settings.resolved_database_url, settings.database_patience_seconds
+    if settings.data_dir == default_data_dir():
+        # Any other folder may be there for more than us.
+        make_private(settings.data_dir)
     await upgrade(url)
-    keys = KeyBox.in_folder(settings.data_dir)
-    bus: Bus = PostgresBus(url) if url.startswith("postgresql") else LocalBus()
-    database = Database(url, bus)
-    clients: Models = ProviderClients(keys) if models is None else models
-    await bus.start()
-    try:
-        runtime = Runtime(settings, database=database, bus=bus, models=clients, keys=keys, clock=clock, ids=ids)
+    bus: Bus = PostgresBus(url, patience=patience) if url.startswith("postgresql") else LocalBus()
+    async with AsyncExitStack() as opened:
+        database = Database(url, bus, patience=patience)
+        opened.push_async_callback(database.close)
+        lease_clock = await opened.enter_async_context(open_lease_clock(database, url, clock))
+        keys = await open_keys(settings, database)
+        await bus.start()
+        opened.push_async_callback(bus.close)
+        clients: Models = ProviderClients(keys) if models is None else models
+        opened.push_async_callback(clients.aclose)
+        runtime = Runtime(
+            settings,
+            database=database,
+            bus=bus,
+            models=clients,
+            keys=keys,
+            clock=clock,
+            lease_clock=lease_clock,
+            ids=ids,
+        )
         run_load_hooks(STEP_FUNCTIONS, runtime.functions)
         yield runtime
-    finally:
-        await clients.aclose()
-        await bus.close()
-        await database.close()

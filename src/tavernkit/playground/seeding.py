@@ -25,6 +25,7 @@ from tavernkit.playground.database.models import (
     SpaceMembership,
     User,
 )
+from tavernkit.playground.database.starting import start_lock
 from tavernkit.playground.lorebooks.service import store_book
 from tavernkit.playground.presets.kinds import kind_of
 from tavernkit.playground.providers.service import ensure_providers
@@ -42,10 +43,11 @@ SEEDED = "seeded"
 
 async def seed(runtime: Runtime) -> User:
     """Fill in what is missing; what somebody has changed or removed since is left alone."""
-    owner = await ensure_owner(runtime, _own_name())
-    await ensure_providers(runtime)
-    await _furnish(runtime, owner)
-    return owner
+    async with start_lock(runtime.settings.resolved_database_url):
+        owner = await ensure_owner(runtime, _own_name())
+        await ensure_providers(runtime)
+        await _furnish(runtime, owner)
+        return owner
 
 
 async def _furnish(runtime: Runtime, owner: User) -> None:
@@ -55,10 +57,6 @@ async def _furnish(runtime: Runtime, owner: User) -> None:
             return
     cards = [await asyncio.to_thread(prepare, example.read(name)) for name in (example.OTTOLINE, example.TANSY)]
     async with runtime.database.write() as session:
-        # One server at a time: several may start on the same database.
-        await session.execute(select(User.id).where(User.id == owner.id).with_for_update())
-        if await session.get(SiteSetting, SEEDED) is not None:
-            return
         is_empty = await session.scalar(select(Character.id).limit(1)) is None
         session.add(SiteSetting(key=SEEDED, value={"value": is_empty}, updated_at=runtime.clock()))
         if not is_empty:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import signal
 from collections.abc import Callable, Iterator
@@ -15,7 +16,10 @@ from tavernkit.errors import TavernKitError
 from tavernkit.playground.accounts.queries import can_sign_in_as_administrator
 from tavernkit.playground.app import create_app
 from tavernkit.playground.config import Settings
+from tavernkit.playground.connections import ACCEPTED_AT_ONCE, BoundedProtocol, BoundedServer
+from tavernkit.playground.database.reaching import wait_until_reachable
 from tavernkit.playground.jobs.worker import JobWorker
+from tavernkit.playground.providers.key_check import check_key
 from tavernkit.playground.runs.worker import Worker
 from tavernkit.playground.runtime import Runtime, open_runtime
 from tavernkit.playground.seeding import seed
@@ -34,11 +38,11 @@ class PortTakenError(TavernKitError):
     """Somebody else listens where we would."""
 
 
-class Server(uvicorn.Server):
+class Server(BoundedServer):
     """A server that leaves what happens after it to us, and ends its streams at the first signal."""
 
     def __init__(self, config: uvicorn.Config, runtime: Runtime, on_ready: Callable[[str], None]) -> None:
-        super().__init__(config)
+        super().__init__(config, silent_seconds=runtime.settings.silent_seconds)
         self._runtime = runtime
         self._on_ready = on_ready
 
@@ -73,25 +77,49 @@ def serve(settings: Settings, on_ready: Callable[[str], None]) -> None:
 
 
 async def _serve(settings: Settings, listening: socket, on_ready: Callable[[str], None]) -> None:
+    if not await _reached(settings):
+        return
     async with open_runtime(settings) as runtime:
         await _refuse_strangers(runtime)
+        await check_key(runtime)
         owner = await seed(runtime)
         config = uvicorn.Config(
             create_app(runtime, owner.id),
             lifespan="off",
+            http=BoundedProtocol,
+            ws="none",
+            backlog=ACCEPTED_AT_ONCE,
             log_level=settings.log_level,
             access_log=False,
             timeout_graceful_shutdown=SHUTDOWN_SECONDS,
             server_header=False,
+            # Both are always given: by default, everybody on this machine and an environment variable are trusted.
+            proxy_headers=bool(settings.proxy_networks),
+            forwarded_allow_ips=settings.proxy_networks,
         )
         workers = _workers(runtime, _worker_name()) if settings.worker == "embedded" else ()
         working = [asyncio.create_task(worker.run()) for worker in workers]
+        # What is loaded by now stays. Looking through it again whenever a long file is read would hold up all requests.
+        gc.collect()
+        gc.freeze()
         try:
             await Server(config, runtime, on_ready).serve([listening])
         finally:
             for worker in workers:
                 worker.stop()
             await asyncio.gather(*working)
+
+
+async def _reached(settings: Settings) -> bool:
+    """Wait for a database that is away; False when a signal comes first."""
+    loop, stopping = asyncio.get_running_loop(), asyncio.Event()
+    for sig in SIGNALS:
+        loop.add_signal_handler(sig, stopping.set)
+    try:
+        return await wait_until_reachable(settings.resolved_database_url, stopping)
+    finally:
+        for sig in SIGNALS:
+            loop.remove_signal_handler(sig)
 
 
 async def _refuse_strangers(runtime: Runtime) -> None:
@@ -109,7 +137,10 @@ async def _refuse_strangers(runtime: Runtime) -> None:
 
 async def work(settings: Settings, on_ready: Callable[[str], None]) -> None:
     """Carry out runs and jobs until a signal comes; several workers can share a PostgreSQL database."""
+    if not await _reached(settings):
+        return
     async with open_runtime(settings) as runtime:
+        await check_key(runtime)
         name = _worker_name()
         runs, jobs = _workers(runtime, name)
         loop = asyncio.get_running_loop()

@@ -87,7 +87,7 @@ class House:
     async def token(self, viewer: Viewer) -> str:
         """A session of somebody's."""
         async with self.runtime.database.write() as session:
-            return open_session(self.runtime, session, viewer.user_id, Visit(agent="Test")).token
+            return (await open_session(self.runtime, session, viewer.user_id, Visit(agent="Test"))).token
 
     async def signed_in(self, viewer: Viewer) -> httpx2.AsyncClient:
         return self.browser(await self.token(viewer))

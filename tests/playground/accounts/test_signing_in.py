@@ -1,6 +1,8 @@
 """Signing in, seen by its owner and by somebody who should not get in."""
 
+import asyncio
 import time
+from datetime import timedelta
 from statistics import median
 
 import httpx2
@@ -9,9 +11,16 @@ from sqlalchemy import select
 
 from tavernkit.playground.accounts.proof import COOKIE
 from tavernkit.playground.accounts.tokens import fingerprint
-from tavernkit.playground.accounts.tries import PER_ACCOUNT, PER_ADDRESS, SignInTries
+from tavernkit.playground.accounts.tries import (
+    PER_ACCOUNT,
+    PER_ADDRESS,
+    Counter,
+    by_account,
+    by_address,
+    count_try,
+)
 from tavernkit.playground.accounts.users import change_user
-from tavernkit.playground.database.models import User, UserSession
+from tavernkit.playground.database.models import SignInTries, User, UserSession
 from tests.playground.accounts.house import PASSWORD, House
 
 pytestmark = pytest.mark.anyio
@@ -122,28 +131,65 @@ async def test_after_too_many_tries_even_the_right_password_has_to_wait(house: H
     assert (await sign_in(house.browser(address="10.0.0.2"), "olga")).status_code == 201
 
 
-def test_tries_are_counted_by_address_and_by_account() -> None:
-    tries = SignInTries()
-    for number in range(PER_ACCOUNT.amount):
-        assert tries.take(f"10.1.{number}.1", "olga") is None
-    assert tries.take("10.2.0.1", "olga") is not None
-    assert tries.take("10.2.0.2", "hugo") is None
-    tries.forgive("olga")
-    assert tries.take("10.2.0.3", "olga") is None
+async def use_up(house: House, counter: Counter) -> None:
+    """Try as often as the counter allows."""
+    for _ in range(counter.limit.amount):
+        assert await count_try(house.runtime, counter) is None
 
 
-def test_who_signs_in_to_an_account_of_their_own_does_not_get_more_tries_at_others() -> None:
-    tries = SignInTries()
-    for _ in range(PER_ADDRESS.amount):
-        assert tries.take("10.0.0.1", "mallory") is None
-        tries.forgive("mallory")
-    assert tries.take("10.0.0.1", "olga") is not None
+async def test_tries_are_counted_by_address_and_by_account(house: House) -> None:
+    owner = await house.owner_with_password()
+    await house.add("Hugo")
+    await use_up(house, by_account(str(owner.user_id)))
+    assert (await sign_in(house.stranger(), "olga")).status_code == 429
+    assert (await sign_in(house.stranger(), "hugo")).status_code == 201
+    house.play.skipped += PER_ACCOUNT.window
+    assert (await sign_in(house.stranger(), "olga")).status_code == 201
 
 
-def test_a_network_of_addresses_counts_as_one() -> None:
-    tries = SignInTries()
+async def test_a_right_password_forgives_the_tries_at_the_account(house: House) -> None:
+    owner = await house.owner_with_password()
+    for _ in range(PER_ACCOUNT.amount - 1):
+        await count_try(house.runtime, by_account(str(owner.user_id)))
+    assert (await sign_in(house.stranger(), "olga")).status_code == 201
+    assert (await sign_in(house.stranger(), "olga", "wrong")).status_code == 401
+
+
+async def test_who_signs_in_to_an_account_of_their_own_does_not_get_more_tries_at_others(house: House) -> None:
+    await house.owner_with_password()
+    await house.add("Mallory")
+    browser = house.browser(address="10.0.0.7")
+    for _ in range(PER_ADDRESS.amount - 1):
+        await count_try(house.runtime, by_address("10.0.0.7"))
+    assert (await sign_in(browser, "mallory")).status_code == 201
+    assert (await sign_in(browser, "olga", "wrong")).status_code == 429
+
+
+async def test_a_network_of_addresses_counts_as_one(house: House) -> None:
     for number in range(PER_ADDRESS.amount):
-        assert tries.take(f"2001:db8::{number:x}") is None
-    assert tries.take("2001:db8::ffff:1") is not None
-    assert tries.take("2001:db8:0:1::1") is None
-    assert tries.take("::ffff:10.0.0.1") is None
+        assert await count_try(house.runtime, by_address(f"2001:db8::{number:x}")) is None
+    assert await count_try(house.runtime, by_address("2001:db8::ffff:1")) is not None
+    assert await count_try(house.runtime, by_address("2001:db8:0:1::1")) is None
+    assert by_address("::ffff:10.0.0.1") == by_address("10.0.0.1")
+
+
+async def test_tries_at_the_same_moment_are_all_counted(house: House) -> None:
+    tries = [count_try(house.runtime, by_address("10.0.0.1"), by_account("olga")) for _ in range(40)]
+    refused = [each for each in await asyncio.gather(*tries) if each is not None]
+    assert len(refused) == 40 - PER_ADDRESS.amount
+
+
+async def test_counts_are_removed_when_their_time_is_over(house: House) -> None:
+    for number in range(5):
+        await count_try(house.runtime, by_address(f"10.0.0.{number}"))
+    house.play.skipped += PER_ADDRESS.window
+    await count_try(house.runtime, by_address("10.0.0.9"))
+    async with house.runtime.database.read() as session:
+        assert list(await session.scalars(select(SignInTries.key))) == [by_address("10.0.0.9").key]
+
+
+async def test_a_clock_that_is_set_back_keeps_nobody_out_for_long(house: House) -> None:
+    house.play.skipped = timedelta(days=1)
+    await use_up(house, by_address("10.0.0.1"))
+    house.play.skipped = timedelta()
+    assert await count_try(house.runtime, by_address("10.0.0.1")) is None

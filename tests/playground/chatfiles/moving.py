@@ -10,8 +10,11 @@ from sqlalchemy import select
 
 from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.chatfiles.exporting import Format, export_chat, written_chat
+from tavernkit.playground.chatfiles.import_job import carry_out_chat_import
 from tavernkit.playground.chatfiles.importing import import_chats
-from tavernkit.playground.database.models import Conversation, Message, MessageSwipe, SpaceMembership
+from tavernkit.playground.database.models import Conversation, Job, Message, MessageSwipe, SpaceMembership
+from tavernkit.playground.jobs.service import claim_job, finish_job
+from tavernkit.playground.jobs.work import JobWork
 from tavernkit.playground.outcome import Refused
 from tests.playground.playing import Play
 
@@ -34,7 +37,17 @@ async def bring_in_all(play: Play, file: str | bytes, *, title: str = "") -> lis
     data = file if isinstance(file, bytes) else file.encode("utf-8", "surrogatepass")
     outcome = await import_chats(play.runtime, viewer(play), await space_of(play), data, title=title)
     assert not isinstance(outcome, Refused), outcome
-    return outcome[0]
+    return await _carried_out(play, outcome) if isinstance(outcome, Job) else outcome[0]
+
+
+async def _carried_out(play: Play, job: Job) -> list[Conversation]:
+    """What a job imports: it is carried out here and now."""
+    claim = await claim_job(play.runtime, "w1", [job.kind])
+    assert claim is not None
+    result = await carry_out_chat_import(JobWork(play.runtime, claim))
+    assert await finish_job(play.runtime, claim, result)
+    async with play.runtime.database.read() as session:
+        return [await session.get_one(Conversation, UUID(id)) for id in result["conversations"]]
 
 
 async def bring_in(play: Play, file: str | bytes, *, title: str = "") -> Conversation:

@@ -23,6 +23,7 @@ from tavernkit.playground.database.migrate import check, upgrade
 from tavernkit.playground.database.models import Blob, Conversation, Message, MessageSwipe, TextContent
 from tavernkit.playground.llm.scripted import ScriptedModel
 from tests.playground.artifacts.stories import LAST_TWO, keep
+from tests.playground.database.contents import contents
 from tests.playground.database.first_schema import fill_first_schema, migrate_to
 from tests.playground.messages.story import Story
 from tests.playground.playing import Play, playing
@@ -40,19 +41,6 @@ def another_url(request: pytest.FixtureRequest, empty_database_url: str, tmp_pat
         return f"sqlite+aiosqlite:///{tmp_path}/another.db"
     server: PostgresServer = request.getfixturevalue("postgres_server")
     return server.url(server.create_database())
-
-
-async def contents(url: str) -> dict[str, list[str]]:
-    """Everything in a database, as the models read it."""
-    engine = create_engine(url)
-    try:
-        async with engine.connect() as connection:
-            return {
-                table.name: sorted(repr(tuple(row)) for row in await connection.execute(select(table)))
-                for table in Base.metadata.tables.values()
-            }
-    finally:
-        await engine.dispose()
 
 
 async def fill(url: str, folder: Path) -> None:

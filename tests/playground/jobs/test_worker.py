@@ -43,7 +43,8 @@ KIND = "count"
 
 async def queued(play: Play, **payload: Any) -> UUID:
     async with play.runtime.database.write() as session:
-        return enqueue_job(session, play.runtime, kind=KIND, owner_id=play.user_id, payload=payload, total=10).id
+        job = await enqueue_job(session, play.runtime, kind=KIND, owner_id=play.user_id, payload=payload, total=10)
+        return job.id
 
 
 async def job(play: Play, job_id: UUID) -> Job:
@@ -257,6 +258,17 @@ async def test_a_running_job_stops_when_it_is_asked_to(database_url: str, tmp_pa
         again = await request_cancel(play.runtime, viewer, stopped.id)
         assert isinstance(again, Job)
         assert again.status == "canceled"
+
+
+async def test_a_job_whose_worker_is_gone_is_stopped_at_once(database_url: str, tmp_path: Path) -> None:
+    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+        job_id = await queued(play)
+        claim = await claimed(play)
+        play.skipped = timedelta(seconds=3)
+        stopped = await request_cancel(play.runtime, Viewer(user_id=play.user_id), job_id)
+        assert isinstance(stopped, Job)
+        assert stopped.status == "canceled"
+        assert not await finish_job(play.runtime, claim, {"too": "late"})
 
 
 async def test_a_job_that_was_to_stop_when_its_worker_vanished_is_over(database_url: str, tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ class Page:
 
 
 def parsed(chunk: str) -> list[dict[str, str]]:
-    """The events in a piece of the stream; remarks that only keep the connection alive are none."""
+    """The events in a piece of the stream, with their numbers alone as ids; remarks that keep it alive are none."""
     return [_fields(block) for block in chunk.strip("\n").split("\n\n") if not block.startswith(":")]
 
 
@@ -80,4 +80,5 @@ def _fields(block: str) -> dict[str, str]:
     for line in block.split("\n"):
         name, _, value = line.partition(": ")
         fields[name] = f"{fields[name]}\n{value}" if name in fields else value
-    return fields
+    _, _, number = fields.pop("id").partition(":")
+    return {**fields, "id": number} if number else fields

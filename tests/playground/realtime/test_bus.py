@@ -113,5 +113,17 @@ async def test_a_listener_that_was_cut_off_is_told_that_it_may_have_missed_somet
         assert await hear(listener, 1) == [{"n": 1}]
 
 
+async def test_a_listener_goes_on_after_a_notification_that_cannot_be_read(migrated_postgres_url: str) -> None:
+    async with (
+        two_ends(migrated_postgres_url) as (here, there),
+        there.subscribe("a") as listener,
+        await psycopg.AsyncConnection.connect(_conninfo(migrated_postgres_url), autocommit=True) as database,
+    ):
+        await database.execute("SELECT pg_notify('tavernkit', E'.0 a\\n{')")
+        assert await hear(listener, 1) == [{"gap": True}]
+        await here.publish("a", {"n": 1})
+        assert await hear(listener, 1) == [{"n": 1}]
+
+
 def _conninfo(url: str) -> str:
     return make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)

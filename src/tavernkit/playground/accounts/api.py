@@ -8,7 +8,7 @@ from uuid import UUID
 from fastapi import APIRouter, Request, Response
 
 from tavernkit.playground.accounts.api_keys import create_api_key, revoke_api_key
-from tavernkit.playground.accounts.cookies import drop_cookie, give_cookie
+from tavernkit.playground.accounts.cookies import drop_cookie, give_cookies
 from tavernkit.playground.accounts.invitations import create_invitation, revoke_invitation
 from tavernkit.playground.accounts.profile import change_password, update_profile
 from tavernkit.playground.accounts.proof import COOKIE, visit_of
@@ -69,7 +69,7 @@ async def change_my_password(request: Request, runtime: Running, viewer: Asked, 
     current, new = body.current_password.get_secret_value(), body.new_password.get_secret_value()
     outcome = await change_password(runtime, viewer, current=current, new=new, visit=visit_of(request))
     response = Response(status_code=204)
-    give_cookie(request, response, _unless_too_often(outcome))
+    give_cookies(request, response, _unless_too_often(outcome))
     return response
 
 
@@ -84,7 +84,7 @@ async def open_my_session(request: Request, response: Response, runtime: Running
         previous=request.cookies.get(COOKIE),
     )
     signed_in = _unless_too_often(outcome)
-    give_cookie(request, response, signed_in)
+    give_cookies(request, response, signed_in)
     return SessionOut.model_validate(signed_in.session).model_copy(update={"is_current": True})
 
 
@@ -177,7 +177,7 @@ async def make_user(request: Request, response: Response, runtime: Running, body
         visit=visit_of(request),
     )
     signed_in = _unless_too_often(outcome)
-    give_cookie(request, response, signed_in)
+    give_cookies(request, response, signed_in)
     return UserOut.model_validate(await _user(runtime, signed_in.session.user_id))
 
 

@@ -11,6 +11,8 @@ from tavernkit.playground.accounts.tokens import PREFIX_LENGTH, fingerprint, new
 from tavernkit.playground.accounts.viewer import Viewer, person
 from tavernkit.playground.database.models import ApiKey, User
 from tavernkit.playground.outcome import Refused, not_found
+from tavernkit.playground.realtime.access import announce_access_change
+from tavernkit.playground.realtime.bus import user_topic
 from tavernkit.playground.runtime import Runtime
 from tavernkit.values import Value
 
@@ -66,4 +68,5 @@ async def revoke_api_key(runtime: Runtime, viewer: Viewer, key_id: UUID) -> ApiK
         if row is None or row.user_id != viewer.user_id:
             return not_found("key")
         row.revoked_at = row.revoked_at or runtime.clock()
+        announce_access_change(session, user_topic(viewer.user_id))
         return row

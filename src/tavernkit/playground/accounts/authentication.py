@@ -9,22 +9,32 @@ from uuid import UUID
 
 from sqlalchemy import exists, select, update
 from sqlalchemy.orm import aliased
+from starlette.requests import HTTPConnection
 
-from tavernkit.playground.accounts.proof import Proof
+from tavernkit.playground.accounts.proof import Proof, proof_of
 from tavernkit.playground.accounts.sessions import expiry
 from tavernkit.playground.accounts.tokens import fingerprint
 from tavernkit.playground.accounts.viewer import Role, Viewer
-from tavernkit.playground.database.errors import StorageFullError
+from tavernkit.playground.database.errors import DatabaseBusyError, StorageFullError
 from tavernkit.playground.database.models import ApiKey, User, UserSession
 from tavernkit.playground.outcome import Refused
 from tavernkit.playground.runtime import Runtime
 
-__all__ = ["authenticate"]
+__all__ = ["authenticate", "viewer_of"]
 
 # How exactly it is known when a session or a key was last used. A write for every request would be too much.
 _GRAIN = timedelta(minutes=1)
 _SIGNED_OUT = Refused(code="signed_out", sentence="You are not signed in, or not any more. Sign in first.")
 _NO_SUCH_KEY = Refused(code="signed_out", sentence="That API key is not known here, or it was revoked.")
+
+
+async def viewer_of(request: HTTPConnection) -> Viewer | Refused:
+    """Who sends a request; it is looked up once for all that ask."""
+    known: Viewer | Refused | None = getattr(request.state, "viewer", None)
+    if known is None:
+        app = request.app.state
+        known = request.state.viewer = await authenticate(app.runtime, proof_of(request), app.owner_id)
+    return known
 
 
 async def authenticate(runtime: Runtime, proof: Proof, owner_id: UUID) -> Viewer | Refused:
@@ -51,7 +61,7 @@ async def _by_key(runtime: Runtime, key: str) -> Viewer | None:
         return None
     row, role = found
     if row.last_used_at is None or now - row.last_used_at >= _GRAIN:
-        with suppress(StorageFullError):
+        with suppress(StorageFullError, DatabaseBusyError):
             async with runtime.database.write() as session:
                 await session.execute(update(ApiKey).where(ApiKey.id == row.id).values(last_used_at=now))
     return Viewer(user_id=row.user_id, role=cast("Role", role), via="api_key")
@@ -76,8 +86,8 @@ async def _by_session(runtime: Runtime, token: str) -> Viewer | None:
         return None
     row, role = found
     if now - row.last_active_at >= _GRAIN:
-        # Who only reads can go on while the disk is full.
-        with suppress(StorageFullError):
+        # Who only reads can go on while the disk is full or others write.
+        with suppress(StorageFullError, DatabaseBusyError):
             async with runtime.database.write() as session:
                 await session.execute(
                     update(UserSession)

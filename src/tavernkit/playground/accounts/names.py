@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 
-from sqlalchemy import func, select
+from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from tavernkit.playground.accounts.lookalikes import is_like_one_of, mixes_scripts
 from tavernkit.playground.database.models import User
 from tavernkit.playground.outcome import Refused
+from tavernkit.text.invisible import without_invisible
 from tavernkit.values import Value
 
-__all__ = ["LONGEST_EMAIL", "LONGEST_NAME", "Naming", "free_naming", "lock_accounts", "read_naming", "tidy"]
+__all__ = ["LONGEST_EMAIL", "LONGEST_NAME", "Naming", "free_naming", "lock_accounts", "normal", "read_naming", "tidy"]
 
 LONGEST_NAME = 200
 LONGEST_EMAIL = 320
-_UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 _EMAIL = re.compile(r"[^\s@]+@[^\s@]+")
 
 
@@ -28,12 +30,21 @@ class Naming(Value, frozen=True, kw_only=True):
 
 def tidy(line: str) -> str:
     """A line without what nobody can see and no database can store."""
-    return " ".join(_UNSEEN.sub("", line).split())
+    return " ".join(without_invisible(line).split())
 
 
-def read_naming(name: str, email: str | None) -> Naming | Refused:
-    """Tidy up what somebody typed, or say what is wrong with it."""
-    name = tidy(name)
+def normal(line: str) -> str:
+    """A tidy line in the one form that is stored, of all those in which the same characters can be written."""
+    return tidy(unicodedata.normalize("NFKC", tidy(line)))
+
+
+def read_naming(name: str, email: str | None, *, present: str | None = None) -> Naming | Refused:
+    """Tidy up what somebody typed, or say what is wrong with it.
+
+    An account may keep the name that it has at present, also one that it could not choose any more.
+    """
+    is_kept = name == present
+    name = name if is_kept else normal(name)
     if not name:
         return Refused(code="blank", sentence="A name is needed.")
     if len(name) > LONGEST_NAME:
@@ -41,8 +52,13 @@ def read_naming(name: str, email: str | None) -> Naming | Refused:
     if "@" in name:
         # Whoever signs in with an @ gives an address, and nobody's name may look like another's address.
         return Refused(code="invalid", sentence="A name cannot hold an @; the e-mail address has its own field.")
+    if mixes_scripts(name) and not is_kept:
+        sentence = "A word of the name mixes letters of several alphabets, so it could be taken for another. Use one."
+        return Refused(code="invalid", sentence=sentence)
     email = (email or "").strip().lower() or None
-    if email is not None and (len(email) > LONGEST_EMAIL or _UNSEEN.search(email) or not _EMAIL.fullmatch(email)):
+    if email is not None and (
+        len(email) > LONGEST_EMAIL or without_invisible(email) != email or not _EMAIL.fullmatch(email)
+    ):
         return Refused(code="invalid", sentence="That does not look like an e-mail address.")
     return Naming(name=name, email=email)
 
@@ -53,12 +69,12 @@ async def lock_accounts(session: AsyncSession) -> None:
 
 
 async def free_naming(session: AsyncSession, naming: Naming, *, besides: User | None = None) -> Refused | None:
-    """Nothing if nobody else is called so; the accounts must be locked."""
-    others = select(User.id).limit(1)
-    if besides is not None:
-        others = others.where(User.id != besides.id)
-    if await session.scalar(others.where(func.lower(User.name) == naming.name.lower())) is not None:
-        return Refused(code="taken", sentence="Somebody else has that name. Choose another one.")
-    if naming.email and await session.scalar(others.where(User.email == naming.email)) is not None:
+    """Nothing if nobody else is called so, or nearly so; the accounts must be locked."""
+    others = select(User.name).where(*(() if besides is None else (User.id != besides.id,)))
+    is_kept = besides is not None and besides.name == naming.name
+    # Names are compared here, so that nothing stored depends on which letters are known to look alike.
+    if not is_kept and is_like_one_of(naming.name, await session.scalars(others)):
+        return Refused(code="taken", sentence="Somebody else has that name, or one like it. Choose another one.")
+    if naming.email and await session.scalar(others.where(User.email == naming.email).limit(1)) is not None:
         return Refused(code="taken", sentence="There is an account with that e-mail address already.")
     return None

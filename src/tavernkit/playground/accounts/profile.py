@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from tavernkit.playground.accounts.browsers import forget_browsers
 from tavernkit.playground.accounts.names import free_naming, lock_accounts, read_naming
 from tavernkit.playground.accounts.passwords import LONGEST_PASSWORD, password_problem
 from tavernkit.playground.accounts.proof import Visit
 from tavernkit.playground.accounts.sessions import SignedIn, end_sessions, open_session
+from tavernkit.playground.accounts.tries import by_browser, count_try
 from tavernkit.playground.accounts.viewer import Viewer, person
 from tavernkit.playground.database.models import User
 from tavernkit.playground.outcome import Refused, not_found
@@ -28,7 +30,8 @@ async def update_profile(
         user = await session.get(User, viewer.user_id)
         if user is None:
             return not_found("account")
-        naming = read_naming(user.name if name is None else name, user.email if email is None else email)
+        wanted, address = user.name if name is None else name, user.email if email is None else email
+        naming = read_naming(wanted, address, present=user.name)
         if isinstance(naming, Refused):
             return naming
         taken = await free_naming(session, naming, besides=user)
@@ -52,7 +55,7 @@ async def change_password(
     stored = user.password_hash
     if stored is not None:
         # Somebody at another's open browser may not try out passwords either.
-        refused = runtime.tries.take(visit.address, str(user.id))
+        refused = await count_try(runtime, by_browser(viewer.session_id))
         if refused is not None:
             return refused
         fits, _ = await runtime.passwords.check(current[: LONGEST_PASSWORD + 1], stored)
@@ -68,4 +71,5 @@ async def change_password(
             return _WRONG
         user.password_hash = password_hash
         await end_sessions(session, runtime.clock(), user.id)
-        return open_session(runtime, session, user.id, visit)
+        await forget_browsers(session, user.id)
+        return await open_session(runtime, session, user.id, visit)

@@ -7,9 +7,10 @@ from starlette.requests import HTTPConnection
 
 from tavernkit.values import Value
 
-__all__ = ["COOKIE", "Proof", "Visit", "api_key_in", "proof_of", "visit_of"]
+__all__ = ["BROWSER_COOKIE", "COOKIE", "Proof", "Visit", "api_key_in", "proof_of", "visit_of"]
 
 COOKIE = "tavernkit_session"
+BROWSER_COOKIE = "tavernkit_browser"
 
 
 class Proof(Value, frozen=True, kw_only=True):
@@ -20,10 +21,14 @@ class Proof(Value, frozen=True, kw_only=True):
 
 
 class Visit(Value, frozen=True, kw_only=True):
-    """Where somebody signs in from, so that they recognise the session later."""
+    """Where somebody signs in from, so that they recognise the session later.
+
+    `browser_tokens` prove at which accounts the browser has signed in before.
+    """
 
     address: str = ""
     agent: str = ""
+    browser_tokens: tuple[str, ...] = ()
 
 
 def proof_of(request: HTTPConnection) -> Proof:
@@ -42,4 +47,8 @@ def api_key_in(headers: Headers) -> str | None:
 
 def visit_of(request: HTTPConnection) -> Visit:
     address = request.client.host if request.client else ""
-    return Visit(address=address[:100], agent=request.headers.get("user-agent", "")[:500])
+    return Visit(
+        address=address[:100],
+        agent=request.headers.get("user-agent", "")[:500],
+        browser_tokens=tuple(token for token in request.cookies.get(BROWSER_COOKIE, "").split(".") if token),
+    )

@@ -9,7 +9,7 @@ from uuid import UUID
 from sqlalchemy import ColumnElement, exists, func, or_, select, tuple_
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from tavernkit.playground.accounts.names import tidy
+from tavernkit.playground.accounts.names import normal, tidy
 from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.api.paging import FOREIGN, cursor, place_behind
 from tavernkit.playground.database.models import ApiKey, Invitation, User, UserSession
@@ -72,11 +72,12 @@ async def all_users(session: AsyncSession) -> list[User]:
 
 async def find_user(session: AsyncSession, login: str) -> User | None:
     """The account with this e-mail address or name; nobody where several are called alike."""
-    login = tidy(login)
-    folded = login.lower()
+    # Names that were chosen before there was one form for them are stored as they were typed.
+    forms = {tidy(login), normal(login)}
+    folded = {form.lower() for form in forms}
     # SQLite folds the case of plain letters only, so a name is also found as it is written.
-    named = or_(User.name == login, func.lower(User.name) == folded)
-    wanted = User.email == folded if "@" in login else named
+    named = or_(User.name.in_(forms), func.lower(User.name).in_(folded))
+    wanted = User.email.in_(folded) if "@" in login else named
     found = (await session.scalars(select(User).where(wanted).limit(2))).all()
     return found[0] if len(found) == 1 else None
 

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Form, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from tavernkit.playground.accounts.api_keys import create_api_key, revoke_api_key
-from tavernkit.playground.accounts.cookies import drop_cookie, give_cookie
+from tavernkit.playground.accounts.cookies import drop_cookie, give_cookies
 from tavernkit.playground.accounts.invitations import create_invitation, revoke_invitation
 from tavernkit.playground.accounts.names import LONGEST_EMAIL, LONGEST_NAME
 from tavernkit.playground.accounts.passwords import LONGEST_PASSWORD, SHORTEST_PASSWORD
@@ -18,6 +18,7 @@ from tavernkit.playground.accounts.proof import COOKIE, visit_of
 from tavernkit.playground.accounts.sessions import revoke_other_sessions, revoke_session, sign_out
 from tavernkit.playground.accounts.signing_in import sign_in
 from tavernkit.playground.accounts.signing_up import sign_up
+from tavernkit.playground.accounts.time_zones import LONGEST_ZONE, set_time_zone
 from tavernkit.playground.accounts.tries import TooManyTries
 from tavernkit.playground.accounts.viewer import Role, Viewer, person
 from tavernkit.playground.accounts.views import account_view
@@ -51,7 +52,7 @@ async def sign_in_here(
     if isinstance(outcome, Refused):
         return _page("sign_in.html", outcome, next=_inside(next), login=login, error=outcome.sentence)
     response = RedirectResponse(_inside(next), status_code=303)
-    give_cookie(request, response, outcome)
+    give_cookies(request, response, outcome)
     return response
 
 
@@ -84,7 +85,7 @@ async def sign_up_here(
     if isinstance(outcome, Refused):
         return _sign_up_form({"code": code, "name": name, "email": email}, outcome)
     response = RedirectResponse("/", status_code=303)
-    give_cookie(request, response, outcome)
+    give_cookies(request, response, outcome)
     return response
 
 
@@ -101,6 +102,17 @@ async def change_account(
     return await _account(request, runtime, viewer, outcome, notice="Saved.")
 
 
+@router.post("/account/time_zone")
+async def change_time_zone(
+    request: Request,
+    runtime: Played,
+    viewer: Looking,
+    time_zone: Annotated[str, Form(max_length=LONGEST_ZONE)],
+) -> Response:
+    outcome = await set_time_zone(runtime, viewer, time_zone)
+    return Response(status_code=204) if outcome is None else refusal(request, outcome)
+
+
 @router.post("/account/password")
 async def change_my_password(
     request: Request, runtime: Played, viewer: Looking, new_password: Password, current_password: Password = ""
@@ -111,7 +123,7 @@ async def change_my_password(
         return await _account(request, runtime, viewer, outcome)
     signed_in = Viewer(user_id=viewer.user_id, role=viewer.role, via="session", session_id=outcome.session.id)
     response = await _account(request, runtime, signed_in, notice="The password is set. Other browsers are signed out.")
-    give_cookie(request, response, outcome)
+    give_cookies(request, response, outcome)
     return response
 
 

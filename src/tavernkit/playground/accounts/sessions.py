@@ -8,11 +8,14 @@ from uuid import UUID
 from sqlalchemy import update
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from tavernkit.playground.accounts.browsers import remember_browser
 from tavernkit.playground.accounts.proof import Visit
 from tavernkit.playground.accounts.tokens import fingerprint, new_session_token
 from tavernkit.playground.accounts.viewer import Viewer, person
 from tavernkit.playground.database.models import UserSession
 from tavernkit.playground.outcome import Refused, not_found
+from tavernkit.playground.realtime.access import announce_access_change
+from tavernkit.playground.realtime.bus import user_topic
 from tavernkit.playground.runtime import Runtime
 from tavernkit.values import Value
 
@@ -20,6 +23,7 @@ __all__ = [
     "LIFETIME",
     "LONGEST_LIFETIME",
     "SignedIn",
+    "end_session",
     "end_sessions",
     "expiry",
     "open_session",
@@ -33,9 +37,10 @@ LONGEST_LIFETIME = timedelta(days=180)
 
 
 class SignedIn(Value, frozen=True, kw_only=True):
-    """A session that was just opened; its token is known here and nowhere else."""
+    """A session that was just opened; its token is known here and nowhere else, as are those of the browser."""
 
     token: str
+    browser_tokens: tuple[str, ...]
     session: UserSession
 
 
@@ -44,7 +49,7 @@ def expiry(opened: datetime, now: datetime) -> datetime:
     return min(now + LIFETIME, opened + LONGEST_LIFETIME)
 
 
-def open_session(runtime: Runtime, session: AsyncSession, user_id: UUID, visit: Visit) -> SignedIn:
+async def open_session(runtime: Runtime, session: AsyncSession, user_id: UUID, visit: Visit) -> SignedIn:
     """Begin a session in this transaction; the token is always a new one, never one that somebody brought along."""
     now, token = runtime.clock(), new_session_token()
     row = UserSession(
@@ -58,7 +63,8 @@ def open_session(runtime: Runtime, session: AsyncSession, user_id: UUID, visit: 
         expires_at=expiry(now, now),
     )
     session.add(row)
-    return SignedIn(token=token, session=row)
+    browser_tokens = await remember_browser(runtime, session, user_id, visit.browser_tokens)
+    return SignedIn(token=token, browser_tokens=browser_tokens, session=row)
 
 
 async def end_sessions(session: AsyncSession, now: datetime, user_id: UUID, *, besides: UUID | None = None) -> int:
@@ -67,17 +73,26 @@ async def end_sessions(session: AsyncSession, now: datetime, user_id: UUID, *, b
     if besides is not None:
         query = query.where(UserSession.id != besides)
     ended = await session.execute(query.values(revoked_at=now).returning(UserSession.id))
+    announce_access_change(session, user_topic(user_id))
     return len(ended.all())
+
+
+async def end_session(session: AsyncSession, now: datetime, token: str) -> None:
+    """End the session that the token belongs to, if there is one, in this transaction."""
+    user_id = await session.scalar(
+        update(UserSession)
+        .where(UserSession.token_hash == fingerprint(token), UserSession.revoked_at.is_(None))
+        .values(revoked_at=now)
+        .returning(UserSession.user_id)
+    )
+    if user_id is not None:
+        announce_access_change(session, user_topic(user_id))
 
 
 async def sign_out(runtime: Runtime, token: str) -> None:
     """End the session that the token belongs to, if there is one."""
     async with runtime.database.write() as session:
-        await session.execute(
-            update(UserSession)
-            .where(UserSession.token_hash == fingerprint(token), UserSession.revoked_at.is_(None))
-            .values(revoked_at=runtime.clock())
-        )
+        await end_session(session, runtime.clock(), token)
 
 
 async def revoke_session(runtime: Runtime, viewer: Viewer, session_id: UUID) -> UserSession | Refused:
@@ -90,6 +105,7 @@ async def revoke_session(runtime: Runtime, viewer: Viewer, session_id: UUID) -> 
         if row is None or row.user_id != viewer.user_id:
             return not_found("session")
         row.revoked_at = row.revoked_at or runtime.clock()
+        announce_access_change(session, user_topic(viewer.user_id))
         return row
 
 

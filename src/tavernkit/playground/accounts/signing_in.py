@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from sqlalchemy import select
-from sqlalchemy.ext.asyncio import AsyncSession
-
+from tavernkit.playground.accounts.browsers import known_browser
 from tavernkit.playground.accounts.passwords import LONGEST_PASSWORD
 from tavernkit.playground.accounts.proof import Visit
 from tavernkit.playground.accounts.queries import find_user
-from tavernkit.playground.accounts.sessions import SignedIn, open_session
-from tavernkit.playground.accounts.tokens import fingerprint
-from tavernkit.playground.database.models import User, UserSession
+from tavernkit.playground.accounts.sessions import SignedIn, end_session, open_session
+from tavernkit.playground.accounts.tries import by_account, by_address, by_browser, count_try, forgive
+from tavernkit.playground.database.models import User
 from tavernkit.playground.outcome import Refused
 from tavernkit.playground.runtime import Runtime
 
@@ -27,7 +25,9 @@ async def sign_in(
     login = login.strip()
     async with runtime.database.read() as session:
         user = await find_user(session, login)
-    refused = runtime.tries.take(visit.address, str(user.id) if user else fingerprint(login.lower()))
+        browser = await known_browser(session, user.id, visit.browser_tokens) if user else None
+    counter = by_browser(browser.id) if browser else by_account(str(user.id) if user else login.lower())
+    refused = await count_try(runtime, *(() if browser else (by_address(visit.address),)), counter)
     if refused is not None:
         return refused
     stored = user.password_hash if user else None
@@ -41,13 +41,6 @@ async def sign_in(
             return _WRONG
         user.password_hash = renewed or stored
         if previous:
-            await _end_previous(session, runtime, previous)
-        signed_in = open_session(runtime, session, user.id, visit)
-    runtime.tries.forgive(str(user.id))
-    return signed_in
-
-
-async def _end_previous(session: AsyncSession, runtime: Runtime, token: str) -> None:
-    row = await session.scalar(select(UserSession).where(UserSession.token_hash == fingerprint(token)))
-    if row is not None:
-        row.revoked_at = row.revoked_at or runtime.clock()
+            await end_session(session, runtime.clock(), previous)
+        await forgive(session, counter)
+        return await open_session(runtime, session, user.id, visit)

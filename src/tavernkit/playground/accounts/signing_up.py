@@ -8,13 +8,18 @@ from uuid import UUID
 from sqlalchemy import ColumnElement, and_, exists, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
+from tavernkit.playground.accounts.browsers import forget_browsers
 from tavernkit.playground.accounts.names import free_naming, lock_accounts, read_naming
 from tavernkit.playground.accounts.passwords import password_problem
 from tavernkit.playground.accounts.proof import Visit
 from tavernkit.playground.accounts.sessions import SignedIn, end_sessions, open_session
 from tavernkit.playground.accounts.tokens import fingerprint
+from tavernkit.playground.accounts.tries import by_address, count_try
 from tavernkit.playground.database.models import Invitation, User
+from tavernkit.playground.database.starting import start_lock
 from tavernkit.playground.outcome import Refused, not_found
+from tavernkit.playground.realtime.access import announce_access_change
+from tavernkit.playground.realtime.bus import user_topic
 from tavernkit.playground.runtime import Runtime
 
 __all__ = ["create_administrator", "reset_password", "sign_up"]
@@ -30,7 +35,7 @@ async def sign_up(
     runtime: Runtime, *, code: str, name: str, email: str | None, password: str, visit: Visit
 ) -> SignedIn | Refused:
     """Make an account with an invitation and sign in; a code is never used more often than it says."""
-    refused = runtime.tries.take(visit.address)
+    refused = await count_try(runtime, by_address(visit.address))
     if refused is not None:
         return refused
     code_hash = fingerprint(code.strip().lower())
@@ -73,7 +78,7 @@ async def sign_up(
             )
             session.add(user)
             await session.flush()
-            return open_session(runtime, session, user.id, visit)
+            return await open_session(runtime, session, user.id, visit)
     except IntegrityError:
         return _TAKEN
 
@@ -87,7 +92,8 @@ async def create_administrator(runtime: Runtime, *, name: str, email: str | None
     if problem is not None:
         return problem
     password_hash = await runtime.passwords.hash(password)
-    async with runtime.database.write() as session:
+    # Not beside a server that starts on an empty database, and makes an owner.
+    async with start_lock(runtime.settings.resolved_database_url), runtime.database.write() as session:
         await lock_accounts(session)
         user = None
         if not await session.scalar(select(exists().where(User.password_hash.is_not(None)))):
@@ -99,6 +105,8 @@ async def create_administrator(runtime: Runtime, *, name: str, email: str | None
             user = User(id=runtime.ids(), role="administrator", created_at=runtime.clock())
             session.add(user)
         user.name, user.email, user.password_hash = naming.name, naming.email, password_hash
+        # The first password ends the time in which everybody at the machine was the owner.
+        announce_access_change(session, user_topic(user.id))
         return user
 
 
@@ -114,6 +122,7 @@ async def reset_password(runtime: Runtime, user_id: UUID, password: str) -> User
             return not_found("account")
         user.password_hash = password_hash
         await end_sessions(session, runtime.clock(), user.id)
+        await forget_browsers(session, user.id)
         return user
 
 

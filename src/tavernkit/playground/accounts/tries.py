@@ -1,25 +1,63 @@
-"""How often somebody may try to sign in: by where they are, and by whose account it is.
+"""How often somebody may try to sign in, counted in the database, so that several servers count together.
 
-The counts are this process's own; several servers on one database each count for themselves.
+A browser that has signed in to the account before counts for itself: no number of strangers uses up its tries.
 """
 
 from __future__ import annotations
 
-import time
+from datetime import datetime, timedelta
 from ipaddress import IPv6Address, ip_address, ip_network
 from math import ceil
+from typing import Any
+from uuid import UUID
 
-from limits import RateLimitItem, RateLimitItemPerMinute
-from limits.storage import MemoryStorage
-from limits.strategies import FixedWindowRateLimiter
+from sqlalchemy import case, delete, or_, select
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.ext.asyncio import AsyncSession
 
+from tavernkit.playground.accounts.tokens import fingerprint
+from tavernkit.playground.database.models import SignInTries
 from tavernkit.playground.outcome import Refused
+from tavernkit.playground.runtime import Runtime
+from tavernkit.playground.waiting import plain_wait
+from tavernkit.values import Value
 
-__all__ = ["PER_ACCOUNT", "PER_ADDRESS", "SignInTries", "TooManyTries"]
+__all__ = [
+    "PER_ACCOUNT",
+    "PER_ADDRESS",
+    "PER_BROWSER",
+    "Counter",
+    "Limit",
+    "TooManyTries",
+    "by_account",
+    "by_address",
+    "by_browser",
+    "count_try",
+    "forgive",
+]
 
-PER_ADDRESS = RateLimitItemPerMinute(10, 3)
-# More than from one address, so that a stranger with one cannot keep the owner of the account out.
-PER_ACCOUNT = RateLimitItemPerMinute(30, 15)
+_SWEPT_AT_ONCE = 100
+
+
+class Limit(Value, frozen=True):
+    """So many tries in a window of time that begins with the first of them."""
+
+    amount: int
+    window: timedelta
+
+
+PER_ADDRESS = Limit(10, timedelta(minutes=3))
+# More than from one address, so that a stranger with one cannot keep others out of the account.
+PER_ACCOUNT = Limit(30, timedelta(minutes=15))
+# As many in a day as all strangers together have at an account.
+PER_BROWSER = Limit(10, timedelta(minutes=5))
+
+
+class Counter(Value, frozen=True, kw_only=True):
+    """What tries are counted by."""
+
+    key: str
+    limit: Limit
 
 
 class TooManyTries(Refused, frozen=True, kw_only=True):
@@ -28,42 +66,78 @@ class TooManyTries(Refused, frozen=True, kw_only=True):
     retry_after: int
 
 
-class SignInTries:
-    """Counts the tries of the last minutes."""
-
-    def __init__(self) -> None:
-        self._limiter: FixedWindowRateLimiter | None = None
-
-    def take(self, address: str, account: str = "") -> TooManyTries | None:
-        """Count one more try, before anything is checked; a refusal when it is one too many."""
-        limiter = self._ready()
-        windows = [(PER_ADDRESS, f"address {_network(address)}")]
-        if account:
-            windows.append((PER_ACCOUNT, f"account {account}"))
-        for item, key in windows:
-            if not limiter.hit(item, key):
-                return _refusal(limiter, item, key)
-        return None
-
-    def forgive(self, account: str) -> None:
-        """Forget the tries at an account whose owner got it right.
-
-        Those of the address stay: somebody with one account could otherwise try out another for ever.
-        """
-        self._ready().clear(PER_ACCOUNT, f"account {account}")
-
-    def _ready(self) -> FixedWindowRateLimiter:
-        # Made when it is needed: it brings a thread along, and a worker never counts tries.
-        if self._limiter is None:
-            self._limiter = FixedWindowRateLimiter(MemoryStorage())
-        return self._limiter
+def by_address(address: str) -> Counter:
+    return Counter(key=fingerprint(f"address {_network(address)}"), limit=PER_ADDRESS)
 
 
-def _refusal(limiter: FixedWindowRateLimiter, item: RateLimitItem, key: str) -> TooManyTries:
-    # The limits are counted by the machine's clock, so the wait is measured by it too.
-    seconds = max(1, ceil(limiter.get_window_stats(item, key).reset_time - time.time()))
-    wait = "a minute" if seconds <= 60 else f"{ceil(seconds / 60)} minutes"
-    sentence = f"There were too many tries to sign in. Wait {wait}, and try again."
+def by_account(account: str) -> Counter:
+    """Everybody who is not known at an account, or at a name that nobody has."""
+    return Counter(key=fingerprint(f"account {account}"), limit=PER_ACCOUNT)
+
+
+def by_browser(id: UUID | None) -> Counter:
+    """One browser that is known at an account, or one session."""
+    return Counter(key=fingerprint(f"browser {id}"), limit=PER_BROWSER)
+
+
+async def count_try(runtime: Runtime, *counters: Counter) -> TooManyTries | None:
+    """Count one more try, before anything is checked; a refusal when it is one too many.
+
+    The counters are asked in their order, and those behind one that refuses do not count the try.
+    """
+    now = runtime.clock()
+    refused: TooManyTries | None = None
+    has_begun = False
+    async with runtime.database.write() as session:
+        for counter in counters:
+            count, ends_at = await _count(session, counter, now)
+            has_begun = has_begun or count == 1
+            if count > counter.limit.amount:
+                refused = _refusal(counter.limit, ends_at - now)
+                break
+    if has_begun:
+        await _sweep(runtime, now)
+    return refused
+
+
+async def forgive(session: AsyncSession, counter: Counter) -> None:
+    """Forget the tries before one that was right.
+
+    Those of an address stay: somebody with one account could otherwise try out another for ever.
+    """
+    await session.execute(delete(SignInTries).where(SignInTries.key == counter.key))
+
+
+async def _count(session: AsyncSession, counter: Counter, now: datetime) -> tuple[int, datetime]:
+    """One statement, so that of tries at the same moment, on whichever servers, each is counted."""
+    window = counter.limit.window
+    insert: Any = postgresql.insert if session.get_bind().dialect.name == "postgresql" else sqlite.insert
+    row = insert(SignInTries).values(key=counter.key, count=1, ends_at=now + window)
+    # No window ends that late, unless it began before a clock was set back.
+    is_over = or_(SignInTries.ends_at <= now, SignInTries.ends_at > now + 2 * window)
+    counted = row.on_conflict_do_update(
+        index_elements=[SignInTries.key],
+        set_={
+            "count": case((is_over, row.excluded.count), else_=SignInTries.count + 1),
+            "ends_at": case((is_over, row.excluded.ends_at), else_=SignInTries.ends_at),
+        },
+    ).returning(SignInTries.count, SignInTries.ends_at)
+    count, ends_at = (await session.execute(counted)).one()
+    return count, ends_at
+
+
+async def _sweep(runtime: Runtime, now: datetime) -> None:
+    """Remove some counts whose time is over: more than are added, and none that somebody is just counting on."""
+    async with runtime.database.write() as session:
+        over = select(SignInTries.key).where(SignInTries.ends_at <= now).limit(_SWEPT_AT_ONCE)
+        keys = (await session.scalars(over.with_for_update(skip_locked=True))).all()
+        if keys:
+            await session.execute(delete(SignInTries).where(SignInTries.key.in_(keys)))
+
+
+def _refusal(limit: Limit, left: timedelta) -> TooManyTries:
+    seconds = max(1, ceil(min(left, limit.window).total_seconds()))
+    sentence = f"There were too many tries to sign in. Wait {plain_wait(seconds)}, and try again."
     return TooManyTries(code="too_many_tries", sentence=sentence, retry_after=seconds)
 
 

@@ -12,6 +12,8 @@ from tavernkit.playground.accounts.sessions import end_sessions
 from tavernkit.playground.accounts.viewer import Role, Viewer, administrator
 from tavernkit.playground.database.models import Invitation, User
 from tavernkit.playground.outcome import Refused, not_found
+from tavernkit.playground.realtime.access import announce_access_change
+from tavernkit.playground.realtime.bus import user_topic
 from tavernkit.playground.runtime import Runtime
 
 __all__ = ["change_user"]
@@ -56,6 +58,8 @@ async def change_user(
                 .values(revoked_at=runtime.clock())
             )
         user.role, user.status = new_role, new_status
+        # Also for another role: administrators read what is not theirs.
+        announce_access_change(session, user_topic(user.id))
         if new_status == "inactive":
             await end_sessions(session, runtime.clock(), user.id)
         return user

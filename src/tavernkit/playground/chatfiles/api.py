@@ -7,7 +7,7 @@ from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Query, Request
-from fastapi.responses import StreamingResponse
+from fastapi.responses import JSONResponse, StreamingResponse
 
 from tavernkit.playground.api.errors import documented, unless_refused
 from tavernkit.playground.api.files import attachment, upload
@@ -16,6 +16,8 @@ from tavernkit.playground.blobs.uploads import file_body
 from tavernkit.playground.chatfiles.exporting import Format, export_chat, written_chat
 from tavernkit.playground.chatfiles.importing import MAX_FILE_BYTES, import_chats
 from tavernkit.playground.chatfiles.schemas import ChatsImported, ImportedConversation
+from tavernkit.playground.database.models import Job
+from tavernkit.playground.jobs.schemas import JobOut
 from tavernkit.playground.lorebooks.schemas import notes_of
 
 __all__ = ["router"]
@@ -47,13 +49,20 @@ async def export_conversation(
 @router.post(
     "/spaces/{space_id}/conversations/import",
     status_code=201,
-    responses=documented(413),
+    response_model=ChatsImported,
+    responses={202: {"model": JobOut, "description": "The file is long: a job imports it."}, **documented(413)},
     openapi_extra=file_body("file"),
 )
-async def import_conversations(running: Running, asked: Asked, space_id: UUID, request: Request) -> ChatsImported:
-    """Make a conversation of each chat in a file of SillyTavern, or of an application whose chats it imports."""
+async def import_conversations(
+    running: Running, asked: Asked, space_id: UUID, request: Request
+) -> ChatsImported | JSONResponse:
+    """Make a conversation of each chat in a file of SillyTavern, or of an application whose chats it imports; in the
+    background if the file is long."""
     data, title = unless_refused(await upload(request, max_bytes=MAX_FILE_BYTES))
-    conversations, report = unless_refused(await import_chats(running, asked, space_id, data, title=title))
+    outcome = await import_chats(running, asked, space_id, data, title=title)
+    if isinstance(outcome, Job):
+        return JSONResponse(JobOut.of(outcome).model_dump(mode="json"), 202)
+    conversations, report = unless_refused(outcome)
     return ChatsImported(
         conversations=[ImportedConversation.of(row) for row in conversations],
         format=report.format,

@@ -1,61 +1,75 @@
-"""Bringing chats in: each becomes a new conversation of a space."""
+"""Importing chats: each becomes a new conversation of a space. A long file is imported by a job."""
 
 from __future__ import annotations
 
-import math
+import asyncio
 from collections.abc import Sequence
-from datetime import UTC, datetime
-from functools import partial
-from typing import Any
+from datetime import datetime
 from uuid import UUID
 
-from anyio import to_thread
-from sqlalchemy.ext.asyncio import AsyncSession
+from msgspec import to_builtins
 
-from tavernkit.chats import ChatFile, ChatLimits, ChatMessage, read_chat
+from tavernkit.chats import ChatFile, ChatLimits, read_chat
 from tavernkit.errors import TavernKitError
 from tavernkit.playground.accounts.viewer import Viewer
-from tavernkit.playground.chatfiles.header import CHAT_FILE, beginning_of, kept_of, note_patch, variables_of
-from tavernkit.playground.chatfiles.messages import NewMessage, new_message
 from tavernkit.playground.chatfiles.queries import members_of
 from tavernkit.playground.chatfiles.speakers import Speakers
-from tavernkit.playground.database.bulk import insert_rows
-from tavernkit.playground.database.models import Conversation, Message, MessageSwipe, SpaceMembership, TextContent
+from tavernkit.playground.chatfiles.storing import (
+    begin_conversation,
+    build_rows,
+    new_chat,
+    pieces_of,
+    store_rows,
+)
+from tavernkit.playground.database.models import Conversation, Job, JobFile, Space, SpaceMembership
+from tavernkit.playground.jobs.service import enqueue_job
+from tavernkit.playground.lorebooks.named_links import link_book_of_chat
 from tavernkit.playground.outcome import Refused
-from tavernkit.playground.paths.snapshots import keep_snapshots, set_beginning
-from tavernkit.playground.paths.state import State, changed_delta, fold
 from tavernkit.playground.runtime import Runtime
-from tavernkit.playground.settings.patching import apply_changes, read_patch
 from tavernkit.playground.spaces.access import Access, Entry, space_for
 from tavernkit.playground.storable import titled
 from tavernkit.reading import ImportReport
-from tavernkit.sillytavern.macros.dates import parse_moment
 from tavernkit.values import Value
 
-__all__ = ["MAX_FILE_BYTES", "MAX_MESSAGES", "import_chats"]
+__all__ = ["CHAT_IMPORT_KIND", "MAX_FILE_BYTES", "MAX_MESSAGES", "ChatSource", "import_chats"]
 
+CHAT_IMPORT_KIND = "chat_import"
 MAX_FILE_BYTES = 64 * 1024 * 1024
 MAX_MESSAGES = 100_000
-"""More would hold up everybody else for too long."""
-
 MAX_CHATS = 1000
-
-_BATCH = 5_000
-_LONGEST_DATE = 100
-_OLDEST, _NEWEST = datetime(1980, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC)
+MAX_AT_ONCE = 1000
+"""A file with more messages is imported by a job."""
 
 
-class NewChat(Value, frozen=True, kw_only=True):
-    """A chat that has been read, with its messages as they will be stored."""
+class ChatSource(Value, frozen=True, kw_only=True):
+    """What is needed to read a file in the same way again: the title and the names for what it does not name itself."""
 
-    file: ChatFile
-    messages: tuple[NewMessage, ...]
+    space_id: UUID
+    title: str
+    user_name: str
+    character_name: str
+    now: datetime
+
+    def read(self, data: bytes) -> tuple[tuple[ChatFile, ...], ImportReport]:
+        """The chats of the file; takes a while, so not to be called in the event loop."""
+        return read_chat(
+            data,
+            now=lambda: self.now,
+            user_name=self.user_name,
+            character_name=self.character_name,
+            limits=ChatLimits(file_bytes=MAX_FILE_BYTES),
+        )
+
+    def title_of(self, number: int, count: int) -> str:
+        """The title of the conversation that one of several chats becomes."""
+        return self.title if count == 1 else f"{self.title} {number + 1}"
 
 
 async def import_chats(
-    runtime: Runtime, viewer: Viewer, space_id: UUID, file: bytes, *, title: str = ""
-) -> tuple[list[Conversation], ImportReport] | Refused:
-    """Make a conversation of each chat in a file of SillyTavern or of another application that it reads.
+    runtime: Runtime, viewer: Viewer, space_id: UUID, data: bytes, *, title: str = ""
+) -> tuple[list[Conversation], ImportReport] | Job | Refused:
+    """Make a conversation of each chat in a file of SillyTavern or of another application that it reads; if there is
+    much in it, by a job.
 
     Only who runs the space may: a file puts words into the mouths of its members.
     """
@@ -64,16 +78,15 @@ async def import_chats(
         if isinstance(entry, Refused):
             return entry
         user_name, character_name = _names(entry, [member for member, _ in await members_of(session, space_id)])
-    read = partial(
-        read_chat,
-        file,
-        now=runtime.clock,
+    source = ChatSource(
+        space_id=space_id,
+        title=titled(title, "Imported chat", limit=180),
         user_name=user_name,
         character_name=character_name,
-        limits=ChatLimits(file_bytes=MAX_FILE_BYTES),
+        now=runtime.clock(),
     )
     try:
-        files, report = await to_thread.run_sync(read)
+        files, report = await asyncio.to_thread(source.read, data)
     except TavernKitError as error:
         return Refused(code="invalid", sentence=str(error))
     total = sum(len(chat.messages) for chat in files)
@@ -83,143 +96,73 @@ async def import_chats(
             sentence=f"The file has {total:,} messages in {len(files):,} chats; at most {MAX_MESSAGES:,} messages and "
             f"{MAX_CHATS:,} chats can be taken in at once.",
         )
-    chats = [
-        NewChat(file=chat, messages=tuple(new_message(message, runtime.ids) for message in chat.messages))
-        for chat in files
-    ]
+    if total > MAX_AT_ONCE:
+        return await _start_job(runtime, viewer, source, data, steps=len(pieces_of(files)))
+    conversations = await _import_now(runtime, viewer, source, files)
+    return conversations if isinstance(conversations, Refused) else (conversations, report)
+
+
+async def _import_now(
+    runtime: Runtime, viewer: Viewer, source: ChatSource, files: Sequence[ChatFile]
+) -> list[Conversation] | Refused:
+    chats = await asyncio.to_thread(lambda: [new_chat(file) for file in files])
     async with runtime.database.write() as session:
-        entry = await space_for(session, space_id, viewer, Access.ADMINISTER, lock=True)
+        entry = await space_for(session, source.space_id, viewer, Access.ADMINISTER, lock=True)
         if isinstance(entry, Refused):
             return entry
-        members = await members_of(session, space_id)
+        members = await members_of(session, source.space_id)
         conversations: list[Conversation] = []
-        for number, chat in enumerate(chats, start=1):
-            header = chat.file.header
-            speakers = Speakers(
-                entry.space,
-                members,
-                own=entry.member,
-                user_name="" if header is None else header.user_name,
-                ids=runtime.ids,
-                now=runtime.clock(),
-            )
-            name = titled(title, "Imported chat", limit=180)
-            conversation = await _store(
-                runtime, session, entry, chat, speakers, name if len(chats) == 1 else f"{name} {number}"
-            )
-            conversations.append(conversation)
+        for piece in pieces_of(files):
+            chat, now = chats[piece.chat], runtime.clock()
+            if piece.first == 0:
+                conversation = await begin_conversation(
+                    session,
+                    chat,
+                    id=runtime.ids(),
+                    space_id=source.space_id,
+                    title=source.title_of(piece.chat, len(chats)),
+                    now=now,
+                )
+                conversations.append(conversation)
+                moment = now
+            speakers = Speakers.of_chat(chat.file, entry.space, members, own=entry.member, ids=runtime.ids, now=now)
+            rows = build_rows(chat, piece, conversation.id, speakers, moment=moment, ids=runtime.ids)
+            await store_rows(session, piece, conversation.id, rows, speakers)
+            moment = rows.moment
             members = [*members, *((member, None) for member in speakers.new)]
-        return conversations, report
+        for conversation in conversations:
+            await link_book_of_chat(runtime, session, viewer.user_id, conversation)
+        return conversations
 
 
-async def _store(
-    runtime: Runtime, session: AsyncSession, entry: Entry, chat: NewChat, speakers: Speakers, title: str
-) -> Conversation:
-    now = runtime.clock()
-    conversation = Conversation(
-        id=runtime.ids(),
-        space_id=entry.space.id,
-        title=title,
-        settings={CHAT_FILE: kept_of(chat.file)},
-        last_seq=len(chat.messages),
-        messages_count=len(chat.messages),
-        last_event=0,
-        created_at=now,
-        updated_at=now,
-    )
-    note = read_patch({"authors_note": note_patch(chat.file)}, "conversation")
-    if not isinstance(note, Refused):
-        apply_changes(conversation, "conversation", note)
-    session.add(conversation)
-    await session.flush()
-    conversation.root_conversation_id = conversation.id
-    authors = [speakers.who_said(message) for message in chat.file.messages]
-    session.add_all(speakers.new)
-    await session.flush()
-    beginning, messages = _with_variables(chat)
-    told = list(zip(chat.file.messages, messages, authors, strict=True))
-    moment = now
-    for start in range(0, len(told), _BATCH):
-        batch = told[start : start + _BATCH]
-        moment = await _insert(runtime, session, conversation.id, batch, first_seq=start + 1, moment=moment)
-    if beginning:
-        await set_beginning(session, conversation.id, beginning)
-    else:
-        await keep_snapshots(session, conversation.id, len(messages))
-    return conversation
-
-
-async def _insert(
-    runtime: Runtime,
-    session: AsyncSession,
-    conversation_id: UUID,
-    batch: Sequence[tuple[ChatMessage, NewMessage, SpaceMembership]],
-    *,
-    first_seq: int,
-    moment: datetime,
-) -> datetime:
-    """Write messages with their texts and swipes; one without a date that makes sense gets that of the one before."""
-    texts: list[dict[str, Any]] = []
-    messages: list[dict[str, Any]] = []
-    swipes: list[dict[str, Any]] = []
-    for seq, (file, new, author) in enumerate(batch, start=first_seq):
-        moment = _moment(file) or moment
-        message_id = runtime.ids()
-        swipe_ids = [runtime.ids() for _ in new.swipes]
-        texts += [{"id": swipe.text_id, "content": swipe.text} for swipe in new.swipes]
-        messages.append(
-            {
-                "id": message_id,
-                "conversation_id": conversation_id,
-                "membership_id": author.id,
-                "seq": seq,
-                "role": new.role,
-                "text_id": new.swipes[new.active].text_id,
-                "visibility": new.visibility,
-                "active_swipe_id": swipe_ids[new.active],
-                "swipes_count": len(new.swipes),
-                "revision": 1,
-                "metadata_": new.metadata,
-                "created_at": moment,
-            }
+async def _start_job(runtime: Runtime, viewer: Viewer, source: ChatSource, data: bytes, *, steps: int) -> Job | Refused:
+    """Lay the file down where any worker finds it, beside a space that nobody sees, which the chats are prepared in."""
+    async with runtime.database.write() as session:
+        entry = await space_for(session, source.space_id, viewer, Access.ADMINISTER, lock=True)
+        if isinstance(entry, Refused):
+            return entry
+        job = await enqueue_job(
+            session,
+            runtime,
+            kind=CHAT_IMPORT_KIND,
+            owner_id=viewer.user_id,
+            payload={"source": to_builtins(source)},
+            total=steps,
         )
-        swipes += [
-            {
-                "id": swipe_id,
-                "message_id": message_id,
-                "position": position,
-                "text_id": swipe.text_id,
-                "state_delta": swipe.state_delta,
-                "metadata_": swipe.metadata,
-                "created_at": moment,
-            }
-            for position, (swipe_id, swipe) in enumerate(zip(swipe_ids, new.swipes, strict=True))
-        ]
-    await insert_rows(session, TextContent, texts)
-    await insert_rows(session, Message, messages)
-    await insert_rows(session, MessageSwipe, swipes)
-    return moment
-
-
-def _with_variables(chat: NewChat) -> tuple[State, tuple[NewMessage, ...]]:
-    """The state that the story begins with, and the messages.
-
-    Whoever has written to the file since we did may have changed variables: the last message then makes up for it.
-    """
-    beginning, wanted = beginning_of(chat.file), variables_of(chat.file)
-    told = fold(beginning, (message.swipes[message.active].state_delta for message in chat.messages))
-    now = {key: value for key, value in told.items() if key.startswith("variables.")}
-    if now == wanted:
-        return beginning, chat.messages
-    put = {key: value for key, value in wanted.items() if key not in now or now[key] != value}
-    gone = [key for key in now if key not in wanted]
-    if not chat.messages:
-        return {key: value for key, value in (beginning | put).items() if key not in gone}, ()
-    last = chat.messages[-1]
-    swipes = tuple(
-        swipe.with_(state_delta=changed_delta(swipe.state_delta, set=put, unset=gone)) for swipe in last.swipes
-    )
-    return beginning, (*chat.messages[:-1], last.with_(swipes=swipes))
+        await session.flush()
+        session.add(JobFile(job_id=job.id, position=0, name=source.title, outcome=None, data=data))
+        session.add(
+            Space(
+                id=job.id,
+                owner_id=viewer.user_id,
+                kind=entry.space.kind,
+                name=source.title,
+                status="deleting",
+                created_at=source.now,
+                updated_at=source.now,
+            )
+        )
+        return job
 
 
 def _names(entry: Entry, members: Sequence[SpaceMembership]) -> tuple[str, str]:
@@ -229,13 +172,3 @@ def _names(entry: Entry, members: Sequence[SpaceMembership]) -> tuple[str, str]:
         "User" if entry.member is None else entry.member.name_override or entry.member.cached_display_name,
         "Character" if character is None else character.name_override or character.cached_display_name,
     )
-
-
-def _moment(message: ChatMessage) -> datetime | None:
-    date = message.send_date
-    if date is None or (isinstance(date, str) and len(date) > _LONGEST_DATE):
-        return None
-    if isinstance(date, float):
-        date = int(date) if math.isfinite(date) else 0
-    found = parse_moment(date, UTC)
-    return found if found is not None and _OLDEST < found < _NEWEST else None

@@ -19,7 +19,17 @@ from tavernkit.chats.dates import iso_date
 from tavernkit.playground.storable import storable
 from tavernkit.values import Json, JsonObject, Value
 
-__all__ = ["OURS", "THEIRS", "NewMessage", "NewSwipe", "ToldMessage", "ToldSwipe", "new_message", "written_message"]
+__all__ = [
+    "OURS",
+    "THEIRS",
+    "NewMessage",
+    "NewSwipe",
+    "ToldMessage",
+    "ToldSwipe",
+    "delta_of",
+    "new_message",
+    "written_message",
+]
 
 THEIRS = "sillytavern"
 OURS = "tavernkit"
@@ -118,6 +128,13 @@ def new_message(message: ChatMessage, ids: Callable[[], UUID]) -> NewMessage:
         swipes=tuple(swipes),
         metadata={**_object(ours.get("metadata")), THEIRS: kept},
     )
+
+
+def delta_of(message: ChatMessage) -> dict[str, Json] | None:
+    """What the swipe of a message that is shown has changed in the state, as `new_message` stores it."""
+    active = _active(message)
+    ours = _take_ours(dict(message.swipe_info[active])) if active < len(message.swipe_info) else {}
+    return _delta(ours.get("state_delta"))
 
 
 def written_message(told: ToldMessage) -> ChatMessage:

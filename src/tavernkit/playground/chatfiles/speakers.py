@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from typing import Self
 from uuid import UUID
 
-from tavernkit.chats import ChatMessage
+from tavernkit.chats import ChatFile, ChatMessage
 from tavernkit.playground.database.models import Character, Space, SpaceMembership
 from tavernkit.playground.storable import titled
 
@@ -20,7 +21,7 @@ class Speakers:
 
     What the user of a file says is the member's who brings the file in, unless another person in the space has that
     name. A speaker whom nobody knows becomes a member who has already left, so that the words keep an author; `new`
-    are those that were made.
+    are those that were made, and `home_id` is the space they are put into.
     """
 
     def __init__(
@@ -28,6 +29,7 @@ class Speakers:
         space: Space,
         members: Sequence[tuple[SpaceMembership, Character | None]],
         *,
+        home_id: UUID,
         own: SpaceMembership | None,
         user_name: str,
         ids: Callable[[], UUID],
@@ -35,6 +37,7 @@ class Speakers:
     ) -> None:
         self.new: list[SpaceMembership] = []
         self._space = space
+        self._home_id = home_id
         self._ids = ids
         self._now = now
         humans = [member for member, _ in members if member.kind == "human"]
@@ -47,6 +50,22 @@ class Speakers:
             if member.kind == "character"
             for name in (*_names(member), *_names_of_card(character))
         }
+
+    @classmethod
+    def of_chat(
+        cls,
+        chat: ChatFile,
+        space: Space,
+        members: Sequence[tuple[SpaceMembership, Character | None]],
+        *,
+        own: SpaceMembership | None,
+        ids: Callable[[], UUID],
+        now: datetime,
+        home_id: UUID | None = None,
+    ) -> Self:
+        """Those who speak in a chat of a file."""
+        user_name = "" if chat.header is None else chat.header.user_name
+        return cls(space, members, home_id=home_id or space.id, own=own, user_name=user_name, ids=ids, now=now)
 
     def who_said(self, message: ChatMessage) -> SpaceMembership:
         """The author of a message."""
@@ -63,7 +82,7 @@ class Speakers:
     def _anchor(self, name: str) -> SpaceMembership:
         member = SpaceMembership(
             id=self._ids(),
-            space_id=self._space.id,
+            space_id=self._home_id,
             kind="character",
             status="removed",
             participation="muted",

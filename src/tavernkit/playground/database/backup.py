@@ -4,20 +4,24 @@ The file is a ZIP archive: `tables/NAME.jsonl` has one JSON array per row, `mani
 schema, which columns, how many rows, and what the bytes of each table hash to. Nothing in it depends on the database it
 came from: ids are hexadecimal, times are ISO 8601 in UTC, bytes are base64.
 
-What is written meanwhile does no harm, because everything is read in one transaction that sees one moment. Restoring is
-one transaction too: whatever goes wrong, the database is as it was.
+What is written meanwhile does no harm, because everything is read in one transaction that sees one moment. The file is
+read back and compared with what was counted before it takes its place. Restoring is one transaction too: whatever goes
+wrong, the database is as it was.
 """
 
 from __future__ import annotations
 
 import base64
+import fcntl
+import glob
 import hashlib
 import json
 import os
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any, TypeAlias
@@ -30,10 +34,10 @@ from sqlalchemy.sql.expression import TableClause
 from sqlalchemy.types import LargeBinary, TypeEngine
 
 from tavernkit.errors import UnsupportedVersionError
-from tavernkit.playground.database.base import Base
 from tavernkit.playground.database.engine import create_engine
 from tavernkit.playground.database.errors import DatabaseError, StorageFullError
 from tavernkit.playground.database.migrate import knows_revision, reachable, revision_of, upgrade_within
+from tavernkit.playground.database.models import TABLES
 from tavernkit.values import Value
 
 __all__ = ["BackupError", "Manifest", "Progress", "TablePart", "back_up", "restore"]
@@ -42,6 +46,7 @@ FORMAT = "tavernkit-backup"
 VERSION = 1
 MANIFEST = "manifest.json"
 ROWS_AT_ONCE = 200
+UNFINISHED = ".tavernkit-tmp"
 
 Progress: TypeAlias = Callable[[int], AbstractContextManager[Callable[[], None]]]
 """Given the number of rows, opens something that is called for each of them."""
@@ -78,15 +83,17 @@ def _unseen(_: int) -> AbstractContextManager[Callable[[], None]]:
 
 
 async def back_up(url: str, target: Path, now: datetime, *, progress: Progress = _unseen) -> Manifest:
-    """Write everything the database holds at this moment into a file, which appears when it is complete."""
+    """Write everything the database holds at this moment into a file, which appears when it is complete and checked."""
     engine = create_engine(url)
     try:
         with reachable():
             async with engine.connect() as connection:
                 if engine.dialect.name == "postgresql":
                     await connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
-                with _beside(target) as file:
-                    return await connection.run_sync(_write, file, now, progress)
+                with _replacing(target) as file:
+                    manifest = await connection.run_sync(_write, file, now, progress)
+                    _verify(file, manifest)
+                    return manifest
     finally:
         await engine.dispose()
 
@@ -119,15 +126,36 @@ def _write(connection: Connection, file: IO[bytes], now: datetime, progress: Pro
     if revision is None:
         raise BackupError("There is no database to back up yet. See TAVERNKIT_DATABASE_URL and TAVERNKIT_DATA_DIR.")
     tables = _own_tables(connection)
-    total = sum(connection.execute(select(func.count()).select_from(each)).scalar_one() for each in tables)
+    if not tables:
+        raise BackupError(
+            "The database has no tables of TavernKit, so there is nothing to back up. Nothing was written."
+        )
+    counts = {each.name: connection.scalar(select(func.count()).select_from(each)) or 0 for each in tables}
     parts: dict[str, TablePart] = {}
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive, progress(total) as step:
+    with (
+        zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive,
+        progress(sum(counts.values())) as step,
+    ):
         for each in tables:
             with archive.open(_member(each.name), "w", force_zip64=True) as part:
                 parts[each.name] = _write_table(connection, each, part, step)
         manifest = Manifest(format=FORMAT, version=VERSION, revision=revision, created_at=_plain(now), tables=parts)
         archive.writestr(MANIFEST, msgspec.json.format(msgspec.json.encode(manifest)))
+    if {name: part.rows for name, part in parts.items()} != counts:
+        raise BackupError("The backup does not have as many rows as the database. It was not kept; try again.")
     return manifest
+
+
+def _verify(file: IO[bytes], written: Manifest) -> None:
+    """Read the file back, every row of every table."""
+    file.seek(0)
+    archive, manifest = _open(file)
+    if manifest != written:
+        raise BackupError("The backup reads back as something else. It was not kept; try again.")
+    with archive:
+        for name, part in manifest.tables.items():
+            for _ in _lines(archive, name, part):
+                pass
 
 
 def _write_table(connection: Connection, source: TableClause, part: IO[bytes], step: Callable[[], None]) -> TablePart:
@@ -168,31 +196,40 @@ def _load_table(
     if set(types) != set(part.columns):
         raise BackupError(f"The table {target.name} of the backup has other columns than its revision says.")
     naive = connection.dialect.name == "sqlite"
-    digest, count = hashlib.sha256(), 0
     batch: list[dict[str, Any]] = []
     try:
-        with archive.open(_member(target.name)) as lines:
-            for line in lines:
-                digest.update(line)
-                values = zip(part.columns, json.loads(line), strict=True)
-                batch.append({name: _stored(value, types[name], naive=naive) for name, value in values})
-                if len(batch) == ROWS_AT_ONCE:
-                    connection.execute(target.insert(), batch)
-                    batch = []
-                count += 1
-                step()
-    except (zipfile.BadZipFile, KeyError, ValueError, TypeError, EOFError) as error:
+        for line in _lines(archive, target.name, part):
+            values = zip(part.columns, json.loads(line), strict=True)
+            batch.append({name: _stored(value, types[name], naive=naive) for name, value in values})
+            if len(batch) == ROWS_AT_ONCE:
+                connection.execute(target.insert(), batch)
+                batch = []
+            step()
+    except (ValueError, TypeError) as error:
         raise _damaged(target.name) from error
-    if (count, digest.hexdigest()) != (part.rows, part.sha256):
-        raise _damaged(target.name)
     if batch:
         connection.execute(target.insert(), batch)
+
+
+def _lines(archive: zipfile.ZipFile, name: str, part: TablePart) -> Iterator[bytes]:
+    """The rows of a table as they are in the file; raises at the end if they are not those of the manifest."""
+    digest, count = hashlib.sha256(), 0
+    try:
+        with archive.open(_member(name)) as lines:
+            for line in lines:
+                digest.update(line)
+                count += 1
+                yield line
+    except (zipfile.BadZipFile, zlib.error, KeyError, EOFError) as error:
+        raise _damaged(name) from error
+    if (count, digest.hexdigest()) != (part.rows, part.sha256):
+        raise _damaged(name)
 
 
 def _own_tables(connection: Connection) -> list[TableClause]:
     """The tables that are ours, as they are in this database, whatever its revision."""
     looking = inspect(connection)
-    names = sorted(set(looking.get_table_names()) & (set(Base.metadata.tables)))
+    names = sorted(set(looking.get_table_names()) & set(TABLES))
     return [table(name, *(column(each["name"], each["type"]) for each in looking.get_columns(name))) for name in names]
 
 
@@ -211,7 +248,7 @@ def _loose_foreign_keys(connection: Connection) -> Iterator[None]:
             " FROM pg_constraint c JOIN pg_class t ON t.oid = c.conrelid"
             " WHERE c.contype = 'f' AND c.connamespace = current_schema()::regnamespace AND t.relname = ANY(:names)"
         ),
-        {"names": list(Base.metadata.tables)},
+        {"names": list(TABLES)},
     ).all()
     for place, name, _ in keys:
         connection.exec_driver_sql(f"ALTER TABLE {place} DROP CONSTRAINT {name}")
@@ -227,7 +264,7 @@ def _without_foreign_keys(connection: Any, _: object) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """A value as both databases would tell it."""
+    """A value as both databases would write it."""
     if isinstance(value, UUID):
         return value.hex
     if isinstance(value, datetime):
@@ -267,19 +304,37 @@ def _open(source: IO[bytes]) -> tuple[zipfile.ZipFile, Manifest]:
 
 
 @contextmanager
-def _beside(target: Path) -> Iterator[IO[bytes]]:
+def _replacing(target: Path) -> Iterator[IO[bytes]]:
     """A file that takes its place when it is complete; nobody but its owner can read it, for it holds everything."""
     place = target.resolve()
-    place.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(dir=place.parent, prefix=".tavernkit-", suffix=".tmp")
     try:
-        with os.fdopen(descriptor, "wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(name, place)
-    finally:
-        Path(name).unlink(missing_ok=True)
+        if place.exists() and not place.is_file():
+            raise BackupError("This is a folder or a device. Name a file, or - for standard output.")
+        if not place.parent.exists():
+            place.parent.mkdir(parents=True, exist_ok=True)
+        _remove_abandoned(place)
+        descriptor, name = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}-", suffix=UNFINISHED)
+        try:
+            with os.fdopen(descriptor, "w+b") as file:
+                fcntl.flock(file, fcntl.LOCK_SH)
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(name, place)
+        finally:
+            Path(name).unlink(missing_ok=True)
+    except OSError as error:
+        raise BackupError(
+            f"The backup cannot be written: {error.strerror or error}. A file that was there before is unchanged."
+        ) from error
+
+
+def _remove_abandoned(place: Path) -> None:
+    """Remove what killed backups into the same file left behind; a file that is still being written is locked."""
+    for path in place.parent.glob(f".{glob.escape(place.name)}-*{UNFINISHED}"):
+        with suppress(OSError), path.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            path.unlink()
 
 
 def _member(name: str) -> str:

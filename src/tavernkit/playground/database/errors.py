@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import sqlite3
 
+import psycopg
 from psycopg.errors import DiskFull
 from sqlalchemy import event
 from sqlalchemy.engine import ExceptionContext
@@ -12,7 +14,18 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from tavernkit.errors import TavernKitError
 
-__all__ = ["DatabaseError", "StorageFullError", "tell_when_full"]
+__all__ = [
+    "DatabaseBusyError",
+    "DatabaseError",
+    "StorageFullError",
+    "is_without_room",
+    "name_errors",
+]
+
+# What SQLite says when a file cannot grow. A limit on the size of files or a quota is an I/O error to it.
+_WITHOUT_ROOM = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZE)
+_LOCKED = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+_PRIMARY_CODE = 0xFF
 
 
 class DatabaseError(TavernKitError):
@@ -27,21 +40,51 @@ class StorageFullError(DatabaseError, OperationalError):
         OperationalError.__init__(self, None, None, original)
 
     def __str__(self) -> str:
-        return "The disk is full, so nothing was saved. What was there before is safe. Make room, and try again."
+        return (
+            "The disk is full, or files may not grow any further, so nothing was saved. What was there before is safe. "
+            "Make room, and try again."
+        )
 
 
-def tell_when_full(engine: AsyncEngine) -> AsyncEngine:
-    """Let a full disk be an error of its own, whichever statement finds out."""
+class DatabaseBusyError(DatabaseError, OperationalError):
+    """The database did not answer in time, or cannot be reached at the moment; nothing was changed. Also one of
+    SQLAlchemy's errors, as StorageFullError is."""
+
+    retry_after_seconds = 5
+
+    def __init__(self, original: BaseException) -> None:
+        OperationalError.__init__(self, None, None, original)
+
+    def __str__(self) -> str:
+        return "The database is busy or cannot be reached, so nothing was done. Try again in a few seconds."
+
+
+def name_errors(engine: AsyncEngine) -> AsyncEngine:
+    """Let a full disk and a busy database be errors of their own, whichever statement finds out."""
 
     @event.listens_for(engine.sync_engine, "handle_error")
     def handle(context: ExceptionContext) -> BaseException | None:
         original = context.original_exception
-        return StorageFullError(original) if _is_full(original) else None
+        if _is_full(original):
+            return StorageFullError(original)
+        return DatabaseBusyError(original) if context.is_disconnect or _is_busy(original) else None
 
     return engine
 
 
+def is_without_room(error: OSError) -> bool:
+    """Whether a file could not be written because the disk, a quota or the limit on the size of files is reached."""
+    return error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
 def _is_full(error: BaseException) -> bool:
     if isinstance(error, sqlite3.OperationalError):
-        return error.sqlite_errorcode == sqlite3.SQLITE_FULL
+        return error.sqlite_errorcode in _WITHOUT_ROOM
     return isinstance(error, DiskFull)
+
+
+def _is_busy(error: BaseException) -> bool:
+    if isinstance(error, sqlite3.OperationalError):
+        return error.sqlite_errorcode & _PRIMARY_CODE in _LOCKED
+    # All of these are about the server: no connection, no resources, a lock or an answer that took too long.
+    return isinstance(error, psycopg.OperationalError)

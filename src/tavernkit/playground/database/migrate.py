@@ -16,6 +16,7 @@ from sqlalchemy.exc import OperationalError
 
 from tavernkit.playground.database.engine import create_engine
 from tavernkit.playground.database.errors import DatabaseError, StorageFullError
+from tavernkit.playground.database.starting import start_lock
 from tavernkit.values import Value
 
 __all__ = ["SchemaState", "check", "knows_revision", "reachable", "revision_of", "upgrade", "upgrade_within"]
@@ -35,7 +36,8 @@ class SchemaState(Value, frozen=True, kw_only=True):
 async def upgrade(url: str) -> None:
     """Bring the database to the newest revision; one that is there already is left alone."""
     with reachable():
-        await asyncio.to_thread(command.upgrade, _config(url), "head")
+        async with start_lock(url):
+            await asyncio.to_thread(command.upgrade, _config(url), "head")
 
 
 async def check(url: str) -> SchemaState:

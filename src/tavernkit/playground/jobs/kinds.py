@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tavernkit.playground.characters.import_job import IMPORT_KIND, import_staged_files
+from tavernkit.playground.chatfiles.import_job import carry_out_chat_import
+from tavernkit.playground.chatfiles.importing import CHAT_IMPORT_KIND
 from tavernkit.playground.jobs.work import Handler
 from tavernkit.playground.pipelines.dry_run import DRY_RUN_KIND, carry_out_dry_run
 from tavernkit.playground.pipelines.manual import PIPELINES_KIND, carry_out_pipelines
@@ -15,6 +17,7 @@ __all__ = ["HANDLERS"]
 
 HANDLERS: Mapping[str, Handler] = {
     IMPORT_KIND: import_staged_files,
+    CHAT_IMPORT_KIND: carry_out_chat_import,
     REMOVE_KIND: finish_removing_space,
     CANDIDATES_KIND: write_candidates,
     DRY_RUN_KIND: carry_out_dry_run,

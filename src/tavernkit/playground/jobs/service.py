@@ -18,7 +18,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.artifacts.open_runs import forget_outputs
 from tavernkit.playground.database import announce
-from tavernkit.playground.database.models import Job, JobFile
+from tavernkit.playground.database.models import Job, JobFile, Space
 from tavernkit.playground.jobs.queries import find_job
 from tavernkit.playground.outcome import Refused, not_found
 from tavernkit.playground.realtime.bus import JOBS, user_topic
@@ -26,6 +26,7 @@ from tavernkit.playground.runtime import Runtime
 from tavernkit.values import Value
 
 __all__ = [
+    "REMOVE_KIND",
     "JobClaim",
     "cancel_job",
     "claim_job",
@@ -38,6 +39,9 @@ __all__ = [
     "request_cancel",
     "write_progress",
 ]
+
+REMOVE_KIND = "remove_space"
+"""The job that removes a space with everything in it."""
 
 MAX_CRASHES = 3
 GIVEN_UP = {
@@ -59,7 +63,7 @@ class JobClaim(Value, frozen=True, kw_only=True):
     fence: int
 
 
-def enqueue_job(
+async def enqueue_job(
     session: AsyncSession,
     runtime: Runtime,
     *,
@@ -80,7 +84,7 @@ def enqueue_job(
         result={},
         done=0,
         total=total,
-        run_after=now + delay,
+        run_after=await runtime.lease_clock.now(session) + delay,
         fence=0,
         created_at=now,
     )
@@ -92,15 +96,15 @@ def enqueue_job(
 
 async def claim_job(runtime: Runtime, worker: str, kinds: Collection[str]) -> JobClaim | None:
     """Take the job that has been due longest among those that this worker knows how to do."""
-    now = runtime.clock()
-    due = (
-        select(Job.id)
-        .where(Job.status == "queued", Job.run_after <= now, Job.kind.in_(kinds))
-        .order_by(Job.run_after, Job.created_at)
-        .limit(1)
-        .with_for_update(skip_locked=True)
-    )
     async with runtime.database.write() as session:
+        now = await runtime.lease_clock.now(session)
+        due = (
+            select(Job.id)
+            .where(Job.status == "queued", Job.run_after <= now, Job.kind.in_(kinds))
+            .order_by(Job.run_after, Job.created_at)
+            .limit(1)
+            .with_for_update(skip_locked=True)
+        )
         claimed = await session.execute(
             update(Job)
             .where(Job.id.in_(due.scalar_subquery()), Job.status == "queued")
@@ -125,12 +129,9 @@ async def claim_job(runtime: Runtime, worker: str, kinds: Collection[str]) -> Jo
 async def extend_job_lease(runtime: Runtime, claim: JobClaim) -> bool | None:
     """Say that the job is alive. Answers whether it is to be stopped, or None when it is not ours any more."""
     async with runtime.database.write() as session:
+        lease_end = _lease_end(runtime, await runtime.lease_clock.now(session))
         row = (
-            await session.execute(
-                _ours(claim)
-                .values(lease_expires_at=_lease_end(runtime, runtime.clock()))
-                .returning(Job.cancel_requested_at)
-            )
+            await session.execute(_ours(claim).values(lease_expires_at=lease_end).returning(Job.cancel_requested_at))
         ).one_or_none()
         return None if row is None else row.cancel_requested_at is not None
 
@@ -172,7 +173,7 @@ async def reap_jobs(runtime: Runtime) -> int:
         lost = (
             await session.scalars(
                 select(Job)
-                .where(Job.status == "running", Job.lease_expires_at < now)
+                .where(Job.status == "running", Job.lease_expires_at < await runtime.lease_clock.now(session))
                 .order_by(Job.id)
                 .with_for_update(skip_locked=True)
             )
@@ -183,10 +184,10 @@ async def reap_jobs(runtime: Runtime) -> int:
             job.payload = {**job.payload, "crashes": (times, job.done)}
             job.fence, job.worker, job.lease_expires_at = job.fence + 1, None, None
             if job.cancel_requested_at is not None:
-                await _close(session, job, "canceled", now)
+                await _close(session, runtime, job, "canceled", now)
             elif times >= MAX_CRASHES:
                 job.error = GIVEN_UP
-                await _close(session, job, "failed", now)
+                await _close(session, runtime, job, "failed", now)
             else:
                 job.status = "queued"
                 announce(session, JOBS, queued=str(job.id))
@@ -195,20 +196,27 @@ async def reap_jobs(runtime: Runtime) -> int:
 
 
 async def request_cancel(runtime: Runtime, viewer: Viewer, job_id: UUID) -> Job | Refused:
-    """Stop a job: at once if it only waits, otherwise by telling its worker. What is over stays as it is."""
+    """Stop a job: at once if it only waits or its worker is gone, otherwise by asking its worker. What is over stays
+    as it is."""
     now = runtime.clock()
     async with runtime.database.write() as session:
         job = await find_job(session, job_id, viewer, lock=True)
         if job is None:
             return not_found("job")
-        if job.status == "queued":
-            job.cancel_requested_at = now
-            await _close(session, job, "canceled", now)
+        if job.status == "queued" or (job.status == "running" and await _is_left(session, runtime, job)):
+            job.cancel_requested_at, job.fence = now, job.fence + 1
+            await _close(session, runtime, job, "canceled", now)
             _tell(session, job.id, job.owner_id)
         elif job.status == "running" and job.cancel_requested_at is None:
             job.cancel_requested_at = now
             announce(session, JOBS, stop=str(job.id))
         return job
+
+
+async def _is_left(session: AsyncSession, runtime: Runtime, job: Job) -> bool:
+    """Whether no worker has the job: its lease has run out, or is longer than any worker of ours would take."""
+    now = await runtime.lease_clock.now(session)
+    return job.lease_expires_at is None or not now < job.lease_expires_at <= _lease_end(runtime, now)
 
 
 def _lease_end(runtime: Runtime, now: datetime) -> datetime:
@@ -224,21 +232,26 @@ async def _end(runtime: Runtime, claim: JobClaim, **values: Any) -> bool:
     async with runtime.database.write() as session:
         if not await write_progress(session, claim, finished_at=now, lease_expires_at=None, **values):
             return False
-        await _forget(session, claim.job_id)
+        await _forget(session, runtime, claim.job_id)
         announce(session, JOBS, finished=str(claim.job_id))
         _tell(session, claim.job_id, claim.owner_id)
         return True
 
 
-async def _close(session: AsyncSession, job: Job, status: str, now: datetime) -> None:
+async def _close(session: AsyncSession, runtime: Runtime, job: Job, status: str, now: datetime) -> None:
     job.status, job.finished_at = status, now
-    await _forget(session, job.id)
+    await _forget(session, runtime, job.id)
 
 
-async def _forget(session: AsyncSession, job_id: UUID) -> None:
-    """Nobody goes on with it any more: neither with the bytes of files, nor with what steps of pipelines have made."""
+async def _forget(session: AsyncSession, runtime: Runtime, job_id: UUID) -> None:
+    """Nobody goes on with it any more: neither with the bytes of files, nor with what steps of pipelines have made, nor
+    with what the job has prepared in a space of its own, whose id is the job's."""
     await forget_outputs(session, job_id)
     await session.execute(update(JobFile).where(JobFile.job_id == job_id, JobFile.data.is_not(None)).values(data=None))
+    prepared = await session.get(Space, job_id)
+    if prepared is not None:
+        payload = {"space_id": str(job_id)}
+        await enqueue_job(session, runtime, kind=REMOVE_KIND, owner_id=prepared.owner_id, payload=payload)
 
 
 def _tell(session: AsyncSession, job_id: UUID, owner_id: UUID | None) -> None:

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import partial
+from itertools import chain, repeat
 from uuid import UUID
 
 from sqlalchemy.exc import DBAPIError
@@ -24,14 +26,18 @@ from tavernkit.playground.jobs.service import (
     reap_jobs,
 )
 from tavernkit.playground.jobs.work import Handler, JobStopped, JobWork
-from tavernkit.playground.realtime.bus import JOBS
+from tavernkit.playground.realtime.bus import JOBS, Subscription
 from tavernkit.playground.runtime import Runtime
+from tavernkit.playground.supervision import Loop
+from tavernkit.playground.sweeping import sweep
 from tavernkit.playground.waiting import happens
 
 __all__ = ["JobWorker"]
 
 IDLE_SECONDS = 1.0
 CONCURRENT_JOBS = 2
+FIRST_SWEEP_SECONDS = 60.0
+SWEEP_SECONDS = 3600.0
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +46,8 @@ class JobWorker:
     """Works until it is told to stop; then hands back what it was doing."""
 
     def __init__(self, runtime: Runtime, name: str, handlers: Mapping[str, Handler] = HANDLERS) -> None:
-        self._runtime = runtime
+        # Neither requests nor jobs that wait for a lock keep leases and claims from being written.
+        self._runtime, self._working = runtime.apart("leases"), runtime.apart("work")
         self._name = name
         self._handlers = handlers
         self._stopping = asyncio.Event()
@@ -54,27 +61,33 @@ class JobWorker:
             work.stop("shutdown")
 
     async def run(self) -> None:
-        reaping = asyncio.create_task(self._reap())
+        loops, beat_seconds = self._runtime.loops, self._runtime.settings.heartbeat_seconds
+        pauses = chain((FIRST_SWEEP_SECONDS,), repeat(SWEEP_SECONDS))
         async with self._runtime.bus.subscribe(JOBS) as news:
-            while not self._stopping.is_set():
-                await self._claim_all()
-                # What the bus loses is found by looking again after a while.
-                item = await news.next(unless=self._stopping, within=IDLE_SECONDS)
-                work = self._works.get(UUID(item["stop"])) if item and "stop" in item else None
-                if work is not None:
-                    work.stop("asked")
-        await asyncio.gather(reaping, *self._tasks)
+            claim, sweep_again = partial(self._claim, news), partial(self._sweep, pauses)
+            await asyncio.wait(
+                [
+                    loops.add("claim_jobs", every=IDLE_SECONDS).start(claim, until=self._stopping),
+                    loops.add("reap_jobs", every=beat_seconds).start(self._reap, until=self._stopping),
+                    loops.add("sweep", every=SWEEP_SECONDS).start(sweep_again, until=self._stopping),
+                ]
+            )
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _claim(self, news: Subscription) -> None:
+        await self._claim_all()
+        # What the bus loses is found by looking again after a while.
+        item = await news.next(unless=self._stopping, within=IDLE_SECONDS)
+        work = self._works.get(UUID(item["stop"])) if item and "stop" in item else None
+        if work is not None:
+            work.stop("asked")
 
     async def _claim_all(self) -> None:
         while len(self._works) < CONCURRENT_JOBS and not self._stopping.is_set():
-            try:
-                claim = await claim_job(self._runtime, self._name, self._handlers.keys())
-            except DBAPIError:
-                log.exception("Could not look for jobs; trying again soon.")
-                return
+            claim = await claim_job(self._runtime, self._name, self._handlers.keys())
             if claim is None:
                 return
-            work = self._works[claim.job_id] = JobWork(self._runtime, claim)
+            work = self._works[claim.job_id] = JobWork(self._working, claim)
             if self._stopping.is_set():
                 work.stop("shutdown")
             task = asyncio.create_task(self._carry_out(work))
@@ -82,19 +95,20 @@ class JobWorker:
             task.add_done_callback(self._tasks.discard)
 
     async def _carry_out(self, work: JobWork) -> None:
-        beating = asyncio.create_task(self._beat(work))
+        loop = Loop(f"extend_lease_of_job {work.claim.job_id}", every=self._runtime.settings.heartbeat_seconds)
+        beating = loop.start(partial(self._beat, work), until=work.finished)
         try:
             await self._do(work)
-        except DBAPIError:
-            # The lease runs out by itself, and another worker then goes on.
-            log.exception("The database failed during job %s", work.claim.job_id)
+        except Exception:
+            # Whatever it is, the others go on. The lease runs out by itself, and another worker then goes on with it.
+            log.exception("Could not write the end of job %s", work.claim.job_id)
         finally:
             work.finished.set()
             del self._works[work.claim.job_id]
-            await beating
+            await asyncio.wait([beating])
 
     async def _do(self, work: JobWork) -> None:
-        runtime, claim = self._runtime, work.claim
+        runtime, claim = self._working, work.claim
         try:
             work.check()
             result = await self._handlers[claim.kind](work)
@@ -116,33 +130,26 @@ class JobWorker:
     async def _end_stopped(self, work: JobWork, stopped: JobStopped) -> None:
         match stopped.reason:
             case "asked":
-                await cancel_job(self._runtime, work.claim)
+                await cancel_job(self._working, work.claim)
             case "shutdown":
-                await hand_back_job(self._runtime, work.claim)
+                await hand_back_job(self._working, work.claim)
             case "lost":
                 log.warning("Job %s was taken from this worker.", work.claim.job_id)
 
     async def _beat(self, work: JobWork) -> None:
-        while not await happens(work.finished, within=self._runtime.settings.heartbeat_seconds):
-            try:
-                to_be_stopped = await extend_job_lease(self._runtime, work.claim)
-            except DBAPIError:
-                # The lease is longer than several beats: one that is missed does no harm.
-                log.exception("Could not extend the lease of job %s", work.claim.job_id)
-                continue
-            if to_be_stopped is None:
-                work.stop("lost")
-            elif to_be_stopped:
-                work.stop("asked")
+        if await happens(work.finished, within=self._runtime.settings.heartbeat_seconds):
+            return
+        to_be_stopped = await extend_job_lease(self._runtime, work.claim)
+        if to_be_stopped is None:
+            work.stop("lost")
+        elif to_be_stopped:
+            work.stop("asked")
+
+    async def _sweep(self, pauses: Iterator[float]) -> None:
+        if not await happens(self._stopping, within=next(pauses)):
+            await sweep(self._working, self._stopping)
 
     async def _reap(self) -> None:
-        while True:
-            try:
-                reaped = await reap_jobs(self._runtime)
-            except DBAPIError:
-                log.exception("Could not look for jobs that were left behind; trying again soon.")
-            else:
-                if reaped:
-                    log.warning("%d jobs had been left behind by a worker that is gone.", reaped)
-            if await happens(self._stopping, within=self._runtime.settings.heartbeat_seconds):
-                return
+        if reaped := await reap_jobs(self._runtime):
+            log.warning("%d jobs had been left behind by a worker that is gone.", reaped)
+        await happens(self._stopping, within=self._runtime.settings.heartbeat_seconds)

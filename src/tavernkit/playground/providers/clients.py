@@ -41,6 +41,10 @@ class ProviderClients:
             )
         return self._clients[way]
 
+    @property
+    def has_embedded(self) -> bool:
+        return self._embedded.is_available
+
     def is_ready(self, provider: Provider) -> bool:
         return provider.kind != "embedded" or self._embedded.is_loaded
 
@@ -53,8 +57,9 @@ class ProviderClients:
         secret = self._keys.decrypt(provider.api_key, provider.id)
         if secret is None:
             raise ModelError(
-                f"The API key of {provider.name} cannot be opened: it was stored with another secret.key. "
-                "Enter it again.",
+                f"The API key of {provider.name} cannot be opened: it was stored with another secret key than this "
+                "process has. Give all processes the same secret.key or TAVERNKIT_SECRET_KEY, or enter the API key "
+                "again.",
                 code="unavailable",
             )
         return secret

@@ -11,7 +11,14 @@ from tavernkit.playground.accounts.viewer import Viewer, administrator
 from tavernkit.playground.database.models import Provider, Space, SpaceMembership
 from tavernkit.playground.outcome import Refused, not_found
 
-__all__ = ["is_name_taken", "provider_for", "provider_named", "provider_to_manage", "providers_page"]
+__all__ = [
+    "default_provider",
+    "is_name_taken",
+    "provider_for",
+    "provider_named",
+    "provider_to_manage",
+    "providers_page",
+]
 
 
 async def provider_for(session: AsyncSession, speaker: SpaceMembership) -> Provider | None:
@@ -20,6 +27,12 @@ async def provider_for(session: AsyncSession, speaker: SpaceMembership) -> Provi
     otherwise = or_(Provider.id == of_space, and_(of_space.is_(None), Provider.is_default))
     wanted = Provider.id == speaker.provider_id if speaker.provider_id else otherwise
     found: Provider | None = await session.scalar(select(Provider).where(wanted, ~Provider.disabled).limit(1))
+    return found
+
+
+async def default_provider(session: AsyncSession) -> Provider | None:
+    """Who answers where nobody has chosen."""
+    found: Provider | None = await session.scalar(select(Provider).where(Provider.is_default, ~Provider.disabled))
     return found
 
 

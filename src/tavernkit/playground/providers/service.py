@@ -14,7 +14,7 @@ from tavernkit.playground.outcome import Refused, stale
 from tavernkit.playground.providers import defaulting
 from tavernkit.playground.providers.addresses import is_same_server, read_address
 from tavernkit.playground.providers.kinds import HOMES
-from tavernkit.playground.providers.queries import is_name_taken, provider_for, provider_to_manage
+from tavernkit.playground.providers.queries import default_provider, is_name_taken, provider_for, provider_to_manage
 from tavernkit.playground.providers.schemas import NewProvider, PatchProvider, ProviderOut
 from tavernkit.playground.providers.starting import ensure_providers
 from tavernkit.playground.runtime import Runtime
@@ -35,7 +35,7 @@ MAX_SETTINGS_CHARACTERS = 32_768
 
 
 async def add_provider(runtime: Runtime, viewer: Viewer, new: NewProvider) -> Provider | Refused:
-    """Add a provider; it answers for those who choose it."""
+    """Add a provider; it answers for those who choose it, and is the default where there is none."""
     address = read_address(new.base_url or HOMES[new.kind])
     refused = administrator(viewer) or _too_long(new.settings)
     if refused is not None:
@@ -66,6 +66,8 @@ async def add_provider(runtime: Runtime, viewer: Viewer, new: NewProvider) -> Pr
                 return _taken(name)
             session.add(row)
             await session.flush()
+            if await default_provider(session) is None:
+                await defaulting.make_default(session, row)
             return row
     except IntegrityError:
         # Somebody else was quicker.
@@ -122,6 +124,8 @@ async def make_default(runtime: Runtime, viewer: Viewer, provider_id: UUID) -> P
         row = await provider_to_manage(session, viewer, provider_id)
         if isinstance(row, Refused):
             return row
+        if row.kind == "embedded" and not runtime.models.has_embedded:
+            return Refused(code="conflict", sentence="The built-in model is not installed. Choose another model.")
         await defaulting.make_default(session, row)
         return row
 

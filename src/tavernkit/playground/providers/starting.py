@@ -7,7 +7,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.database.models import Provider
 from tavernkit.playground.providers.defaulting import make_default
-from tavernkit.playground.providers.queries import provider_named
+from tavernkit.playground.providers.queries import default_provider, provider_named
 from tavernkit.playground.runtime import Runtime
 
 __all__ = ["EMBEDDED_NAME", "ENVIRONMENT_NAME", "ensure_providers"]
@@ -20,7 +20,7 @@ EMBEDDED_RESPONSE_TOKENS = 256
 
 
 async def ensure_providers(runtime: Runtime) -> None:
-    """See that the embedded model is there, and the one that the environment names.
+    """See that the embedded model is there if it is installed, and the one that the environment names.
 
     The latter is the default from when it is named for as long as it is, unless an administrator chooses another one.
     """
@@ -28,20 +28,27 @@ async def ensure_providers(runtime: Runtime) -> None:
         embedded = await _embedded(runtime, session)
         named = await provider_named(session, ENVIRONMENT_NAME)
         if not runtime.settings.openai_base_url:
-            if named is not None and named.is_default:
+            if named is not None and named.is_default and embedded is not None:
                 await make_default(session, embedded)
         else:
             written = _from_environment(runtime, named)
             if named is None:
                 session.add(written)
                 await make_default(session, written)
-        default = select(Provider.id).where(Provider.is_default, ~Provider.disabled)
-        if await session.scalar(default) is None:
-            await make_default(session, embedded)
+        if await default_provider(session) is None:
+            usable = embedded or await _oldest(session)
+            if usable is not None:
+                await make_default(session, usable)
 
 
-async def _embedded(runtime: Runtime, session: AsyncSession) -> Provider:
+async def _embedded(runtime: Runtime, session: AsyncSession) -> Provider | None:
+    """The embedded model; where it is not installed, nobody can choose it until it is."""
     found: Provider | None = await session.scalar(select(Provider).where(Provider.kind == "embedded"))
+    if not runtime.models.has_embedded:
+        if found is not None:
+            found.is_default, found.disabled = False, True
+            await session.flush()
+        return None
     if found is not None:
         return found
     embedded = Provider(
@@ -55,6 +62,13 @@ async def _embedded(runtime: Runtime, session: AsyncSession) -> Provider:
     )
     session.add(embedded)
     return embedded
+
+
+async def _oldest(session: AsyncSession) -> Provider | None:
+    """The provider that has been there longest, of those that can be used."""
+    usable = select(Provider).where(~Provider.disabled).order_by(Provider.created_at, Provider.id).limit(1)
+    found: Provider | None = await session.scalar(usable)
+    return found
 
 
 def _from_environment(runtime: Runtime, named: Provider | None) -> Provider:

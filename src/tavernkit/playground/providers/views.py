@@ -32,6 +32,7 @@ class ProviderRow(Value, frozen=True, kw_only=True):
     has_key: bool
     is_default: bool
     disabled: bool
+    is_installed: bool
     last_tested_at: datetime | None
 
 
@@ -58,14 +59,17 @@ async def models_view(runtime: Runtime, viewer: Viewer, refused: Refused | None 
         rows = await providers_page(session, viewer, behind=None, limit=MOST_SHOWN)
     return ModelsView(
         # The default comes first: it is the one that most people want to know.
-        providers=tuple(provider_row(row) for row in sorted(rows, key=lambda row: not row.is_default)),
+        providers=tuple(
+            provider_row(row, has_embedded=runtime.models.has_embedded)
+            for row in sorted(rows, key=lambda row: not row.is_default)
+        ),
         may_change=may_change,
         data_dir=str(runtime.settings.data_dir) if may_change else "",
         error=refused.sentence if refused else "",
     )
 
 
-def provider_row(row: Provider) -> ProviderRow:
+def provider_row(row: Provider, *, has_embedded: bool = True) -> ProviderRow:
     return ProviderRow(
         id=str(row.id),
         name=shown_name(row.name),
@@ -76,6 +80,7 @@ def provider_row(row: Provider) -> ProviderRow:
         has_key=row.api_key is not None,
         is_default=row.is_default,
         disabled=row.disabled,
+        is_installed=row.kind != "embedded" or has_embedded,
         last_tested_at=row.last_tested_at,
     )
 

@@ -12,6 +12,8 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, Protocol
 from uuid import UUID
 
+from tavernkit.playground.supervision import Loops
+
 __all__ = [
     "JOBS",
     "RUNS",
@@ -112,7 +114,9 @@ class Subscription:
 
 
 class Bus(Protocol):
-    """Publish to a topic; subscribe to topics."""
+    """Publish to a topic; subscribe to topics. `loops` are what it needs to go on running."""
+
+    loops: Loops
 
     @property
     def listeners(self) -> int:
@@ -133,6 +137,7 @@ class LocalBus:
     def __init__(self) -> None:
         self._listeners: defaultdict[str, set[Subscription]] = defaultdict(set)
         self.listeners = 0
+        self.loops = Loops()
 
     async def start(self) -> None:
         return None

@@ -6,11 +6,13 @@ import asyncio
 import json
 import logging
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import psycopg
 from sqlalchemy import make_url
 
+from tavernkit.playground.database.waiting import connect_with_limit
 from tavernkit.playground.realtime.bus import LocalBus
 from tavernkit.playground.realtime.sharing import SharedWork
 
@@ -20,8 +22,10 @@ CHANNEL = "tavernkit"
 MAX_PIECE_CHARACTERS = 7900
 """A notification holds less than 8,000 bytes; what is sent is ASCII."""
 
+LISTEN = f"LISTEN {CHANNEL}"
 MORE, LAST = "+", "."
-RECONNECT_SECONDS = 1.0
+CHECK_SECONDS = 5.0
+"""How often a connection on which nothing arrives is asked whether it is still there."""
 SEND = "SELECT pg_notify(%s, piece) FROM unnest(%s::text[]) AS piece"
 
 log = logging.getLogger(__name__)
@@ -34,18 +38,21 @@ class PostgresBus(LocalBus):
     transaction arrive in their order and with no others between them, so long items are cut, and joined again.
     """
 
-    def __init__(self, database_url: str) -> None:
+    def __init__(self, database_url: str, *, patience: float = 15.0) -> None:
         super().__init__()
+        self._patience = patience
         self._conninfo = make_url(database_url).set(drivername="postgresql").render_as_string(hide_password=False)
         self._sending: psycopg.AsyncConnection[Any] | None = None
         self._outgoing: list[str] = []
         self._shared = SharedWork()
+        self._loop = self.loops.add("listen", every=CHECK_SECONDS)
         self._listening: asyncio.Task[None] | None = None
         self._incoming = ""
 
     async def start(self) -> None:
         ready = asyncio.Event()
-        self._listening = asyncio.create_task(self._listen(ready))
+        # It is ended by cancelling it: it does nothing but wait.
+        self._listening = self._loop.start(partial(self._listen, ready), until=asyncio.Event())
         await ready.wait()
 
     async def close(self) -> None:
@@ -64,7 +71,7 @@ class PostgresBus(LocalBus):
         for last_try in (False, True):
             try:
                 if self._sending is None or self._sending.closed:
-                    self._sending = await psycopg.AsyncConnection.connect(self._conninfo, autocommit=True)
+                    self._sending = await connect_with_limit(self._conninfo, patience=self._patience, autocommit=True)
                 await self._sending.execute(SEND, (CHANNEL, _pieces(items)))
             except psycopg.Error:
                 # That a connection is gone shows only when it is used. If it cannot be had again, the change itself is
@@ -75,18 +82,17 @@ class PostgresBus(LocalBus):
                 return
 
     async def _listen(self, ready: asyncio.Event) -> None:
-        while True:
-            try:
-                async with await psycopg.AsyncConnection.connect(self._conninfo, autocommit=True) as connection:
-                    await connection.execute(f"LISTEN {CHANNEL}")
-                    self._incoming = ""
-                    self.deliver_gap()
-                    ready.set()
-                    async for notification in connection.notifies():
-                        self._receive(notification.payload)
-            except psycopg.Error:
-                log.warning("Lost the connection to the database; listening again soon.", exc_info=True)
-                await asyncio.sleep(RECONNECT_SECONDS)
+        async with await psycopg.AsyncConnection.connect(self._conninfo, autocommit=True) as connection:
+            await connection.execute(LISTEN)
+            self._incoming = ""
+            self.deliver_gap()
+            ready.set()
+            while True:
+                self._loop.succeeded()
+                async for notification in connection.notifies(timeout=CHECK_SECONDS):
+                    self._receive(notification.payload)
+                # Changes nothing, and fails when the connection is gone.
+                await connection.execute(LISTEN)
 
     def _receive(self, payload: str) -> None:
         head, _, piece = payload.partition(" ")

@@ -1,4 +1,7 @@
-"""The events of one conversation as a stream that a browser can lose and pick up again.
+"""The events of conversations as a stream that a browser can lose and pick up again.
+
+One connection carries all conversations that a browser shows, because browsers open no more than six to one server; the
+id of every event names its conversation: `<conversation>:<number>`, or `<conversation>` where there is no number.
 
 Persistent events come from the outbox and carry their number; what is lost in between is replayed from the last number
 that the browser has seen. The text of a running reply carries none: it is only shown while it is being written. Nor do
@@ -10,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeAlias
 from uuid import UUID
@@ -21,10 +24,12 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
+from tavernkit.playground.artifacts.journal import STEPS_ENDED
 from tavernkit.playground.artifacts.redrawing import redrawn_with
 from tavernkit.playground.conversations.presenting import run_view
 from tavernkit.playground.database.models import Conversation, Message, OutboxEvent
 from tavernkit.playground.messages.presenting import message_view
+from tavernkit.playground.realtime.access import is_access_in_question
 from tavernkit.playground.realtime.bus import conversation_topic, user_topic
 from tavernkit.playground.realtime.outbox import PAGE, events_after
 from tavernkit.playground.runs.presenting import turns_view
@@ -33,7 +38,14 @@ from tavernkit.playground.web.rendering import render
 from tavernkit.playground.web.streams import changed_stream, chosen_stream, stream
 from tavernkit.playground.web.views import MessageView, Standing
 
-__all__ = ["changed_message_stream", "conversation_stream", "message_stream", "restored_message_stream", "run_stream"]
+__all__ = [
+    "changed_message_stream",
+    "conversation_stream",
+    "merged_streams",
+    "message_stream",
+    "restored_message_stream",
+    "run_stream",
+]
 
 KEEP_ALIVE_SECONDS = 15.0
 RETRY_SECONDS = 1.0
@@ -60,12 +72,15 @@ async def conversation_stream(
     around: Sequence[str] = (),
     standing: Standing = READER,
     keep_alive: float = KEEP_ALIVE_SECONDS,
-) -> AsyncIterator[str]:
+) -> AsyncGenerator[str, None]:
     """Server-sent events, from behind event `after` until the reader leaves or is not welcome any more, or the
     application stops. `around` are the topics of what is said for many conversations at once."""
     loop = asyncio.get_running_loop()
     page = _Page(runtime, conversation_id, after, standing)
     async with runtime.bus.subscribe(conversation_topic(conversation_id), user_topic(user_id), *around) as subscription:
+        # Whatever ended between the request and the subscription was announced to nobody.
+        if not await _is_welcome(is_welcome):
+            return
         asked_at = loop.time()
         yield page.hello()
         if missed := await page.catch_up():
@@ -73,7 +88,8 @@ async def conversation_stream(
         while not runtime.stopping.is_set():
             pause = RETRY_SECONDS if page.is_behind else keep_alive
             items = await subscription.all_next(unless=runtime.stopping, within=pause)
-            if loop.time() - asked_at >= keep_alive and not runtime.stopping.is_set():
+            is_due = loop.time() - asked_at >= keep_alive or is_access_in_question(items)
+            if is_due and not runtime.stopping.is_set():
                 if not await _is_welcome(is_welcome):
                     return
                 asked_at = loop.time()
@@ -81,6 +97,41 @@ async def conversation_stream(
             # The more readers there are, the fewer and larger pieces each of them gets, so that the words of a reply
             # cost about the same however many read it.
             await asyncio.sleep(min(runtime.bus.listeners * PAUSE_PER_READER_SECONDS, LONGEST_PAUSE_SECONDS))
+
+
+async def merged_streams(
+    runtime: Runtime, streams: Mapping[UUID, AsyncGenerator[str, None]], refused: Iterable[UUID] = ()
+) -> AsyncGenerator[str, None]:
+    """The streams of several conversations as one. A page hears `closed` when its conversation's stream has ended while
+    others go on, or was `refused` from the beginning."""
+    waiting = {_next_piece(stream): conversation_id for conversation_id, stream in streams.items()}
+    try:
+        for conversation_id in refused:
+            yield _closed(conversation_id)
+        while waiting:
+            done, _ = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                conversation_id = waiting.pop(task)
+                piece = task.result()
+                if piece is not None:
+                    waiting[_next_piece(streams[conversation_id])] = conversation_id
+                    yield piece
+                elif waiting and not runtime.stopping.is_set():
+                    yield _closed(conversation_id)
+    finally:
+        for task in waiting:
+            task.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+        for stream in streams.values():
+            await stream.aclose()
+
+
+def _next_piece(stream: AsyncGenerator[str, None]) -> asyncio.Future[str | None]:
+    return asyncio.ensure_future(anext(stream, None))
+
+
+def _closed(conversation_id: UUID) -> str:
+    return _sse(conversation_id, "closed", "{}")
 
 
 class _Page:
@@ -95,7 +146,7 @@ class _Page:
 
     def hello(self) -> str:
         """The page asks for what was written so far whenever it hears this."""
-        return _sse("hello", json.dumps({"seq": self._seen}), retry=1000)
+        return self._sse("hello", json.dumps({"seq": self._seen}))
 
     async def catch_up(self) -> str:
         """The events that the reader has not seen; they are tried again later when they cannot be read now."""
@@ -112,7 +163,7 @@ class _Page:
         self.is_behind = False
         for seq, _ in streams:
             self._seen = seq
-        return "".join(_sse("streams", draw(self._standing), id=seq) for seq, draw in streams)
+        return "".join(self._sse("streams", draw(self._standing), seq) for seq, draw in streams)
 
     async def follow(self, items: Sequence[dict[str, Any]]) -> str:
         """What the news mean for this page, in their order."""
@@ -123,14 +174,17 @@ class _Page:
             elif item.get("seq", 0) > self._seen:
                 told += await self.catch_up()
             elif "run" in item:
-                told += _sse("text", json.dumps(item))
+                told += self._sse("text", json.dumps(item))
             elif "pipeline" in item:
-                told += _sse(item["pipeline"]["type"], json.dumps({**item["pipeline"], "for": item["for"]}))
+                told += self._sse(item["pipeline"]["type"], json.dumps({**item["pipeline"], "for": item["for"]}))
             elif "chosen" in item:
-                told += _sse("streams", chosen_stream(item["place"], item["chosen"]))
+                told += self._sse("streams", chosen_stream(item["place"], item["chosen"]))
             elif "copilot" in item and item.get("conversation") == str(self._conversation_id):
-                told += _sse("copilot", json.dumps(item))
+                told += self._sse("copilot", json.dumps(item))
         return told
+
+    def _sse(self, event: str, data: str, seq: int | None = None) -> str:
+        return _sse(self._conversation_id, event, data, seq)
 
 
 def _joined(items: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -219,7 +273,7 @@ async def run_stream(runtime: Runtime, session: AsyncSession, conversation_id: U
     run = await run_view(runtime, session, conversation_id)
     turns = await turns_view(session, conversation)
     bar = render("_group_bar.html", turns=turns, version=version)
-    return stream("replace", "run", render("_run.html", run=run, version=version)) + stream(
+    return stream("replace", "run", render("_run.html", run=run, version=version, silence=turns.silence)) + stream(
         "replace", "group_bar", bar, morph=True
     )
 
@@ -236,7 +290,8 @@ async def _streams_after(
             events = await events_after(session, conversation_id, seen)
             if not events:
                 return []
-            if len(events) == PAGE:
+            # Events are numbered without gaps, and old ones are removed.
+            if len(events) == PAGE or events[0].seq > seen + 1:
                 last = await session.scalar(select(Conversation.last_event).where(Conversation.id == conversation_id))
                 return [(last or events[-1].seq, lambda _: REFRESH)]
             messages = [(event.seq, await _message_of(session, event)) for event in events]
@@ -301,15 +356,12 @@ SHOWN_BY: Mapping[str, Callable[[AsyncSession, UUID], Awaitable[Drawing]]] = {
     "message_changed": _changed_message,
     "message_hidden": _changed_message,
     "message_restored": _restored_message,
+    STEPS_ENDED: _changed_message,
 }
 """How pages follow an event about a message; any other is about a new one."""
 
 
-def _sse(event: str, data: str, *, id: int | None = None, retry: int | None = None) -> str:
-    lines = [f"event: {event}"]
-    if id is not None:
-        lines.append(f"id: {id}")
-    if retry is not None:
-        lines.append(f"retry: {retry}")
-    lines += [f"data: {line}" for line in data.replace("\r", "").split("\n")]
+def _sse(conversation_id: UUID, event: str, data: str, seq: int | None = None) -> str:
+    id = f"{conversation_id}" if seq is None else f"{conversation_id}:{seq}"
+    lines = [f"event: {event}", f"id: {id}", *(f"data: {line}" for line in data.replace("\r", "").split("\n"))]
     return "\n".join(lines) + "\n\n"

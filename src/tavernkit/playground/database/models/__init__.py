@@ -1,9 +1,15 @@
 """The tables, one module per noun."""
 
+from collections.abc import Mapping
+
+from sqlalchemy import Table
+
+from tavernkit.playground.database.base import Base
 from tavernkit.playground.database.models.artifacts import ArtifactArchive, ArtifactHead, ArtifactVersion
 from tavernkit.playground.database.models.characters import Blob, Character, CharacterAsset, CharacterVersion
 from tavernkit.playground.database.models.conversations import Conversation
 from tavernkit.playground.database.models.events import OutboxEvent
+from tavernkit.playground.database.models.global_variables import GlobalVariable
 from tavernkit.playground.database.models.jobs import Job, JobFile
 from tavernkit.playground.database.models.lorebooks import Lorebook, LorebookEntry, LorebookLink
 from tavernkit.playground.database.models.members import SpaceMembership
@@ -23,9 +29,17 @@ from tavernkit.playground.database.models.rounds import Round, RoundSlot
 from tavernkit.playground.database.models.runs import Run
 from tavernkit.playground.database.models.site import SiteSetting
 from tavernkit.playground.database.models.spaces import Space
-from tavernkit.playground.database.models.users import ApiKey, Invitation, User, UserSession
+from tavernkit.playground.database.models.users import (
+    ApiKey,
+    Invitation,
+    KnownBrowser,
+    SignInTries,
+    User,
+    UserSession,
+)
 
 __all__ = [
+    "TABLES",
     "ApiKey",
     "ArtifactArchive",
     "ArtifactHead",
@@ -35,9 +49,11 @@ __all__ = [
     "CharacterAsset",
     "CharacterVersion",
     "Conversation",
+    "GlobalVariable",
     "Invitation",
     "Job",
     "JobFile",
+    "KnownBrowser",
     "Lorebook",
     "LorebookEntry",
     "LorebookLink",
@@ -58,6 +74,7 @@ __all__ = [
     "Round",
     "RoundSlot",
     "Run",
+    "SignInTries",
     "SiteSetting",
     "Space",
     "SpaceMembership",
@@ -65,3 +82,6 @@ __all__ = [
     "User",
     "UserSession",
 ]
+
+TABLES: Mapping[str, Table] = Base.metadata.tables
+"""All tables by name. Whoever needs them takes them from here, where every module that declares one is imported."""

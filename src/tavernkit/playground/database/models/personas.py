@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy import Boolean, CheckConstraint, ForeignKey, String, Text
@@ -14,7 +15,10 @@ __all__ = ["Persona"]
 
 
 class Persona(Base):
-    """A name and a description, and where in the prompt the description goes."""
+    """A name and a description, and where in the prompt the description goes.
+
+    `file` is what SillyTavern's backup said: the file name of the picture (`avatar`) and everything else (`entry`).
+    """
 
     __tablename__ = "personas"
     __table_args__ = (
@@ -33,6 +37,7 @@ class Persona(Base):
     role: Mapped[str] = mapped_column(String(20), default="system")
     avatar_sha256: Mapped[str | None] = mapped_column(ForeignKey("blobs.sha256"))
     is_default: Mapped[bool] = mapped_column(Boolean, default=False)
+    file: Mapped[dict[str, Any]] = mapped_column(default=dict)
     settings_version: Mapped[int] = mapped_column(default=0)
     created_at: Mapped[datetime]
     updated_at: Mapped[datetime]

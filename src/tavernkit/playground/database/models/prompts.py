@@ -33,4 +33,4 @@ class PromptSnapshot(Base):
     request: Mapped[dict[str, Any]] = mapped_column(default=dict)
     report: Mapped[dict[str, Any]] = mapped_column(default=dict)
     fingerprint: Mapped[str] = mapped_column(String(64))
-    created_at: Mapped[datetime]
+    created_at: Mapped[datetime] = mapped_column(index=True)

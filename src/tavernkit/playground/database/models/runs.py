@@ -22,7 +22,7 @@ class Run(Base):
 
     `fence` grows with every claim: a worker that lost its lease carries an old one, and its writes match nothing.
     `text` is what has been generated so far, written about once a second. `replied_at` says that the reply is stored,
-    while steps behind it may still be at work.
+    while steps behind it may still be at work. `limits` are those of who asked for it: `max_tokens` and `stop`.
     """
 
     __tablename__ = "conversation_runs"
@@ -53,6 +53,7 @@ class Run(Base):
     round_id: Mapped[UUID | None] = mapped_column(ForeignKey("conversation_rounds.id", ondelete="SET NULL"), index=True)
     round_position: Mapped[int | None]
     target_message_id: Mapped[UUID | None]
+    limits: Mapped[dict[str, Any] | None]
     run_after: Mapped[datetime]
     cancel_requested_at: Mapped[datetime | None]
     started_at: Mapped[datetime | None]

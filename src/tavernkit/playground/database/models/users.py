@@ -1,4 +1,4 @@
-"""People: accounts, the sessions they have open, invitations, and keys for their programs."""
+"""People: accounts, the sessions they have open, invitations, keys for their programs, and tries to sign in."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from tavernkit.playground.database.base import Base
 
-__all__ = ["ApiKey", "Invitation", "User", "UserSession"]
+__all__ = ["ApiKey", "Invitation", "KnownBrowser", "SignInTries", "User", "UserSession"]
 
 _ROLES = "role IN ('member', 'moderator', 'administrator')"
 _HAS_EMAIL = text("email IS NOT NULL")
@@ -35,6 +35,7 @@ class User(Base):
     invitation_id: Mapped[UUID | None] = mapped_column(ForeignKey("invitations.id", ondelete="SET NULL"))
     prompt_tokens_total: Mapped[int] = mapped_column(BigInteger, default=0)
     completion_tokens_total: Mapped[int] = mapped_column(BigInteger, default=0)
+    time_zone: Mapped[str | None] = mapped_column(String(64))
     created_at: Mapped[datetime]
 
 
@@ -85,3 +86,25 @@ class ApiKey(Base):
     created_at: Mapped[datetime]
     last_used_at: Mapped[datetime | None]
     revoked_at: Mapped[datetime | None]
+
+
+class KnownBrowser(Base):
+    """A browser that has signed in to an account. Only the hash of its token is kept."""
+
+    __tablename__ = "known_browsers"
+
+    id: Mapped[UUID] = mapped_column(primary_key=True)
+    user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
+    token_hash: Mapped[str] = mapped_column(String(64), unique=True)
+    created_at: Mapped[datetime]
+    last_used_at: Mapped[datetime]
+
+
+class SignInTries(Base):
+    """How often somebody has tried to sign in since a window of time began. `key` is a hash of who it was."""
+
+    __tablename__ = "sign_in_tries"
+
+    key: Mapped[str] = mapped_column(String(64), primary_key=True)
+    count: Mapped[int]
+    ends_at: Mapped[datetime] = mapped_column(index=True)

@@ -1,0 +1,133 @@
+"""A browser that has signed in to an account before is never kept out of it by strangers."""
+
+import asyncio
+
+import httpx2
+import pytest
+from sqlalchemy import func, select
+
+from tavernkit.playground.accounts.browsers import LIFETIME, MOST_BROWSERS
+from tavernkit.playground.accounts.proof import BROWSER_COOKIE
+from tavernkit.playground.accounts.signing_up import reset_password
+from tavernkit.playground.accounts.tokens import fingerprint
+from tavernkit.playground.accounts.tries import PER_BROWSER, by_account, by_address, count_try
+from tavernkit.playground.accounts.viewer import Viewer
+from tavernkit.playground.database.models import KnownBrowser
+from tests.playground.accounts.house import PASSWORD, House
+
+pytestmark = pytest.mark.anyio
+
+ADDRESS = "10.0.0.1"
+
+
+async def sign_in(client: httpx2.AsyncClient, login: str = "olga", password: str = PASSWORD) -> int:
+    return (await client.post("/api/v1/sessions", json={"login": login, "password": password})).status_code
+
+
+async def strangers_try(house: House, owner: Viewer) -> None:
+    """Use up the tries of the account, and those of the address that its owner shares with others."""
+    for counter in (by_account(str(owner.user_id)), by_address(ADDRESS)):
+        while await count_try(house.runtime, counter) is None:
+            pass
+
+
+async def signed_out(house: House, login: str = "olga") -> httpx2.AsyncClient:
+    """A browser that was signed in to an account until just now."""
+    browser = house.browser(address=ADDRESS)
+    assert await sign_in(browser, login) == 201
+    assert (await browser.post("/sign-out")).status_code == 303
+    return browser
+
+
+async def test_strangers_do_not_keep_a_known_browser_out(house: House) -> None:
+    owner = await house.owner_with_password()
+    browser = await signed_out(house)
+    await strangers_try(house, owner)
+    assert await sign_in(house.browser(address=ADDRESS)) == 429
+    assert await sign_in(house.stranger()) == 429
+    assert await sign_in(browser) == 201
+    page = await browser.post("/sign-in", data={"login": "olga", "password": PASSWORD})
+    assert page.status_code == 303
+
+
+async def test_wrong_tries_of_a_known_browser_are_limited_too_and_count_for_it_alone(house: House) -> None:
+    await house.owner_with_password()
+    browser, other = await signed_out(house), await signed_out(house)
+    answers = await asyncio.gather(*(sign_in(browser, "olga", "wrong") for _ in range(PER_BROWSER.amount + 5)))
+    assert sorted(answers) == [401] * PER_BROWSER.amount + [429] * 5
+    assert await sign_in(browser) == 429
+    assert await sign_in(other) == 201
+    assert await sign_in(house.stranger()) == 201
+    house.play.skipped += PER_BROWSER.window
+    assert await sign_in(browser) == 201
+
+
+async def test_a_browser_is_known_at_the_accounts_it_has_signed_in_to_and_at_no_other(house: House) -> None:
+    owner, hugo = await house.owner_with_password(), await house.add("Hugo")
+    browser = await signed_out(house, "hugo")
+    await strangers_try(house, owner)
+    assert await sign_in(browser) == 429
+    for counter in (by_account(str(owner.user_id)), by_address(ADDRESS)):
+        house.play.skipped += counter.limit.window
+    assert await sign_in(browser) == 201
+    await strangers_try(house, owner)
+    await strangers_try(house, hugo)
+    assert [await sign_in(browser, login) for login in ("olga", "hugo")] == [201, 201]
+
+
+async def test_the_cookie_is_a_secret_that_scripts_and_other_sites_do_not_get(house: House) -> None:
+    await house.owner_with_password()
+    browser = house.browser(origin="https://127.0.0.1")
+    answer = await browser.post("/api/v1/sessions", json={"login": "olga", "password": PASSWORD})
+    (cookie,) = [each for each in answer.headers.get_list("set-cookie") if each.startswith(BROWSER_COOKIE)]
+    for part in ("HttpOnly", "SameSite=strict", "Secure", f"Max-Age={LIFETIME.days * 86_400}"):
+        assert part in cookie
+    token = browser.cookies[BROWSER_COOKIE]
+    assert token not in answer.text
+    async with house.runtime.database.read() as session:
+        assert list(await session.scalars(select(KnownBrowser.token_hash))) == [fingerprint(token)]
+
+
+async def test_a_token_that_somebody_brought_along_never_becomes_known(house: House) -> None:
+    owner = await house.owner_with_password()
+    browser = house.browser(address=ADDRESS)
+    browser.cookies.set(BROWSER_COOKIE, "planted")
+    assert await sign_in(browser) == 201
+    await strangers_try(house, owner)
+    planted = house.browser(address=ADDRESS)
+    planted.cookies.set(BROWSER_COOKIE, "planted")
+    assert await sign_in(planted) == 429
+
+
+async def test_an_account_knows_so_many_browsers_and_forgets_the_one_used_longest_ago(house: House) -> None:
+    owner = await house.owner_with_password()
+    oldest = await signed_out(house)
+    for _ in range(MOST_BROWSERS):
+        await house.token(owner)
+    async with house.runtime.database.read() as session:
+        assert await session.scalar(select(func.count()).select_from(KnownBrowser)) == MOST_BROWSERS
+    await strangers_try(house, owner)
+    assert await sign_in(oldest) == 429
+
+
+async def test_another_password_makes_all_browsers_strangers_but_the_one_that_set_it(house: House) -> None:
+    owner = await house.owner_with_password()
+    here, there, new = await signed_out(house), await signed_out(house), "another good one"
+    assert await sign_in(here) == 201
+    changed = await here.post("/api/v1/me/password", json={"current_password": PASSWORD, "new_password": new})
+    assert changed.status_code == 204
+    await strangers_try(house, owner)
+    assert [await sign_in(browser, "olga", new) for browser in (here, there)] == [201, 429]
+    await reset_password(house.runtime, owner.user_id, PASSWORD)
+    assert await sign_in(here) == 429
+
+
+async def test_strangers_do_not_keep_the_owner_from_changing_the_password(house: House) -> None:
+    owner = await house.owner_with_password()
+    browser = await house.signed_in(owner)
+    await strangers_try(house, owner)
+    body = {"current_password": "wrong", "new_password": "another good one"}
+    answers = [
+        (await browser.post("/api/v1/me/password", json=body)).status_code for _ in range(PER_BROWSER.amount + 1)
+    ]
+    assert answers == [401] * PER_BROWSER.amount + [429]

@@ -1,0 +1,23 @@
+"""Everything that is in a database, to compare it with another."""
+
+from __future__ import annotations
+
+from sqlalchemy import select
+
+from tavernkit.playground.database.engine import create_engine
+from tavernkit.playground.database.models import TABLES
+
+__all__ = ["contents"]
+
+
+async def contents(url: str) -> dict[str, list[str]]:
+    """Everything in a database, as the models read it."""
+    engine = create_engine(url)
+    try:
+        async with engine.connect() as connection:
+            return {
+                table.name: sorted(repr(tuple(row)) for row in await connection.execute(select(table)))
+                for table in TABLES.values()
+            }
+    finally:
+        await engine.dispose()

@@ -1,0 +1,99 @@
+"""A database that is busy, and errors that nobody was ready for, are answered in the form that who asks can read."""
+
+import asyncio
+import sqlite3
+from pathlib import Path
+
+import httpx2
+import pytest
+from fastapi import FastAPI
+
+from tavernkit.playground.app import create_app
+from tavernkit.playground.database.engine import POOLS
+from tavernkit.playground.database.errors import DatabaseBusyError
+from tests.playground.accounts.house import ORIGIN, House, open_house
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_another_process_that_writes_is_waited_for_and_then_said(sqlite_url: str, tmp_path: Path) -> None:
+    async with open_house(sqlite_url, tmp_path, database_patience_seconds=1) as house:
+        other = sqlite3.connect(tmp_path / "t.db", isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        await assert_busy(house)
+        other.execute("COMMIT")
+        other.close()
+        assert (await house.browser().post("/api/v1/api_keys", json={"name": "k"})).status_code == 201
+
+
+async def test_who_stands_in_the_queue_of_writers_too_long_is_sent_away(sqlite_url: str, tmp_path: Path) -> None:
+    async with open_house(sqlite_url, tmp_path, database_patience_seconds=1) as house:
+        async with house.runtime.database.write():
+            await assert_busy(house)
+        assert (await house.browser().post("/api/v1/api_keys", json={"name": "k"})).status_code == 201
+
+
+async def test_writers_get_their_turn_in_the_order_in_which_they_came(sqlite_url: str, tmp_path: Path) -> None:
+    async with open_house(sqlite_url, tmp_path) as house:
+        order: list[str] = []
+        queued = asyncio.Event()
+
+        async def write(name: str, times: int) -> None:
+            for _ in range(times):
+                async with house.runtime.database.write():
+                    await queued.wait()
+                    order.append(name)
+
+        long = asyncio.create_task(write("long", 3))
+        await asyncio.sleep(0)
+        short = [asyncio.create_task(write(f"short {number}", 1)) for number in range(2)]
+        await asyncio.sleep(0)
+        queued.set()
+        await asyncio.gather(long, *short)
+        assert order == ["long", "short 0", "short 1", "long", "long"]
+
+
+async def test_no_free_connection_is_a_busy_database(database_url: str, tmp_path: Path) -> None:
+    async with open_house(database_url, tmp_path, database_patience_seconds=1) as house:
+        engine = house.runtime.database.engine
+        taken = [await engine.connect() for _ in range(sum(POOLS["requests"]))]
+        answer = await house.browser().get("/api/v1/me")
+        assert (answer.status_code, answer.json()["error"]["code"]) == (503, "database_busy")
+        for connection in taken:
+            await connection.close()
+        assert (await house.browser().get("/api/v1/me")).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/api/v1/broken", "/v1/broken", "/broken"])
+async def test_an_unexpected_error_has_the_form_of_its_surface(sqlite_url: str, tmp_path: Path, path: str) -> None:
+    async def broken() -> None:
+        raise ZeroDivisionError
+
+    async with open_house(sqlite_url, tmp_path) as house:
+        app: FastAPI = create_app(house.runtime, house.play.user_id)
+        app.add_api_route(path, broken)
+        transport = httpx2.ASGITransport(app, raise_app_exceptions=False)
+        async with httpx2.AsyncClient(transport=transport, base_url=ORIGIN) as client:
+            answer = await client.get(path)
+    assert (answer.status_code, "Something went wrong inside" in answer.text) == (500, True)
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    if path == "/broken":
+        assert answer.headers["Content-Type"].startswith("text/html")
+    else:
+        assert answer.json()["error"]["code"] == "internal_error"
+
+
+async def assert_busy(house: House) -> None:
+    browser = house.browser()
+    answer = await browser.post("/api/v1/api_keys", json={"name": "k"})
+    assert answer.status_code == 503
+    assert answer.headers["Retry-After"] == "5"
+    assert answer.json()["error"] == {
+        "code": "database_busy",
+        "sentence": str(DatabaseBusyError(OSError())),
+        "current": None,
+    }
+    place = f"/conversations/{house.play.conversation_id}"
+    page = await browser.post(f"{place}/messages", data={"content": "Hello?"})
+    assert (page.status_code, "The database is busy" in page.text) == (503, True)
+    assert (await browser.get(place)).status_code == 200

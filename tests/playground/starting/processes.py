@@ -1,0 +1,56 @@
+"""`tavernkit serve` and `tavernkit worker` as processes whose clock a test sets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import Literal, TypeAlias
+from unittest.mock import patch
+
+from tavernkit.playground import server
+from tests.playground.support.forking import Forked, tavernkit
+from tests.playground.support.server import Child, ServerProcess
+
+__all__ = ["Clocked", "Role"]
+
+Role: TypeAlias = Literal["serve", "worker"]
+
+READY: dict[Role, str] = {"serve": "TavernKit is at", "worker": "Working as"}
+
+
+class Clocked(ServerProcess):
+    """A process whose time of day is off by what the test says, also while it runs."""
+
+    def __init__(self, role: Role, name: str, folder: Path, *, model_url: str = "", **settings: str) -> None:
+        super().__init__(folder, model_url=model_url, **settings)
+        self.name, self._role = name, role
+        self.log = folder / f"{name}.log"
+        self._offset = folder / f"{name}.offset"
+        self.set_clock(0)
+
+    def set_clock(self, seconds: float) -> None:
+        """Let the clock of the process be ahead by so much from now on."""
+        # In one step, for the process may look at any time.
+        written = self._offset.with_suffix(".new")
+        written.write_text(str(seconds))
+        written.rename(self._offset)
+
+    def spawn(self) -> Child:
+        options = ["--port", str(self.port)] if self._role == "serve" else []
+        program = partial(run_with_clock, self._offset)
+        return Forked(program, [self._role, *options], self.whole_environment(), self.log)
+
+    def is_up(self) -> bool:
+        return self.has_said(READY[self._role])
+
+
+def run_with_clock(offset: Path, arguments: Sequence[str]) -> None:
+    """Run a command whose clock is ahead by the seconds that a file says."""
+
+    def clock() -> datetime:
+        return datetime.now(UTC) + timedelta(seconds=float(offset.read_text()))
+
+    with patch.object(server, "open_runtime", partial(server.open_runtime, clock=clock)):
+        tavernkit(arguments)

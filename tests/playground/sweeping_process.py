@@ -1,0 +1,19 @@
+"""A process that sweeps until it is killed: `python -m tests.playground.sweeping_process URL FOLDER`."""
+
+import asyncio
+import sys
+from pathlib import Path
+
+from tavernkit.playground.config import Settings
+from tavernkit.playground.runtime import open_runtime
+from tavernkit.playground.sweeping import sweep
+
+
+async def main(url: str, folder: Path) -> None:
+    async with open_runtime(Settings(data_dir=folder, database_url=url)) as runtime:
+        while True:
+            await sweep(runtime, asyncio.Event())
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1], Path(sys.argv[2])))
