@@ -51,8 +51,11 @@ screenshots: $(STAMP) ## pictures of every page into docs/screenshots
 fuzz: $(STAMP) ## the nightly profile: 20,000 damaged files
 	TAVERNKIT_FUZZ_INPUTS=20000 $(BIN)/pytest tests/characters/test_fuzz.py
 
-soak: $(STAMP) ## the nightly profile: 500 crashes
-	TAVERNKIT_CRASHES=500 $(BIN)/pytest tests/crash
+# Four kinds of kills, 250 each: a turn, an import, a backup, a restore. Then what `make test` runs in a small size.
+soak: $(STAMP) ## the nightly profile: 1,000 kills on each database, overload and strangers in full size
+	TAVERNKIT_CRASHES=250 $(BIN)/pytest -n 2 --dist worksteal tests/crash/test_soak.py
+	TAVERNKIT_EDGE_FULL=1 TAVERNKIT_IMPORTED_MESSAGES=100000 TAVERNKIT_LOCKED_SECONDS=60 TAVERNKIT_STARTS=20 $(BIN)/pytest \
+		tests/playground/edge tests/playground/overload tests/playground/starting tests/playground/test_locked_database.py
 
 lock: $(STAMP) ## choose new versions and write their hashes
 	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \

@@ -40,7 +40,7 @@ class Viewer:
     async def arrive(cls, address: str, conversation_id: str) -> "Viewer":
         host, port = address.removeprefix("http://").split(":")
         viewer = cls(*await asyncio.open_connection(host, int(port)))
-        request = f"GET /conversations/{conversation_id}/events HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n"
+        request = f"GET /events?watch={conversation_id} HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n"
         viewer._writer.write(request.encode())
         await viewer.listen(b"event: hello")
         return viewer
@@ -59,7 +59,7 @@ class Viewer:
     def text(self) -> str:
         """The reply as it was heard, word by word; what is missing or double or in the wrong place is an error."""
         text = ""
-        for data in re.findall(rb"event: text\ndata: (.*)\n", self._heard):
+        for data in re.findall(rb"event: text\nid: .*\ndata: (.*)\n", self._heard):
             piece = json.loads(data)
             if piece["offset"] != len(text):
                 raise RuntimeError(f"heard {piece} behind {len(text)} characters")

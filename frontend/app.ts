@@ -38,6 +38,7 @@ import StopKey from "./controllers/stop_key"
 import SubmitOnChange from "./controllers/submit_on_change"
 import SwipeTouch from "./controllers/swipe_touch"
 import Theme from "./controllers/theme"
+import TimeZone from "./controllers/time_zone"
 import Toast from "./controllers/toast"
 import Typing from "./controllers/typing"
 import { keepFocus } from "./kept_focus"
@@ -46,6 +47,7 @@ import { keepMessagesInOrder } from "./message_order"
 import { keepRunsInOrder } from "./run_order"
 import { keepProblemsInView } from "./problem"
 import { passOnNews } from "./news"
+import { limitRequests } from "./request_limit"
 import { reportLostSubmissions } from "./lost_submissions"
 
 keepMessagesInOrder()
@@ -54,6 +56,7 @@ keepRunsInOrder()
 keepFocus()
 keepProblemsInView()
 passOnNews()
+limitRequests()
 reportLostSubmissions()
 
 const application = Application.start()
@@ -95,5 +98,6 @@ application.register("stop-key", StopKey)
 application.register("submit-on-change", SubmitOnChange)
 application.register("swipe-touch", SwipeTouch)
 application.register("theme", Theme)
+application.register("time-zone", TimeZone)
 application.register("toast", Toast)
 application.register("typing", Typing)

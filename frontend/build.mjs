@@ -47,8 +47,11 @@ const pages = await build({
 // Runs before the page is drawn, so it is no module: modules wait.
 const early = await build({ ...common, entryPoints: ["frontend/theme.ts"], format: "iife" })
 
+// Runs beside the pages, once for all of them; not every browser knows modules there.
+const worker = await build({ ...common, entryPoints: ["frontend/events/shared_worker.ts"], format: "iife" })
+
 const manifest = {}
-for (const { metafile } of [pages, early]) {
+for (const { metafile } of [pages, early, worker]) {
   for (const [output, { entryPoint, inputs }] of Object.entries(metafile.outputs)) {
     const source = entryPoint ?? Object.keys(inputs)[0]
     manifest[basename(source).replace(/\.ts$/, ".js")] = basename(output)

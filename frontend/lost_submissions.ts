@@ -1,16 +1,24 @@
+import { navigator } from "@hotwired/turbo"
 import { showProblem } from "./problem"
+import { isTimeout } from "./request_limit"
 
 type FetchRequestError = CustomEvent<{ error: Error }>
 
 // A form whose answer never came, or cannot be shown, says so. The server's own sentences come as streams or pages.
 const SHOWN = ["text/vnd.turbo-stream.html", "text/html"]
 
+const timedOut = new WeakMap<EventTarget, string>()
+
 export function reportLostSubmissions(): void {
   document.addEventListener("turbo:submit-end", (event) => {
     const { success, fetchResponse } = (event as TurboSubmitEndEvent).detail
-    if (success) return
+    if (success || !event.target) return
     const response = fetchResponse?.response
-    if (!response) {
+    const late = timedOut.get(event.target)
+    timedOut.delete(event.target)
+    if (late) {
+      showProblem(`${late} Your text is still here. Try again.`, event.target)
+    } else if (!response) {
       showProblem("The server did not answer. Your words are still here; try again in a moment.", event.target)
     } else if (!SHOWN.some((type) => response.headers.get("Content-Type")?.startsWith(type))) {
       showProblem(`The server could not do that (${response.status}). Your words are still here; try again.`, event.target)
@@ -23,11 +31,24 @@ export function reportLostSubmissions(): void {
 function keepConsoleQuiet(): void {
   const told = new WeakSet<Error>()
   document.addEventListener("turbo:fetch-request-error", (event) => {
-    if (!(event.target instanceof Element) || !event.target.matches("form, turbo-frame")) return
+    const { error } = (event as FetchRequestError).detail
+    if (!(event.target instanceof Element)) return
+    if (isTimeout(error)) reportTimeout(event.target, error)
+    else if (!event.target.matches("form, turbo-frame")) return
     event.preventDefault()
-    told.add((event as FetchRequestError).detail.error)
+    told.add(error)
   })
   addEventListener("unhandledrejection", (event) => {
     if (event.reason instanceof Error && told.has(event.reason)) event.preventDefault()
   })
+}
+
+function reportTimeout(target: Element, error: DOMException): void {
+  if (target.matches("form")) {
+    timedOut.set(target, error.message)
+    return
+  }
+  // Turbo would go to the page without itself, and wait for the same server once more.
+  if (target === document.documentElement) navigator.currentVisit?.fail()
+  showProblem(`${error.message} Try again.`, target)
 }

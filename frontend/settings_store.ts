@@ -1,3 +1,4 @@
+import { limitedFetch } from "./request_limit"
 import { setUnsaved } from "./unsaved"
 
 export type Json = null | boolean | number | string | Json[]
@@ -139,7 +140,7 @@ export class SettingsStore {
     const body = JSON.stringify({ settings_version: this.version, settings: byGroup(sent) })
     const headers = { "Content-Type": "application/json", Accept: "application/json" }
     try {
-      return await fetch(this.resource, { method: "PATCH", headers, body, keepalive: body.length < KEPT_ALIVE })
+      return await limitedFetch(this.resource, { method: "PATCH", headers, body, keepalive: body.length < KEPT_ALIVE })
     } catch {
       return undefined
     }
@@ -165,7 +166,7 @@ export class SettingsStore {
 
   private async read(): Promise<Settings | undefined> {
     try {
-      const answer = await fetch(this.resource, { headers: { Accept: "application/json" } })
+      const answer = await limitedFetch(this.resource, { headers: { Accept: "application/json" } })
       return answer.ok ? ((await answer.json()) as Settings) : undefined
     } catch {
       // It is asked for again when the next change is told, or something is saved.

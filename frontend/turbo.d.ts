@@ -2,6 +2,7 @@
 declare module "@hotwired/turbo" {
   export function visit(address: string, options?: { action?: "advance" | "replace" }): void
   export function renderStreamMessage(message: string): void
+  export const navigator: { currentVisit?: { fail: () => void } }
   export const StreamActions: Record<string, (this: HTMLElement) => void>
 }
 

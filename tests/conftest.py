@@ -16,6 +16,7 @@ TESTS = Path(__file__).parent
 SLOWEST = ("crash", "playground/races", "playground/test_story_machine.py", "playground/api", "browser")
 
 settings.register_profile("default", deadline=None, max_examples=100, print_blob=True)
+settings.register_profile("tenfold", deadline=None, max_examples=1000, print_blob=True)
 settings.register_profile("nightly", deadline=None, max_examples=2000, print_blob=True)
 settings.load_profile(os.environ.get("TAVERNKIT_HYPOTHESIS", "default"))
 

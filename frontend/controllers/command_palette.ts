@@ -1,6 +1,7 @@
 import { Controller } from "@hotwired/stimulus"
 import { visit } from "@hotwired/turbo"
 import { distance } from "../fuzzy"
+import { limitedFetch } from "../request_limit"
 
 interface Place {
   kind: string
@@ -54,7 +55,7 @@ export default class CommandPalette extends Controller<HTMLDialogElement> {
     const question = new URLSearchParams({ q: this.questionTarget.value })
     try {
       const options = { signal: this.asking.signal, headers: { Accept: "application/json" } }
-      const response = await fetch(`${this.urlValue}?${question}`, options)
+      const response = await limitedFetch(`${this.urlValue}?${question}`, options)
       const answer = (await response.json()) as { places: Place[] }
       this.places = answer.places
       this.draw(true)

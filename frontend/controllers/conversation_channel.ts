@@ -1,100 +1,96 @@
 import { Controller } from "@hotwired/stimulus"
 import { renderStreamMessage } from "@hotwired/turbo"
+import { askStream } from "../events/connection"
+import { PIPELINE_EVENTS, STILL_HERE_MS, type StreamEvent } from "../events/event_stream"
+import { uuid } from "../uuid"
 
-const FIRST_PAUSE_MS = 1_000
-const LONGEST_PAUSE_MS = 15_000
 // A connection that comes back at once is nobody's business.
 const QUIET_MS = 1_500
-const PIPELINE_EVENTS = [
-  "pipeline.run.started",
-  "pipeline.run.done",
-  "pipeline.run.aborted",
-  "pipeline.run.error",
-  "pipeline.step.started",
-  "pipeline.step.done",
-  "artifact.updated",
-]
+// Somebody who only looks something up in another tab comes back to a page that has heard everything.
+const HIDDEN_MS = 10_000
 
-// The one stream of events of this page: changes to the page, and the words of a reply while it is written.
+// The events of this page: changes to the page, and the words of a reply while it is written. All pages of a browser
+// share one connection, and a page that nobody sees has no part in it.
 export default class ConversationChannel extends Controller<HTMLElement> {
   static override targets = ["lost"]
-  static override values = { url: String, after: Number }
+  static override values = { conversation: String, after: Number, worker: String }
 
   declare readonly lostTarget: HTMLElement
-  declare readonly urlValue: string
+  declare readonly conversationValue: string
+  declare readonly workerValue: string
   // The last event this page has seen. It stands in the page, because it describes the page.
   declare afterValue: number
 
-  private source: EventSource | undefined
-  private pause = FIRST_PAUSE_MS
-  private reopening = 0
+  private client: string | undefined
+  private leaving = 0
   private complaining = 0
+  private stillHere = 0
 
   override connect(): void {
-    this.open()
-    addEventListener("pagehide", this.close)
-    addEventListener("pageshow", this.openAgain)
-    addEventListener("online", this.openAgain)
+    addEventListener("pagehide", this.leave)
+    addEventListener("pageshow", this.follow)
+    addEventListener("online", this.retry)
+    document.addEventListener("visibilitychange", this.follow)
+    this.follow()
   }
 
   override disconnect(): void {
-    this.close()
+    this.leave()
+    removeEventListener("pagehide", this.leave)
+    removeEventListener("pageshow", this.follow)
+    removeEventListener("online", this.retry)
+    document.removeEventListener("visibilitychange", this.follow)
+  }
+
+  private readonly follow = (): void => {
+    clearTimeout(this.leaving)
+    if (document.visibilityState === "hidden") this.leaving = window.setTimeout(this.leave, HIDDEN_MS)
+    else if (!this.client) this.watch()
+  }
+
+  private watch(): void {
+    this.client ??= uuid()
+    const { client, conversationValue: conversation, afterValue: after } = this
+    askStream({ kind: "watch", client, conversation, after }, this.workerValue, (event) => this.receive(event))
+    this.stillHere = window.setTimeout(() => this.watch(), STILL_HERE_MS)
+  }
+
+  private readonly leave = (): void => {
+    clearTimeout(this.leaving)
+    clearTimeout(this.stillHere)
     this.fallSilent()
-    removeEventListener("pagehide", this.close)
-    removeEventListener("pageshow", this.openAgain)
-    removeEventListener("online", this.openAgain)
+    if (this.client) askStream({ kind: "leave", client: this.client }, this.workerValue)
+    this.client = undefined
   }
 
-  private open(): void {
-    this.close()
-    const source = new EventSource(`${this.urlValue}?after=${this.afterValue}`)
-    source.addEventListener("hello", () => this.opened())
-    source.addEventListener("streams", (event) => this.changed(event as MessageEvent<string>))
-    source.addEventListener("text", (event) => {
-      this.dispatch("text", { target: document, prefix: "channel", detail: JSON.parse((event as MessageEvent).data) })
-    })
-    source.addEventListener("copilot", (event) => {
-      this.dispatch("copilot", { target: document, prefix: "channel", detail: JSON.parse((event as MessageEvent).data) })
-    })
-    for (const type of PIPELINE_EVENTS) {
-      source.addEventListener(type, (event) => {
-        this.dispatch("pipeline", { target: document, prefix: "channel", detail: JSON.parse((event as MessageEvent).data) })
-      })
-    }
-    source.addEventListener("error", () => this.lost(source))
-    this.source = source
+  private readonly retry = (): void => {
+    askStream({ kind: "retry" }, this.workerValue)
   }
 
-  private readonly close = (): void => {
-    this.source?.close()
-    this.source = undefined
-    clearTimeout(this.reopening)
+  private receive({ type, seq, data }: StreamEvent): void {
+    if (type === "hello") this.opened()
+    else if (type === "lost") this.lost()
+    else if (type === "streams") this.changed(seq, data)
+    else this.pass(PIPELINE_EVENTS.includes(type) ? "pipeline" : type, data)
   }
 
-  private readonly openAgain = (): void => {
-    if (!this.source || this.source.readyState === EventSource.CLOSED) this.open()
+  private pass(name: string, data: string): void {
+    this.dispatch(name, { target: document, prefix: "channel", detail: JSON.parse(data) })
   }
 
   private opened(): void {
-    this.pause = FIRST_PAUSE_MS
     this.fallSilent()
     this.lostTarget.hidden = true
     this.dispatch("open", { target: document, prefix: "channel" })
   }
 
-  private changed(event: MessageEvent<string>): void {
-    this.afterValue = Math.max(this.afterValue, Number(event.lastEventId))
-    renderStreamMessage(event.data)
+  private changed(seq: number | undefined, data: string): void {
+    this.afterValue = Math.max(this.afterValue, seq ?? 0)
+    renderStreamMessage(data)
   }
 
-  private lost(source: EventSource): void {
-    if (source !== this.source) return
+  private lost(): void {
     if (!this.complaining) this.complaining = window.setTimeout(() => (this.lostTarget.hidden = false), QUIET_MS)
-    // The browser tries again by itself after a broken connection, but not after a refused one.
-    if (source.readyState !== EventSource.CLOSED) return
-    clearTimeout(this.reopening)
-    this.reopening = window.setTimeout(() => this.open(), this.pause)
-    this.pause = Math.min(this.pause * 2, LONGEST_PAUSE_MS)
   }
 
   private fallSilent(): void {

@@ -2,6 +2,7 @@ import { Controller } from "@hotwired/stimulus"
 import { renderStreamMessage } from "@hotwired/turbo"
 import { announce } from "../announcer"
 import { type Candidate, remember, remembered } from "../candidates"
+import { limitedFetch } from "../request_limit"
 
 const STREAMS = { Accept: "text/vnd.turbo-stream.html" }
 // Events may be lost, and a job that fails sends none.
@@ -95,7 +96,7 @@ export default class Copilot extends Controller<HTMLElement> {
     if (this.steps === 0) return
     this.modeTarget.dataset.steps = "0"
     const body = new URLSearchParams({ steps: "0" })
-    fetch(this.urlValue, { method: "POST", headers: STREAMS, body })
+    limitedFetch(this.urlValue, { method: "POST", headers: STREAMS, body })
       .then(async (response) => renderStreamMessage(await response.text()))
       .catch(() => this.drawMode())
   }
@@ -160,7 +161,7 @@ export default class Copilot extends Controller<HTMLElement> {
 
 async function streamsAt(url: string): Promise<string> {
   try {
-    const response = await fetch(url, { headers: STREAMS })
+    const response = await limitedFetch(url, { headers: STREAMS })
     return response.status === 200 ? await response.text() : ""
   } catch {
     // No connection: the channel says so, and asks again when there is one.

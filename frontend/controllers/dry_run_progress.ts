@@ -1,6 +1,7 @@
 import { Controller } from "@hotwired/stimulus"
 import { renderStreamMessage } from "@hotwired/turbo"
 import { announce } from "../announcer"
+import { limitedFetch } from "../request_limit"
 
 const PAUSE = 400
 const LONGEST_PAUSE = 5000
@@ -40,7 +41,7 @@ export default class DryRunProgress extends Controller<HTMLElement> {
 
   private async ask(): Promise<void> {
     try {
-      const answer = await fetch(this.urlValue)
+      const answer = await limitedFetch(this.urlValue)
       if (!answer.ok) throw new Error(`The server answered ${answer.status}.`)
       const streams = await answer.text()
       if (!this.element.isConnected) return

@@ -1,6 +1,7 @@
 import { Controller } from "@hotwired/stimulus"
 import { renderStreamMessage } from "@hotwired/turbo"
 import { announce } from "../announcer"
+import { limitedFetch } from "../request_limit"
 
 const PAUSE = 600
 const LONGEST_PAUSE = 5000
@@ -32,7 +33,7 @@ export default class ImportProgress extends Controller {
 
   private async ask(): Promise<void> {
     try {
-      const answer = await fetch(`${this.urlValue}?after=${this.headTarget.dataset.next}`)
+      const answer = await limitedFetch(`${this.urlValue}?after=${this.headTarget.dataset.next}`)
       if (!answer.ok) throw new Error(`The server answered ${answer.status}.`)
       const streams = await answer.text()
       if (!this.element.isConnected) return

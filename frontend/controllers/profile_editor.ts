@@ -1,6 +1,7 @@
 import { Controller } from "@hotwired/stimulus"
 import { renderStreamMessage } from "@hotwired/turbo"
 import { placeOfColumn, placeOfPath, type TextPlace } from "../json_place"
+import { limitedFetch } from "../request_limit"
 
 const PAUSE_MS = 400
 const LINES_ABOVE = 3
@@ -68,7 +69,7 @@ export default class ProfileEditor extends Controller<HTMLFormElement> {
     this.asking?.abort()
     const asking = (this.asking = new AbortController())
     try {
-      const response = await fetch(this.checkValue, {
+      const response = await limitedFetch(this.checkValue, {
         method: "POST",
         body: new URLSearchParams({ content: this.sourceTarget.value }),
         headers: { Accept: "text/vnd.turbo-stream.html" },

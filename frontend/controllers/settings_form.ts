@@ -51,9 +51,10 @@ export default class SettingsForm extends Controller<HTMLFormElement> {
     const { slider } = setting
     if (slider && event.target === slider) setting.control.value = slider.value
     else setting.moveSlider()
-    // The end of a change whose strokes are saved already says nothing new.
-    const isKnown = JSON.stringify(this.shown(setting)) === JSON.stringify(setting.value)
-    if (event.type === "change" && isKnown && this.store?.typed(setting.path) === undefined) return
+    // Leaving a field repeats its last value. It may be in a conflict by now, which only its buttons decide.
+    const typed = this.store?.typed(setting.path)
+    const known = typed === undefined ? this.shown(setting) : typed
+    if (event.type === "change" && JSON.stringify(known) === JSON.stringify(setting.value)) return
     const { problem } = setting
     if (problem === null) this.store?.edit(setting.path, setting.value)
     else this.store?.hold(setting.path, setting.value, problem)

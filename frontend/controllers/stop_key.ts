@@ -1,4 +1,5 @@
 import { Controller } from "@hotwired/stimulus"
+import { limitedFetch } from "../request_limit"
 
 // Escape stops whoever is writing. It asks the server itself: Turbo carries out one form at a time, and a stop that
 // comes while another answer is on its way could be dropped. The page learns of the end through its events.
@@ -10,7 +11,7 @@ export default class StopKey extends Controller {
     const form = document.getElementById("stop_form")
     if (!(form instanceof HTMLFormElement)) return
     event.preventDefault()
-    fetch(form.action, { method: "POST", headers: { Accept: "text/vnd.turbo-stream.html" } }).catch(() => {
+    limitedFetch(form.action, { method: "POST", headers: { Accept: "text/vnd.turbo-stream.html" } }).catch(() => {
       form.requestSubmit()
     })
   }

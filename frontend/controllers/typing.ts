@@ -1,6 +1,7 @@
 import { Controller } from "@hotwired/stimulus"
 import { visit } from "@hotwired/turbo"
 import { announce } from "../announcer"
+import { limitedFetch } from "../request_limit"
 import { runText } from "../run_text"
 import { drawStory } from "../story_text"
 
@@ -69,7 +70,7 @@ export default class Typing extends Controller<HTMLElement> {
 
   private async look(): Promise<{ text: string; status: string } | undefined> {
     try {
-      const response = await fetch(`/runs/${this.runValue}/text`, { headers: { Accept: "application/json" } })
+      const response = await limitedFetch(`/runs/${this.runValue}/text`, { headers: { Accept: "application/json" } })
       return response.ok ? await response.json() : undefined
     } catch {
       // No connection: the channel says so, and opens again by itself.

@@ -43,15 +43,16 @@ class Group(Story):
         return dialog
 
 
-def begin_group(page: Page) -> Group:
+def begin_group(page: Page, **rules: Any) -> Group:
     """Begin a new story with the two characters who are there from the beginning.
 
-    They answer in their order, and do not wait long when they are among themselves.
+    They answer in their order, and do not wait long when they are among themselves. `rules` are more settings of the
+    space.
     """
     page.goto("/")
     ids = {card["name"]: card["id"] for card in _ask(page, "GET", "/characters")["items"]}
     opened = _ask(page, "POST", "/spaces", {"character_ids": [ids["Ottoline Marsh"], ids["Tansy Harrow"]]})
-    rules = {"reply_order": "list", "auto_mode_delay_ms": 200}
+    rules = {"reply_order": "list", "auto_mode_delay_ms": 200, **rules}
     _ask(
         page,
         "PATCH",

@@ -32,6 +32,41 @@ def test_a_state_is_brought_up_to_date_with_every_reply(story: Story) -> None:
     expect(card.locator(".art-marked dt")).to_have_text("Health (changed)")
 
 
+def counter(template: str) -> dict[str, Any]:
+    """A profile that counts, as well as its template can."""
+    made = {"tag": "count", "contentType": "json", "visibility": "ui_only", "uiSurface": "panel:count"}
+    step = {"id": "count", "hook": "after", "kind": "template", "template": template, "artifacts": [made]}
+    triggers = ["user_message", "regenerate", "manual"]
+    return {"pipelines": [{"id": "world", "triggers": triggers, "permissions": ["artifact_write"], "steps": [step]}]}
+
+
+def test_a_failed_step_is_shown_where_people_look_and_can_be_run_again(story: Story) -> None:
+    page = story.page
+    profile_id = follow(page, counter("no JSON"))
+    open_tab(page)
+    play(story, "One.")
+    card = page.locator("#card_count")
+    expect(card).to_contain_text("Not updated in turn 1. world/count failed: ")
+    expect(card).to_contain_text("JSON")
+    notice = story.messages.last.locator(".step-failed")
+    expect(notice).to_contain_text("world/count failed: ")
+    page.locator("#panel_tab_runs").click()
+    expect(page.locator(".run-row").first).to_contain_text("Done, 1 step failed")
+    expect(page.locator(".run-row-error").first).to_contain_text("world/count failed: ")
+    notice.get_by_role("link", name="Show run").click()
+    expect(page.get_by_text("Done, 1 step failed").first).to_be_visible()
+    expect(page.locator("section", has=page.locator("#pipelines_heading"))).to_contain_text("world/count Failed")
+    page.go_back()
+    mended = {"settings_version": 1, "content": counter("{{ art.count.value | default: 0 | plus: 1 }}")}
+    assert page.request.patch(f"{API}/pipeline_profiles/{profile_id}", data=mended, headers=origin(page)).ok
+    page.locator("#panel_tab_state").click()
+    page.get_by_role("button", name="Run now").click()
+    expect(card).to_have_attribute("data-version", "1")
+    expect(card.locator(".step-failed")).to_have_count(0)
+    expect(notice).to_have_count(0)
+    expect(page.get_by_role("button", name="Run now")).to_have_count(0)
+
+
 def test_a_reply_that_is_told_anew_does_not_tick_twice(story: Story) -> None:
     page = story.page
     follow(page, example("rpg_state"))
@@ -220,8 +255,8 @@ def example(id: str) -> dict[str, Any]:
     return {"pipelines": example_source(id)["pipelines"]}
 
 
-def follow(page: Page, content: dict[str, Any]) -> None:
-    """Have the story on the page follow a profile, as a program does."""
+def follow(page: Page, content: dict[str, Any]) -> str:
+    """Have the story on the page follow a profile, as a program does; the id of the profile."""
     conversation = re.search(r"/conversations/([0-9a-f-]+)", page.url)
     assert conversation
     made = page.request.post(
@@ -231,6 +266,7 @@ def follow(page: Page, content: dict[str, Any]) -> None:
     choice = {"conversation_id": conversation[1], "profile_id": made.json()["id"]}
     chosen = page.request.put(f"{API}/pipeline_choices", data=choice, headers=origin(page))
     assert chosen.ok, chosen.text()
+    return str(made.json()["id"])
 
 
 def origin(page: Page) -> dict[str, str]:

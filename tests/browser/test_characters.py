@@ -79,6 +79,25 @@ def test_files_are_chosen_and_the_import_is_found_again(page: Page) -> None:
     expect(page.get_by_role("button", name="New story with Chosen")).to_have_count(12)
 
 
+def test_a_card_of_one_name_is_a_new_character_and_its_row_offers_a_version(page: Page) -> None:
+    cards = {f"c{n}": json_card(name="Twin", description=f"Twin {n}.", first_mes=f"I am {n}.") for n in range(2)}
+    drop(page, **cards)
+    expect(page.get_by_text("Done: 2 imported.").first).to_be_visible()
+    rows = page.get_by_role("list", name="Files").get_by_role("listitem")
+    expect(rows.nth(1)).to_contain_text("as a new character")
+    rows.nth(1).get_by_role("button", name="Add as a new version of Twin").click()
+    expect(page.get_by_text("Done: 1 imported, 1 updated.").first).to_be_visible()
+    expect(rows.nth(1)).to_contain_text("is now version 2")
+    page.goto("/characters?search=twin")
+    expect(page.locator(".tile")).to_have_count(1)
+    page.get_by_label("Same name and creator").select_option("Skip")
+    page.get_by_label("Import", exact=True).set_input_files(
+        [FilePayload(name="3.json", mimeType="application/json", buffer=json_card(name="Twin", description="Third."))]
+    )
+    page.wait_for_url("**/characters/imports/*")
+    expect(page.get_by_text("Done: 1 skipped.").first).to_be_visible()
+
+
 def test_the_gallery_is_searched_while_one_types_and_back_works(page: Page) -> None:
     drop(
         page,

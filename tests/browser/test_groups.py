@@ -57,6 +57,33 @@ def test_a_turn_is_skipped_and_a_round_ended(group: Group) -> None:
     expect(group.replies).to_have_count(group.before)
 
 
+def test_regenerate_repeats_the_whole_last_turn_where_the_space_says_so(page: Page) -> None:
+    group = begin_group(page, group_regenerate_mode="last_turn")
+    group.send("Good evening.")
+    expect(group.replies).to_have_count(group.before + 2)
+    first, second = (group.messages.nth(group.before + 1 + at).get_attribute("id") for at in (0, 1))
+    # The arrow behind the last version asks for another version of this one message.
+    page.locator(f"#{second}").get_by_role("button", name="Another version").click()
+    expect(page.locator(f"#{second}")).to_contain_text(re.compile("2.*of.*2"))
+    group.box.press("Control+Enter")
+    expect(page.locator(f"#{first}, #{second}")).to_have_count(0)
+    expect(group.replies).to_have_count(group.before + 2)
+    expect(group.bar).to_contain_text("Nobody is speaking.")
+
+
+def test_switching_automatic_replies_off_stops_the_characters(page: Page) -> None:
+    group = begin_group(page, auto_mode_enabled=True)
+    group.send("Good evening.")
+    expect(group.replies.nth(group.before + 2)).to_be_attached()
+    page.get_by_role("button", name="Side panel", exact=True).click()
+    page.locator("#panel_tab_settings").click()
+    page.locator("#layer_space").click()
+    page.get_by_label("Characters go on by themselves").uncheck()
+    expect(page.get_by_text("Saved", exact=True)).to_be_visible()
+    expect(group.bar).to_contain_text("Nobody is speaking.")
+    expect(group.queue).to_have_count(0)
+
+
 def test_the_order_is_changed_in_a_dialog(group: Group) -> None:
     group.send("[[slow: 900]] Good evening.")
     expect(group.now).to_contain_text("Ottoline")
@@ -112,6 +139,31 @@ def test_the_menu_stays_open_while_the_bar_is_drawn_anew(group: Group) -> None:
     expect(group.now).to_contain_text("Tansy", timeout=20_000)
     expect(menu).to_be_visible()
     expect(menu.get_by_label("Let them talk for")).to_have_value("7")
+
+
+def test_a_message_that_nobody_answers_by_itself_says_to_choose_a_speaker(page: Page) -> None:
+    group = begin_group(page, reply_order="manual")
+    group.send("Good evening.")
+    expect(group.run).to_have_text("Nobody answers by itself here. Choose who speaks.")
+    group.menu().get_by_role("button", name="Let Tansy speak").click()
+    expect(group.replies).to_have_count(group.before + 1, timeout=20_000)
+    expect(group.run).to_have_text("")
+
+
+def test_a_message_to_muted_characters_says_that_none_can_reply(group: Group) -> None:
+    group.page.get_by_role("button", name="Side panel", exact=True).click()
+    panel = group.page.locator("#side_panel")
+    for name in ("Ottoline", "Tansy"):
+        panel.get_by_role("button", name=f"Mute {name}").click()
+        expect(panel.get_by_role("button", name=f"Unmute {name}")).to_be_visible()
+    expect(group.run).to_have_text("")
+    group.send("Good evening.")
+    sentence = "No character can reply. Add a character or unmute one."
+    expect(group.run).to_have_text(sentence)
+    group.page.reload()
+    expect(group.run).to_have_text(sentence)
+    panel.get_by_role("button", name="Unmute Tansy").click()
+    expect(group.run).to_have_text("")
 
 
 def test_somebody_is_let_speak(group: Group) -> None:
@@ -180,6 +232,25 @@ def test_the_bar_covers_nothing_and_fits(open_window: OpenWindow, site: ServerPr
     expect(group.bar).to_contain_text("Nobody is speaking.")
     group.page.wait_for_timeout(200)
     assert _bottom(group.messages.last) <= _top(group.bar)
+
+
+def test_a_long_queue_is_shown_whole_on_a_phone(open_window: OpenWindow, site: ServerProcess) -> None:
+    group = begin_group(open_window(site, size=PHONE))
+    group.send("[[slow: 900]] Good evening.")
+    expect(group.now).to_contain_text("Ottoline")
+    dialog = group.open_order()
+    for place in range(1, 6):
+        dialog.get_by_role("combobox").nth(place).select_option(label="Tansy")
+    dialog.get_by_role("button", name="Save the order").click()
+    expect(group.queue).to_have_count(5)
+    expect(group.queue.last).to_have_text("and 2 more")
+    bar = group.bar.locator(".turns").bounding_box()
+    assert bar is not None
+    for part in (group.now, *group.queue.all()):
+        box = part.bounding_box()
+        assert box is not None
+        assert box["x"] + box["width"] <= bar["x"] + bar["width"] + 1
+        assert box["y"] + box["height"] <= bar["y"] + bar["height"] + 1
 
 
 def _top(locator: Locator) -> float:

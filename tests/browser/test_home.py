@@ -1,12 +1,15 @@
 """The first page, a new story, the palette and the help."""
 
 import re
+import time
 
+import httpx2
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import DESKTOP, PHONE, OpenWindow
 from tests.browser.story import Story, begin_story
+from tests.playground.characters.builders import json_card
 from tests.playground.support.server import ScriptedModel, ServerProcess, running
 
 
@@ -38,6 +41,70 @@ def test_a_story_with_two_characters_and_a_name(open_window: OpenWindow, site: S
     expect(Story(page).words).to_have_count(2)
     page.goto("/")
     expect(page.get_by_role("link", name="Two lamps")).to_be_visible()
+
+
+def test_an_archived_story_is_found_again_and_restored(story: Story) -> None:
+    page = story.page
+    address = page.url
+    page.locator("a.crumbs-space").click()
+    page.wait_for_url("**/spaces/*")
+    page.get_by_role("button", name="Archive").click()
+    expect(page.get_by_text("This space is archived")).to_be_visible()
+    page.goto("/")
+    conversation = f"a[href='{address[address.index('/conversations') :]}']"
+    expect(page.locator(conversation)).to_have_count(0)
+    page.get_by_role("link", name="Archived stories").click()
+    card = page.locator(".story-card").filter(has=page.locator(conversation))
+    card.get_by_role("link").click()
+    expect(page.get_by_text("This story is archived. Restore it to continue.")).to_be_visible()
+    expect(page.get_by_role("textbox")).to_have_count(0)
+    page.go_back()
+    card.get_by_role("button", name="Restore").click()
+    expect(card).to_have_count(0)
+    page.goto(address)
+    story.send("[[say: Back again.]]")
+    story.expect_one_reply("Back again.")
+
+
+def test_the_chat_of_an_archived_story_restores_it(story: Story) -> None:
+    page = story.page
+    address = page.url
+    page.locator("a.crumbs-space").click()
+    page.get_by_role("button", name="Archive").click()
+    expect(page.get_by_text("This space is archived")).to_be_visible()
+    page.goto(address)
+    page.get_by_role("button", name="Restore").click()
+    expect(story.box).to_be_visible()
+
+
+def test_a_new_story_finds_a_character_among_more_than_are_listed(page: Page, site: ServerProcess) -> None:
+    files = [("files", (f"{n}.json", json_card(name=f"Crowd {n:03}"), "application/json")) for n in range(205)]
+    with httpx2.Client(base_url=f"{site.url}/api/v1", headers={"Origin": site.url}, timeout=60, trust_env=False) as api:
+        job = api.post("/characters/import", files=files).raise_for_status().json()
+        deadline = time.monotonic() + 120
+        while api.get(f"/jobs/{job['id']}").raise_for_status().json()["status"] != "succeeded":
+            assert time.monotonic() < deadline
+            time.sleep(0.2)
+    page.goto("/spaces/new")
+    expect(page.get_by_text("The first 200 are shown. Search for the others.")).to_be_visible()
+    expect(page.get_by_label("Crowd 204")).to_have_count(0)
+    page.get_by_label("Crowd 001").check()
+    page.get_by_label("What the story is called").fill("Two of many")
+    search = page.get_by_role("searchbox", name="Search")
+    search.press_sequentially("crowd 204")
+    expect(page.get_by_label("Crowd 204")).to_be_visible()
+    expect(search).to_be_focused()
+    page.get_by_label("Crowd 204").check()
+    expect(page.get_by_label("Crowd 001")).to_be_checked()
+    expect(page.get_by_label("Crowd 002")).to_have_count(0)
+    search.fill("")
+    expect(page.get_by_label("Crowd 002")).to_be_visible()
+    expect(page.get_by_label("Crowd 204")).to_be_checked()
+    page.get_by_role("button", name="Begin").click()
+    page.wait_for_url("**/conversations/*")
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    page.goto("/")
+    expect(page.get_by_role("link", name="Two of many")).to_be_visible()
 
 
 def test_the_palette_leads_anywhere_with_keys_alone(page: Page) -> None:

@@ -95,6 +95,30 @@ def test_a_conflict_shows_both_values_and_keeps_what_was_typed(open_window: Open
     expect(other.get_by_label("Note", exact=True)).to_have_value("Mine")
 
 
+def test_take_theirs_stores_theirs_and_keep_mine_stores_mine(open_window: OpenWindow, site: ServerProcess) -> None:
+    page, other = open_window(site, expected_complaint="409"), open_window(site, expected_complaint="409")
+    begin_story(page)
+    _settings(page, "conversation")
+    other.goto(page.url)
+    _settings(other, "conversation")
+    note, conflict = page.get_by_label("Note", exact=True), page.locator(".setting-conflict")
+
+    _collide(page, other, mine="Mine", theirs="Theirs")
+    conflict.get_by_role("button", name="Take theirs").click()
+    expect(conflict).to_have_count(0)
+    expect(note).to_have_value("Theirs")
+    page.reload()
+    expect(note).to_have_value("Theirs")
+
+    _collide(page, other, mine="Mine", theirs="Other")
+    page.get_by_label("Search settings").click()
+    expect(conflict).to_contain_text("Other")
+    conflict.get_by_role("button", name="Keep mine").click()
+    expect(page.get_by_text(SAVED, exact=True)).to_be_visible()
+    page.reload()
+    expect(note).to_have_value("Mine")
+
+
 def test_what_is_changed_elsewhere_is_shown_but_never_where_somebody_is(
     open_window: OpenWindow, site: ServerProcess
 ) -> None:
@@ -156,6 +180,22 @@ def test_a_lost_connection_loses_no_setting(open_window: OpenWindow, site: Serve
     expect(page.get_by_label("Note", exact=True)).to_have_value("It rains.")
     page.unroute("**/api/v1/conversations/*/settings")
     expect(page.get_by_text(SAVED, exact=True)).to_be_visible(timeout=20_000)
+
+
+def _collide(page: Page, other: Page, *, mine: str, theirs: str) -> None:
+    """Type in both windows, so that the first one's value is on its way while the second one's is saved."""
+    on_its_way: list[Route] = []
+    page.route("**/api/v1/conversations/*/settings", lambda route: on_its_way.append(route), times=1)
+    note = page.get_by_label("Note", exact=True)
+    with page.expect_request("**/api/v1/conversations/*/settings"):
+        # Keystroke by keystroke: leaving the field then fires `change`, as it does for a person.
+        note.select_text()
+        note.press_sequentially(mine)
+    other.get_by_label("Note", exact=True).fill(theirs)
+    expect(other.get_by_text(SAVED, exact=True)).to_be_visible()
+    on_its_way[0].continue_()
+    expect(page.locator(".setting-conflict")).to_contain_text(theirs)
+    expect(note).to_have_value(mine)
 
 
 def _settings(page: Page, layer: str) -> Page:

@@ -56,6 +56,20 @@ def test_every_public_name_is_documented(module: str) -> None:
     assert undocumented == []
 
 
+def test_the_library_page_lists_what_tavernkit_exports() -> None:
+    section = PAGES["docs/library.md"].partition("## What tavernkit exports")[2]
+    listed = re.findall(r"`(\w+)`", "\n".join(line for line in section.splitlines() if line.startswith("|")))
+    assert sorted(listed) == sorted(importlib.import_module("tavernkit").__all__)
+
+
+@pytest.mark.parametrize("story", ["sillytavern", "risuai"])
+def test_every_field_of_a_story_is_documented(story: str) -> None:
+    page = PAGES["docs/prompts.md" if story == "sillytavern" else "docs/risuai.md"]
+    fields = importlib.import_module(f"tavernkit.{story}").Story.__struct_fields__
+    rows = " ".join(line.split("|")[1] for line in page.splitlines() if line.startswith("| `"))
+    assert [field for field in fields if f"`{field}`" not in rows] == []
+
+
 @pytest.mark.parametrize("module", ["tavernkit.errors", "tavernkit.sillytavern.errors", "tavernkit.risuai.errors"])
 def test_every_error_is_on_the_errors_page(module: str) -> None:
     missing = [name for name in importlib.import_module(module).__all__ if f"`{name}`" not in PAGES["docs/errors.md"]]

@@ -69,10 +69,11 @@ TABLE = {
         "GET /presets", "POST /presets", "POST /presets/import", "GET /presets/default", "PUT /presets/default",
         "GET /personas", "POST /personas", "POST /personas/import", "GET /personas/export",
         "GET /pipeline_profiles", "POST /pipeline_profiles", "POST /pipeline_profiles/check",
+        "GET /variables", "PUT /variables/{name}",
         "GET /v1/models (page)",
     ],
     "use one's own": [
-        "POST /pipeline_choices/add",
+        "POST /pipeline_choices/add", "DELETE /variables/{name}",
         "GET /characters/{character_id}", "PATCH /characters/{character_id}", "DELETE /characters/{character_id}",
         "POST /characters/{character_id}/duplicate", "GET /characters/{character_id}/versions",
         "GET /characters/{character_id}/versions/{number}", "POST /characters/{character_id}/restore",
@@ -154,7 +155,8 @@ TABLE = {
         "POST /models/{provider_id}/list (page)", "POST /models/{provider_id}/default (page)",
         "POST /models/{provider_id}/switch (page)", "POST /models/{provider_id}/delete (page)",
     ],
-    "see pages": ["GET / (page)", "GET /spaces/new (page)", "GET /palette.json (page)", "GET /models (page)",
+    "see pages": ["GET / (page)", "GET /archive (page)", "GET /spaces/new (page)", "GET /palette.json (page)",
+        "GET /models (page)",
         "GET /lorebooks (page)", "POST /lorebooks (page)", "POST /lorebooks/import (page)",
         "GET /presets (page)", "POST /presets/import (page)", "POST /presets/default (page)",
         "GET /personas (page)", "GET /personas/new (page)", "POST /personas (page)", "POST /personas/import (page)",
@@ -183,7 +185,9 @@ TABLE = {
         "POST /pipelines/{profile_id}/duplicate (page)", "POST /pipelines/{profile_id}/delete (page)",
         "POST /pipelines/{profile_id}/dry_run (page)", "POST /pipelines/{profile_id}/dry_run/{job_id}/stop (page)",
         "POST /pipelines/{profile_id}/on (page)", "POST /pipelines/{profile_id}/off (page)",
-        "POST /characters/imports/{job_id}/stop (page)", "POST /characters/{character_id}/stories (page)",
+        "POST /characters/imports/{job_id}/stop (page)",
+        "POST /characters/imports/{job_id}/files/{position}/version (page)",
+        "POST /characters/{character_id}/stories (page)",
         "POST /characters/{character_id}/edit (page)", "POST /characters/{character_id}/picture (page)",
         "POST /characters/{character_id}/duplicate (page)", "POST /characters/{character_id}/delete (page)",
         "POST /characters/{character_id}/versions/{number}/restore (page)",
@@ -225,7 +229,7 @@ TABLE = {
     "moderate on a page": [
         "POST /conversations/{conversation_id}/panel/settings (page)",
         "POST /conversations/{conversation_id}/panel/pipelines (page)",
-        "POST /conversations/{conversation_id}/rename (page)",
+        "POST /conversations/{conversation_id}/rename (page)", "POST /conversations/{conversation_id}/restore (page)",
         "GET /messages/{message_id}/edit (page)", "POST /messages/{message_id} (page)",
         "POST /messages/{message_id}/hide (page)", "POST /messages/{message_id}/restore (page)",
     ],
@@ -233,7 +237,7 @@ TABLE = {
         "POST /conversations/{conversation_id}/artifacts/{tag}/restore (page)",
         "POST /conversations/{conversation_id}/artifacts/{tag}/reset (page)",
         "POST /spaces/{space_id}/conversations (page)",
-        "GET /conversations/{conversation_id}/events (page)", "POST /conversations/{conversation_id}/retry (page)",
+        "GET /events (page)", "POST /conversations/{conversation_id}/retry (page)",
         "POST /conversations/{conversation_id}/skip (page)", "POST /conversations/{conversation_id}/generate (page)",
         "POST /conversations/{conversation_id}/round/pause (page)",
         "POST /conversations/{conversation_id}/round/resume (page)",
@@ -280,6 +284,10 @@ SETTINGS = {"settings_version": 0, "settings": {"llm": {"top_k": 40}}}
 CHAT = json.dumps({"user_name": "Sam", "character_name": "Ada"}) + "\n" + json.dumps({"name": "Ada", "mes": "Hm?"})
 
 REQUESTS = {
+    "POST /characters/imports/{job_id}/files/{position}/version (page)": Ask(
+        path="/characters/imports/{job_id}/files/0/version"
+    ),
+    "GET /events (page)": Ask(query="?watch={conversation_id}"),
     "POST /conversations/{conversation_id}/panel/settings (page)": Ask(
         data={"settings_version": "0", "shown": "llm.top_k", "llm.top_k": "40"}, query="?layer=conversation"
     ),
@@ -323,6 +331,8 @@ REQUESTS = {
     "POST /conversations/{conversation_id}/fork": Ask(json={"message_id": "{message_id}", "kind": "thread"}),
     "POST /conversations/{conversation_id}/messages": Ask(json={"id": "{fresh}", "content": "Hm?", "role": "system"}),
     "PUT /conversations/{conversation_id}/variables/{name}": Ask(json={"value": 7}),
+    "PUT /variables/{name}": Ask(json={"value": 7}),
+    "DELETE /variables/{name}": Ask(path="/variables/{global_name}"),
     "POST /conversations/{conversation_id}/preview": Ask(json={"kind": "normal"}),
     "GET /runs/{run_id}/prompt/compare": Ask(query="?with={run_id}"),
     "PATCH /messages/{message_id}": Ask(json={"content": "The lamp is out.", "revision": 1}),

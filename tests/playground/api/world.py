@@ -177,6 +177,10 @@ class Things:
         await self.world.owner("PUT", path, json={"value": "calm"})
         return "mood"
 
+    async def _global_name(self) -> str:
+        await self.world.owner("PUT", "/variables/weather", json={"value": "rain"})
+        return "weather"
+
     async def _character_id(self) -> str:
         return await self.world.new_character()
 

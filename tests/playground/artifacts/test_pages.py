@@ -180,9 +180,8 @@ async def test_an_empty_tab_says_how_to_switch_something_on(story: Story, reader
     assert f'href="/pipelines?conversation={story.conversation_id}"' in html
     shows = re.search('data-shows="([^"]+)"', html)
     assert shows
-    assert {"artifact.updated", "reply", "message_changed", "message_hidden", "message_restored", "pipelines"} == set(
-        shows[1].split()
-    )
+    along_the_path = {"reply", "message_changed", "message_hidden", "message_restored"}
+    assert {"artifact.updated", *along_the_path, "pipelines", "steps"} == set(shows[1].split())
 
 
 async def test_what_people_must_not_see_is_nowhere_on_the_page(story: Story, reader: Reader) -> None:

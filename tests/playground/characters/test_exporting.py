@@ -77,6 +77,21 @@ async def test_a_charx_comes_out_with_all_its_files(database_url: str, tmp_path:
         assert {asset.name for asset in changed.assets} == {"assets/icon/main.png", "assets/other/song.mp3"}
 
 
+async def test_a_png_of_a_charx_card_carries_its_embedded_pictures(database_url: str, tmp_path: Path) -> None:
+    icon = {"type": "icon", "uri": "embeded://assets/icon/main.webp", "name": "main", "ext": "webp"}
+    joy = {"type": "emotion", "uri": "embedded://assets/emotion/joy.png", "name": "joy", "ext": "png"}
+    files = {"assets/icon/main.webp": picture(format="WEBP"), "assets/emotion/joy.png": picture(colour="red")}
+    file = card_files.charx(card_files.v3(assets=[icon, joy]), **files, **{"x_meta/1.json": b"{}"})
+    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+        character = (await brought(play, file)).character
+        bundle = characters.load((await exported(play, character.id, "png")).data)
+        references = {asset.name: asset.uri for asset in bundle.card.character.assets or ()}
+        emotion = bundle.asset(references["joy"])
+        assert emotion is not None
+        assert emotion.read() == picture(colour="red")
+        assert (references["main"], len(bundle.assets)) == ("ccdefault:", 1)
+
+
 async def test_a_png_card_becomes_a_charx_with_its_picture(sqlite_url: str, tmp_path: Path) -> None:
     async with playing(sqlite_url, tmp_path, ScriptedModel()) as play:
         character = (await brought(play, png_card())).character
@@ -96,5 +111,8 @@ async def test_exports_are_saved_under_the_name(sqlite_url: str, tmp_path: Path)
         assert answer.headers["content-disposition"].endswith(".json")
         assert "set-cookie" not in answer.headers
         assert answer.json()["spec"] == "chara_card_v2"
+        turned = (await brought(play, json_card(name="Ada\u202egnp.exe\u2066\u200b\u061c\u3164"))).character
+        answer = await client.get(f"/characters/{turned.id}/export", params={"format": "json"})
+        assert answer.headers["content-disposition"] == "attachment; filename*=UTF-8''Adagnp.exe.json"
         wrong = await client.get(f"/characters/{character.id}/export", params={"format": "exe"})
         assert wrong.status_code == 422

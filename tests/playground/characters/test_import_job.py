@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import httpx2
 import pytest
@@ -14,7 +15,9 @@ from sqlalchemy import func, select
 
 from tavernkit.playground.characters import import_job
 from tavernkit.playground.characters.api import router as characters
+from tavernkit.playground.characters.beginning import begin_story
 from tavernkit.playground.characters.files import PreparedFile, prepare
+from tavernkit.playground.characters.import_choice import file_as_version
 from tavernkit.playground.characters.import_job import IMPORT_KIND, import_staged_files
 from tavernkit.playground.database.models import Character, JobFile
 from tavernkit.playground.jobs.api import router as jobs
@@ -22,7 +25,8 @@ from tavernkit.playground.jobs.service import claim_job, reap_jobs
 from tavernkit.playground.jobs.work import JobStopped, JobWork
 from tavernkit.playground.jobs.worker import JobWorker
 from tavernkit.playground.llm.scripted import ScriptedModel
-from tests.playground.characters.builders import form, json_card, png_card
+from tavernkit.playground.outcome import Refused
+from tests.playground.characters.builders import form, json_card, me, png_card, row, somebody_else
 from tests.playground.playing import Play, playing
 from tests.playground.support.api import asking
 
@@ -75,11 +79,11 @@ async def test_each_file_has_its_own_outcome(database_url: str, tmp_path: Path) 
         asking(play.runtime, play.user_id, characters, jobs) as client,
         working(play),
     ):
-        started = await client.post("/characters/import", files=form(*files))
+        started = await client.post("/characters/import?same_name=version", files=form(*files))
         assert (started.status_code, started.json()["total"]) == (202, 6)
         job = await finished(client, started.json()["id"])
         assert (job["status"], job["done"], job["error"]) == ("succeeded", 6, None)
-        assert job["result"] == {"imported": 3, "updated": 1, "same": 1, "failed": 1, "missing": 0}
+        assert job["result"] == {"imported": 3, "updated": 1, "same": 1, "skipped": 0, "failed": 1, "missing": 0}
         items = await outcomes(client, job["id"])
         assert [item["outcome"]["outcome"] for item in items] == [
             "imported", "failed", "imported", "same", "updated", "imported",
@@ -91,6 +95,60 @@ async def test_each_file_has_its_own_outcome(database_url: str, tmp_path: Path) 
         async with play.runtime.database.read() as session:
             kept = await session.scalar(select(func.count()).where(JobFile.data.is_not(None)))
         assert kept == 0
+
+
+@pytest.mark.parametrize(
+    ("choice", "counted"),
+    [(None, {"imported": 3}), ("version", {"imported": 1, "updated": 2}), ("skip", {"skipped": 2})],
+)
+async def test_a_batch_says_what_becomes_of_cards_of_one_name_and_creator(
+    sqlite_url: str, tmp_path: Path, choice: str | None, counted: dict[str, int]
+) -> None:
+    files = [json_card(name="Anna", description=f"Anna {number}.") for number in range(3)]
+    async with (
+        playing(sqlite_url, tmp_path, ScriptedModel()) as play,
+        asking(play.runtime, play.user_id, characters, jobs) as client,
+        working(play),
+    ):
+        query = {} if choice is None else {"same_name": choice}
+        started = await client.post("/characters/import", files=form(*files), params=query)
+        job = await finished(client, started.json()["id"])
+        assert job["result"] == job["result"] | counted
+        refused = await client.post("/characters/import", files=form(*files), params={"same_name": "merge"})
+        assert refused.status_code == 422
+
+
+async def test_a_file_becomes_a_version_of_its_namesake_as_long_as_no_story_has_it(
+    database_url: str, tmp_path: Path
+) -> None:
+    files = [
+        png_card(name="Anna", colour=colour, description=f"Anna in {colour}.") for colour in ("red", "teal", "pink")
+    ]
+    async with (
+        playing(database_url, tmp_path, ScriptedModel()) as play,
+        asking(play.runtime, play.user_id, characters, jobs) as client,
+        working(play),
+    ):
+        started = await client.post("/characters/import", files=form(*files))
+        job = await finished(client, started.json()["id"])
+        first, second, third = [item["outcome"]["character_id"] for item in await outcomes(client, job["id"])]
+        job_id = UUID(job["id"])
+        for _ in range(2):
+            assert await file_as_version(play.runtime, me(play), job_id, 1) is None
+        items = await outcomes(client, job["id"])
+        assert (items[1]["outcome"]["outcome"], items[1]["outcome"]["character_id"]) == ("updated", first)
+        now = await row(play, UUID(first))
+        assert (now.version, now.data["data"]["description"]) == (2, "Anna in teal.")
+        assert (await client.get(f"/characters/{second}")).status_code == 404
+        assert (await client.get(f"/characters/{first}/avatar")).status_code == 200
+        assert (await client.get(f"/jobs/{job_id}")).json()["result"]["updated"] == 1
+        assert not isinstance(await begin_story(play.runtime, me(play), UUID(third), greeting=0), Refused)
+        refused = await file_as_version(play.runtime, me(play), job_id, 2)
+        assert isinstance(refused, Refused)
+        assert refused.code == "conflict"
+        strangers = await file_as_version(play.runtime, await somebody_else(play), job_id, 2)
+        assert isinstance(strangers, Refused)
+        assert strangers.code == "not_found"
 
 
 async def test_a_hundred_files_arrive(sqlite_url: str, tmp_path: Path) -> None:

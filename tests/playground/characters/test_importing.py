@@ -107,7 +107,7 @@ async def test_a_changed_card_becomes_a_version_and_says_what_changed(database_u
     async with playing(database_url, tmp_path, ScriptedModel()) as play:
         first = await brought(play, png_card(description="Mends clocks."))
         changed = png_card(colour="red", description="Breaks clocks.", extensions={})
-        second = await brought(play, changed)
+        second = await brought(play, changed, same_name="version")
         assert (second.outcome, second.character.id, second.character.version) == ("updated", first.character.id, 2)
         changes = {change.field: change for change in second.changes}
         assert set(changes) == {"description", "extensions", "picture"}
@@ -128,7 +128,7 @@ async def test_plain_json_changes_the_card_and_leaves_the_picture(database_url: 
         avatar = first.character.avatar_sha256
         same = await brought(play, json_card())
         assert (same.outcome, same.character.version) == ("same", 1)
-        second = await brought(play, json_card(scenario="A mill."))
+        second = await brought(play, json_card(scenario="A mill."), same_name="version")
         assert (second.outcome, second.character.avatar_sha256) == ("updated", avatar)
 
 
@@ -141,8 +141,34 @@ async def test_a_shared_name_alone_is_not_the_same_character(database_url: str, 
         assert nobody.outcome == "imported"
         stranger = await brought(play, json_card(creator="", description="A knight.", first_mes="Halt."))
         assert stranger.outcome == "imported"
-        newer = await brought(play, json_card(creator="", description="A tailor."))
+        newer = await brought(play, json_card(creator="", description="A tailor."), same_name="version")
         assert (newer.outcome, newer.character.id) == ("updated", nobody.character.id)
+
+
+async def test_different_cards_of_one_name_and_creator_are_different_characters(
+    database_url: str, tmp_path: Path
+) -> None:
+    cards = [json_card(description=f"Card {number}.", first_mes=f"Hello {number}.") for number in range(8)]
+    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+        imported = [await brought(play, card) for card in cards]
+        assert [one.outcome for one in imported] == ["imported"] * 8
+        assert len({one.character.id for one in imported}) == 8
+        assert "as a new character" in imported[1].sentence
+        again = [await brought(play, cards[5] + ending) for ending in (b"", b"\n")]
+        assert [(one.outcome, one.character.id) for one in again] == [("same", imported[5].character.id)] * 2
+        skipped = await brought(play, json_card(description="Card 9.", first_mes="Hello 5."), same_name="skip")
+        assert (skipped.outcome, skipped.character.id) == ("skipped", imported[5].character.id)
+
+
+async def test_a_card_with_another_character_version_is_a_new_version(database_url: str, tmp_path: Path) -> None:
+    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+        first = await brought(play, json_card(character_version="1.0"))
+        newer = await brought(play, json_card(character_version="1.1", first_mes="Tock.", description="Newer."))
+        assert (newer.outcome, newer.character.id, newer.character.version) == ("updated", first.character.id, 2)
+        other = await brought(play, json_card(character_version="1.1", first_mes="Halt.", description="Another."))
+        assert other.outcome == "imported"
+        unclear = await brought(play, json_card(character_version="2.0", first_mes="Who?", description="Which?"))
+        assert unclear.outcome == "imported"
 
 
 async def test_a_person_may_say_which_character_a_file_is(database_url: str, tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ FAULTS = {
     "slow first byte": Fault("fault:first:1:slow:60", "timeout", "said nothing for 1 seconds. It may be overloaded"),
     "silence": Fault("fault:first:1:silence", "timeout", "said nothing for 1 seconds", begun=True),
     "cut": Fault("fault:first:1:cut", "connection_error", "broke off before the reply was complete. Try", begun=True),
-    "429, exhausted": Fault("fault:first:3:429:0", "http_error", "Wait 0 seconds and try again", asked=ATTEMPTS),
+    "429, exhausted": Fault("fault:first:3:429:0", "http_error", "Wait 1 second and try again", asked=ATTEMPTS),
     "429, too long a wait": Fault("fault:first:1:429:60", "http_error", "Wait 60 seconds and try again"),
     "500": Fault("fault:first:3:500", "http_error", "(status 500). Try again later", asked=ATTEMPTS),
     "401": Fault("fault:first:1:401", "http_error", "refused the API key. Check the key"),

@@ -2,6 +2,7 @@
 
 import asyncio
 from pathlib import Path
+from typing import Literal
 from uuid import uuid4
 
 import pytest
@@ -85,7 +86,7 @@ async def test_the_branch_stands_in_the_tree(database_url: str, tmp_path: Path) 
         assert (child.forked_from_message_id, child.last_seq, child.messages_count) == (one.id, 2, 2)
         (copy,) = [row for row in await branch.rows() if row.seq == 2]
         grandchild = await (await forked(branch, copy, kind="checkpoint")).conversation()
-        assert (grandchild.kind, grandchild.title) == ("checkpoint", "Checkpoint of Another way")
+        assert (grandchild.kind, grandchild.title) == ("checkpoint", "From message 2: “One.”")
         assert (grandchild.parent_conversation_id, grandchild.root_conversation_id) == (child.id, story.conversation_id)
         tree = await read_tree(story.runtime, story.viewer, grandchild.id, limit=10)
         assert not isinstance(tree, Refused)
@@ -97,6 +98,18 @@ async def test_the_branch_stands_in_the_tree(database_url: str, tmp_path: Path) 
         page = await read_tree(story.runtime, story.viewer, child.id, after=child.id, limit=10)
         assert not isinstance(page, Refused)
         assert [node.conversation.id for node in page] == [grandchild.id]
+
+
+@pytest.mark.parametrize("kind", ["branch", "checkpoint", "thread"])
+async def test_a_fork_without_a_title_is_named_after_the_message_that_it_leaves(
+    sqlite_url: str, tmp_path: Path, kind: Literal["branch", "checkpoint", "thread"]
+) -> None:
+    text = "*The door opens* & <b>somebody</b> with **a lantern**\n\ncomes in from the cold and the rain."
+    async with telling(sqlite_url, tmp_path) as story:
+        _, door = await story.tell("One.", text)
+        title = (await (await forked(story, door, kind=kind)).conversation()).title
+        assert title == "From message 3: “The door opens & somebody with a lantern…”"
+        assert len(title) <= 60
 
 
 async def test_what_happens_in_one_does_not_happen_in_the_other(database_url: str, tmp_path: Path) -> None:

@@ -8,13 +8,15 @@ import pytest
 from sqlalchemy import select
 
 from tavernkit.playground.accounts.viewer import Viewer
+from tavernkit.playground.conversations.service import restore_conversation
 from tavernkit.playground.database.models import Character, Conversation, Persona, SpaceMembership
 from tavernkit.playground.home.palette import loosely
-from tavernkit.playground.home.presenting import STORIES_PER_PAGE, home_view
+from tavernkit.playground.home.presenting import STORIES_PER_PAGE, archive_view, home_view
 from tavernkit.playground.members.service import add_member
 from tavernkit.playground.outcome import Refused
 from tavernkit.playground.spaces.service import create_space
 from tests.playground.accounts.house import House
+from tests.playground.characters.builders import brought, json_card
 from tests.playground.spaces.cast import opened
 
 pytestmark = pytest.mark.anyio
@@ -47,7 +49,7 @@ async def test_a_story_with_several_characters_a_persona_and_a_name(house: House
         session.add(persona)
     browser = house.browser()
     ada, bo = (await character_ids(house))[:2]
-    page = await browser.get(f"/spaces/new?character={ada}")
+    page = await browser.get(f"/spaces/new?character_id={ada}")
     assert re.search(rf'value="{ada}" checked', page.text)
     begun = await browser.post(
         "/spaces/new", data={"character_id": [ada, bo], "persona_id": str(persona.id), "name": "Night"}
@@ -65,6 +67,40 @@ async def test_a_story_without_anybody_is_refused_and_what_was_typed_stays(house
     assert page.status_code == 422
     assert "Choose at least one character." in page.text
     assert 'value="Night &lt;b&gt;"' in page.text
+
+
+async def test_a_search_for_characters_keeps_what_is_chosen_and_typed(house: House) -> None:
+    ada = (await brought(house.play, json_card(name="Ada"))).character.id
+    bo = (await brought(house.play, json_card(name="Bo"))).character.id
+    page = await house.browser().get(
+        "/spaces/new", params={"search": "  BO ", "character_id": str(ada), "persona_id": "", "name": "Night"}
+    )
+    assert re.search(rf'value="{ada}" checked', page.text)
+    assert re.search(rf'value="{bo}">', page.text)
+    assert "Ottoline" not in page.text
+    assert 'value="Night"' in page.text
+    nobody = await house.browser().get("/spaces/new", params={"search": "zzz"})
+    assert "No characters match." in nobody.text
+
+
+async def test_an_archived_conversation_is_listed_and_only_its_owner_restores_it(house: House) -> None:
+    hugo = await house.add("Hugo")
+    made = await create_space(house.runtime, house.play.viewer, kind="discussion", name="Club")
+    assert not isinstance(made, Refused)
+    joined = await add_member(house.runtime, house.play.viewer, made.space.id, user_id=hugo.user_id)
+    assert isinstance(joined, SpaceMembership)
+    async with house.runtime.database.write() as session:
+        (await session.get_one(Conversation, made.conversation.id)).status = "archived"
+    [card] = (await archive_view(house.runtime, hugo)).stories
+    assert (card.space_name, card.may_restore) == ("Club", False)
+    refused = await restore_conversation(house.runtime, hugo, made.conversation.id)
+    assert isinstance(refused, Refused)
+    assert refused.code == "forbidden"
+    browser = await house.signed_in(house.play.viewer)
+    assert "Restore it to continue." in (await browser.get(f"/conversations/{made.conversation.id}")).text
+    assert (await browser.post(f"/conversations/{made.conversation.id}/restore")).status_code == 303
+    assert (await archive_view(house.runtime, hugo)).stories == ()
+    assert "Club" in [story.space_name for story in (await home_view(house.runtime, hugo)).stories]
 
 
 async def test_one_character_is_one_click(house: House) -> None:

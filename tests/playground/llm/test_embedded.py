@@ -169,7 +169,7 @@ async def test_closing_what_never_started() -> None:
 async def test_missing_weights_say_what_to_install(tmp_path: Path) -> None:
     model = EmbeddedModel(tmp_path / "none.gguf")
     assert not model.is_available
-    with pytest.raises(ModelError, match="make install") as caught:
+    with pytest.raises(ModelError, match="not installed") as caught:
         await ask(model, "Hello")
     assert caught.value.code == "unavailable"
 

@@ -74,6 +74,26 @@ async def test_the_servers_own_words_are_quoted_short_and_on_one_line(
     assert str(error).endswith(words)
 
 
+@pytest.mark.parametrize(
+    ("header", "words", "seconds"),
+    [
+        ("0", "Wait 1 second and", 0),
+        ("1.2", "Wait 2 seconds and", 1.2),
+        ("90", "Wait 90 seconds and", 90),
+        ("91", "Wait 2 minutes and", 91),
+        ("5400", "Wait 90 minutes and", 5400),
+        ("5401", "Wait 2 hours and", 5401),
+        ("100000000000000", "Wait a day or longer and", 86_400),
+        ("9" * 400, "Wait a day or longer and", 86_400),
+    ],
+)
+async def test_a_wait_is_said_in_the_units_that_people_use(
+    stage: Stage, header: str, words: str, seconds: float
+) -> None:
+    error = await failure(stage.answer(b"", status=429, content_type=JSON, retry_after=header))
+    assert (words in str(error), error.retry_after) == (True, seconds)
+
+
 @pytest.mark.parametrize("body", [b"", b"<html>Bad gateway</html>", b"[]", b"{", b'{"error": {"code": "x"}}'])
 async def test_a_refusal_without_words_is_a_sentence_too(stage: Stage, body: bytes) -> None:
     error = await failure(stage.answer(body, status=502, content_type="text/html"))

@@ -43,6 +43,8 @@ def test_the_waits_double_up_to_the_longest(error: ModelError, waits: list[float
         ({"retry-after": "soon"}, None),
         ({"retry-after": "²"}, None),
         ({"retry-after": "inf"}, None),
+        ({"retry-after": "Mon, 16 Nov 2026 10:00:30 +9999999999999", "date": NOW}, None),
+        ({"retry-after": "Mon, 16 Nov 99999999999999 10:00:30 GMT", "date": NOW}, None),
         ({"retry-after": "Mon, 16 Nov 2026 10:00:30 GMT", "date": NOW}, 30),
         ({"retry-after": "Mon, 16 Nov 2026 09:00:00 GMT", "date": NOW}, 0),
         ({"retry-after": "Mon, 16 Nov 2026 10:00:30 GMT"}, None),

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from tavernkit.lore import read_book, write_character_book
 from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.llm.scripted import ScriptedModel
+from tavernkit.playground.lorebooks.entries import duplicate_entry
 from tavernkit.playground.lorebooks.forms import as_character_book, as_world_info, book_form, entry_forms
+from tavernkit.playground.lorebooks.queries import all_entries
 from tavernkit.playground.lorebooks.service import export_lorebook, import_lorebook
 from tavernkit.playground.outcome import Refused
 from tests.playground.playing import Play, playing
@@ -69,6 +71,37 @@ async def test_a_world_comes_back_as_it_was_read(database_url: str, tmp_path: Pa
         assert await exported(play, book, character_book=True) == write_character_book(read_book(WORLD)[0])
 
 
+TWICE: dict[str, Any] = {
+    "entries": {
+        "0": {"uid": 0, "key": ["fox"], "content": "Red."},
+        "1": {"uid": 0, "key": ["owl"], "content": "Grey."},
+        "2": {"uid": "two", "key": ["elk"], "content": "Brown."},
+        "7": {"uid": 2, "key": ["hen"], "content": "White."},
+        "n": {"key": ["cat"], "content": "Black."},
+    }
+}
+
+
+async def test_a_world_with_uids_that_are_there_twice_comes_back_as_it_was_read(
+    database_url: str, tmp_path: Path
+) -> None:
+    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+        viewer = Viewer(user_id=play.user_id)
+        book = await imported(play, TWICE, name="Wood")
+        assert await exported(play, book) == TWICE
+        assert await exported(play, book, character_book=True) == write_character_book(read_book(TWICE)[0])
+        async with play.runtime.database.read() as session:
+            rows = await all_entries(session, book.id)
+        assert len({row.uid for row in rows}) == 5
+        copy = await duplicate_entry(play.runtime, viewer, book.id, rows[1].id)
+        assert not isinstance(copy, Refused)
+        again = await exported(play, book)
+        assert {key: again["entries"][key] for key in TWICE["entries"]} == TWICE["entries"]
+        (added,) = again["entries"].keys() - TWICE["entries"].keys()
+        assert again["entries"][added]["content"] == "Grey."
+        assert again["entries"][added]["uid"] == copy.uid
+
+
 async def test_a_character_book_comes_back_as_it_was_read_and_becomes_a_world(
     database_url: str, tmp_path: Path
 ) -> None:
@@ -101,10 +134,16 @@ fields = st.dictionaries(st.sampled_from(["comment", "content", "key", "order", 
                          json_values, max_size=5)  # fmt: skip
 
 
-@given(st.dictionaries(st.integers(0, 10**6), fields, max_size=4), st.dictionaries(texts, json_values, max_size=2))
+@given(
+    st.dictionaries(st.integers(0, 10**6), st.tuples(st.integers(0, 3) | st.none(), fields), max_size=4),
+    st.dictionaries(texts, json_values, max_size=2),
+)
 @settings(max_examples=60)
 def test_whatever_a_world_holds_survives(entries: dict[int, Any], beside: dict[str, Any]) -> None:
-    document = {**beside, "entries": {str(uid): {"uid": uid, **entry} for uid, entry in entries.items()}}
+    document = {
+        **beside,
+        "entries": {str(key): {"uid": key if uid is None else uid, **entry} for key, (uid, entry) in entries.items()},
+    }
     book, report = read_book(document | {"name": "B"})
     forms = [form for _, form, _ in entry_forms(book)]
     if report.format == "world_info":

@@ -1,5 +1,6 @@
 """Books in use, and which of them take part in a prompt."""
 
+import json
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
@@ -15,11 +16,15 @@ from tavernkit.playground.lorebooks.api import links_router
 from tavernkit.playground.lorebooks.api import router as books_router
 from tavernkit.playground.lorebooks.books import BookCache, BooksInPlay, books_for
 from tavernkit.playground.lorebooks.entries import add_entry
-from tavernkit.playground.lorebooks.links import attach_lorebook
+from tavernkit.playground.lorebooks.links import attach_lorebook, detach_lorebook, lorebooks_at
 from tavernkit.playground.lorebooks.schemas import NewLink, Place
+from tavernkit.playground.lorebooks.service import import_lorebook
 from tavernkit.playground.outcome import Refused
 from tavernkit.playground.personas.schemas import NewPersona
-from tavernkit.playground.personas.service import create_persona
+from tavernkit.playground.personas.service import create_persona, import_personas
+from tests.characters import card_files
+from tests.playground.characters.builders import brought
+from tests.playground.chatfiles.moving import bring_in, lines
 from tests.playground.lorebooks.test_files import imported
 from tests.playground.playing import Play, playing
 from tests.playground.support.api import asking
@@ -30,6 +35,60 @@ pytestmark = pytest.mark.anyio
 
 def world(name: str) -> dict[str, Any]:
     return {"name": name, "entries": {"0": {"uid": 0, "key": ["a"], "content": name}}}
+
+
+async def linked(play: Play, **place: UUID) -> list[str]:
+    found = await lorebooks_at(play.runtime, viewer(play), Place(**place))
+    assert not isinstance(found, Refused)
+    return [name for _, name in found]
+
+
+def card(world: str, **fields: Any) -> bytes:
+    return json.dumps(card_files.v3(extensions={"world": world}, **fields)).encode()
+
+
+def chat(world: str) -> str:
+    return lines({"chat_metadata": {"world_info": world}, "user_name": "a", "character_name": "b"}, {"mes": "Hm."})
+
+
+async def test_the_book_that_a_card_or_a_chat_names_is_linked_where_the_book_is_there_first(
+    database_url: str, tmp_path: Path
+) -> None:
+    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+        await imported(play, world("Wood"))
+        brought_in = await brought(play, card("Wood"))
+        assert await linked(play, character_id=brought_in.character.id) == ["Wood"]
+        assert "The lorebook Wood is linked with this character." in brought_in.notes
+        conversation = await bring_in(play, chat("Wood"))
+        assert await linked(play, conversation_id=conversation.id) == ["Wood"]
+        other = await bring_in(play, chat("Sea"))
+        assert await linked(play, conversation_id=other.id) == []
+        ((link, _),) = await lorebooks_at(play.runtime, viewer(play), Place(character_id=brought_in.character.id))
+        await detach_lorebook(play.runtime, viewer(play), link.id)
+        await brought(play, card("Wood", description="Newer."))
+        assert await linked(play, character_id=brought_in.character.id) == []
+
+
+async def test_the_book_that_a_card_a_chat_or_a_persona_names_is_linked_where_the_book_comes_later(
+    database_url: str, tmp_path: Path
+) -> None:
+    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+        name = 'W\u00f6\u00f6d "50%"'
+        character = (await brought(play, card(name))).character
+        other = (await brought(play, card("Wood", name="Another"))).character
+        conversation = await bring_in(play, chat(name))
+        backup = {"personas": {"a.png": "Sam"}, "persona_descriptions": {"a.png": {"lorebook": name}}}
+        personas = await import_personas(play.runtime, viewer(play), json.dumps(backup).encode())
+        assert not isinstance(personas, Refused)
+        outcome = await import_lorebook(play.runtime, viewer(play), json.dumps(world(name)).encode())
+        assert not isinstance(outcome, Refused)
+        assert outcome[1].notes[-1].message == "linked at 3 places whose files name this book"
+        assert await linked(play, character_id=character.id) == [name]
+        assert await linked(play, conversation_id=conversation.id) == [name]
+        assert await linked(play, persona_id=personas[0][0].id) == [name]
+        assert await linked(play, character_id=other.id) == []
+        await imported(play, world(name))
+        assert await linked(play, character_id=character.id) == [name]
 
 
 class Places:

@@ -101,6 +101,20 @@ async def test_others_are_offered_only_what_they_may_do(database_url: str, tmp_p
         assert (await browser.get(f"/messages/{told.id}/edit")).status_code == 404
 
 
+async def test_an_owner_who_only_watches_has_no_composer_and_cannot_send(database_url: str, tmp_path: Path) -> None:
+    async with reading(database_url, tmp_path) as (story, _, browser):
+        address = f"/conversations/{story.conversation_id}"
+        async with story.runtime.database.write() as session:
+            own = select(SpaceMembership).where(SpaceMembership.user_id == story.user_id)
+            (await session.scalars(own)).one().participation = "observer"
+        assert 'id="composer_text"' not in (await browser.get(address)).text
+        before = len(await story.rows())
+        sent = await browser.post(f"{address}/messages", data={"content": "Hello."}, headers=STREAMS)
+        assert sent.status_code == 403
+        assert "You are only watching here. Set your participation to active to write." in sent.text
+        assert len(await story.rows()) == before
+
+
 async def test_an_archived_conversation_is_read_and_branched_but_not_changed(database_url: str, tmp_path: Path) -> None:
     async with reading(database_url, tmp_path) as (story, _, browser):
         greeting = (await story.rows())[0]

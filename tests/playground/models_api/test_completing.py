@@ -8,7 +8,8 @@ from uuid import UUID
 import pytest
 from sqlalchemy import select, update
 
-from tavernkit.playground.database.models import Message, Run, SpaceMembership
+from tavernkit.playground.accounts.api_keys import revoke_api_key
+from tavernkit.playground.database.models import ApiKey, Message, Run, SpaceMembership
 from tavernkit.playground.llm.base import Finished, ModelError
 from tavernkit.playground.llm.scripted import ScriptedModel
 from tavernkit.playground.realtime.bus import conversation_topic
@@ -239,6 +240,22 @@ async def test_a_run_that_nobody_has_begun_is_taken_back_too(database_url: str, 
         await newest(talk, "queued")
         asking.cancel()
         await asyncio.gather(asking, return_exceptions=True)
+        await newest(talk, "canceled")
+
+
+@pytest.mark.parametrize("stream", [True, False])
+async def test_a_program_whose_key_is_revoked_is_sent_nothing_more_and_the_run_is_stopped(
+    database_url: str, tmp_path: Path, stream: bool
+) -> None:
+    async with talking(database_url, tmp_path, ScriptedModel(["One two", asyncio.Event()])) as talk:
+        asking = asyncio.create_task(talk.ask(*HELLO, stream=stream))
+        await newest(talk, "running")
+        async with talk.runtime.database.read() as session:
+            key_id = (await session.scalars(select(ApiKey.id))).one()
+        await revoke_api_key(talk.runtime, talk.play.viewer, key_id)
+        answer = await asking
+        error = pieces_of(answer)[-1]["error"] if stream else answer.json()["error"]
+        assert (error["code"], answer.status_code) == ("signed_out", 200 if stream else 401)
         await newest(talk, "canceled")
 
 

@@ -112,8 +112,8 @@ UNREADABLE: list[tuple[Any, str]] = [
     ([{"role": "user", "content": "a" * 100_001}], "messages.0.content"),
     ([{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "…"}}]}], "messages.0.content"),
     ([{"role": "user", "content": [{"type": "text", "text": 7}]}], "messages.0.content"),
-    ([{"role": "tool", "content": "7"}, {"role": "user", "content": "Hm?"}], "messages.0.role"),
-    (said("Hm?", "Yes."), "messages.1.role"),
+    ([{"role": "somebody", "content": "7"}, {"role": "user", "content": "Hm?"}], "messages.0.role"),
+    ([{"role": "assistant", "content": None, "tool_calls": []}], "messages.0.content"),
     (said("Hm?") * (MAX_MESSAGES + 1), "messages"),
 ]
 """Messages that are refused, and the field that is named."""

@@ -24,11 +24,19 @@ from tests.playground.support.api import asking
 pytestmark = pytest.mark.anyio
 
 BACKUP: dict[str, Any] = {
-    "personas": {"1-Sam.png": "Sam", "2-Bo.png": "Bo", "3-Cy.png": "Cy"},
+    "personas": {"1-Sam.png": "Sam", "2-Bo.png": "Bo", "3-Cy.png": "Cy", "user-default.png": "Bo"},
     "persona_descriptions": {
         "1-Sam.png": {"description": "Tall.", "position": 0, "depth": 2, "role": 0, "lorebook": "Wood"},
         "2-Bo.png": {"description": "", "position": 4, "depth": 7, "role": 2, "lorebook": ""},
         "3-Cy.png": {"description": "Old.", "position": 9, "depth": 2, "role": 0, "lorebook": "Nowhere"},
+        "user-default.png": {
+            "description": "",
+            "position": 1,
+            "lorebook": "",
+            "title": "The other one",
+            "connections": [{"type": "character", "id": "ysolde.png"}],
+            "theirs": [1],
+        },
     },
     "default_persona": "2-Bo.png",
 }
@@ -98,19 +106,44 @@ async def test_a_backup_comes_in_once_and_goes_out(database_url: str, tmp_path: 
         file = {"file": ("personas.json", json.dumps(BACKUP).encode())}
         made = await ok(await api.post("/personas/import", files=file), 201)
         assert [(item["name"], item["position"], item["is_default"]) for item in made["personas"]] == [
-            ("Sam", "in_prompt", False), ("Bo", "at_depth", True), ("Cy", "none", False)
+            ("Sam", "in_prompt", False), ("Bo", "at_depth", True), ("Cy", "none", False), ("Bo", "in_prompt", False)
         ]  # fmt: skip
         again = await ok(await api.post("/personas/import", files=file), 201)
-        assert (again["personas"], again["known"]) == ([], 3)
+        assert (again["personas"], again["known"]) == ([], 4)
+        assert (await api.get("/personas/export")).json() == BACKUP
+        patch = {"settings_version": 0, "description": "Small."}
+        await ok(await api.patch(f"/personas/{made['personas'][3]['id']}", json=patch))
+        await ok(await api.post("/personas", json={"name": "Sam"}), 201)
         written = (await api.get("/personas/export")).json()
-        described = {written["personas"][avatar]: text for avatar, text in written["persona_descriptions"].items()}
-        expected = {BACKUP["personas"][avatar]: text for avatar, text in BACKUP["persona_descriptions"].items()}
-        assert described == {**expected, "Cy": {**expected["Cy"], "lorebook": ""}}
-        assert written["personas"][written["default_persona"]] == "Bo"
+        expected = {**BACKUP["persona_descriptions"]["user-default.png"], "description": "Small."}
+        assert written["persona_descriptions"]["user-default.png"] == expected
+        assert written["personas"]["5-Sam.png"] == "Sam"
+        assert len(written["personas"]) == 5
         settings = {"file": json.dumps({"power_user": {"personas": {"x.png": "Di"}}}).encode()}
         assert (await ok(await api.post("/personas/import", files=settings), 201))["personas"][0]["name"] == "Di"
         for wrong in (b"[]", b"{", b'{"personas": []}'):
             assert (await api.post("/personas/import", files={"file": wrong})).status_code == 422
+
+
+async def test_the_report_says_when_the_default_of_a_backup_is_not_taken(database_url: str, tmp_path: Path) -> None:
+    async with (
+        playing(database_url, tmp_path, ScriptedModel()) as play,
+        asking(play.runtime, play.user_id, router) as api,
+    ):
+
+        async def notes_of(document: Any) -> list[str]:
+            file = {"file": ("personas.json", json.dumps(document).encode())}
+            imported = await ok(await api.post("/personas/import", files=file), 201)
+            return [note["message"] for note in imported["notes"] if note["path"] == "default_persona"]
+
+        assert await notes_of({**BACKUP, "default_persona": "gone.png"}) == [
+            "there is no persona 'gone.png' in the file"
+        ]
+        assert await notes_of(BACKUP) == []
+        default = next(item for item in (await ok(await api.get("/personas")))["items"] if item["is_default"])
+        assert default["name"] == "Bo"
+        other = await notes_of({**BACKUP, "default_persona": "1-Sam.png"})
+        assert other == ["'Sam' is not made the default persona, because 'Bo' is it"]
 
 
 async def test_a_copy_has_the_same_books(database_url: str, tmp_path: Path) -> None:

@@ -64,19 +64,40 @@ async def test_they_run_once_and_what_they_write_belongs_to_what_is_seen_last(
             known = await begun(play, trigger="manual")
             job = await ended(play.runtime, known.run.id)
         assert job.status == "succeeded"
-        assert await play.values() == {"count": 2}
+        assert await play.values() == {"count": 1}, "the turn counts once"
         assert len(await play.messages()) == 2, "there is no reply"
         async with play.runtime.database.read() as session:
             last = (await session.scalars(select(Message).order_by(Message.seq.desc()).limit(1))).one()
             versions = list(await session.scalars(select(ArtifactVersion).order_by(ArtifactVersion.version)))
             path = await chosen_swipes(session, play.conversation_id)
         assert {version.message_id for version in versions} == {last.id}
+        assert [version.content for version in versions] == [1, 1]
         assert path == {str(last.id): str(last.active_swipe_id)}
         _, run = await play.pipeline_runs()
         assert (run.status, run.trigger, run.run_id, run.attempt) == ("done", "manual", None, 1)
         # Told anew, that message reads what was before it: neither of both.
         await play.again()
         assert await play.values() == {"count": 1}
+
+
+async def test_a_turn_that_is_run_again_counts_once_and_sees_what_other_pipelines_made_of_it(
+    database_url: str, tmp_path: Path
+) -> None:
+    told = "{{ art.count.value }}/{{ art.count.history | join: ',' }}"
+    diary = {"id": "tell", "kind": "template", "hook": "after", "template": told, "artifacts": [{"tag": "diary"}]}
+    both = alone(counting())
+    both["pipelines"] += profile(diary, pipeline="diary", triggers=["manual"])["pipelines"]
+    async with following(database_url, tmp_path, ScriptedModel("Yes."), both) as play, play.working():
+        await play.turn()
+        await play.turn()
+        async with jobs_done(play.runtime):
+            for _ in range(3):
+                await ended(play.runtime, (await begun(play, trigger="manual", pipelines=["world"])).run.id)
+            assert await play.values() == {"count": 2}
+            await ended(play.runtime, (await begun(play, trigger="manual", pipelines=["diary"])).run.id)
+        assert await play.values() == {"count": 2, "diary": "2/1"}
+        await play.turn()
+        assert (await play.values())["count"] == 3
 
 
 async def test_pitfall_14_a_request_that_comes_again_is_answered_with_the_first_report(

@@ -139,6 +139,33 @@ async def test_r26_a_tag_that_another_pipeline_has_written_is_refused_by_name(de
     assert (await desk.choose_here(await desk.new("Own", "mood"))).status_code == 200
 
 
+async def test_r31_a_profile_is_not_saved_with_a_tag_that_another_has_where_it_is_followed(desk: Desk) -> None:
+    await keep(desk.story, None, {"hour": 8}, tag="mood")
+    id = await desk.new("Rivals", "clouds", pipeline="rivals")
+    await desk.choose_here(id)
+    path = f"/pipeline_profiles/{id}"
+    patch = {"settings_version": 1, "content": content("clouds", "mood", pipeline="rivals")}
+    refused = await desk.client.patch(path, json=patch)
+    assert (refused.status_code, refused.json()["error"]["code"]) == (409, "conflict")
+    sentence = refused.json()["error"]["sentence"]
+    assert "art.mood belongs to the pipeline 'world' there; 'rivals' cannot write it." in sentence
+    assert sentence.endswith("Give the artifact another tag.")
+    assert (await desk.client.get(path)).json()["settings_version"] == 1
+    # Followed nowhere, it can be saved.
+    await desk.choose_here(None)
+    assert (await desk.client.patch(path, json=patch)).status_code == 200
+
+
+async def test_a_renamed_pipeline_is_saved_and_its_tags_are_handed_over(desk: Desk) -> None:
+    id = await desk.new("Weather", "mood")
+    await desk.choose_here(id)
+    await keep(desk.story, None, {"hour": 8}, tag="mood")
+    patch = {"settings_version": 1, "content": content("mood", pipeline="globe")}
+    assert (await desk.client.patch(f"/pipeline_profiles/{id}", json=patch)).status_code == 200
+    assert (await desk.choose_here(id)).status_code == 200
+    assert await desk.owners() == {"mood": "globe"}
+
+
 async def test_wider_choices_reserve_when_a_run_begins(desk: Desk) -> None:
     await desk.choose(await desk.new("Weather", "mood", pipeline="weather"))
     assert await desk.owners() == {}

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select, update
 
+from tavernkit.playground.artifacts.presenting import state_view
 from tavernkit.playground.database.models import Conversation, Message, OutboxEvent, PipelineProfileVersion, PromptBlock
 from tavernkit.playground.llm.base import Finished, ModelError
 from tavernkit.playground.llm.scripted import ScriptedModel
@@ -152,6 +153,71 @@ async def test_a_profile_that_cannot_be_used_any_more_is_named_where_the_reply_w
         run = await play.turn()
         assert (run.status, run.error["code"], len(model.requests)) == ("failed", "pipeline_error", 0)
         assert run.error["message"].startswith("“World” cannot be used as it was saved. Open it and mend it.")
+
+
+async def test_a_renamed_pipeline_goes_on_with_what_it_has_made(database_url: str, tmp_path: Path) -> None:
+    content = profile(counting())
+    async with following(database_url, tmp_path, ScriptedModel("Yes."), content) as play, play.working():
+        await play.turn()
+        async with asking(play.runtime, play.user_id) as client:
+            (row,) = (await client.get("/pipeline_profiles")).json()["items"]
+            patch = {"settings_version": 1, "content": profile(counting(), pipeline="globe")}
+            assert (await client.patch(f"/pipeline_profiles/{row['id']}", json=patch)).status_code == 200
+        run = await play.turn()
+        assert run.status == "succeeded"
+        assert await play.values() == {"count": 2}
+
+
+async def test_a_tag_of_another_profile_fails_its_step_and_the_reply_goes_on(database_url: str, tmp_path: Path) -> None:
+    content = profile(counting())
+    async with following(database_url, tmp_path, ScriptedModel("Yes."), content) as play, play.working():
+        await play.turn()
+        rivals = profile(counting(required=True), {**counting(id="sun"), "artifacts": [{"tag": "sun"}]}, pipeline="new")
+        async with asking(play.runtime, play.user_id) as client:
+            made = await client.post("/pipeline_profiles", json={"name": "Rivals", "content": rivals})
+            assert (await client.put("/pipeline_choices", json={"profile_id": made.json()["id"]})).status_code == 200
+            here = {"conversation_id": str(play.conversation_id)}
+            assert (await client.delete("/pipeline_choices", params=here)).status_code == 204
+        run = await play.turn()
+        assert (run.status, await play.messages()) == ("succeeded", [("user", "Hello?"), ("assistant", "Yes.")] * 2)
+        assert await play.values() == {"count": 1, "sun": "2"}
+        report = (await play.pipeline_runs())[-1].report
+        assert report is not None
+        count, sun = report["steps"]
+        assert (count["status"], sun["status"]) == ("error", "done")
+        assert count["message"].startswith("art.count belongs to the pipeline 'world'; 'new' cannot write it.")
+
+
+async def test_a_bar_in_the_panel_goes_as_far_as_the_schema_of_its_step(database_url: str, tmp_path: Path) -> None:
+    schema = {"type": "object", "properties": {"hp": {"type": "integer", "minimum": 0, "maximum": 20}}}
+    step = counting(kind="llm", prompt="How is she?", schema=schema)
+    model = ScriptedModel("Yes.", '{"hp": 12}')
+    async with following(database_url, tmp_path, model, profile(step)) as play, play.working():
+        await play.turn()
+        view = await state_view(play.runtime, play.viewer, play.conversation_id)
+        assert not isinstance(view, Refused)
+        value = view.cards[0].content.value
+        assert value is not None
+        assert [(field.name, field.value.share) for field in value.fields] == [("Hp", 60)]
+
+
+@pytest.mark.parametrize("hook", ["before", "after"])
+async def test_templates_know_the_activated_lore_and_the_system_prompt(
+    database_url: str, tmp_path: Path, hook: str
+) -> None:
+    entries = "{{ worldInfo.activatedEntries | map: 'content' | first }}"
+    template = "{{ worldInfo.activatedCount }} " + entries + "|{{ promptSystem }}"
+    step = {"id": "look", "kind": "template", "hook": hook, "template": template, "artifacts": [{"tag": "seen"}]}
+    model = ScriptedModel("Yes.")
+    async with following(database_url, tmp_path, model, profile(step)) as play, play.working():
+        await play.turn("Open the ledger.")
+        lore, system = str((await play.values())["seen"]).split("|", 1)
+        assert lore.startswith("1 The ledger: every letter")
+        assert "in Ottoline's hand" in lore
+        assert system.startswith("Write the next reply of Ottoline")
+        assert lore.removeprefix("1 ") in system
+        sent = told(model)[0]
+        assert all(part in sent for part in system.split("\n\n"))
 
 
 async def test_a_failed_reply_leaves_nothing_of_what_was_made_for_it(database_url: str, tmp_path: Path) -> None:

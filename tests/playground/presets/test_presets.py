@@ -89,6 +89,35 @@ async def test_every_kind_comes_back_byte_for_byte(database_url: str, tmp_path: 
         assert (wrong.status_code, wrong.json()["error"]["code"]) == (422, "invalid")
 
 
+async def test_presets_of_novelai_and_koboldai_are_text_presets(database_url: str, tmp_path: Path) -> None:
+    novelai = {"temperature": 1.1, "repetition_penalty": 1.5, "repetition_penalty_range": 2240, "tail_free_sampling": 1}
+    kobold = {"temp": 0.5, "rep_pen": 1.1, "typical": 0.9}
+    async with (
+        playing(database_url, tmp_path, ScriptedModel()) as play,
+        asking(play.runtime, play.user_id, router) as api,
+    ):
+        for document in (novelai, kobold):
+            preset = await upload(api, document)
+            assert preset["kind"] == "text"
+            assert (await api.get(f"/presets/{preset['id']}/export")).text == as_sillytavern_writes(document)
+
+
+async def test_prompts_are_listed_in_the_order_that_a_build_uses(database_url: str, tmp_path: Path) -> None:
+    prompts = [{"identifier": name, "content": "Hm."} for name in ("jailbreak", "mine", "main")]
+    other = {"character_id": 100000, "order": [{"identifier": "mine", "enabled": True}]}
+    async with (
+        playing(database_url, tmp_path, ScriptedModel()) as play,
+        asking(play.runtime, play.user_id, router) as api,
+    ):
+        preset = await upload(api, {"prompts": prompts, "prompt_order": [other]})
+        listed = (await ok(await api.get(f"/presets/{preset['id']}/prompts")))["prompts"]
+        assert [(prompt["identifier"], prompt["enabled"]) for prompt in listed] == [
+            ("main", True),
+            ("jailbreak", True),
+            ("mine", None),
+        ]
+
+
 async def test_presets_are_made_renamed_and_changed(database_url: str, tmp_path: Path) -> None:
     async with (
         playing(database_url, tmp_path, ScriptedModel()) as play,

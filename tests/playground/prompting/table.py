@@ -144,5 +144,5 @@ def texts(prompt: Prompt) -> list[str]:
 def lines(prompt: Prompt) -> list[tuple[str, str]]:
     """Who says what in a prompt, from the beginning of the chat on."""
     told = [(message["role"], message["content"]) for message in prompt.request.messages]
-    start = next(place for place, (_, text) in enumerate(told) if text.startswith("[Start a new"))
+    start = next(place for place, (_, text) in enumerate(told) if text.startswith("[A new chat"))
     return told[start + 1 :]

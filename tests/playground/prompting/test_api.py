@@ -178,7 +178,7 @@ async def test_a_preview_says_what_is_missing(database_url: str, tmp_path: Path)
         no_model = await preview(client, table, 409)
         await table.columns(SpaceMembership, table.member("Ada").id, status="removed")
         nobody = await preview(client, table, 409)
-    assert no_model["error"]["sentence"] == "No model is set up that could answer. Add a provider."
+    assert no_model["error"]["sentence"] == "No model is installed. Add a model."
     assert nobody["error"]["sentence"] == "There is no character who could speak. Add one to the space."
 
 

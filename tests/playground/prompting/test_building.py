@@ -34,7 +34,7 @@ async def test_without_a_preset_the_provider_decides_how_and_the_library_what(
         "Write the next reply of Ada in this story between Ada and Robin.",
         "Robin is tired.",
         "Ada keeps a ledger.",
-        "[Start a new Chat]",
+        "[A new chat begins here.]",
         "Anybody there?",
     ]
     assert (prompt.request.temperature, prompt.request.max_tokens, prompt.request.options) == (None, 256, {})

@@ -110,7 +110,7 @@ async def test_a_key_of_another_installation_is_said_in_a_sentence(desk: Desk, t
     made = await desk.add(api_key=SECRET)
     clients = ProviderClients(KeyBox.in_folder(tmp_path / "elsewhere"))
     row = await desk.row(made["id"])
-    with pytest.raises(ModelError, match="Enter it again") as caught:
+    with pytest.raises(ModelError, match="enter the API key again") as caught:
         clients.client_for(row)
     await clients.aclose()
     assert caught.value.code == "unavailable"

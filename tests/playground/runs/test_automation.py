@@ -46,7 +46,7 @@ async def test_characters_go_on_for_so_many_rounds_and_wait_between_their_turns(
         waiting = await group.queued()
         assert waiting is not None
         assert waiting.kind == "auto_mode"
-        assert (waiting.run_after - waiting.created_at).total_seconds() == 60
+        assert (waiting.run_after - waiting.created_at).total_seconds() == pytest.approx(60, abs=20)
         assert await remaining(group) == 2
         names = []
         while await group.due() is not None:
@@ -65,6 +65,23 @@ async def test_switching_it_off_lets_the_round_finish_that_goes_on(database_url:
         await auto_mode(group, 0)
         assert await group.speak_all() == ["Bo"]
         assert await group.state() is None
+
+
+async def test_switching_the_setting_off_stops_characters_behind_the_reply_that_is_written(
+    database_url: str, tmp_path: Path
+) -> None:
+    async with gathered(
+        database_url, tmp_path, "Ada", "Bo", reply_order="list", auto_mode_delay_ms=0, auto_mode_enabled=True
+    ) as group:
+        await group.say()
+        for _ in range(3):
+            await group.speak()
+        claim = await group.claim()
+        await group.change_space(auto_mode_enabled=False)
+        await finish_run(group.runtime, claim, "One last thing.")
+        assert await group.speak_all() == []
+        assert (await remaining(group), await group.state()) == (None, None)
+        assert [name for name, _ in await group.told()] == ["Owner", "Ada", "Bo", "Ada", "Bo"]
 
 
 async def test_one_character_alone_does_not_go_on(database_url: str, tmp_path: Path) -> None:

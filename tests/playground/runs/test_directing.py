@@ -144,8 +144,10 @@ async def test_nobody_is_put_into_a_queue_who_cannot_speak(database_url: str, tm
     async with gathered(database_url, tmp_path, "Ada", "Bo", reply_order="list") as group:
         await group.mute("Bo")
         await group.say()
-        for name in ("Bo", "Owner"):
-            assert code(await queue(group, ["Ada", name])) == "not_found"
+        muted = await queue(group, ["Ada", "Bo"])
+        assert isinstance(muted, Refused)
+        assert (muted.code, muted.sentence) == ("conflict", "Bo is muted. Unmute them, or take them out of the order.")
+        assert code(await queue(group, ["Ada", "Owner"])) == "not_found"
         assert await group.places() == [("Ada", "pending")]
 
 

@@ -3,15 +3,28 @@
 import asyncio
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import event, func, select
 from sqlalchemy.exc import IntegrityError
 
-from tavernkit.playground.database.models import Message, Run, TextContent
+from tavernkit.playground.database.models import Character, Conversation, Message, Run, TextContent, User
 from tavernkit.playground.llm.scripted import ScriptedModel
-from tavernkit.playground.runs.deciding import retry
-from tavernkit.playground.runs.service import cancel_run, checkpoint_run, fail_run, finish_run, hand_back_run, reap_runs
+from tavernkit.playground.messages.service import send_message
+from tavernkit.playground.outcome import Refused
+from tavernkit.playground.runs.deciding import request_stop, retry
+from tavernkit.playground.runs.directing import stop_round
+from tavernkit.playground.runs.service import (
+    cancel_run,
+    checkpoint_run,
+    extend_leases,
+    fail_run,
+    finish_run,
+    hand_back_run,
+    reap_runs,
+)
+from tavernkit.playground.spaces.service import start_story
 from tests.playground.playing import claim_run, extend_lease, playing
 from tests.support.hanging import HANG_SECONDS
 
@@ -83,6 +96,40 @@ async def test_a_worker_that_comes_back_too_late_can_write_nothing(database_url:
         assert await play.messages() == [("user", "Hello?")]
 
 
+async def test_stop_ends_a_run_whose_worker_is_gone_at_once(database_url: str, tmp_path: Path) -> None:
+    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+        await play.say()
+        claim = await claim_run(play.runtime, "lost")
+        assert claim is not None
+        await checkpoint_run(play.runtime, claim, "Half a sen")
+        play.skipped = timedelta(seconds=3)
+        stopped = await request_stop(play.runtime, play.viewer, claim.run_id)
+        assert isinstance(stopped, Run)
+        assert (stopped.status, stopped.text) == ("canceled", "Half a sen")
+        assert await extend_lease(play.runtime, claim) is None
+
+
+async def test_stop_ends_a_run_that_was_last_heard_of_in_the_future(database_url: str, tmp_path: Path) -> None:
+    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+        await play.say()
+        play.skipped = timedelta(hours=2)
+        claim = await claim_run(play.runtime, "lost")
+        assert claim is not None
+        play.skipped = timedelta()
+        stopped = await request_stop(play.runtime, play.viewer, claim.run_id)
+        assert isinstance(stopped, Run)
+        assert stopped.status == "canceled"
+
+
+async def test_stopping_a_round_ends_a_run_whose_worker_is_gone(database_url: str, tmp_path: Path) -> None:
+    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+        await play.say()
+        assert await claim_run(play.runtime, "lost") is not None
+        play.skipped = timedelta(seconds=3)
+        assert not isinstance(await stop_round(play.runtime, play.viewer, play.conversation_id), Refused)
+        assert (await play.run()).status == "canceled"
+
+
 async def test_a_heartbeat_keeps_a_long_run_alive(database_url: str, tmp_path: Path) -> None:
     hold = asyncio.Event()
     async with (
@@ -95,6 +142,57 @@ async def test_a_heartbeat_keeps_a_long_run_alive(database_url: str, tmp_path: P
         assert (await play.run()).status == "running"
         hold.set()
         await play.until(lambda run: run.status == "succeeded")
+
+
+async def test_a_run_that_is_locked_for_long_does_not_cost_another_its_lease(
+    migrated_postgres_url: str, tmp_path: Path
+) -> None:
+    async with playing(migrated_postgres_url, tmp_path, ScriptedModel()) as play:
+        await play.say()
+        locked = await claim_run(play.runtime, "w")
+        async with play.runtime.database.read() as session:
+            owner = (await session.scalars(select(User))).one()
+            character = (await session.scalars(select(Character))).one()
+        started = await start_story(play.runtime, owner, character.id)
+        assert isinstance(started, Conversation)
+        play.conversation_id = started.id
+        await play.say()
+        other = await claim_run(play.runtime, "w")
+        assert locked is not None
+        assert other is not None
+        play.skipped = timedelta(seconds=1)
+        async with play.runtime.database.write() as session:
+            await session.get_one(Run, locked.run_id, with_for_update=True)
+            async with asyncio.timeout(HANG_SECONDS):
+                alive = await extend_leases(play.runtime, [locked, other])
+        assert alive == {locked.run_id: False, other.run_id: False}
+        play.skipped = timedelta(seconds=2.5)
+        assert await reap_runs(play.runtime) == 1
+        assert await extend_lease(play.runtime, other) is False
+
+
+async def test_a_run_whose_end_cannot_be_written_ends_with_its_lease_and_the_worker_goes_on(
+    database_url: str, tmp_path: Path
+) -> None:
+    hold = asyncio.Event()
+    model = ScriptedModel((hold, "Lost."), "Here again.")
+    async with playing(database_url, tmp_path, model) as play, play.working():
+        await play.say()
+        await play.until(lambda _: bool(model.requests))
+        engine = play.runtime.database.apart("work").engine.sync_engine
+
+        def fail(*_: Any) -> None:
+            raise RuntimeError("nobody expected this")
+
+        event.listen(engine, "before_cursor_execute", fail)
+        hold.set()
+        run = await play.until(lambda run: run.status == "failed")
+        event.remove(engine, "before_cursor_execute", fail)
+        assert run.error is not None
+        assert run.error["code"] == "interrupted"
+        await play.say("And now?")
+        await play.until(lambda run: run.status == "succeeded")
+        assert (await play.messages())[-1] == ("assistant", "Here again.")
 
 
 async def test_a_worker_that_stops_hands_back_what_has_not_begun(database_url: str, tmp_path: Path) -> None:
@@ -132,13 +230,25 @@ async def test_handing_back_next_to_a_queued_run_ends_the_older_one(database_url
         assert list(statuses.values()) == ["queued"]
 
 
+@pytest.mark.parametrize("is_stopped", [True, False])
+async def test_handing_back_never_takes_away_what_was_written_down(
+    database_url: str, tmp_path: Path, is_stopped: bool
+) -> None:
+    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+        await play.say()
+        claim = await claim_run(play.runtime, "w")
+        assert claim is not None
+        await checkpoint_run(play.runtime, claim, "Half a sen")
+        if is_stopped:
+            await request_stop(play.runtime, play.viewer, claim.run_id)
+        await hand_back_run(play.runtime, claim, "")
+        run = await play.run()
+        assert (run.status, run.text) == ("canceled" if is_stopped else "failed", "Half a sen")
+
+
 async def test_twenty_conversations_are_answered_once_each_by_three_workers(database_url: str, tmp_path: Path) -> None:
     # Nobody dies here: on a busy machine, a reply must not be given up because its worker was late.
     async with playing(database_url, tmp_path, ScriptedModel("Yes."), lease_seconds=30.0) as play:
-        from tavernkit.playground.database.models import Character, Conversation, User
-        from tavernkit.playground.messages.service import send_message
-        from tavernkit.playground.spaces.service import start_story
-
         async with play.runtime.database.read() as session:
             owner = (await session.scalars(select(User))).one()
             character = (await session.scalars(select(Character))).one()

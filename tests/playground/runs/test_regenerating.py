@@ -115,8 +115,9 @@ async def test_the_whole_last_turn_is_put_away_and_told_by_a_new_round(database_
         assert [name for name, _ in await group.told()] == ["Owner", "Ada", "Ada", "Bo"]
         # One reply by name is told anew alone. It is not a person who speaks, so somebody does where they are asked.
         await group.change_space(reply_order="manual")
+        last = await group.last()
         alone = done(
-            await regenerate(group.runtime, group.viewer, group.conversation_id, message_id=(await group.last()).id)
+            await regenerate(group.runtime, group.viewer, group.conversation_id, message_id=last.id, only_message=True)
         )
         assert alone.kind == "regenerate"
         await group.speak_all()

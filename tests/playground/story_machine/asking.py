@@ -70,7 +70,7 @@ class Asking(Working):
         sending = send_message(self.runtime, self.viewer, line.id, message_id=id, content=text, speaker_id=speaker_id)
         if self.has_copilot(line):
             assert self.refuse(sending).code == "copilot_blocked"
-        elif self._policy == "reject" and before.speaking is not None:
+        elif self._policy == "reject" and self._is_locked(before):
             assert self.refuse(sending).code == "generation_locked"
         else:
             self.do(sending)
@@ -127,7 +127,7 @@ class Asking(Working):
     @rule(place=places, deed=deeds)
     def tell_a_reply_anew(self, place: int, deed: Deed) -> None:
         line, told = self.message(place)
-        run = self.run(regenerate(self.runtime, self.viewer, line.id, message_id=told.id))
+        run = self.run(regenerate(self.runtime, self.viewer, line.id, message_id=told.id, only_message=True))
         if isinstance(run, Refused):
             assert run.code == "conflict"
         elif told is line.visible[-1]:
@@ -255,6 +255,12 @@ class Asking(Working):
         else:
             assert now.round is None
             assert now.queued is None
+
+    def _is_locked(self, now: Stored) -> bool:
+        """Whether a reply is being written, or is queued and does not wait for further messages."""
+        run = now.speaking
+        waits = self.manners["user_turn_debounce_ms"] != 0 and run is not None and run.status == "queued"
+        return run is not None and not (waits and run.kind == "user_turn" and run.round_position == 0)
 
     @property
     def _policy(self) -> Json:

@@ -12,6 +12,7 @@ from uuid import UUID
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine
 from sqlalchemy import delete, select, union
+from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.characters.importing import import_character
 from tavernkit.playground.database.models import Character, Conversation, Message, MessageSwipe, TextContent, User
@@ -46,6 +47,9 @@ class Clock:
         self.pass_by(0.001)
         return self._now
 
+    async def now(self, session: AsyncSession) -> datetime:
+        return self()
+
     def pass_by(self, seconds: float) -> None:
         self._now += timedelta(seconds=seconds)
 
@@ -64,7 +68,8 @@ class Theatre:
     def prepare(self) -> Clock:
         """Let the clock and the ids begin anew, so that the same steps give the same story."""
         numbers, clock = count(1), Clock()
-        self.runtime.clock, self.runtime.ids = clock, lambda: UUID(int=next(numbers), version=4)
+        self.runtime.clock = self.runtime.lease_clock = clock
+        self.runtime.ids = lambda: UUID(int=next(numbers), version=4)
         return clock
 
     async def open(self) -> Conversation | Refused:

@@ -134,14 +134,16 @@ class Working(Stage):
             self._is_over(claim, "canceled", text)
 
     def _hand_back(self, claim: Claim, text: str) -> None:
+        # What was written down is never taken away by a worker that has less.
+        kept = text or self.run(read_run(self.runtime, claim.run_id)).text
         if self._is_stopped(claim):
             status = "canceled"
-        elif text or self.stored[claim.conversation_id].queued is not None:
+        elif kept or self.stored[claim.conversation_id].queued is not None:
             status = "failed"
         else:
             status = "queued"
         self.run(hand_back_run(self.runtime, claim, text))
-        self._is_over(claim, status, text)
+        self._is_over(claim, status, kept)
 
     def _vanish(self, claim: Claim, text: str) -> None:
         """A worker is not heard of any more, while the others are."""
@@ -169,7 +171,6 @@ class Working(Stage):
 
     def _is_over(self, claim: Claim, status: str, text: str) -> None:
         run = self.run(read_run(self.runtime, claim.run_id))
-        # A text that was written down before it was handed back is written anew.
-        assert (run.status, run.text) == (status, run.text if status == "queued" else text)
+        assert (run.status, run.text) == (status, text)
         del self.claims[claim.conversation_id]
         self.lost.append(claim)

@@ -7,6 +7,7 @@ import asyncio
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
@@ -20,6 +21,7 @@ __all__ = [
     "migrated_postgres_url",
     "migrated_sqlite",
     "migrated_sqlite_url",
+    "new_database_url",
     "postgres_server",
     "postgres_url",
     "sqlite_url",
@@ -88,6 +90,11 @@ def database_url(request: pytest.FixtureRequest) -> str:
 def empty_database_url(request: pytest.FixtureRequest) -> str:
     """The address of a database without any table; the test runs once on each kind."""
     return _address(request, "sqlite_url", "postgres_url")
+
+
+def new_database_url(kind: str, folder: Path, server: PostgresServer) -> str:
+    """The address of a database of this kind without any table; an SQLite file is made in the folder."""
+    return server.url(server.create_database()) if kind == "postgresql" else _sqlite(folder / f"{uuid4().hex}.db")
 
 
 def _address(request: pytest.FixtureRequest, on_sqlite: str, on_postgresql: str) -> str:

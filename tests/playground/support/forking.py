@@ -29,6 +29,11 @@ class Forked:
         self._process = _FORKS.Process(target=_become, args=(program, arguments, environment, log), daemon=True)
         self._process.start()
 
+    @property
+    def pid(self) -> int:
+        assert self._process.pid is not None
+        return self._process.pid
+
     def poll(self) -> int | None:
         return self._process.exitcode
 

@@ -58,6 +58,20 @@ class PostgresServer:
             self._process.wait()
             self._process = None
 
+    def pause(self) -> None:
+        """Let the server and all that it has started stand still, as on a machine whose disk does not answer."""
+        self._signal_all(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        self._signal_all(signal.SIGCONT)
+
+    def _signal_all(self, sig: signal.Signals) -> None:
+        assert self._process is not None
+        pid = self._process.pid
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        for each in (pid, *map(int, children)):
+            os.kill(each, sig)
+
     def url(self, database: str = "postgres") -> str:
         """The address of a database, as SQLAlchemy reads it."""
         return f"postgresql+psycopg://postgres@/{database}?host={self._folder}"

@@ -97,8 +97,7 @@ class Visitor:
     @contextmanager
     def listen(self, conversation: UUID) -> Iterator[httpx2.Response]:
         """Open the event stream of a conversation, from now on."""
-        path = f"/conversations/{conversation}/events"
-        with self._client.stream("GET", path, timeout=_PATIENCE_SECONDS) as events:
+        with self._client.stream("GET", f"/events?watch={conversation}", timeout=_PATIENCE_SECONDS) as events:
             yield events.raise_for_status()
 
     def _get(self, path: str) -> httpx2.Response:

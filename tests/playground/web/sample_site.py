@@ -45,7 +45,7 @@ class SampleSite:
     """A server in a thread.
 
     What tests decide: `text` and `status` (of the run), `answer` (to any form), `accepting_events`. What they look at:
-    `posts`, and `connections` (the number of the last event that each asked for, in the address and in the header).
+    `posts`, and `connections` (the conversation and the number of its last event that each asked for).
     """
 
     def __init__(self, port: int = 0) -> None:
@@ -54,8 +54,8 @@ class SampleSite:
         self.answer: tuple[int, Markup] = (200, Markup())
         self.accepting_events = True
         self.posts: list[tuple[str, dict[str, str]]] = []
-        self.connections: list[tuple[str, str | None]] = []
-        self._listeners: list[asyncio.Queue[str | None]] = []
+        self.connections: list[str] = []
+        self._listeners: list[asyncio.Queue[tuple[str, str] | None]] = []
         self._socket = socket.create_server(("127.0.0.1", port))
         self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
         config = uvicorn.Config(self._app(), log_level="warning", timeout_graceful_shutdown=1)
@@ -84,16 +84,24 @@ class SampleSite:
             assert time.monotonic() < deadline, "No page came to listen."
             time.sleep(0.01)
 
+    def wait_for_connections(self, number: int) -> None:
+        """Wait until so many connections have been opened, and the last is listening."""
+        deadline = time.monotonic() + HANG_SECONDS
+        while len(self.connections) < number:
+            assert time.monotonic() < deadline, "No page came back to listen."
+            time.sleep(0.01)
+        self.wait_for_listener()
+
     def streams(self, seq: int, html: Markup) -> None:
-        self._send(f"id: {seq}\nevent: streams\n" + "".join(f"data: {line}\n" for line in html.splitlines()) + "\n")
+        self._send((f":{seq}", "event: streams\n" + "".join(f"data: {line}\n" for line in html.splitlines())))
 
     def piece(self, offset: int, text: str, run: str = "r1") -> None:
-        self._send(f"event: text\ndata: {json.dumps({'run': run, 'offset': offset, 'text': text})}\n\n")
+        self._send(("", f"event: text\ndata: {json.dumps({'run': run, 'offset': offset, 'text': text})}\n"))
 
     def drop_connections(self) -> None:
         self._send(None)
 
-    def _send(self, event: str | None) -> None:
+    def _send(self, event: tuple[str, str] | None) -> None:
         for listener in list(self._listeners):
             assert self._loop is not None
             self._loop.call_soon_threadsafe(listener.put_nowait, event)
@@ -109,9 +117,10 @@ class SampleSite:
                 Route("/missing", _missing),
                 Route("/conversations/{id}", _conversation),
                 Route("/conversations/{id}/older", _older),
-                Route("/conversations/{id}/events", self._events),
+                Route("/events", self._events),
                 Route("/conversations/{id}/copilot", _nothing_new),
                 Route("/runs/r1/text", self._text),
+                Route("/account/time_zone", _nothing_new, methods=["POST"]),
                 Route("/{path:path}", self._post, methods=["POST"]),
                 Mount(STATIC_URL, HashedFiles()),
             ],
@@ -131,16 +140,18 @@ class SampleSite:
         self._loop = asyncio.get_running_loop()
         if not self.accepting_events:
             return Response(status_code=503)
-        self.connections.append((request.query_params["after"], request.headers.get("last-event-id")))
-        return StreamingResponse(self._listen(), media_type="text/event-stream")
+        watched = request.query_params["watch"]
+        self.connections.append(watched)
+        return StreamingResponse(self._listen(watched.partition(":")[0]), media_type="text/event-stream")
 
-    async def _listen(self) -> AsyncIterator[str]:
-        listener: asyncio.Queue[str | None] = asyncio.Queue()
+    async def _listen(self, conversation: str) -> AsyncIterator[str]:
+        listener: asyncio.Queue[tuple[str, str] | None] = asyncio.Queue()
         self._listeners.append(listener)
         try:
-            yield 'retry: 50\nevent: hello\ndata: {"seq": 7}\n\n'
+            yield f'id: {conversation}\nevent: hello\ndata: {{"seq": 7}}\n\n'
             while (event := await listener.get()) is not None:
-                yield event
+                number, lines = event
+                yield f"id: {conversation}{number}\n{lines}\n"
         finally:
             self._listeners.remove(listener)
 

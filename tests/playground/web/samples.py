@@ -71,6 +71,7 @@ def conversation(
         last_event=7,
         model_name="SmolLM2 135M" if embedded else "gpt-4o",
         model_is_embedded=embedded,
+        has_model=True,
         persona_name="Robin",
     )
 
@@ -107,4 +108,5 @@ def home(*, empty: bool = False) -> HomeView:
         is_first=True,
         model_name="SmolLM2 135M",
         model_is_embedded=True,
+        has_model=True,
     )

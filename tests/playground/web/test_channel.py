@@ -13,9 +13,8 @@ def test_a_new_connection_asks_for_what_came_after_the_last_event(page: Page, si
     site.streams(8, message_stream(4, "four"))
     expect(page.locator("#messages > li")).to_have_count(4)
     site.drop_connections()
-    page.wait_for_timeout(500)
-    site.wait_for_listener()
-    assert site.connections == [("7", None), ("7", "8")]
+    site.wait_for_connections(2)
+    assert site.connections == ["story:7", "story:8"]
     site.streams(9, message_stream(5, "five"))
     expect(page.locator("#messages > li")).to_have_count(5)
     expect(page.get_by_text(LOST)).to_be_hidden()
@@ -33,5 +32,5 @@ def test_a_refused_connection_is_said_quietly_and_tried_again(
     expect(page.get_by_text(LOST)).to_be_visible()
     site.accepting_events = True
     expect(page.get_by_text(LOST)).to_be_hidden()
-    assert site.connections[-1] == ("8", None)
+    assert site.connections[-1] == "story:8"
     complaints.clear()

@@ -16,6 +16,9 @@ def box(page: Page) -> Locator:
     return page.get_by_role("textbox")
 
 
+LIMIT = "() => document.documentElement.setAttribute('data-request-seconds', '2')"
+
+
 def open_story(page: Page, site: SampleSite) -> None:
     page.goto("/conversations/story")
     site.wait_for_listener()
@@ -111,6 +114,27 @@ def test_a_server_that_does_not_answer_loses_nothing(page: Page, site: SampleSit
     # The browser itself notes what it could not load; our scripts add nothing to it.
     assert all("net::ERR_" in complaint for complaint in complaints)
     complaints.clear()
+
+
+def test_a_server_that_never_answers_a_form_is_reported_in_a_sentence(page: Page, site: SampleSite) -> None:
+    open_story(page, site)
+    page.evaluate(LIMIT)
+    page.route("**/messages", lambda _: None)
+    box(page).fill("Words")
+    box(page).press("Enter")
+    expect(page.locator("#problem")).to_have_text(
+        "The server did not answer within 2 seconds. Your text is still here. Try again."
+    )
+    expect(box(page)).to_have_value("Words")
+
+
+def test_a_server_that_never_answers_a_link_is_reported_in_a_sentence(page: Page, site: SampleSite) -> None:
+    open_story(page, site)
+    page.evaluate(LIMIT)
+    page.route(f"{site.url}/", lambda _: None)
+    page.locator("a[href='/']").first.click()
+    expect(page.locator("#problem")).to_have_text("The server did not answer within 2 seconds. Try again.")
+    assert page.url.endswith("/conversations/story")
 
 
 def test_a_message_whose_answer_was_lost_is_recognised_when_it_comes_by_event(

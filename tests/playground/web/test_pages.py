@@ -134,7 +134,7 @@ def test_the_embedded_model_is_introduced_and_another_is_named() -> None:
     assert 'href="/models">add a model' in render("conversation.html", view=samples.conversation())
     html = render("conversation.html", view=samples.conversation(embedded=False))
     assert 'href="/models">add a model' not in html
-    assert "gpt-4o is answering." in html
+    assert "Using gpt-4o." in html
 
 
 def test_moments_are_in_utc_for_the_script_and_readable_without() -> None:

@@ -10,6 +10,7 @@ from fastapi import Request, Response
 
 from tavernkit.playground.blobs.uploads import received_files
 from tavernkit.playground.outcome import Refused
+from tavernkit.text.invisible import without_invisible
 from tavernkit.text.js_json import to_json
 from tavernkit.values import Json
 
@@ -28,7 +29,7 @@ async def upload(request: Request, *, max_bytes: int) -> tuple[bytes, str] | Ref
 
 def attachment(name: str, ending: str) -> dict[str, str]:
     """The headers of an answer that is saved under a name."""
-    safe = _UNSAFE.sub("_", name).strip(" .")[:150] or "file"
+    safe = without_invisible(_UNSAFE.sub("_", name)).strip(" .")[:150] or "file"
     return {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(f'{safe}.{ending}', safe='')}"}
 
 

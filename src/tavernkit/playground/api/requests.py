@@ -6,11 +6,11 @@ from typing import Annotated
 
 from fastapi import Depends, Query, Request
 
-from tavernkit.playground.accounts.authentication import authenticate
-from tavernkit.playground.accounts.proof import proof_of
+from tavernkit.playground.accounts.authentication import viewer_of
 from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.api.errors import unless_refused
 from tavernkit.playground.runtime import Runtime
+from tavernkit.playground.web.bodies import before_body
 
 __all__ = ["Asked", "Limit", "Running"]
 
@@ -20,9 +20,9 @@ def _runtime(request: Request) -> Runtime:
     return runtime
 
 
+@before_body
 async def _viewer(request: Request) -> Viewer:
-    state = request.app.state
-    return unless_refused(await authenticate(state.runtime, proof_of(request), state.owner_id))
+    return unless_refused(await viewer_of(request))
 
 
 Running = Annotated[Runtime, Depends(_runtime)]

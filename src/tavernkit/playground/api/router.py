@@ -17,6 +17,7 @@ from tavernkit.playground.lorebooks.api import links_router as lorebook_links
 from tavernkit.playground.lorebooks.api import router as lorebooks
 from tavernkit.playground.members.api import router as members
 from tavernkit.playground.messages.api import router as messages
+from tavernkit.playground.paths.api import global_router as global_variables
 from tavernkit.playground.paths.api import router as state
 from tavernkit.playground.personas.api import router as personas
 from tavernkit.playground.pipelines.api import choices_router as pipeline_choices
@@ -28,12 +29,13 @@ from tavernkit.playground.providers.api import router as providers
 from tavernkit.playground.runs.api import router as runs
 from tavernkit.playground.settings.api import router as settings
 from tavernkit.playground.spaces.api import router as spaces
+from tavernkit.playground.web.bodies import guarded
 
 __all__ = ["PREFIX", "api_router"]
 
 PREFIX = "/api/v1"
 _NOUNS = (
-    *(accounts, spaces, members, conversations, branches, messages, runs, prompts, state, artifacts),
+    *(accounts, spaces, members, conversations, branches, messages, runs, prompts, state, global_variables, artifacts),
     *(settings, chatfiles, characters, blobs, lorebooks, lorebook_links, presets, personas),
     *(pipeline_profiles, pipeline_choices, pipeline_runs, providers, jobs),
 )
@@ -43,5 +45,5 @@ def api_router() -> APIRouter:
     """The routes under one prefix; any of them may refuse, and says so in the same form."""
     router = APIRouter(prefix=PREFIX, responses=documented(409))
     for noun in _NOUNS:
-        router.include_router(noun)
+        router.include_router(guarded(noun))
     return router

@@ -6,17 +6,17 @@ moment and a bounded part of the page.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import TypeAlias
 
 from tavernkit.artifacts import ContentType
+from tavernkit.playground.artifacts.measures import Bounds, numbers_in, share_of
+from tavernkit.playground.artifacts.names import in_words
 from tavernkit.playground.artifacts.views import ContentView, FieldView, Mark, ValueView
 from tavernkit.playground.storable import storable
 from tavernkit.playground.web.markdown import render_markdown
-from tavernkit.playground.web.names import shown_name
 from tavernkit.playground.web.sanitising import without_overrides
-from tavernkit.values import Json, Value
+from tavernkit.values import Json, JsonObject, Value
 
 __all__ = [
     "IN_CHAT",
@@ -27,7 +27,6 @@ __all__ = [
     "Marks",
     "Path",
     "content_view",
-    "in_words",
     "on_one_line",
     "plain_text",
     "short_words",
@@ -52,34 +51,10 @@ IN_FEED = Limits(characters=4_000, values=60, depth=3)
 IN_CHAT = Limits(characters=8_000, values=150)
 IN_OVERLAY = Limits(characters=800, values=24, depth=2)
 
-LONGEST_KEY = 60
 LONGEST_CHIP = 60
 LONGEST_VALUE = 2_000
 LONGEST_NUMBER = 40
 NO_MARKS: Marks = {}
-
-_JOINTS = re.compile(r"[_\-.\s]+|(?<=[a-z0-9])(?=[A-Z])")
-# Of a number like these, people want to see how far it has come. An hour or a number of coins has come nowhere.
-_MEASURE = re.compile(
-    r"\b(?:affection|anger|arousal|calm|charge|condition|confidence|corruption|courage|energy|exhaustion|faith|"
-    r"fatigue|fear|focus|fuel|happiness|health|heat|honor|honour|hp|hunger|integrity|joy|loyalty|luck|magic|"
-    r"mana|mood|morale|mp|oxygen|pain|patience|percent|percentage|power|progress|rage|rapport|readiness|"
-    r"relationship|reputation|respect|rest|sanity|shield|stamina|stealth|stress|suspicion|sympathy|tension|"
-    r"thirst|threat|tiredness|trust|vigor|vigour|vitality|wellbeing|willpower)\b"
-)
-
-
-def in_words(key: str) -> str:
-    """A key or a tag as words: `max_hp` and `maxHp` are Max hp."""
-    words = " ".join(_JOINTS.split(key[: LONGEST_KEY * 4])).strip()
-    if not words:
-        return "Nameless"
-    name = shown_name(storable(words))
-    # A word in capitals is one that is spelled so.
-    parts = [part if part.isupper() else part.lower() for part in name.split()]
-    text = " ".join(parts)
-    text = text[:1].upper() + text[1:]
-    return text if len(text) <= LONGEST_KEY else f"{text[: LONGEST_KEY - 1].rstrip()}…"
 
 
 def on_one_line(text: str, limit: int) -> str:
@@ -105,10 +80,17 @@ def short_words(value: Json, limit: int = LONGEST_CHIP) -> str:
             return _counted(len(value), "field") if value else "nothing"
 
 
-def content_view(content: Json, content_type: ContentType, limits: Limits, marks: Marks = NO_MARKS) -> ContentView:
-    """What a version holds, within these limits."""
+def content_view(
+    content: Json,
+    content_type: ContentType,
+    limits: Limits,
+    marks: Marks = NO_MARKS,
+    schema: JsonObject | None = None,
+) -> ContentView:
+    """What a version holds, within these limits; `schema` is what it was asked for by, and says how far numbers go."""
     if content_type == "json":
-        return ContentView(kind="json", value=_Drawing(limits, marks).value(content, (), depth=0))
+        bounds = Bounds(schema or {})
+        return ContentView(kind="json", value=_Drawing(limits, marks).value(content, (), bounds, depth=0))
     text = content if isinstance(content, str) else ""
     shown, more = text[: limits.characters], max(0, len(text) - limits.characters)
     if content_type == "markdown":
@@ -126,36 +108,38 @@ class _Drawing:
         # A list says that something in it has changed, also where that is gone.
         self._around = {path[:length] for path in marks for length in range(len(path))}
 
-    def value(self, value: Json, path: Path, *, depth: int, name: str = "") -> ValueView:
+    def value(self, value: Json, path: Path, bounds: Bounds, *, depth: int, share: float | None = None) -> ValueView:
         self._room -= 1
         mark = self._marks.get(path, "")
         match value:
             case dict() if value:
-                return self._object(value, path, depth, mark)
+                return self._object(value, path, bounds, depth, mark)
             case list() if value:
-                return self._list(value, path, depth, mark)
+                return self._list(value, path, bounds, depth, mark)
             case bool():
                 return ValueView(kind="text", text="Yes" if value else "No", mark=mark)
             case int() | float():
-                return ValueView(kind="number", text=_number(value), share=_share(value, name), mark=mark)
+                return ValueView(kind="number", text=_number(value), share=share, mark=mark)
             case str() if value.strip():
                 text, more = plain_text(value[:LONGEST_VALUE]), max(0, len(value) - LONGEST_VALUE)
                 return ValueView(kind="text", text=text, more=more, mark=mark)
             case _:
                 return ValueView(kind="nothing", mark=mark or self._mark_around(path))
 
-    def _object(self, value: dict[str, Json], path: Path, depth: int, mark: Mark) -> ValueView:
+    def _object(self, value: dict[str, Json], path: Path, bounds: Bounds, depth: int, mark: Mark) -> ValueView:
         if depth >= self._limits.depth or self._room <= 0:
             return ValueView(kind="cut", text=short_words(value), mark=mark or self._mark_around(path))
         fields: list[FieldView] = []
+        numbers = numbers_in(value)
         for key, item in value.items():
             if len(fields) >= self._limits.entries or self._room <= 0:
                 break
-            drawn = self.value(item, (*path, key), depth=depth + 1, name=key)
+            inner = bounds.of_key(key)
+            drawn = self.value(item, (*path, key), inner, depth=depth + 1, share=share_of(key, numbers, inner))
             fields.append(FieldView(name=in_words(key), value=drawn))
         return ValueView(kind="object", fields=tuple(fields), more=len(value) - len(fields), mark=mark)
 
-    def _list(self, value: list[Json], path: Path, depth: int, mark: Mark) -> ValueView:
+    def _list(self, value: list[Json], path: Path, bounds: Bounds, depth: int, mark: Mark) -> ValueView:
         mark = mark or self._mark_around(path)
         if depth >= self._limits.depth or self._room <= 0:
             return ValueView(kind="cut", text=short_words(value), mark=mark)
@@ -172,7 +156,7 @@ class _Drawing:
         for place, item in enumerate(entries):
             if self._room <= 0:
                 break
-            drawn.append(self.value(item, (*path, str(place)), depth=depth + 1))
+            drawn.append(self.value(item, (*path, str(place)), bounds.of_items(), depth=depth + 1))
         return ValueView(kind="list", items=tuple(drawn), more=len(value) - len(drawn), mark=mark)
 
     def _mark_around(self, path: Path) -> Mark:
@@ -186,11 +170,6 @@ def _is_chip(item: Json) -> bool:
 def _number(number: float) -> str:
     text = f"{number:g}" if isinstance(number, float) else str(number)
     return text if len(text) <= LONGEST_NUMBER else f"{text[: LONGEST_NUMBER - 1]}…"
-
-
-def _share(number: float, name: str) -> float | None:
-    is_measure = 0 <= number <= 100 and _MEASURE.search(in_words(name).lower()) is not None
-    return round(float(number), 1) if is_measure else None
 
 
 def _counted(number: int, noun: str) -> str:

@@ -6,7 +6,8 @@ from typing import Any
 
 from tavernkit.artifacts import ArtifactVersion, Change, change_between
 from tavernkit.artifacts.json_patch import find_in_json
-from tavernkit.playground.artifacts.cards import Marks, Path, in_words, on_one_line, plain_text, short_words
+from tavernkit.playground.artifacts.cards import Marks, Path, on_one_line, plain_text, short_words
+from tavernkit.playground.artifacts.names import in_words
 from tavernkit.playground.artifacts.views import ChangeView, DiffLineView, Mark, WordsView
 from tavernkit.values import Json, JsonObject
 

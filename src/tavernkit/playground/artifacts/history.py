@@ -6,8 +6,10 @@ from uuid import UUID
 
 from tavernkit.artifacts import Artifact, is_on_page, redacted
 from tavernkit.playground.accounts.viewer import Viewer
-from tavernkit.playground.artifacts.cards import IN_PANEL, content_view, in_words
+from tavernkit.playground.artifacts.cards import IN_PANEL, content_view
 from tavernkit.playground.artifacts.changes import change_view, compared, marks_of
+from tavernkit.playground.artifacts.failures import schemas_by_tag
+from tavernkit.playground.artifacts.names import in_words
 from tavernkit.playground.artifacts.presenting import history_address
 from tavernkit.playground.artifacts.queries import KeptVersion, artifact_at, current_version, kept_versions
 from tavernkit.playground.artifacts.store import read_at_one_moment
@@ -17,6 +19,7 @@ from tavernkit.playground.outcome import Refused, not_found
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.spaces.access import Access, conversation_for
 from tavernkit.playground.web.names import shown_name
+from tavernkit.values import JsonObject
 
 __all__ = ["VERSIONS_PER_PAGE", "history_view"]
 
@@ -45,6 +48,7 @@ async def history_view(
         # One more than is shown: what the last of them is compared with.
         kept = await kept_versions(session, conversation_id, tag, behind=before, limit=VERSIONS_PER_PAGE + 1)
         current = await current_version(session, conversation_id, tag)
+        schema = (await schemas_by_tag(session, conversation_id)).get(tag)
     conversation, entry = found
     may_change = standing_of(conversation, entry).can_take_part
     address = history_address(conversation_id, tag)
@@ -61,7 +65,7 @@ async def history_view(
         head_version=head.latest_version,
         may_change=may_change,
         versions=tuple(
-            _version(conversation_id, artifact, one, previous, current=current, may_change=may_change)
+            _version(conversation_id, artifact, one, previous, schema, current=current, may_change=may_change)
             for one, previous in zip(shown, before_each, strict=False)
         ),
         is_first=before is None,
@@ -75,6 +79,7 @@ def _version(
     artifact: Artifact,
     kept: KeptVersion,
     previous: KeptVersion | None,
+    schema: JsonObject | None,
     *,
     current: int | None,
     may_change: bool,
@@ -95,7 +100,11 @@ def _version(
         is_on_path=kept.is_on_path,
         archived="" if kept.reason is None else ARCHIVED.get(kept.reason, "Archived"),
         may_restore=may_change and version.version != current and version.content_type == artifact.content_type,
-        content=content_view(version.content, version.content_type, IN_PANEL, marks_of(change)) if is_shown else None,
+        content=(
+            content_view(version.content, version.content_type, IN_PANEL, marks_of(change), schema)
+            if is_shown
+            else None
+        ),
         change=change_view(change, before) if is_shown else None,
         hash=trace.get("hash", ""),
         length=trace.get("length", 0),

@@ -29,12 +29,25 @@ from tavernkit.playground.runs.usage import count_usage, used_by_steps
 from tavernkit.playground.runtime import Runtime
 from tavernkit.values import Json, Value
 
-__all__ = ["UPDATED", "DatabaseJournal", "Guard", "RunTakenError", "close_run", "last_done", "open_run", "record_step"]
+__all__ = [
+    "STEPS_ENDED",
+    "UPDATED",
+    "DatabaseJournal",
+    "Guard",
+    "RunTakenError",
+    "close_run",
+    "last_done",
+    "open_run",
+    "record_step",
+]
 
 T = TypeVar("T", bound=Value)
 
 UPDATED = "artifact.updated"
 """The event that tells of a new version."""
+
+STEPS_ENDED = "steps"
+"""The event that tells that steps have failed, or do not count as failed any more."""
 
 
 class RunTakenError(TavernKitError):
@@ -194,6 +207,10 @@ async def close_run(
     for step in steps:
         step.output, step.log = None, logs.get((step.pipeline, step.step), {})
     await session.flush()
+    # A run by itself may have done what had failed.
+    if claim.run_id is None or any(step.status == "error" for step in report.steps):
+        about = {} if context.turn_id is None else {"message_id": context.turn_id}
+        await append_event(session, claim.conversation_id, STEPS_ENDED, now, **about)
 
 
 async def _check_claim(session: AsyncSession, claim: Guard) -> None:

@@ -7,7 +7,7 @@ since is read as well where the path needs it, except what a reset has put away.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -32,7 +32,16 @@ from tavernkit.playground.database.models import (
     Space,
 )
 
-__all__ = ["is_on_path", "is_told", "ranked_versions", "read_view", "reader_before", "session_of", "turns_before"]
+__all__ = [
+    "is_on_path",
+    "is_told",
+    "ranked_versions",
+    "read_view",
+    "reader_again",
+    "reader_before",
+    "session_of",
+    "turns_before",
+]
 
 
 async def session_of(session: AsyncSession, conversation_id: UUID) -> ArtifactSession:
@@ -82,10 +91,21 @@ async def read_view(
 def _view(
     heads: Sequence[ArtifactHead], rows: Iterable[Row[Any]], of: ArtifactSession, now: datetime, turn: int
 ) -> SessionView:
-    view = session_view(records_of(heads, rows, of), now=now, turn=turn)
+    view = session_view(records_of(heads, _last_of_each_turn(rows), of), now=now, turn=turn)
     latest = {head.tag: head.latest_version for head in heads}
     artifacts = {tag: each.with_(head_version=latest[tag]) for tag, each in view.artifacts.items()}
     return view.with_(artifacts=artifacts, heads=latest)
+
+
+def _last_of_each_turn(rows: Iterable[Row[Any]]) -> Iterable[Row[Any]]:
+    """The rows, oldest first, without what its step has written again for the same telling."""
+    last: dict[object, Row[Any]] = {}
+    for row in rows:
+        is_a_turns = row.message_id is not None and row.step is not None
+        own = (row.message_id, row.swipe_id, row.pipeline, row.step) if is_a_turns else row.version
+        last.pop((row.tag, own), None)
+        last[row.tag, own] = row
+    return last.values()
 
 
 def reader_before(database: Database, before_seq: int) -> SessionReader:
@@ -94,6 +114,23 @@ def reader_before(database: Database, before_seq: int) -> SessionReader:
     async def read(context: RunContext) -> SessionView:
         async with read_at_one_moment(database) as session:
             return await read_view(session, context.session, now=context.now, turn=context.turn, before_seq=before_seq)
+
+    return read
+
+
+def reader_again(
+    database: Database, before_seq: int, *, own_tags: Collection[str], own_before_seq: int
+) -> SessionReader:
+    """Reads for a run that does a turn again: what it makes itself as it was before that turn, the rest as it is."""
+
+    async def read(context: RunContext) -> SessionView:
+        of, now, turn = context.session, context.now, context.turn
+        async with read_at_one_moment(database) as session:
+            latest = await read_view(session, of, now=now, turn=turn, before_seq=before_seq)
+            earlier = await read_view(session, of, now=now, turn=turn, before_seq=own_before_seq)
+        kept = {tag: view for tag, view in latest.artifacts.items() if tag not in own_tags}
+        own = {tag: view for tag, view in earlier.artifacts.items() if tag in own_tags}
+        return latest.with_(artifacts=dict(sorted({**kept, **own}.items())))
 
     return read
 

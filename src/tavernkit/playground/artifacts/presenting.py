@@ -26,11 +26,12 @@ from tavernkit.playground.artifacts.cards import (
     IN_OVERLAY,
     IN_PANEL,
     content_view,
-    in_words,
     on_one_line,
     short_words,
 )
 from tavernkit.playground.artifacts.changes import change_view, compared, is_comparable, marks_of
+from tavernkit.playground.artifacts.failures import failures_by_tag, schemas_by_tag
+from tavernkit.playground.artifacts.names import in_words
 from tavernkit.playground.artifacts.path import session_of, turns_before
 from tavernkit.playground.artifacts.queries import heads_at, newest_versions
 from tavernkit.playground.artifacts.rows import artifact_of
@@ -38,6 +39,8 @@ from tavernkit.playground.artifacts.store import read_at_one_moment
 from tavernkit.playground.artifacts.views import (
     CardView,
     ChatArtifactView,
+    FailedCardView,
+    FailureView,
     FeedItemView,
     FeedView,
     LinkView,
@@ -48,6 +51,7 @@ from tavernkit.playground.database.models import ArtifactHead
 from tavernkit.playground.outcome import Refused
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.spaces.panel import panel_entry, panel_view
+from tavernkit.values import JsonObject
 
 __all__ = ["chat_artifacts", "chat_limit", "history_address", "overlay_views", "state_view"]
 
@@ -66,6 +70,8 @@ async def state_view(runtime: Runtime, viewer: Viewer, conversation_id: UUID) ->
         heads = await heads_at(session, conversation_id, "panel", "feed")
         turn = await turns_before(session, conversation_id)
         artifacts = await _views_at(session, conversation_id, heads)
+        failures = await failures_by_tag(session, conversation_id) if heads else {}
+        schemas = await schemas_by_tag(session, conversation_id) if artifacts else {}
     by_tag = {
         tag: view.with_(versions=retained(view.versions, view.artifact.retention, now=now, turn=turn))
         for tag, view in artifacts.items()
@@ -76,20 +82,31 @@ async def state_view(runtime: Runtime, viewer: Viewer, conversation_id: UUID) ->
     return StateView(
         panel=panel_view(*found, "state"),
         cards=tuple(
-            _card(conversation_id, projection, by_tag[projection.artifact.key.tag], turn)
+            _card(conversation_id, projection, by_tag[projection.artifact.key.tag], turn, schemas, failures)
             for projection in in_panels[:MOST_CARDS]
         ),
         rest=tuple(_link(conversation_id, projection.artifact) for projection in in_panels[MOST_CARDS:]),
-        feeds=tuple(_feed(conversation_id, surface, projections) for surface, projections in feeds.items()),
+        feeds=tuple(
+            _feed(conversation_id, surface, projections, schemas, failures) for surface, projections in feeds.items()
+        ),
+        failed=tuple(
+            FailedCardView(tag=head.tag, name=in_words(head.tag), failure=failures[head.tag])
+            for head in heads
+            if head.tag in failures and head.tag not in artifacts
+        )[:MOST_CARDS],
         is_awaited=bool(heads),
+        may_run=any(head.tag in failures and failures[head.tag].may_run for head in heads),
     )
 
 
 async def overlay_views(session: AsyncSession, conversation_id: UUID) -> tuple[OverlayView, ...]:
     """What lies over the page at the end of the path."""
     views = await _views_at(session, conversation_id, await heads_at(session, conversation_id, "overlay"))
+    schemas = await schemas_by_tag(session, conversation_id) if views else {}
     shown = ((view, project(_quick_to_project(view))) for view in views.values())
-    return tuple(_overlay(conversation_id, projection, view) for view, projection in shown if projection is not None)
+    return tuple(
+        _overlay(conversation_id, projection, view, schemas) for view, projection in shown if projection is not None
+    )
 
 
 async def chat_artifacts(
@@ -103,6 +120,7 @@ async def chat_artifacts(
     artifacts = {head.tag: artifact_of(head, place) for head in heads}
     limits = {tag: chat_limit(artifact, with_before=True) for tag, artifact in artifacts.items()}
     rows = await newest_versions(session, conversation_id, limits, message_ids=message_ids)
+    schemas = await schemas_by_tag(session, conversation_id) if rows else {}
     shown: dict[tuple[str, str], ChatArtifactView] = {}
     for tag, group in groupby(rows, key=lambda row: row.tag):
         ranked = list(group)
@@ -114,7 +132,7 @@ async def chat_artifacts(
         for item in () if projection is None else projection.items:
             if projection and item.version.turn_id is not None and item.version.version in standing:
                 # Of what one telling has written several times, the last counts.
-                shown[item.version.turn_id, tag] = _in_chat(projection, item, view.previous)
+                shown[item.version.turn_id, tag] = _in_chat(projection, item, view.previous, schemas.get(tag))
     wanted = {str(id) for id in message_ids}
     by_message: dict[str, tuple[ChatArtifactView, ...]] = {}
     for (message_id, _), drawn in sorted(shown.items(), key=lambda entry: entry[0]):
@@ -173,7 +191,14 @@ def _quick_to_project(view: ArtifactView) -> ArtifactView:
     return view
 
 
-def _card(conversation_id: UUID, projection: Projection, view: ArtifactView, turn: int) -> CardView:
+def _card(
+    conversation_id: UUID,
+    projection: Projection,
+    view: ArtifactView,
+    turn: int,
+    schemas: Mapping[str, JsonObject],
+    failures: Mapping[str, FailureView],
+) -> CardView:
     current, previous = view.current, view.previous
     change = compared(previous, current)
     earlier = [item.version for item in reversed(projection.items) if not item.is_current]
@@ -186,14 +211,21 @@ def _card(conversation_id: UUID, projection: Projection, view: ArtifactView, tur
         turn=current.turn,
         created_at=current.created_at,
         is_fresh=current.turn == turn,
-        content=content_view(current.content, current.content_type, IN_PANEL, marks_of(change)),
+        content=content_view(current.content, current.content_type, IN_PANEL, marks_of(change), schemas.get(tag)),
         change=change_view(change, previous),
         opens_change=projection.mode == "diff",
-        earlier=tuple(_item(view.artifact, version) for version in earlier),
+        earlier=tuple(_item(view.artifact, version, schemas) for version in earlier),
+        failure=failures.get(tag),
     )
 
 
-def _feed(conversation_id: UUID, surface: str, projections: tuple[Projection, ...]) -> FeedView:
+def _feed(
+    conversation_id: UUID,
+    surface: str,
+    projections: tuple[Projection, ...],
+    schemas: Mapping[str, JsonObject],
+    failures: Mapping[str, FailureView],
+) -> FeedView:
     """One timeline for all that share the surface, the newest first."""
     shares = len(projections) > 1
     items = [(projection.artifact, item.version) for projection in projections for item in projection.items]
@@ -202,23 +234,32 @@ def _feed(conversation_id: UUID, surface: str, projections: tuple[Projection, ..
     return FeedView(
         id=id,
         name=in_words(id),
-        items=tuple(_item(artifact, version, is_named=shares) for artifact, version in newest),
+        items=tuple(_item(artifact, version, schemas, is_named=shares) for artifact, version in newest),
         histories=tuple(_link(conversation_id, projection.artifact) for projection in projections),
+        failures=tuple(
+            failures[projection.artifact.key.tag]
+            for projection in projections
+            if projection.artifact.key.tag in failures
+        ),
     )
 
 
-def _item(artifact: Artifact, version: ArtifactVersion, *, is_named: bool = False) -> FeedItemView:
+def _item(
+    artifact: Artifact, version: ArtifactVersion, schemas: Mapping[str, JsonObject], *, is_named: bool = False
+) -> FeedItemView:
     tag = artifact.key.tag
     return FeedItemView(
         id=f"{tag}_{version.version}",
         name=in_words(tag) if is_named else "",
         turn=version.turn,
         created_at=version.created_at,
-        content=content_view(version.content, version.content_type, IN_FEED),
+        content=content_view(version.content, version.content_type, IN_FEED, schema=schemas.get(tag)),
     )
 
 
-def _overlay(conversation_id: UUID, projection: Projection, view: ArtifactView) -> OverlayView:
+def _overlay(
+    conversation_id: UUID, projection: Projection, view: ArtifactView, schemas: Mapping[str, JsonObject]
+) -> OverlayView:
     item = projection.items[-1]
     version = item.version
     tag = projection.artifact.key.tag
@@ -228,7 +269,7 @@ def _overlay(conversation_id: UUID, projection: Projection, view: ArtifactView) 
         name=in_words(tag),
         version=version.version,
         gist=_gist(version),
-        content=content_view(version.content, version.content_type, IN_OVERLAY),
+        content=content_view(version.content, version.content_type, IN_OVERLAY, schema=schemas.get(tag)),
         change=None if item.change is None else change_view(item.change, view.previous),
     )
 
@@ -243,14 +284,16 @@ def _gist(version: ArtifactVersion) -> str:
     return short_words(content, LONGEST_GIST)
 
 
-def _in_chat(projection: Projection, item: ProjectionItem, previous: ArtifactVersion | None) -> ChatArtifactView:
+def _in_chat(
+    projection: Projection, item: ProjectionItem, previous: ArtifactVersion | None, schema: JsonObject | None
+) -> ChatArtifactView:
     version = item.version
     tag = projection.artifact.key.tag
     return ChatArtifactView(
         form=projection.chat_form or "block",
         id=f"{tag}_{version.version}",
         name=in_words(tag),
-        content=content_view(version.content, version.content_type, IN_CHAT),
+        content=content_view(version.content, version.content_type, IN_CHAT, schema=schema),
         change=None if item.change is None else change_view(item.change, previous),
     )
 

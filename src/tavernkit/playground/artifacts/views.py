@@ -16,6 +16,8 @@ __all__ = [
     "ChatArtifactView",
     "ContentView",
     "DiffLineView",
+    "FailedCardView",
+    "FailureView",
     "FeedItemView",
     "FeedView",
     "FieldView",
@@ -34,8 +36,8 @@ Mark: TypeAlias = Literal["", "new", "changed"]
 
 
 class ValueView(Value, frozen=True, kw_only=True):
-    """A JSON value to be read. `share` is how far a number from 0 to 100 has come, where that means something; `more`
-    is how much there is beside what is shown. What lies too deep is `cut` down to a few words."""
+    """A JSON value to be read. `share` is how far a number has come between its bounds, in percent, where that means
+    something; `more` is how much there is beside what is shown. What lies too deep is `cut` down to a few words."""
 
     kind: Literal["text", "number", "nothing", "chips", "list", "object", "cut"]
     text: str = ""
@@ -95,6 +97,25 @@ class LinkView(Value, frozen=True, kw_only=True):
     address: str
 
 
+class FailureView(Value, frozen=True, kw_only=True):
+    """A step that has failed, in which turn and why; `address` is the page of its run, if it has one. `may_run`: it can
+    be run again by itself."""
+
+    step: str
+    sentence: str
+    turn: int
+    address: str
+    may_run: bool = False
+
+
+class FailedCardView(Value, frozen=True, kw_only=True):
+    """An artifact that there is no version of, because its step has failed."""
+
+    tag: str
+    name: str
+    failure: FailureView
+
+
 class FeedItemView(Value, frozen=True, kw_only=True):
     """A version in a timeline; `name` is there where several artifacts share it."""
 
@@ -120,6 +141,7 @@ class CardView(Value, frozen=True, kw_only=True):
     change: ChangeView
     opens_change: bool = False
     earlier: tuple[FeedItemView, ...] = ()
+    failure: FailureView | None = None
 
 
 class FeedView(Value, frozen=True, kw_only=True):
@@ -129,17 +151,21 @@ class FeedView(Value, frozen=True, kw_only=True):
     name: str
     items: tuple[FeedItemView, ...]
     histories: tuple[LinkView, ...]
+    failures: tuple[FailureView, ...] = ()
 
 
 class StateView(Value, frozen=True, kw_only=True):
     """The tab with everything that stands in panels and feeds. `rest` are those that there is no room for;
-    `is_awaited`: something is going to be kept here, and nothing is yet."""
+    `is_awaited`: something is going to be kept here, and nothing is yet. `failed` are those whose steps have made
+    nothing; `may_run`: what has failed can be run again."""
 
     panel: PanelView
     cards: tuple[CardView, ...]
     rest: tuple[LinkView, ...]
     feeds: tuple[FeedView, ...]
+    failed: tuple[FailedCardView, ...]
     is_awaited: bool
+    may_run: bool
 
 
 class OverlayView(Value, frozen=True, kw_only=True):

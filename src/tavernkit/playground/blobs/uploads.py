@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 from fastapi import Request
 from starlette.datastructures import FormData, UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import ClientDisconnect
 
+from tavernkit.playground.api.errors import RefusedError
 from tavernkit.playground.outcome import Refused
+from tavernkit.playground.web.bodies import take_up_to, too_large
 
-__all__ = ["file_body", "one_file", "received_files"]
+__all__ = ["ReceivedForm", "file_body", "one_file", "received_files", "received_form"]
 
 FORM_BYTES = 64 * 1024
 """What the form around the files may take."""
 
 
-class _TooLarge(Exception):  # noqa: N818 - it never leaves this module
-    pass
+class ReceivedForm(NamedTuple):
+    """The files of a multipart form, and its other fields."""
+
+    files: list[UploadFile]
+    fields: dict[str, str]
 
 
 @asynccontextmanager
@@ -28,24 +33,36 @@ async def received_files(
     request: Request, *, field: str, max_files: int, max_bytes: int
 ) -> AsyncIterator[list[UploadFile] | Refused]:
     """The files of a multipart form, spooled to the disk; gone when the block ends."""
+    async with received_form(request, field=field, max_files=max_files, max_bytes=max_bytes) as form:
+        yield form if isinstance(form, Refused) else form.files
+
+
+@asynccontextmanager
+async def received_form(
+    request: Request, *, field: str, max_files: int, max_bytes: int
+) -> AsyncIterator[ReceivedForm | Refused]:
+    """A multipart form whose files are spooled to the disk; gone when the block ends."""
     if not request.headers.get("content-type", "").startswith("multipart/form-data"):
         yield _invalid(f"Files are sent as a form (multipart/form-data) with the field {field!r}.")
         return
+    take_up_to(request, max_bytes + FORM_BYTES)
     try:
         # One more than allowed, so that we say what is wrong in our own words.
         parser = MultiPartParser(
-            request.headers, _limited(request, max_bytes + FORM_BYTES), max_files=max_files + 1, max_fields=100,
+            request.headers, request.stream(), max_files=max_files + 1, max_fields=100,
             max_part_size=FORM_BYTES,
         )  # fmt: skip
         form = await parser.parse()
-    except _TooLarge:
-        yield Refused(code="too_large", sentence=f"That is too much at once; at most {max_bytes:,} bytes are taken.")
+    except RefusedError:
+        yield too_large(max_bytes)
         return
     except (MultiPartException, ClientDisconnect, UnicodeDecodeError):
         yield _invalid("The form cannot be read: it is damaged, it ends too soon, or it has too many parts.")
         return
     try:
-        yield _files(form, field, max_files)
+        files = _files(form, field, max_files)
+        fields = {name: value for name, value in form.multi_items() if isinstance(value, str)}
+        yield files if isinstance(files, Refused) else ReceivedForm(files, fields)
     finally:
         await form.close()
 
@@ -74,15 +91,6 @@ def _files(form: FormData, field: str, max_files: int) -> list[UploadFile] | Ref
     if len(files) > max_files:
         return _invalid(f"At most {max_files:,} files can be sent at once.")
     return files
-
-
-async def _limited(request: Request, limit: int) -> AsyncGenerator[bytes, None]:
-    received = 0
-    async for piece in request.stream():
-        received += len(piece)
-        if received > limit:
-            raise _TooLarge
-        yield piece
 
 
 def _invalid(sentence: str) -> Refused:

@@ -17,7 +17,7 @@ from tavernkit.playground.characters.cards import changes_between
 from tavernkit.playground.characters.exporting import ExportFormat, export_character
 from tavernkit.playground.characters.files import MAX_FILE_BYTES
 from tavernkit.playground.characters.import_job import MAX_FILES, MAX_TOTAL_BYTES, start_import
-from tavernkit.playground.characters.importing import import_file
+from tavernkit.playground.characters.importing import SameName, import_file
 from tavernkit.playground.characters.queries import (
     CharacterLine,
     Scope,
@@ -31,6 +31,7 @@ from tavernkit.playground.characters.queries import (
     versions_of,
 )
 from tavernkit.playground.characters.schemas import (
+    MAX_EDIT_BYTES,
     CardEdit,
     ChangeOut,
     CharacterLineOut,
@@ -51,12 +52,21 @@ from tavernkit.playground.database.models import Character
 from tavernkit.playground.jobs.schemas import JobOut
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.storable import presentable
+from tavernkit.playground.web.bodies import takes
 
 __all__ = ["router"]
 
 CHECKED = "private, no-cache"
 
 router = APIRouter(prefix="/characters", tags=["characters"], responses=documented())
+
+SameNameQuery = Annotated[
+    SameName,
+    Query(
+        description="What a different card of the same name by the same creator becomes. `new`: a new character, or a "
+        "new version if its `character_version` differs; `version`: a new version; `skip`: it is left out."
+    ),
+]
 
 
 @router.get("", summary="A page of characters")
@@ -92,9 +102,12 @@ async def upload_character(
         UUID | None, Query(description="The character that the file is a newer card of; found out without it.")
     ] = None,
     as_new: Annotated[bool, Query(description="Make a new character, even if the file is here already.")] = False,
+    same_name: SameNameQuery = "new",
 ) -> ImportOut:
     file = unless_refused(await one_file(request, max_bytes=MAX_FILE_BYTES))
-    imported = unless_refused(await import_file(runtime, viewer, file, character_id=character_id, as_new=as_new))
+    imported = unless_refused(
+        await import_file(runtime, viewer, file, character_id=character_id, as_new=as_new, same_name=same_name)
+    )
     return ImportOut(
         outcome=imported.outcome,
         sentence=imported.sentence,
@@ -111,10 +124,12 @@ async def upload_character(
     responses=documented(413),
     openapi_extra=file_body("files", many=True),
 )
-async def upload_characters(request: Request, runtime: Running, viewer: Asked) -> JobOut:
+async def upload_characters(
+    request: Request, runtime: Running, viewer: Asked, same_name: SameNameQuery = "new"
+) -> JobOut:
     sent = received_files(request, field="files", max_files=MAX_FILES, max_bytes=MAX_TOTAL_BYTES)
     async with sent as files:
-        return JobOut.of(await start_import(runtime, viewer, unless_refused(files)))
+        return JobOut.of(await start_import(runtime, viewer, unless_refused(files), same_name=same_name))
 
 
 @router.get("/{character_id}", summary="A character with its card")
@@ -125,6 +140,7 @@ async def get_character(runtime: Running, viewer: Asked, character_id: UUID) -> 
 
 
 @router.patch("/{character_id}", summary="Change fields of a card", responses=documented(409))
+@takes(MAX_EDIT_BYTES)
 async def patch_character(runtime: Running, viewer: Asked, character_id: UUID, edit: CardEdit) -> CharacterOut:
     edited = await edit_character(runtime, viewer, character_id, version=edit.version, fields=edit.fields())
     return await _shown(runtime, unless_refused(edited))

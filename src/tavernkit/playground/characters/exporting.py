@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
 from uuid import UUID
@@ -14,8 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from tavernkit import characters
 from tavernkit.characters import Asset, CharacterCard
 from tavernkit.characters.ingest.charx import embedded_path, main_icon
-from tavernkit.characters.ingest.png import ASSET_KEYWORD
-from tavernkit.characters.png_chunks import make_chunk
+from tavernkit.characters.png_assets import assets_for_png
 from tavernkit.errors import TavernKitError
 from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.characters.cards import stored_card
@@ -30,8 +28,6 @@ __all__ = ["ExportFormat", "ExportedFile", "export_character"]
 
 ExportFormat: TypeAlias = Literal["json", "json_v2", "png", "charx"]
 
-PNG_ASSET = "__asset:"
-END_CHUNK_BYTES = 12
 KINDS: Mapping[ExportFormat, tuple[str, str]] = {
     "json": ("json", "application/json"),
     "json_v2": ("json", "application/json"),
@@ -52,7 +48,7 @@ class ExportedFile(Value, frozen=True, kw_only=True):
 async def export_character(
     runtime: Runtime, viewer: Viewer, character_id: UUID, format: ExportFormat
 ) -> ExportedFile | Refused:
-    """The character as a card file. PNG carries the picture, and the files that came inside a PNG; CHARX all files."""
+    """The character as a card file. PNG carries the picture and the files that the card refers to; CHARX all files."""
     async with runtime.database.read() as session:
         row = await find_character(session, character_id, viewer)
         if isinstance(row, Refused):
@@ -78,31 +74,16 @@ def _written(
 ) -> bytes:
     card = stored_card(row)
     avatar = blobs.get(row.avatar_sha256) if row.avatar_sha256 else None
+    assets = [_asset(file, blobs[file.sha256]) for file in files]
     match format:
         case "json":
             return characters.to_json(card, "v3").encode()
         case "json_v2":
             return characters.to_json(card, "v2").encode()
         case "png":
-            return characters.to_png(card, avatar and _with_files(avatar, files, blobs))
+            return characters.to_png(card, avatar, assets_for_png(card, assets, with_icon=avatar is None))
         case "charx":
-            assets = [_asset(file, blobs[file.sha256]) for file in files]
             return characters.to_charx(card, None if _has_icon(card, files) else avatar, assets)
-
-
-def _with_files(png: bytes, files: Sequence[CharacterAsset], blobs: Mapping[str, bytes]) -> bytes:
-    """The picture with the files that the card expects inside it, before its last chunk."""
-    chunks = [
-        make_chunk(
-            b"tEXt",
-            f"{ASSET_KEYWORD}:{file.uri.removeprefix(PNG_ASSET)}".encode("latin-1", "replace")
-            + b"\0"
-            + base64.b64encode(blobs[file.sha256]),
-        )
-        for file in files
-        if file.uri.startswith(PNG_ASSET)
-    ]
-    return b"".join([png[:-END_CHUNK_BYTES], *chunks, png[-END_CHUNK_BYTES:]])
 
 
 def _asset(file: CharacterAsset, data: bytes) -> Asset:

@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from tavernkit.errors import TavernKitError
 from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.characters.files import MAX_FILE_BYTES, prepare
-from tavernkit.playground.characters.importing import ImportedCharacter, store_file
+from tavernkit.playground.characters.importing import ImportedCharacter, SameName, store_file
 from tavernkit.playground.database import announce
 from tavernkit.playground.database.models import Job, JobFile
 from tavernkit.playground.jobs.service import enqueue_job
@@ -23,14 +23,22 @@ from tavernkit.playground.realtime.bus import JOBS
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.storable import storable, titled
 
-__all__ = ["IMPORT_KIND", "MAX_FILES", "MAX_TOTAL_BYTES", "SentFile", "import_staged_files", "start_import"]
+__all__ = [
+    "IMPORT_KIND",
+    "MAX_FILES",
+    "MAX_TOTAL_BYTES",
+    "SentFile",
+    "import_staged_files",
+    "outcome_of",
+    "start_import",
+]
 
 IMPORT_KIND = "character_import"
 MAX_FILES = 2000
 MAX_TOTAL_BYTES = 2 * 1024 * 1024 * 1024
 RECEIVING = timedelta(hours=1)
 BATCH_BYTES = 8 * 1024 * 1024
-OUTCOMES = ("imported", "updated", "same", "failed")
+OUTCOMES = ("imported", "updated", "same", "skipped", "failed")
 
 
 class SentFile(Protocol):
@@ -45,19 +53,21 @@ class SentFile(Protocol):
     async def read(self, size: int = -1) -> bytes: ...
 
 
-async def start_import(runtime: Runtime, viewer: Viewer, files: Sequence[SentFile]) -> Job:
+async def start_import(
+    runtime: Runtime, viewer: Viewer, files: Sequence[SentFile], *, same_name: SameName = "new"
+) -> Job:
     """Lay the files down where any worker finds them, and queue their import.
 
     Not in one transaction: gigabytes would keep everybody else from writing. The job waits until all are there; if the
     application ends in between, what had arrived is imported after an hour, and the rest is reported as missing.
     """
     async with runtime.database.write() as session:
-        job = enqueue_job(
+        job = await enqueue_job(
             session,
             runtime,
             kind=IMPORT_KIND,
             owner_id=viewer.user_id,
-            payload={"files": len(files)},
+            payload={"files": len(files), "same_name": same_name},
             total=len(files),
             delay=RECEIVING,
         )
@@ -70,7 +80,7 @@ async def start_import(runtime: Runtime, viewer: Viewer, files: Sequence[SentFil
                 position += 1
     async with runtime.database.write() as session:
         job = await session.get_one(Job, job.id)
-        job.run_after = runtime.clock()
+        job.run_after = await runtime.lease_clock.now(session)
         announce(session, JOBS, queued=str(job.id))
     return job
 
@@ -123,7 +133,10 @@ async def _import(work: JobWork, owner_id: UUID, file: JobFile) -> None:
             await _settle(work, session, file, _failed(storable(str(error))))
         return
     async with runtime.database.write() as session:
-        await _settle(work, session, file, _outcome(await store_file(session, runtime, owner_id, prepared)))
+        # A job that was queued before there was a choice has none.
+        same_name: SameName = work.claim.payload.get("same_name", "new")
+        stored = await store_file(session, runtime, owner_id, prepared, same_name=same_name)
+        await _settle(work, session, file, outcome_of(stored))
 
 
 async def _settle(work: JobWork, session: AsyncSession, file: JobFile, outcome: dict[str, Any]) -> None:
@@ -146,15 +159,24 @@ async def _counts(session: AsyncSession, job_id: UUID, *, expected: int) -> dict
     return {**counts, "missing": expected - sum(counts.values())}
 
 
-def _outcome(imported: ImportedCharacter) -> dict[str, Any]:
+def outcome_of(imported: ImportedCharacter) -> dict[str, Any]:
+    """What is stored about a file that was imported."""
     return {
         "outcome": imported.outcome,
         "sentence": imported.sentence,
         "character_id": str(imported.character.id),
         "changed": [change.field for change in imported.changes],
         "notes": list(imported.notes),
+        "namesake_id": None if imported.namesake is None else str(imported.namesake.id),
     }
 
 
 def _failed(sentence: str) -> dict[str, Any]:
-    return {"outcome": "failed", "sentence": sentence, "character_id": None, "changed": [], "notes": []}
+    return {
+        "outcome": "failed",
+        "sentence": sentence,
+        "character_id": None,
+        "changed": [],
+        "notes": [],
+        "namesake_id": None,
+    }

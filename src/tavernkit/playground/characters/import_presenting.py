@@ -21,7 +21,7 @@ __all__ = ["import_view"]
 AT_ONCE = 200
 """So many files are told about in one answer to a page that is open."""
 
-ENDS: dict[str, FileState] = {"imported": "imported", "updated": "updated", "same": "same"}
+ENDS: dict[str, FileState] = {"imported": "imported", "updated": "updated", "same": "same", "skipped": "skipped"}
 
 
 async def import_view(
@@ -34,7 +34,13 @@ async def import_view(
             return not_found("import")
         limit = MAX_FILES if after is None else AT_ONCE
         files = await files_of_job(session, job.id, after=None if after is None else after - 1, limit=limit)
-        made = {UUID(file.outcome["character_id"]) for file in files if file.outcome and file.outcome["character_id"]}
+        made = {
+            UUID(named)
+            for file in files
+            if file.outcome
+            for named in (file.outcome["character_id"], file.outcome.get("namesake_id"))
+            if named
+        }
         lines = await lines_of(session, viewer, made)
     is_over = job.status not in ("queued", "running")
     views = [_file_view(job, file, lines, is_over=is_over) for file in files]
@@ -70,6 +76,9 @@ def _file_view(job: Job, file: JobFileLine, lines: dict[UUID, CharacterLine], *,
         return FileView(position=file.position, name=shown_name(file.name), state=state, sentence=sentence)
     made = file.outcome["character_id"]
     line = lines.get(UUID(made)) if made else None
+    # An import of an earlier release names none.
+    named = file.outcome.get("namesake_id")
+    namesake = lines.get(UUID(named)) if named and line is not None else None
     return FileView(
         position=file.position,
         name=shown_name(file.name),
@@ -77,6 +86,8 @@ def _file_view(job: Job, file: JobFileLine, lines: dict[UUID, CharacterLine], *,
         sentence=file.outcome["sentence"],
         notes=tuple(file.outcome["notes"]),
         character=None if line is None else tile_view(line),
+        job_id=str(job.id),
+        namesake="" if namesake is None else shown_name(namesake.name),
     )
 
 
@@ -99,6 +110,7 @@ def _counted(job: Job) -> str:
         "imported": "{} imported",
         "updated": "{} updated",
         "same": "{} here already",
+        "skipped": "{} skipped",
         "failed": "{} not readable",
         "missing": "{} did not arrive, send them again",
     }

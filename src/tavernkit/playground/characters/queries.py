@@ -36,6 +36,7 @@ __all__ = [
     "find_avatar",
     "find_character",
     "find_version",
+    "found_by",
     "has_spoken",
     "lines_of",
     "may_not_change",
@@ -114,7 +115,7 @@ async def characters_page(
 ) -> list[CharacterLine]:
     """A page of a list, in one statement that reads no cards."""
     owner = Character.owner_id == viewer.user_id if scope == "own" else Character.owner_id.is_(None)
-    query = select(*_COLUMNS).where(owner, Character.status == "ready", *_found_by(search, tag))
+    query = select(*_COLUMNS).where(owner, Character.status == "ready", *found_by(search, tag))
     key: Any = {"name": Character.name_key, "recent": Character.updated_at, "created": Character.created_at}[sort]
     place = tuple_(key, Character.id)
     if after is not None:
@@ -241,7 +242,8 @@ async def has_spoken(session: AsyncSession, character_id: UUID) -> bool:
     return found is not None
 
 
-def _found_by(search: str, tag: str) -> list[ColumnElement[bool]]:
+def found_by(search: str, tag: str = "") -> list[ColumnElement[bool]]:
+    """Characters whose name, creator or tags have every word of `search`, and that have the tag."""
     conditions = [Character.search_text.contains(word, autoescape=True) for word in fold(search).split()[:SEARCH_WORDS]]
     if tag.strip():
         conditions.append(Character.search_text.contains(f"\n#{fold(tag)}\n", autoescape=True))

@@ -11,12 +11,14 @@ from markupsafe import Markup
 
 from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.api.errors import RefusedError
-from tavernkit.playground.blobs.uploads import one_file, received_files
+from tavernkit.playground.blobs.uploads import one_file, received_form
 from tavernkit.playground.characters.beginning import begin_story
 from tavernkit.playground.characters.editing import form_of, merged_with_now, save_form, typed_form
 from tavernkit.playground.characters.files import MAX_FILE_BYTES
+from tavernkit.playground.characters.import_choice import file_as_version
 from tavernkit.playground.characters.import_job import MAX_FILES, MAX_TOTAL_BYTES, start_import
 from tavernkit.playground.characters.import_presenting import import_view
+from tavernkit.playground.characters.importing import SameName
 from tavernkit.playground.characters.presenting import (
     GalleryQuery,
     character_page_view,
@@ -27,11 +29,13 @@ from tavernkit.playground.characters.presenting import (
     versions_view,
 )
 from tavernkit.playground.characters.queries import Scope, Sort, find_character, may_not_change
+from tavernkit.playground.characters.schemas import MAX_EDIT_BYTES
 from tavernkit.playground.characters.service import delete_character, duplicate_character, restore_version, set_avatar
 from tavernkit.playground.database.models import Character
 from tavernkit.playground.jobs.service import request_cancel
 from tavernkit.playground.outcome import Refused
 from tavernkit.playground.runtime import Runtime
+from tavernkit.playground.web.bodies import takes
 from tavernkit.playground.web.rendering import render
 from tavernkit.playground.web.requests import Looking, Played
 from tavernkit.playground.web.streams import CONTENT_TYPE, stream
@@ -72,12 +76,12 @@ async def gallery(
 
 @router.post("/characters/imports")
 async def import_files(request: Request, runtime: Played, viewer: Looking) -> Response:
-    sent = received_files(request, field="files", max_files=MAX_FILES, max_bytes=MAX_TOTAL_BYTES)
-    async with sent as files:
-        if isinstance(files, Refused):
+    sent = received_form(request, field="files", max_files=MAX_FILES, max_bytes=MAX_TOTAL_BYTES)
+    async with sent as form:
+        if isinstance(form, Refused):
             view = await gallery_view(runtime, viewer, GalleryQuery())
-            return _page("characters/gallery.html", files.status, view=view.with_(problem=files.sentence))
-        job = await start_import(runtime, viewer, files)
+            return _page("characters/gallery.html", form.status, view=view.with_(problem=form.sentence))
+        job = await start_import(runtime, viewer, form.files, same_name=_same_name(form.fields.get("same_name")))
     return RedirectResponse(f"/characters/imports/{job.id}", status_code=303)
 
 
@@ -112,6 +116,16 @@ async def stop_import(runtime: Played, viewer: Looking, job_id: UUID) -> Respons
     return RedirectResponse(f"/characters/imports/{job_id}", status_code=303)
 
 
+@router.post("/characters/imports/{job_id}/files/{position}/version")
+async def add_file_as_version(
+    runtime: Played, viewer: Looking, job_id: UUID, position: Annotated[int, Path(ge=0, le=MAX_FILES)]
+) -> Response:
+    added = await file_as_version(runtime, viewer, job_id, position)
+    if isinstance(added, Refused):
+        _refuse(added)
+    return RedirectResponse(f"/characters/imports/{job_id}", status_code=303)
+
+
 @router.get("/characters/{character_id}")
 async def show(runtime: Played, viewer: Looking, character_id: UUID) -> HTMLResponse:
     view = await character_page_view(runtime, viewer, character_id)
@@ -136,6 +150,7 @@ async def edit(runtime: Played, viewer: Looking, character_id: UUID) -> HTMLResp
 
 
 @router.post("/characters/{character_id}/edit")
+@takes(MAX_EDIT_BYTES)
 async def save(request: Request, runtime: Played, viewer: Looking, character_id: UUID) -> Response:
     row = await _changeable(runtime, viewer, character_id)
     async with request.form(max_fields=MAX_FORM_FIELDS, max_part_size=MAX_FIELD_BYTES) as sent:
@@ -246,6 +261,10 @@ def _version(sent: object) -> int:
 
 def _page(template: str, status: int = 200, **context: object) -> HTMLResponse:
     return HTMLResponse(str(render(template, **context)), status_code=status)
+
+
+def _same_name(chosen: str | None) -> SameName:
+    return "version" if chosen == "version" else "skip" if chosen == "skip" else "new"
 
 
 def _refuse(refused: Refused) -> NoReturn:

@@ -15,6 +15,7 @@ from tavernkit.playground.database.models import Character, CharacterAsset
 from tavernkit.playground.storable import presentable
 
 __all__ = [
+    "MAX_EDIT_BYTES",
     "AssetOut",
     "CardEdit",
     "ChangeOut",
@@ -30,6 +31,9 @@ __all__ = [
 def _without_nul(text: str) -> str:
     return text.replace("\x00", "")
 
+
+MAX_EDIT_BYTES = 16 * 1024 * 1024
+"""A card as text, with its lorebook."""
 
 Long = Annotated[str, Field(max_length=1_000_000), AfterValidator(_without_nul)]
 Short = Annotated[str, Field(max_length=1_000), AfterValidator(_without_nul)]
@@ -154,7 +158,7 @@ class ChangeOut(BaseModel):
 class ImportOut(BaseModel):
     """What became of a file."""
 
-    outcome: Literal["imported", "same", "updated"]
+    outcome: Literal["imported", "same", "updated", "skipped"]
     sentence: str
     character: CharacterOut
     changes: list[ChangeOut] = Field(description="What an update changed.")

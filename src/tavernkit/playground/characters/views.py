@@ -29,7 +29,7 @@ __all__ = [
     "VersionsView",
 ]
 
-FileState: TypeAlias = Literal["waiting", "reading", "imported", "updated", "same", "failed", "left"]
+FileState: TypeAlias = Literal["waiting", "reading", "imported", "updated", "same", "skipped", "failed", "left"]
 
 
 class TileView(Value, frozen=True, kw_only=True):
@@ -76,7 +76,10 @@ class GalleryView(Value, frozen=True, kw_only=True):
 
 
 class FileView(Value, frozen=True, kw_only=True):
-    """A file that is being imported; the sentence says what became of it."""
+    """A file that is being imported; the sentence says what became of it.
+
+    `namesake` is the name of the character that the file could become a version of instead.
+    """
 
     position: int
     name: str
@@ -84,6 +87,8 @@ class FileView(Value, frozen=True, kw_only=True):
     sentence: str
     notes: tuple[str, ...] = ()
     character: TileView | None = None
+    job_id: str = ""
+    namesake: str = ""
 
 
 class ImportView(Value, frozen=True, kw_only=True):

@@ -8,18 +8,19 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 from uuid import UUID
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.conversations.copying import copy_path
-from tavernkit.playground.database.models import Conversation, Message
+from tavernkit.playground.database.models import Conversation, Message, TextContent
 from tavernkit.playground.outcome import Refused, not_found
 from tavernkit.playground.realtime.outbox import append_event
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.spaces.access import Access, Entry, conversation_for
 from tavernkit.playground.storable import titled
+from tavernkit.playground.web.markdown import render_markdown
 
 __all__ = ["MAX_TITLE_CHARACTERS", "ForkKind", "ForkVisibility", "add_fork", "fork"]
 
@@ -27,6 +28,9 @@ ForkKind: TypeAlias = Literal["branch", "thread", "checkpoint"]
 ForkVisibility: TypeAlias = Literal["shared", "private", "public"]
 
 MAX_TITLE_CHARACTERS = 200
+DEFAULT_TITLE_CHARACTERS = 60
+QUOTED_CHARACTERS = 600
+"""How much of the message is read for a title: enough for a few words, whatever marks are in it."""
 
 
 async def fork(
@@ -95,7 +99,7 @@ async def add_fork(
         id=id or runtime.ids(),
         space_id=parent.space_id,
         kind=kind,
-        title=title or f"{kind.capitalize()} of {parent.title}"[:MAX_TITLE_CHARACTERS],
+        title=title or await _default_title(session, message_id, seq),
         visibility=visibility or _visibility_of(parent),
         parent_conversation_id=parent.id,
         root_conversation_id=parent.root_conversation_id or parent.id,
@@ -110,6 +114,21 @@ async def add_fork(
     child.messages_count = await copy_path(session, parent.id, child.id, seq)
     await append_event(session, parent.id, "forked", now, fork_id=str(child.id))
     return child
+
+
+async def _default_title(session: AsyncSession, message_id: UUID, seq: int) -> str:
+    """Where the conversation leaves its parent: the number of the message, and its first words without markup."""
+    text = await session.scalar(
+        select(func.substr(TextContent.content, 1, QUOTED_CHARACTERS))
+        .join(Message, Message.text_id == TextContent.id)
+        .where(Message.id == message_id)
+    )
+    words = titled(" ".join(render_markdown(text or "").striptags().split()), "")
+    start = f"From message {seq:,}"
+    if not words:
+        return start
+    room = DEFAULT_TITLE_CHARACTERS - len(start) - len(": “”")
+    return f"{start}: “{words if len(words) <= room else words[: room - 1].rstrip() + '…'}”"
 
 
 def _refused(parent: Conversation, entry: Entry, kind: ForkKind, visibility: str) -> Refused | None:

@@ -21,7 +21,10 @@ class ForkIn(BaseModel):
     message_id: UUID = Field(description="The last message that both have.")
     id: UUID | None = Field(default=None, description="Made by the client, so that asking again never doubles it.")
     kind: Literal["branch", "thread", "checkpoint"] = "branch"
-    title: str = Field(default="", description="At most 200 characters; without one, it is named after its parent.")
+    title: str = Field(
+        default="",
+        description="At most 200 characters; without one, it is named after the message that it goes on from.",
+    )
     visibility: Literal["shared", "private", "public"] | None = Field(
         default=None, description="Who may see it; like its parent if not given."
     )

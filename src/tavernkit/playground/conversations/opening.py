@@ -9,6 +9,7 @@ from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit import User as LibraryUser
+from tavernkit.playground.accounts.time_zones import time_of
 from tavernkit.playground.database.models import (
     Character,
     Conversation,
@@ -18,6 +19,7 @@ from tavernkit.playground.database.models import (
     SpaceMembership,
     TextContent,
 )
+from tavernkit.playground.paths.global_variables import read_globals
 from tavernkit.playground.paths.snapshots import EVERY, keep_snapshots
 from tavernkit.playground.prompting.cards import library_character
 from tavernkit.playground.prompting.greetings import Greeting, greetings_of
@@ -73,6 +75,8 @@ async def greet(
         )
     }
     space = await session.get_one(Space, conversation.space_id)
+    global_variables = await read_globals(session, space.owner_id)
+    now = await time_of(session, space.owner_id, runtime.clock())
     names = [speaker.cached_display_name for speaker in speakers]
     said: list[tuple[UUID, SpaceMembership, Sequence[Greeting]]] = []
     for speaker in speakers:
@@ -80,7 +84,15 @@ async def greet(
         if card is not None:
             message_id = runtime.ids()
             platform = platform_for(effective(space, member=speaker).settings.prompt.platform, card)
-            greetings = greetings_of(card, to, group=names, clock=runtime.clock, seed=message_id.int, platform=platform)
+            greetings = greetings_of(
+                card,
+                to,
+                group=names,
+                clock=lambda: now,
+                seed=message_id.int,
+                platform=platform,
+                global_variables=global_variables,
+            )
             if greetings:
                 said.append((message_id, speaker, greetings))
     if said:

@@ -6,18 +6,19 @@ from collections.abc import Mapping
 from typing import Literal, TypeAlias
 from uuid import UUID
 
-from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.artifacts.presenting import overlay_views
 from tavernkit.playground.conversations.queries import has_turns_behind, last_run, pictured_speaker
-from tavernkit.playground.database.models import Provider, Run
+from tavernkit.playground.conversations.service import may_restore
+from tavernkit.playground.database.models import Provider, Run, Space
 from tavernkit.playground.messages.presenting import message_views
 from tavernkit.playground.messages.standing import standing_of
 from tavernkit.playground.outcome import Refused
-from tavernkit.playground.providers.service import provider_for
+from tavernkit.playground.providers.queries import default_provider, provider_for
 from tavernkit.playground.runs.presenting import copilot_steps, turns_view
+from tavernkit.playground.runs.speakers import speaking_member
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.spaces.access import Access, conversation_for
 from tavernkit.playground.spaces.trail import trail_of
@@ -48,7 +49,7 @@ async def conversation_view(
         space, standing = entry.space, standing_of(conversation, entry)
         messages, older_before = await message_views(session, conversation_id, before=None)
         run = await last_run(session, conversation_id)
-        model = await _default_model(session)
+        model = await _answering_model(session, space)
         return ConversationView(
             id=str(conversation.id),
             title=shown_name(conversation.title),
@@ -59,8 +60,11 @@ async def conversation_view(
             last_event=conversation.last_event,
             model_name=_model_name(model),
             model_is_embedded=model is not None and model.kind == "embedded",
+            has_model=model is not None,
             persona_name="" if entry.member is None else shown_name(entry.member.cached_display_name),
-            can_write=standing.can_take_part and entry.member is not None,
+            can_write=standing.can_take_part and not isinstance(speaking_member(entry.member), Refused),
+            is_archived="archived" in (space.status, conversation.status),
+            may_restore=may_restore(entry),
             turns=await turns_view(session, conversation),
             copilot_steps=copilot_steps(conversation, entry.member),
             standing=standing,
@@ -111,6 +115,8 @@ async def _run_view(runtime: Runtime, session: AsyncSession, run: Run | None) ->
         initials=initials(name),
         text=text,
         error=run.error["message"] if run.error else None,
+        error_code=run.error["code"] if run.error else "",
+        provider_id="" if provider is None else str(provider.id),
         preparing=status == "running" and provider is not None and not runtime.models.is_ready(provider),
         can_skip=status in ("failed", "canceled") and await has_turns_behind(session, run),
     )
@@ -118,10 +124,13 @@ async def _run_view(runtime: Runtime, session: AsyncSession, run: Run | None) ->
 
 def _model_name(provider: Provider | None) -> str:
     if provider is None:
-        return "Nobody"
+        return ""
     return shown_name(provider.name if provider.kind == "embedded" else provider.model)
 
 
-async def _default_model(session: AsyncSession) -> Provider | None:
-    found: Provider | None = await session.scalar(select(Provider).where(Provider.is_default, ~Provider.disabled))
-    return found
+async def _answering_model(session: AsyncSession, space: Space) -> Provider | None:
+    """Who answers where no member has a provider of its own."""
+    chosen = None if space.provider_id is None else await session.get(Provider, space.provider_id)
+    if chosen is None:
+        return await default_provider(session)
+    return None if chosen.disabled else chosen

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import AsyncGenerator
+from typing import Annotated, Literal
 from uuid import UUID
 
-from fastapi import APIRouter, Form, Header, Query, Request, Response
-from fastapi.responses import HTMLResponse, StreamingResponse
+from fastapi import APIRouter, Form, Query, Request, Response
+from fastapi.responses import HTMLResponse, RedirectResponse, StreamingResponse
+from pydantic import StringConstraints
 
 from tavernkit.playground.accounts.proof import proof_of
 from tavernkit.playground.conversations.presenting import conversation_view, older_view
+from tavernkit.playground.conversations.service import restore_conversation
 from tavernkit.playground.messages.service import send_message
 from tavernkit.playground.messages.standing import find_standing, standing_of
 from tavernkit.playground.outcome import Refused
 from tavernkit.playground.realtime.bus import owner_topic, space_topic
-from tavernkit.playground.realtime.streaming import conversation_stream, message_stream, run_stream
+from tavernkit.playground.realtime.streaming import conversation_stream, merged_streams, message_stream, run_stream
 from tavernkit.playground.realtime.watching import still_watching, watched_conversation
 from tavernkit.playground.runs.deciding import retry
 from tavernkit.playground.runs.directing import skip_turn
@@ -25,7 +28,12 @@ __all__ = ["router"]
 
 router = APIRouter()
 
+MOST_WATCHED = 32
+"""How many conversations one stream carries at most; the page knows the same number."""
+
 Number = Annotated[int, Query(ge=0, le=2**63 - 1)]
+WatchedText = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}(:[0-9]{1,18})?$")]
+Watched = Annotated[list[WatchedText], Query(min_length=1, max_length=MOST_WATCHED)]
 
 
 @router.get("/conversations/{conversation_id}")
@@ -83,32 +91,53 @@ async def skip(request: Request, runtime: Played, viewer: Looking, conversation_
     return answer(request, streams, otherwise=f"/conversations/{conversation_id}")
 
 
-@router.get("/conversations/{conversation_id}/events")
-async def events(
+@router.post("/conversations/{conversation_id}/restore")
+async def restore(
     request: Request,
     runtime: Played,
     viewer: Looking,
     conversation_id: UUID,
-    after: int | None = None,
-    last_event_id: Annotated[str | None, Header()] = None,
-) -> StreamingResponse:
-    """Server-sent events: `streams` (numbered, Turbo streams to render), `text` (a reply as it is written) and
-    `copilot` (what is written for this person only)."""
-    watched = await watched_conversation(runtime, viewer, conversation_id)
-    if isinstance(watched, Refused):
-        raise missing()
-    conversation, entry = watched
-    seen = int(last_event_id) if last_event_id and last_event_id.isdecimal() else after
-    return StreamingResponse(
-        conversation_stream(
+    next: Annotated[Literal["archive", "conversation"], Form()] = "conversation",
+) -> Response:
+    """Bring an archived story back, and go on in it or to the others."""
+    restored = await restore_conversation(runtime, viewer, conversation_id)
+    if isinstance(restored, Refused):
+        return refusal(request, restored)
+    address = "/archive" if next == "archive" else f"/conversations/{conversation_id}"
+    return RedirectResponse(address, status_code=303)
+
+
+@router.get("/events")
+async def events(request: Request, runtime: Played, viewer: Looking, watch: Watched) -> StreamingResponse:
+    """Server-sent events of several conversations, each named with the last event that its page has seen, or without
+    one for all that happens from now on: `streams` (numbered, Turbo streams to render), `text` (a reply as it is
+    written), `copilot` (what is written for this person only), and `closed` (this person may not read it)."""
+    streams: dict[UUID, AsyncGenerator[str, None]] = {}
+    refused: list[UUID] = []
+    for conversation_id, after in map(_conversation_and_number, watch):
+        found = await watched_conversation(runtime, viewer, conversation_id)
+        if isinstance(found, Refused):
+            refused.append(conversation_id)
+            continue
+        conversation, entry = found
+        streams[conversation_id] = conversation_stream(
             runtime,
             conversation_id,
-            conversation.last_event if seen is None else seen,
+            conversation.last_event if after is None else after,
             user_id=viewer.user_id,
             around=(space_topic(entry.space.id), owner_topic(entry.space.owner_id)),
             standing=standing_of(conversation, entry),
             is_welcome=still_watching(runtime, viewer, proof_of(request), request.app.state.owner_id, conversation_id),
-        ),
+        )
+    if not streams:
+        raise missing()
+    return StreamingResponse(
+        merged_streams(runtime, streams, refused),
         media_type="text/event-stream",
         headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
     )
+
+
+def _conversation_and_number(watched: str) -> tuple[UUID, int | None]:
+    conversation_id, _, number = watched.partition(":")
+    return UUID(conversation_id), int(number) if number else None

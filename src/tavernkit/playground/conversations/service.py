@@ -14,18 +14,28 @@ from tavernkit.playground.conversations.in_use import not_in_use
 from tavernkit.playground.conversations.opening import greet, open_root
 from tavernkit.playground.conversations.regrafting import regraft_branches
 from tavernkit.playground.conversations.schemas import ConversationOut
-from tavernkit.playground.database.models import Conversation
+from tavernkit.playground.database.models import Conversation, Space
 from tavernkit.playground.database.versions import advance
 from tavernkit.playground.members.identity import story_user
 from tavernkit.playground.members.queries import active_members
 from tavernkit.playground.outcome import Refused, not_found
+from tavernkit.playground.realtime.access import announce_access_change
+from tavernkit.playground.realtime.bus import conversation_topic
 from tavernkit.playground.realtime.outbox import append_event
 from tavernkit.playground.runtime import Runtime
-from tavernkit.playground.spaces.access import Access, conversation_for, space_for
+from tavernkit.playground.spaces.access import Access, Entry, conversation_for, space_for
 from tavernkit.playground.spaces.removing import remove_conversation_rows
+from tavernkit.playground.spaces.telling import tell_space
 from tavernkit.playground.storable import titled
 
-__all__ = ["MAX_ROOTS", "change_conversation", "create_conversation", "delete_conversation"]
+__all__ = [
+    "MAX_ROOTS",
+    "change_conversation",
+    "create_conversation",
+    "delete_conversation",
+    "may_restore",
+    "restore_conversation",
+]
 
 MAX_ROOTS = 1_000
 
@@ -100,10 +110,44 @@ async def change_conversation(
             conversation.title = title
         if visibility is not None:
             conversation.visibility = visibility
+            announce_access_change(session, conversation_topic(conversation_id))
         if archived is not None:
             conversation.status = "archived" if archived else "ready"
         await session.flush()
         await append_event(session, conversation_id, "conversation", now)
+        await session.refresh(conversation)
+        return conversation
+
+
+def may_restore(entry: Entry) -> bool:
+    """Whether this person may restore an archived conversation; its space comes back with it."""
+    return entry.access >= (Access.ADMINISTER if entry.space.status == "archived" else Access.MODERATE)
+
+
+async def restore_conversation(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> Conversation | Refused:
+    """Bring an archived conversation back into use, and its space if that is archived."""
+    now = runtime.clock()
+    async with runtime.database.write() as session:
+        space_id = await session.scalar(select(Conversation.space_id).where(Conversation.id == conversation_id))
+        if space_id is None:
+            return not_found("conversation")
+        # The space before its conversations, as everybody locks them.
+        await session.execute(select(Space.id).where(Space.id == space_id).with_for_update(key_share=True))
+        found = await conversation_for(session, conversation_id, viewer, Access.READ, lock=True)
+        if isinstance(found, Refused):
+            return found
+        conversation, entry = found
+        if not may_restore(entry):
+            return Refused(code="forbidden", sentence="You may look at this, but not change it.")
+        if entry.space.status == "archived":
+            entry.space.status, entry.space.updated_at = "active", now
+            entry.space.settings_version += 1
+            await tell_space(session, space_id, "space", now)
+        if conversation.status == "archived":
+            conversation.status = "ready"
+            conversation.settings_version += 1
+            await session.flush()
+            await append_event(session, conversation_id, "conversation", now)
         await session.refresh(conversation)
         return conversation
 
@@ -130,6 +174,7 @@ async def delete_conversation(runtime: Runtime, viewer: Viewer, conversation_id:
             return Refused(
                 code="conflict", sentence="A space keeps at least one conversation. Delete the space instead."
             )
+        announce_access_change(session, conversation_topic(conversation_id))
         await regraft_branches(session, found[0])
         await remove_conversation_rows(session, conversation_id)
         return None

@@ -15,19 +15,19 @@ from tavernkit.playground.database.models import Character, Persona, Provider
 from tavernkit.playground.home.queries import (
     Someone,
     Told,
-    default_provider,
     faces_in,
     recent_stories,
     usable_characters,
 )
-from tavernkit.playground.home.views import Choice, Face, HomeView, NewStoryView, StoryCard
+from tavernkit.playground.home.views import ArchiveView, Choice, Face, HomeView, NewStoryView, StoryCard
 from tavernkit.playground.personas.queries import all_personas
 from tavernkit.playground.prompting.cards import library_character
+from tavernkit.playground.providers.queries import default_provider
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.web.markdown import render_markdown
 from tavernkit.playground.web.names import initials, shown_name
 
-__all__ = ["face", "home_view", "new_story_view", "told_title"]
+__all__ = ["archive_view", "face", "home_view", "new_story_view", "told_title"]
 
 STORIES_PER_PAGE = 15
 CHARACTERS_SHOWN = 12
@@ -53,6 +53,26 @@ async def home_view(runtime: Runtime, viewer: Viewer, *, after: tuple[datetime, 
         is_first=after is None,
         model_name=_model_name(model),
         model_is_embedded=model is not None and model.kind == "embedded",
+        has_model=model is not None,
+    )
+
+
+async def archive_view(runtime: Runtime, viewer: Viewer, *, after: tuple[datetime, UUID] | None = None) -> ArchiveView:
+    """The stories that are archived, those that changed last first."""
+    async with runtime.database.read() as session:
+        rows = await recent_stories(session, viewer, after=after, archived=True, limit=STORIES_PER_PAGE + 1)
+        shown, more = rows[:STORIES_PER_PAGE], len(rows) > STORIES_PER_PAGE
+        faces = await faces_in(session, [row.space.id for row in shown])
+    last = shown[-1].conversation if more else None
+    return ArchiveView(
+        stories=tuple(
+            _story_card(row, faces.get(row.space.id, ())).with_(
+                may_restore=viewer.is_administrator or row.space.owner_id == viewer.user_id
+            )
+            for row in shown
+        ),
+        older="" if last is None else cursor(last.updated_at.isoformat(), str(last.id)),
+        is_first=after is None,
     )
 
 
@@ -63,14 +83,21 @@ async def new_story_view(
     character_ids: Sequence[UUID] = (),
     persona_id: UUID | Literal["default"] | None = "default",
     name: str = "",
+    search: str = "",
     error: str = "",
 ) -> NewStoryView:
     """The page on which a story is put together."""
     async with runtime.database.read() as session:
-        characters = await usable_characters(session, viewer, limit=CHARACTERS_TO_CHOOSE, even=character_ids)
+        characters = await usable_characters(
+            session, viewer, limit=CHARACTERS_TO_CHOOSE + 1, even=character_ids, search=search
+        )
         personas = await all_personas(session, viewer.user_id)
+    others = [row for row in characters if row.id not in character_ids]
+    shown = [row for row in characters if row.id in character_ids] + others[:CHARACTERS_TO_CHOOSE]
     return NewStoryView(
-        characters=tuple(_character_choice(row, is_chosen=row.id in character_ids) for row in characters),
+        characters=tuple(_character_choice(row, is_chosen=row.id in character_ids) for row in shown),
+        search=search,
+        has_more=len(others) > CHARACTERS_TO_CHOOSE,
         personas=tuple(
             _persona_choice(row, is_chosen=row.is_default if persona_id == "default" else row.id == persona_id)
             for row in personas

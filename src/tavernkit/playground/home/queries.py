@@ -12,19 +12,19 @@ from sqlalchemy import ColumnElement, and_, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.accounts.viewer import Viewer
+from tavernkit.playground.characters.queries import found_by
 from tavernkit.playground.conversations.listing import last_message_id
 from tavernkit.playground.database.models import (
     Character,
     Conversation,
     Message,
-    Provider,
     Space,
     SpaceMembership,
     TextContent,
 )
 from tavernkit.playground.spaces.queries import is_in
 
-__all__ = ["Someone", "Told", "default_provider", "faces_in", "recent_stories", "usable_characters"]
+__all__ = ["Someone", "Told", "faces_in", "recent_stories", "usable_characters"]
 
 LAST_WORDS = 600
 """How much of the last message is read: enough for a line, whatever marks are in it."""
@@ -51,15 +51,25 @@ async def recent_stories(
     *,
     after: tuple[datetime, UUID] | None = None,
     matching: str | None = None,
+    archived: bool = False,
     limit: int,
 ) -> list[Told]:
-    """The conversations that this person may see, those that changed last first; `matching` is a pattern for LIKE."""
+    """The conversations that this person may see, those that changed last first; `matching` is a pattern for LIKE.
+
+    With `archived`, those that are archived, or whose space is; otherwise those that are not.
+    """
+    is_archived = or_(Space.status == "archived", Conversation.status == "archived")
     query = (
         select(Conversation, Space, func.substr(TextContent.content, 1, LAST_WORDS))
         .join(Space, Space.id == Conversation.space_id)
         .outerjoin(Message, Message.id == last_message_id())
         .outerjoin(TextContent, TextContent.id == Message.text_id)
-        .where(Space.status == "active", Conversation.status != "archived", is_in(viewer), _is_shown_to(viewer))
+        .where(
+            Space.status != "deleting",
+            is_archived if archived else ~is_archived,
+            is_in(viewer),
+            _is_shown_to(viewer),
+        )
         .order_by(Conversation.updated_at.desc(), Conversation.id.desc())
         .limit(limit)
     )
@@ -93,21 +103,15 @@ async def faces_in(session: AsyncSession, space_ids: Sequence[UUID]) -> Mapping[
 
 
 async def usable_characters(
-    session: AsyncSession, viewer: Viewer, *, limit: int, even: Sequence[UUID] = ()
+    session: AsyncSession, viewer: Viewer, *, limit: int, even: Sequence[UUID] = (), search: str = ""
 ) -> list[Character]:
-    """The person's own characters and everybody's, by name; those in `even` first, however many there are."""
+    """The person's own characters and everybody's that `search` finds, by name; those in `even` first in any case."""
     mine = or_(Character.owner_id == viewer.user_id, Character.owner_id.is_(None))
     chosen = Character.id.in_(even)
     query = select(Character).where(mine, Character.status == "ready").order_by(Character.name_key, Character.id)
     named = list(await session.scalars(query.where(chosen))) if even else []
-    others = await session.scalars(query.where(~chosen).limit(limit))
+    others = await session.scalars(query.where(~chosen, *found_by(search)).limit(limit))
     return [*named, *others]
-
-
-async def default_provider(session: AsyncSession) -> Provider | None:
-    """Who answers where nobody has chosen."""
-    found: Provider | None = await session.scalar(select(Provider).where(Provider.is_default, ~Provider.disabled))
-    return found
 
 
 def _is_shown_to(viewer: Viewer) -> ColumnElement[bool]:

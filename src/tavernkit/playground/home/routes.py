@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Annotated
 from uuid import UUID
 
@@ -13,7 +14,7 @@ from tavernkit.playground.api.errors import RefusedError
 from tavernkit.playground.api.paging import behind_time
 from tavernkit.playground.database.models import User
 from tavernkit.playground.home.palette import places
-from tavernkit.playground.home.presenting import home_view, new_story_view
+from tavernkit.playground.home.presenting import archive_view, home_view, new_story_view
 from tavernkit.playground.home.views import Place
 from tavernkit.playground.outcome import Refused
 from tavernkit.playground.spaces.schemas import MAX_CHARACTERS, MAX_NAME
@@ -33,19 +34,36 @@ _UNCACHED = {"Cache-Control": "no-store"}
 async def home(
     runtime: Played, viewer: Looking, after: Annotated[str | None, Query(max_length=2000)] = None
 ) -> Response:
-    try:
-        place = behind_time(after)
-    except RefusedError as error:
-        raise HTTPException(422, "This page of the list cannot be found. Begin at the first one.") from error
-    view = await home_view(runtime, viewer, after=place)
+    view = await home_view(runtime, viewer, after=_place(after))
     return HTMLResponse(str(render("home.html", view=view)), headers=_UNCACHED)
+
+
+@router.get("/archive")
+async def archive(
+    runtime: Played, viewer: Looking, after: Annotated[str | None, Query(max_length=2000)] = None
+) -> Response:
+    view = await archive_view(runtime, viewer, after=_place(after))
+    return HTMLResponse(str(render("archive.html", view=view)), headers=_UNCACHED)
 
 
 @router.get("/spaces/new")
 async def new_story(
-    runtime: Played, viewer: Looking, character: Annotated[Sequence[UUID], Query(max_length=MAX_CHARACTERS)] = ()
+    runtime: Played,
+    viewer: Looking,
+    character_id: Annotated[Sequence[UUID], Query(max_length=MAX_CHARACTERS)] = (),
+    persona_id: Annotated[UUID | str | None, Query()] = None,
+    name: Annotated[str, Query(max_length=MAX_NAME)] = "",
+    search: Annotated[str, Query(max_length=200)] = "",
 ) -> Response:
-    view = await new_story_view(runtime, viewer, character_ids=character)
+    """The form; a search brings along what is chosen and typed so far."""
+    view = await new_story_view(
+        runtime,
+        viewer,
+        character_ids=character_id,
+        persona_id="default" if persona_id is None else persona_id if isinstance(persona_id, UUID) else None,
+        name=name,
+        search=search.strip(),
+    )
     return HTMLResponse(str(render("new_story.html", view=view)), headers=_UNCACHED)
 
 
@@ -91,6 +109,13 @@ async def palette(
     """Where the palette leads."""
     response.headers.update(_UNCACHED)
     return {"places": [_json(place) for place in await places(runtime, viewer, q)]}
+
+
+def _place(after: str | None) -> tuple[datetime, UUID] | None:
+    try:
+        return behind_time(after)
+    except RefusedError as error:
+        raise HTTPException(422, "This page of the list cannot be found. Begin at the first one.") from error
 
 
 def _json(place: Place) -> dict[str, str]:

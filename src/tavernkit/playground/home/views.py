@@ -6,7 +6,7 @@ from datetime import datetime
 
 from tavernkit.values import Value
 
-__all__ = ["Choice", "Face", "HomeView", "NewStoryView", "Place", "StoryCard"]
+__all__ = ["ArchiveView", "Choice", "Face", "HomeView", "NewStoryView", "Place", "StoryCard"]
 
 
 class Face(Value, frozen=True, kw_only=True):
@@ -27,6 +27,7 @@ class StoryCard(Value, frozen=True, kw_only=True):
     faces: tuple[Face, ...]
     last_line: str
     last_at: datetime
+    may_restore: bool = False
 
 
 class Choice(Value, frozen=True, kw_only=True):
@@ -47,13 +48,24 @@ class HomeView(Value, frozen=True, kw_only=True):
     is_first: bool
     model_name: str
     model_is_embedded: bool
+    has_model: bool
+
+
+class ArchiveView(Value, frozen=True, kw_only=True):
+    """The page of archived stories; `older` is where the list goes on, or empty."""
+
+    stories: tuple[StoryCard, ...]
+    older: str
+    is_first: bool
 
 
 class NewStoryView(Value, frozen=True, kw_only=True):
-    """The page on which a story is put together, with what was chosen so far."""
+    """The page on which a story is put together, with what was chosen so far; `has_more`: search finds others."""
 
     characters: tuple[Choice, ...]
     personas: tuple[Choice, ...]
+    search: str = ""
+    has_more: bool = False
     name: str = ""
     error: str = ""
 

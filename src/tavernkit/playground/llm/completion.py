@@ -20,7 +20,6 @@ __all__ = [
 _REASONS = {"eos": "stop", "eos_token": "stop", "end_turn": "stop", "stop_sequence": "stop", "max_tokens": "length"}
 
 _MOST_TOKENS = 2**31 - 1
-_LONGEST_WAIT = 86_400
 _HIGHEST_COST = 1e9
 
 
@@ -136,7 +135,7 @@ def _delay(error: LooseObject) -> float | None:
     for detail in listed(error.raw("details")):
         delay = detail.text("retryDelay").removesuffix("s")
         if delay.replace(".", "", 1).isdecimal():
-            return min(float(delay), _LONGEST_WAIT)
+            return float(delay)
     return None
 
 

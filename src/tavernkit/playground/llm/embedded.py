@@ -108,7 +108,7 @@ class EmbeddedModel:
     def _require_weights(self) -> Path:
         weights = self._find_weights()
         if weights is None or not self.is_available:
-            raise _unavailable("The embedded model is not installed. Run `make install`, or choose another provider.")
+            raise _unavailable("The built-in model is not installed. Add a model.")
         return weights
 
 

@@ -9,11 +9,15 @@ import httpx2
 
 from tavernkit.playground.llm.base import ChatRequest, ModelError
 from tavernkit.playground.llm.completion import Complaint
+from tavernkit.playground.waiting import plain_wait
 from tavernkit.values import Json
 
 __all__ = ["Endpoint"]
 
 _LONGEST_QUOTE = 300
+_LONGEST_WAIT = 86_400.0
+"""Whatever a server asks for beyond a day is a day or longer to us."""
+
 _TELLTALE = 24
 """So many characters of the prompt in a server's words are no accident."""
 
@@ -39,7 +43,8 @@ class Endpoint:
         retry_after: float | None = None,
     ) -> ModelError:
         """The error for an HTTP status that is not a success; without a request, the models were asked for."""
-        wait = retry_after if complaint is None or complaint.retry_after is None else complaint.retry_after
+        asked = retry_after if complaint is None or complaint.retry_after is None else complaint.retry_after
+        wait = None if asked is None else min(asked, _LONGEST_WAIT)
         sentence = self._sentence(status, request, location, wait)
         return ModelError(
             sentence + self._quoted(complaint, request), code="http_error", status=status, retry_after=wait
@@ -141,7 +146,7 @@ class Endpoint:
             case 413:
                 return f"{self.name} found the prompt too long. Choose a smaller context."
             case 429:
-                then = "Wait a little" if wait is None else f"Wait {wait:g} seconds"
+                then = "Wait a little" if wait is None else f"Wait {plain_wait(wait)}"
                 return f"{self.name} has had too many requests, or your limit is used up. {then} and try again."
             case _ if 300 <= status < 400:
                 elsewhere = f" to {self._cut(location)}" if location else ""

@@ -52,6 +52,6 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 def _time(text: str) -> datetime | None:
     try:
         time = parsedate_to_datetime(text)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     return time if time.tzinfo is not None else None

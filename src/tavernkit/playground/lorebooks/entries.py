@@ -11,7 +11,7 @@ from sqlalchemy import update
 from tavernkit.lore import Entry
 from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.database.models import Lorebook, LorebookEntry
-from tavernkit.playground.lorebooks.forms import decode_entry, new_entry
+from tavernkit.playground.lorebooks.forms import ORIGINAL_PLACE, decode_entry, new_entry
 from tavernkit.playground.lorebooks.queries import all_entries, entry_of, last_place, lorebook_of
 from tavernkit.playground.lorebooks.schemas import EntryOut
 from tavernkit.playground.lorebooks.service import entry_columns
@@ -90,6 +90,7 @@ async def duplicate_entry(
             return full
         uid, position = await last_place(session, book.id)
         form = {**row.data, "uid": uid + 1, "displayIndex": position + 1}
+        form.pop(ORIGINAL_PLACE, None)
         copy = _row(runtime, book, form, decode_entry(form)[0], uid=uid + 1, position=position + 1)
         session.add(copy)
         _count_change(runtime, book, entries=1)

@@ -1,8 +1,9 @@
 """Books and entries in the form that is stored, and how files and the library's values become that and come back.
 
-An entry is stored as SillyTavern's World Info has it. One that came from a `character_book` also keeps that entry under
-`originalEntry`, for what World Info has no place for. The book's own row has `format`, the file's `fields` about the
-book, and what else stood beside them in `unknown`.
+An entry is stored as SillyTavern's World Info has it, with a uid that no other entry of the book has. One that came
+from a `character_book` also keeps that entry under `originalEntry`, for what World Info has no place for; one that
+stood in a world file under another key or with another uid keeps those under `originalPlace`. The book's own row has
+`format`, the file's `fields` about the book, and what else stood beside them in `unknown`.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from tavernkit.values import Json, JsonObject
 
 __all__ = [
     "ORIGINAL",
+    "ORIGINAL_PLACE",
     "as_character_book",
     "as_world_info",
     "book_form",
@@ -30,6 +32,7 @@ __all__ = [
 ]
 
 ORIGINAL = "originalEntry"
+ORIGINAL_PLACE = "originalPlace"
 
 _LARGEST_UID = 2**31 - 1
 
@@ -54,9 +57,10 @@ def entry_forms(book: Book) -> Iterator[tuple[int, dict[str, Json], Entry]]:
         uid = number if number is not None and number not in taken else next(spare)
         taken.add(uid)
         form = _form(entry, place)
+        stood_at = _place_in_file(entry, form, str(uid))
         if str(form.get("uid")) != str(uid):
             form["uid"] = uid
-        yield uid, form, entry
+        yield uid, form | ({ORIGINAL_PLACE: stood_at} if stood_at else {}), entry
 
 
 def new_entry(uid: int, place: int, fields: JsonObject) -> dict[str, Json]:
@@ -79,9 +83,9 @@ def decode_book(stored: JsonObject, forms: Iterable[JsonObject], *, name: str) -
 
 def as_world_info(stored: JsonObject, forms: Sequence[JsonObject]) -> dict[str, Json]:
     """SillyTavern's world file. A book that came from a card has the `originalData` that SillyTavern keeps."""
-    entries = {str(form["uid"]): _world(form) for form in forms}
     if not _is_from_card(stored):
-        return {"entries": entries, **_about(stored)}
+        return {"entries": _as_in_file(forms), **_about(stored)}
+    entries = {str(form["uid"]): _world(form) for form in forms}
     fields = _object(stored.get("fields"))
     return {"entries": entries, **fields, "originalData": as_character_book(stored, forms)}
 
@@ -89,8 +93,7 @@ def as_world_info(stored: JsonObject, forms: Sequence[JsonObject]) -> dict[str, 
 def as_character_book(stored: JsonObject, forms: Sequence[JsonObject]) -> dict[str, Json]:
     """The `character_book` of a card."""
     if not _is_from_card(stored):
-        document = {**_about(stored), "entries": {str(form["uid"]): _world(form) for form in forms}}
-        return write_character_book(read_world_info(LooseObject(document, ReportBuilder())))
+        return write_character_book(read_world_info(LooseObject(as_world_info(stored, forms), ReportBuilder())))
     return {**_about(stored), "entries": [_character_entry(form, place) for place, form in enumerate(forms)]}
 
 
@@ -102,6 +105,35 @@ def _form(entry: Entry, place: int) -> dict[str, Json]:
     if entry.spelling.format == "world_info":
         return file
     return {**world_entry(file, place=place), ORIGINAL: file}
+
+
+def _place_in_file(entry: Entry, form: JsonObject, uid: str) -> dict[str, Json]:
+    """The key and the uid of an entry of a world file, where its number is not both; nothing for any other entry."""
+    spelling = entry.spelling
+    if spelling is None or spelling.format != "world_info":
+        return {}
+    if spelling.key in (None, uid) and str(form.get("uid")) == uid:
+        return {}
+    return {"key": spelling.key or uid, **{name: value for name, value in form.items() if name == "uid"}}
+
+
+def _as_in_file(forms: Sequence[JsonObject]) -> dict[str, Json]:
+    """The entries under the keys and with the uids of their file; a new one gets a key that none has."""
+    entries: dict[str, Json] = {}
+    places = [_object(form.get(ORIGINAL_PLACE)) for form in forms]
+    kept = {str(place["key"]) for place in places if place}
+    spare = itertools.count(len(forms))
+    for form, place in zip(forms, places, strict=True):
+        key = str(place.get("key", form["uid"]))
+        if key in entries or (key in kept and not place):
+            key = next(str(number) for number in spare if str(number) not in kept and str(number) not in entries)
+        world = _world(form)
+        if place:
+            world = {name: value for name, value in world.items() if name != "uid"} | {
+                name: value for name, value in place.items() if name == "uid"
+            }
+        entries[key] = world
+    return entries
 
 
 def _character_entry(form: JsonObject, place: int) -> dict[str, Json]:
@@ -129,7 +161,7 @@ def _about(stored: JsonObject) -> dict[str, Json]:
 
 
 def _world(form: JsonObject) -> dict[str, Json]:
-    return {key: value for key, value in form.items() if key != ORIGINAL}
+    return {key: value for key, value in form.items() if key not in (ORIGINAL, ORIGINAL_PLACE)}
 
 
 def _is_from_card(stored: JsonObject) -> bool:

@@ -20,6 +20,7 @@ __all__ = [
     "links_of",
     "lorebook_of",
     "lorebooks_page",
+    "newest_lorebooks",
 ]
 
 PLACES = {
@@ -102,3 +103,15 @@ async def links_of(session: AsyncSession, **place: UUID | None) -> list[tuple[Lo
             query = query.where(PLACES[column] == value)
     rows = await session.execute(query.order_by(LorebookLink.position, LorebookLink.created_at, LorebookLink.id))
     return [(link, name) for link, name in rows]
+
+
+async def newest_lorebooks(session: AsyncSession, user_id: UUID, names: set[str]) -> dict[str, UUID]:
+    """A person's books of these names, the newest of each."""
+    if not names:
+        return {}
+    rows = await session.execute(
+        select(Lorebook.name, Lorebook.id)
+        .where(Lorebook.owner_id == user_id, Lorebook.status == "ready", Lorebook.name.in_(names))
+        .order_by(Lorebook.created_at)
+    )
+    return {row.name: row.id for row in rows}

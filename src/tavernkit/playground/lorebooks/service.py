@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from itertools import islice
 from typing import Any
 from uuid import UUID
 
@@ -17,13 +18,14 @@ from tavernkit.playground.database.bulk import insert_rows
 from tavernkit.playground.database.models import Lorebook, LorebookEntry
 from tavernkit.playground.database.versions import advance
 from tavernkit.playground.lorebooks.forms import as_character_book, as_world_info, book_form, entry_forms
+from tavernkit.playground.lorebooks.named_links import link_book, places_that_name
 from tavernkit.playground.lorebooks.queries import all_entries, lorebook_of
 from tavernkit.playground.lorebooks.schemas import LorebookOut, NewLorebook, PatchLorebook
 from tavernkit.playground.lorebooks.telling import tell_of_book
 from tavernkit.playground.outcome import Refused
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.storable import presentable, storable, titled
-from tavernkit.reading import ImportReport
+from tavernkit.reading import ImportReport, Note
 from tavernkit.values import Json
 
 __all__ = [
@@ -40,6 +42,7 @@ __all__ = [
 
 MAX_FILE_BYTES = 16 * 1024 * 1024
 NAMELESS = "Lorebook"
+PIECE = 500
 
 
 async def create_lorebook(runtime: Runtime, viewer: Viewer, new: NewLorebook) -> Lorebook | Refused:
@@ -58,16 +61,29 @@ async def create_lorebook(runtime: Runtime, viewer: Viewer, new: NewLorebook) ->
 async def import_lorebook(
     runtime: Runtime, viewer: Viewer, file: bytes, *, name: str = ""
 ) -> tuple[Lorebook, ImportReport] | Refused:
-    """A book from a file of any format that the library reads; `name` is for one whose file gives none."""
+    """A book from a file of any format that the library reads; `name` is for one whose file gives none.
+
+    It is linked with the characters, conversations and personas whose files name it.
+    """
     try:
         book, report = await to_thread.run_sync(read_book, file)
     except TavernKitError as error:
         return Refused(code="invalid", sentence=str(error))
+    async with runtime.database.read() as session:
+        places = await places_that_name(session, viewer.user_id, titled(book.name or name, NAMELESS))
     async with runtime.database.write() as session:
         row = await store_book(
             runtime, session, viewer.user_id, book, name=name, file_sha256=hashlib.sha256(file).hexdigest()
         )
-        return row, report
+        linked = await link_book(runtime, session, row.id, row.name, places)
+        return row, _with_links(report, linked)
+
+
+def _with_links(report: ImportReport, linked: int) -> ImportReport:
+    if not linked:
+        return report
+    note = Note(path="name", outcome="exact", message=f"linked at {linked} places whose files name this book")
+    return report.with_(notes=(*report.notes, note))
 
 
 async def store_book(
@@ -86,20 +102,12 @@ async def store_book(
     row.entries_count = len(book.entries)
     session.add(row)
     await session.flush()
-    rows: list[dict[str, Any]] = [
-        {
-            "id": runtime.ids(),
-            "lorebook_id": row.id,
-            "uid": uid,
-            "position": position,
-            "data": form,
-            "revision": 1,
-            "updated_at": row.updated_at,
-            **entry_columns(entry),
-        }
-        for position, (uid, form, entry) in enumerate(entry_forms(book))
-    ]
-    await insert_rows(session, LorebookEntry, rows)
+    entries = enumerate(entry_forms(book))
+
+    while rows := await to_thread.run_sync(
+        lambda: [_entry_row(runtime, row, *each) for each in islice(entries, PIECE)]
+    ):
+        await insert_rows(session, LorebookEntry, rows)
     return row
 
 
@@ -189,6 +197,22 @@ def entry_columns(entry: Entry) -> dict[str, Any]:
         "comment": storable(entry.comment or entry.name or ""),
         "enabled": entry.enabled,
         "constant": entry.constant,
+    }
+
+
+def _entry_row(
+    runtime: Runtime, book: Lorebook, position: int, entry: tuple[int, dict[str, Json], Entry]
+) -> dict[str, Any]:
+    uid, form, parsed = entry
+    return {
+        "id": runtime.ids(),
+        "lorebook_id": book.id,
+        "uid": uid,
+        "position": position,
+        "data": form,
+        "revision": 1,
+        "updated_at": book.updated_at,
+        **entry_columns(parsed),
     }
 
 

@@ -17,6 +17,8 @@ from tavernkit.playground.members.identity import display_name, usable_character
 from tavernkit.playground.members.queries import active_members, find_member, next_position
 from tavernkit.playground.members.schemas import MemberOut
 from tavernkit.playground.outcome import Refused, not_found
+from tavernkit.playground.realtime.access import announce_access_change
+from tavernkit.playground.realtime.bus import user_topic
 from tavernkit.playground.runs.unavailable import members_changed
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.spaces.access import Access, Entry, member_for, space_for
@@ -129,6 +131,8 @@ async def remove_member(
         member.removed_reason = None if reason is None else storable(reason)[:500]
         member.settings_version += 1
         await session.flush()
+        if member.user_id is not None:
+            announce_access_change(session, user_topic(member.user_id))
         await tell_space(session, member.space_id, "members", now, member_id=str(member.id))
         await members_changed(session, runtime, member.space_id)
         return member

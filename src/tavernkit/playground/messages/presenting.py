@@ -9,12 +9,14 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.artifacts.cards import IN_CHAT, content_view
+from tavernkit.playground.artifacts.failures import failures_by_message
 from tavernkit.playground.artifacts.presenting import chat_artifacts
 from tavernkit.playground.artifacts.views import ChatArtifactView
 from tavernkit.playground.characters.queries import pictures_of
 from tavernkit.playground.messages.drawn import DrawnMessage, drawn_message, drawn_messages
 from tavernkit.playground.messages.standing import standing_of
 from tavernkit.playground.outcome import Refused, not_found
+from tavernkit.playground.prompting.fitting import LEFT_OUT, left_out_words
 from tavernkit.playground.prompting.history import REASONING, told_text
 from tavernkit.playground.prompting.records import LORE
 from tavernkit.playground.runtime import Runtime
@@ -60,12 +62,15 @@ async def shown_to(
 async def _views(session: AsyncSession, rows: Sequence[DrawnMessage]) -> tuple[MessageView, ...]:
     callers = {row.character_id for row in rows if row.character_id and calls_pictures(row.message.content)}
     pictures = await pictures_of(session, callers) if callers else {}
-    left = (
-        await chat_artifacts(session, rows[0].message.conversation_id, [row.message.id for row in rows]) if rows else {}
-    )
-    return tuple(
+    if not rows:
+        return ()
+    conversation_id, ids = rows[0].message.conversation_id, [row.message.id for row in rows]
+    left = await chat_artifacts(session, conversation_id, ids)
+    failures = await failures_by_message(session, conversation_id, ids)
+    views = (
         _view(row, pictures.get(row.character_id, _NO_PICTURES), left.get(str(row.message.id), ())) for row in rows
     )
+    return tuple(view.with_(failures=failures.get(view.id, ())) for view in views)
 
 
 def _view(row: DrawnMessage, pictures: Mapping[str, str], artifacts: tuple[ChatArtifactView, ...]) -> MessageView:
@@ -94,6 +99,7 @@ def _view(row: DrawnMessage, pictures: Mapping[str, str], artifacts: tuple[ChatA
         tokens_read=row.prompt_tokens,
         tokens_written=row.completion_tokens,
         lore=0 if row.debug is None else row.debug.get(LORE, 0),
+        left_out="" if row.debug is None else left_out_words(row.debug.get(LEFT_OUT, {})),
         revision=message.revision,
         told_as="" if told == message.content else content_view(told, "text", IN_CHAT).text,
         artifacts=artifacts,

@@ -121,13 +121,19 @@ async def restore(request: Request, runtime: Played, viewer: Looking, message_id
 
 
 @router.post("/regenerate")
-async def tell_anew(request: Request, runtime: Played, viewer: Looking, message_id: UUID) -> Response:
+async def tell_anew(
+    request: Request,
+    runtime: Played,
+    viewer: Looking,
+    message_id: UUID,
+    only_message: Annotated[bool, Form()] = False,
+) -> Response:
     """In its place if it is the last message, else in a branch, where the page then goes."""
     found = await shown_to(runtime, viewer, message_id)
     if isinstance(found, Refused):
         return _problem(request, found)
     conversation_id = UUID(found[0].conversation_id)
-    run = await regenerate(runtime, viewer, conversation_id, message_id=message_id)
+    run = await regenerate(runtime, viewer, conversation_id, message_id=message_id, only_message=only_message)
     if isinstance(run, Refused):
         return _problem(request, run)
     if run.conversation_id != conversation_id:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from collections.abc import Mapping
+from typing import Any, Literal, TypeAlias
 from uuid import UUID
 
 from sqlalchemy import select
@@ -19,7 +20,7 @@ from tavernkit.playground.realtime.outbox import append_event
 from tavernkit.playground.runs.asking import is_character_here, make_way
 from tavernkit.playground.runs.planner import plan_run
 from tavernkit.playground.runs.rounds import answer_person
-from tavernkit.playground.runs.speakers import has_copilot
+from tavernkit.playground.runs.speakers import has_copilot, speaking_member
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.spaces.access import Access, conversation_for
 
@@ -37,13 +38,14 @@ async def send_message(
     content: str,
     role: SentRole = "user",
     speaker_id: UUID | None = None,
+    limits: Mapping[str, Any] | None = None,
 ) -> Message | Refused:
     """Store what the person said and begin a round of replies, in one transaction; narration, of the role `system`,
-    gets none.
+    gets none, unless a speaker is named.
 
     While a reply is written, the space's policy decides: refuse, stop that reply, or answer behind it. `speaker_id` is
-    the character who answers, whoever else would. The client makes the id, so that sending again what may or may not
-    have arrived never doubles it.
+    the character who answers, whoever else would, within the `limits`. The client makes the id, so that sending again
+    what may or may not have arrived never doubles it.
     """
     text = clean_text(content)
     if isinstance(text, Refused):
@@ -62,10 +64,11 @@ async def send_message(
                 return author
             if speaker_id is not None and not await is_character_here(session, conversation, speaker_id):
                 return not_found("character")
-            refused = await make_way(session, runtime, conversation, even_queued=True) if role == "user" else None
+            is_answered = role == "user" or speaker_id is not None
+            refused = await make_way(session, runtime, conversation, even_queued=True) if is_answered else None
             if refused is not None:
                 return refused
-            return await _say(session, runtime, conversation, author, message_id, text, role, speaker_id)
+            return await _say(session, runtime, conversation, author, message_id, text, role, speaker_id, limits)
     except IntegrityError:
         # The same id was sent into another conversation at the same moment.
         return _taken()
@@ -76,13 +79,12 @@ def _may_speak(conversation: Conversation, member: SpaceMembership | None) -> Sp
     refused = not_in_use(conversation)
     if refused is not None:
         return refused
-    if member is None:
-        return Refused(code="forbidden", sentence="Only members speak here. Join the space first.")
-    if has_copilot(member, conversation.id):
+    author = speaking_member(member)
+    if not isinstance(author, Refused) and has_copilot(author, conversation.id):
         return Refused(
             code="copilot_blocked", sentence="The copilot is writing for you. Switch it off to write yourself."
         )
-    return member
+    return author
 
 
 async def _say(
@@ -94,6 +96,7 @@ async def _say(
     text: str,
     role: SentRole,
     speaker_id: UUID | None,
+    limits: Mapping[str, Any] | None,
 ) -> Message:
     now = runtime.clock()
     message = await add_message(
@@ -107,8 +110,8 @@ async def _say(
         now=now,
     )
     await append_event(session, conversation.id, "message", now, message_id=str(message_id))
-    if role == "user" and speaker_id is not None:
-        await plan_run(session, runtime, conversation.id, speaker_id, kind="force_talk", reason="asked")
+    if speaker_id is not None:
+        await plan_run(session, runtime, conversation.id, speaker_id, kind="force_talk", reason="asked", limits=limits)
     elif role == "user":
         await answer_person(session, runtime, conversation, message)
     return message

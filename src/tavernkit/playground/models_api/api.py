@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
 
+from tavernkit.playground.accounts.proof import proof_of
 from tavernkit.playground.api.errors import unless_refused
 from tavernkit.playground.api.requests import Asked, Running
 from tavernkit.playground.messages.texts import clean_text
 from tavernkit.playground.models_api.completing import CompletionResponse, Question
 from tavernkit.playground.models_api.errors import PREFIX, EndpointError, told_errors
 from tavernkit.playground.models_api.history import Said
-from tavernkit.playground.models_api.limiting import LimitedRoute
 from tavernkit.playground.models_api.placing import named_place, place_for
 from tavernkit.playground.models_api.queries import Model, find_model, list_models
 from tavernkit.playground.models_api.schemas import (
+    MAX_BODY_BYTES,
     CompletionIn,
     CompletionOut,
     MessageIn,
@@ -24,10 +25,12 @@ from tavernkit.playground.models_api.schemas import (
     WhichCharacter,
 )
 from tavernkit.playground.outcome import Refused
+from tavernkit.playground.realtime.watching import still_watching
+from tavernkit.playground.web.bodies import takes
 
 __all__ = ["router"]
 
-router = APIRouter(prefix=PREFIX, tags=["models"], route_class=LimitedRoute)
+router = APIRouter(prefix=PREFIX, tags=["models"])
 
 _STREAM = {"text/event-stream": {"schema": {"type": "string"}}}
 
@@ -51,25 +54,33 @@ async def show(runtime: Running, viewer: Asked, model_id: str) -> ModelOut:
     response_model=CompletionOut,
     responses={200: {"content": _STREAM}, **told_errors(400, 401, 403, 404, 409, 413, 499, 502, 503, 507)},
 )
-async def complete(runtime: Running, viewer: Asked, body: CompletionIn) -> Response:
+@takes(MAX_BODY_BYTES)
+async def complete(request: Request, runtime: Running, viewer: Asked, body: CompletionIn) -> Response:
     """Say something to a character, and get its reply, at once or as it is written."""
     async with runtime.database.read() as session:
         model = _known(await find_model(session, viewer, body.model))
-    last = _last(body.messages)
+    said = _all_said(body.messages)
+    last = said[-1]
+    # What is continued has to be there already; what is answered or followed is said now.
+    earlier = said if last.role == "assistant" else said[:-1]
     where = None if body.tavernkit is None else body.tavernkit.conversation_id
     if where is not None:
         place = await named_place(runtime, viewer, model, where)
     else:
-        place = await place_for(runtime, viewer, model, _earlier(body.messages[:-1]), last)
+        place = await place_for(runtime, viewer, model, earlier, last)
     options = body.stream_options
     question = Question(
         model=model,
         conversation_id=unless_refused(place),
-        text=last.text,
+        is_named=where is not None,
+        last=last,
+        limits=body.limits,
         is_streamed=bool(body.stream),
         include_usage=options is not None and bool(options.include_usage),
     )
-    return CompletionResponse(runtime, viewer, question)
+    owner_id = request.app.state.owner_id
+    is_welcome = still_watching(runtime, viewer, proof_of(request), owner_id, question.conversation_id)
+    return CompletionResponse(runtime, viewer, question, is_welcome)
 
 
 def _known(model: Model | None) -> Model:
@@ -89,25 +100,20 @@ def _shown(model: Model) -> ModelOut:
     )
 
 
-def _last(messages: Sequence[MessageIn]) -> Said:
-    place = len(messages) - 1
-    if messages[place].role != "user":
-        sentence = "The last message has to be the user's: that is what the character answers."
-        raise EndpointError(400, sentence, code="invalid", param=f"messages.{place}.role")
-    said = _said(messages[place], place)
-    if said is None:
-        sentence = "The last message is empty: there is nothing to answer."
-        raise EndpointError(400, sentence, code="blank", param=f"messages.{place}.content")
-    return said
-
-
-def _earlier(messages: Sequence[MessageIn]) -> list[Said]:
-    """What was said before; empty messages, such as system prompts that nobody has filled in, are left out."""
+def _all_said(messages: Sequence[MessageIn]) -> list[Said]:
+    """What was said; empty messages, such as system prompts that nobody has filled in, and calls of tools with their
+    results are left out. What the person says last must not be empty, for that would be answered."""
     said = [_said(message, place) for place, message in enumerate(messages)]
-    return [message for message in said if message is not None]
+    kept = [message for message in said if message is not None]
+    if not kept or (said[-1] is None and messages[-1].role == "user"):
+        sentence = "The last message is empty: there is nothing to answer."
+        raise EndpointError(400, sentence, code="blank", param=f"messages.{len(messages) - 1}.content")
+    return kept
 
 
 def _said(message: MessageIn, place: int) -> Said | None:
+    if message.content is None or message.role in ("tool", "function"):
+        return None
     text = clean_text(message.content)
     if isinstance(text, Refused):
         if text.code == "blank":

@@ -6,24 +6,31 @@ The request itself asks no model: it queues a run, as a page does, and a worker 
 from __future__ import annotations
 
 import asyncio
-from typing import NamedTuple
+from collections.abc import Awaitable, Callable
+from typing import Any, NamedTuple
 from uuid import UUID
 
+import msgspec
 from fastapi.responses import JSONResponse
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from tavernkit.playground.accounts.viewer import Viewer
+from tavernkit.playground.database.errors import DatabaseBusyError
 from tavernkit.playground.database.models import Message, Run
 from tavernkit.playground.messages.service import send_message
 from tavernkit.playground.models_api.errors import EndpointError, error_of
 from tavernkit.playground.models_api.following import Following
+from tavernkit.playground.models_api.history import Said
 from tavernkit.playground.models_api.leaving import Leaving, leaving
 from tavernkit.playground.models_api.queries import Model, read_reply, run_for
 from tavernkit.playground.models_api.storing import note_sent_text
 from tavernkit.playground.models_api.wire import Chunks, completion_of, event
 from tavernkit.playground.outcome import Refused
-from tavernkit.playground.realtime.bus import conversation_topic
+from tavernkit.playground.paths.queries import end_of_path
+from tavernkit.playground.prompting.inputs import ReplyLimits
+from tavernkit.playground.realtime.bus import conversation_topic, space_topic, user_topic
+from tavernkit.playground.runs.asking import continue_reply
 from tavernkit.playground.runs.deciding import request_stop
 from tavernkit.playground.runtime import Runtime
 
@@ -36,63 +43,108 @@ STREAM_HEADERS = [
     (b"x-accel-buffering", b"no"),
 ]
 
+_REFUSED = EndpointError(
+    401, "You may not read this conversation any more, or your API key was revoked.", code="signed_out", is_final=True
+)
+
 
 class Question(NamedTuple):
-    """What is said to whom, and where."""
+    """What is said to whom, and where; a reply that is `last` is continued. `is_named` says that the program has named
+    the conversation."""
 
     model: Model
     conversation_id: UUID
-    text: str
+    is_named: bool
+    last: Said
+    limits: ReplyLimits
     is_streamed: bool
     include_usage: bool
 
 
 class CompletionResponse(Response):
-    """The answer to a question. It watches the connection itself: when the client goes away, the run is stopped."""
+    """The answer to a question. It watches the connection itself: when the client goes away, the run is stopped.
 
-    def __init__(self, runtime: Runtime, viewer: Viewer, question: Question) -> None:
+    `is_welcome` says whether who asked may still read the conversation.
+    """
+
+    def __init__(
+        self, runtime: Runtime, viewer: Viewer, question: Question, is_welcome: Callable[[], Awaitable[bool]]
+    ) -> None:
         super().__init__()
         self._runtime = runtime
         self._viewer = viewer
         self._question = question
+        self._is_welcome = is_welcome
+        self._is_said = False
+        self._continued = ""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        topic = conversation_topic(self._question.conversation_id)
+        try:
+            await self._answer(scope, receive, send)
+        except DatabaseBusyError as error:
+            if not self._is_said:
+                raise
+            # Who asks again would say it twice.
+            raise EndpointError(503, str(error), code="database_busy", is_final=True) from error
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        question = self._question
+        topics = (
+            conversation_topic(question.conversation_id),
+            user_topic(self._viewer.user_id),
+            space_topic(question.model.space.id),
+        )
         async with (
             leaving(receive, self._runtime.stopping) as watched,
             # Before anything is said, so that nothing of the reply is missed.
-            self._runtime.bus.subscribe(topic) as news,
+            self._runtime.bus.subscribe(*topics) as news,
         ):
-            run = await self._say()
+            run = await self._say() if await self._is_welcome() else _REFUSED
             if isinstance(run, EndpointError):
                 await run.response()(scope, receive, send)
                 return
-            following = Following(self._runtime, run, news, watched.event)
-            if self._question.is_streamed:
+            following = Following(self._runtime, run, news, watched.event, self._is_welcome)
+            if question.is_streamed:
                 await self._stream(run, following, watched, send)
             else:
                 answer = await self._whole(following)
                 await answer(scope, receive, send)
-            if watched.is_gone and not following.has_ended:
+            if (watched.is_gone or following.is_refused) and not following.has_ended:
                 await request_stop(self._runtime, self._viewer, run.id)
 
     async def _say(self) -> Run | EndpointError:
         runtime, question = self._runtime, self._question
+        limits = msgspec.to_builtins(question.limits)
+        if question.last.role == "assistant":
+            return await self._go_on(limits)
         sent = await send_message(
             runtime,
             self._viewer,
             question.conversation_id,
             message_id=runtime.ids(),
-            content=question.text,
+            content=question.last.text,
+            role=question.last.role,
             speaker_id=question.model.member.id,
+            limits=limits,
         )
         if isinstance(sent, Refused):
             return error_of(sent)
+        self._is_said = True
         async with runtime.database.read() as session:
             run = await run_for(session, sent, question.model.member.id)
         if run is None:
             return EndpointError(503, "Nobody answers there at the moment.", code="no_reply", is_final=True)
         return run
+
+    async def _go_on(self, limits: dict[str, Any]) -> Run | EndpointError:
+        runtime, question = self._runtime, self._question
+        async with runtime.database.read() as session:
+            end = await end_of_path(session, question.conversation_id)
+        self._continued = "" if end is None else end[0].content
+        # What was found by its history may be stored otherwise than it was sent.
+        text = question.last.text if question.is_named else self._continued.strip()
+        run = await continue_reply(runtime, self._viewer, question.conversation_id, text=text, limits=limits)
+        return error_of(run) if isinstance(run, Refused) else run
 
     async def _whole(self, following: Following) -> Response:
         async for _ in following.pieces():
@@ -100,7 +152,13 @@ class CompletionResponse(Response):
         ended = await self._ended(following)
         if isinstance(ended, EndpointError):
             return ended.response()
-        return JSONResponse(completion_of(self._question.model.name, *ended).model_dump(mode="json"))
+        run, message = ended
+        text = self._new_text(message)
+        return JSONResponse(completion_of(self._question.model.name, run, message, text).model_dump(mode="json"))
+
+    def _new_text(self, message: Message) -> str:
+        """The reply without what the program had already."""
+        return message.content.removeprefix(self._continued)
 
     async def _stream(self, run: Run, following: Following, watched: Leaving, send: Send) -> None:
         chunks = Chunks(self._question.model.name, run, include_usage=self._question.include_usage)
@@ -109,7 +167,7 @@ class CompletionResponse(Response):
         sent = ""
         async for piece in following.pieces():
             # A reply is stored without the space around it.
-            piece = piece if sent else piece.lstrip()
+            piece = piece if sent or self._continued else piece.lstrip()
             sent += piece
             await (output.write(chunks.piece(piece)) if piece else output.keep_alive())
         ended = await self._ended(following)
@@ -117,14 +175,17 @@ class CompletionResponse(Response):
             await output.end(event(ended.body))
             return
         run, message = ended
-        rest = message.content[len(sent) :] if message.content.startswith(sent) else ""
-        if (sent + rest).strip() != message.content.strip():
-            await note_sent_text(self._runtime, run.id, sent.strip())
+        text, before = self._new_text(message), self._question.last.text if self._continued else ""
+        rest = text[len(sent) :] if text.startswith(sent) else ""
+        if (before + sent + rest).strip() != message.content.strip():
+            await note_sent_text(self._runtime, run.id, (before + sent + rest).strip())
         await output.end((chunks.piece(rest) if rest else "") + chunks.end(run, message))
 
     async def _ended(self, following: Following) -> tuple[Run, Message] | EndpointError:
         """The reply, or why there is none."""
         run = following.run
+        if following.is_refused and not following.has_ended:
+            return _REFUSED
         if not following.has_ended:
             return EndpointError(
                 503, "The application is being stopped. The reply is found in it later.", code="stopping", is_final=True

@@ -12,12 +12,13 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException as StarletteHTTPException
 
 from tavernkit.playground.api.errors import RefusedError
-from tavernkit.playground.database.errors import StorageFullError
+from tavernkit.playground.database.errors import DatabaseBusyError, StorageFullError
 from tavernkit.playground.outcome import Refused
 
-__all__ = ["PREFIX", "EndpointError", "error_answer", "error_of", "is_below", "told_errors"]
+__all__ = ["PREFIX", "UNEXPECTED", "EndpointError", "error_answer", "error_of", "is_below", "told_errors"]
 
 PREFIX = "/v1"
+UNEXPECTED = "Something went wrong inside the application; its log says more."
 
 _STATUS_OF = {422: 400, 423: 409}
 _TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error", 499: "request_cancelled"}
@@ -45,10 +46,20 @@ class EndpointError(HTTPException):
     """Why there is no answer. With `is_final`, programs are told not to ask again by themselves: it has been tried."""
 
     def __init__(
-        self, status: int, message: str, *, code: str, param: str | None = None, is_final: bool = False
+        self,
+        status: int,
+        message: str,
+        *,
+        code: str,
+        param: str | None = None,
+        is_final: bool = False,
+        retry_after: int | None = None,
     ) -> None:
-        # The header is what OpenAI's own libraries look for before they send a request again.
-        super().__init__(status, message, headers={"x-should-retry": "false"} if is_final else None)
+        # The first header is what OpenAI's own libraries look for before they send a request again.
+        headers = {"x-should-retry": "false"} if is_final else {}
+        if retry_after is not None:
+            headers["Retry-After"] = str(retry_after)
+        super().__init__(status, message, headers=headers)
         self.message = message
         self.code = code
         self.param = param
@@ -84,6 +95,8 @@ def error_of(error: Exception | Refused) -> EndpointError:
             return error_of(error.refused)
         case RequestValidationError():
             return _unreadable(error)
+        case DatabaseBusyError():
+            return EndpointError(503, str(error), code="database_busy", retry_after=error.retry_after_seconds)
         case StorageFullError():
             return EndpointError(507, str(error), code="storage_full", is_final=True)
         case StarletteHTTPException(status_code=400):
@@ -94,7 +107,7 @@ def error_of(error: Exception | Refused) -> EndpointError:
             code = "not_found" if status == 404 else "refused"
             return EndpointError(status, _NO_ROUTE.get(status, str(error.detail)), code=code)
         case _:
-            return EndpointError(500, "Something went wrong inside the application; its log says more.", code="unknown")
+            return EndpointError(500, UNEXPECTED, code="internal_error")
 
 
 def told_errors(*statuses: int) -> dict[int | str, dict[str, Any]]:

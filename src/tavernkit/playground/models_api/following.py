@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 
 from tavernkit.playground.database.models import Run
 from tavernkit.playground.models_api.growing import GrowingText
+from tavernkit.playground.realtime.access import is_access_in_question
 from tavernkit.playground.realtime.bus import Subscription
 from tavernkit.playground.runs.states import FINAL
 from tavernkit.playground.runtime import Runtime
@@ -21,14 +22,24 @@ MISSING_SECONDS = 0.5
 
 
 class Following:
-    """A run that somebody waits for: `run` is how it was seen last, None when it is gone with its conversation."""
+    """A run that somebody waits for: `run` is how it was seen last, None when it is gone with its conversation;
+    `is_refused` is true as soon as they may not read it any more."""
 
-    def __init__(self, runtime: Runtime, run: Run, news: Subscription, leaving: asyncio.Event) -> None:
+    def __init__(
+        self,
+        runtime: Runtime,
+        run: Run,
+        news: Subscription,
+        leaving: asyncio.Event,
+        is_welcome: Callable[[], Awaitable[bool]],
+    ) -> None:
         self.run: Run | None = run
+        self.is_refused = False
         self._runtime = runtime
         self._run_id = run.id
         self._news = news
         self._leaving = leaving
+        self._is_welcome = is_welcome
         self._text = GrowingText()
         self._looked_at = 0.0
 
@@ -38,13 +49,14 @@ class Following:
 
     async def pieces(self) -> AsyncIterator[str]:
         """The reply piece by piece, and an empty piece now and then while there is none; until the run has ended or
-        nobody waits any more."""
+        nobody waits or may wait any more."""
         await self._look()
-        while not self.has_ended and not self._leaving.is_set():
+        while not self.has_ended and not self._leaving.is_set() and not self.is_refused:
             within = MISSING_SECONDS if self._text.has_hole else LOOK_SECONDS
             item = await self._news.next(unless=self._leaving, within=within)
             if item is None or "run" not in item:
                 await self._look()
+                self.is_refused = item is not None and is_access_in_question([item]) and not await self._is_welcome()
             elif item["run"] == str(self._run_id):
                 self._text.add(item["offset"], item["text"])
                 if self._text.has_hole and self._now() - self._looked_at >= MISSING_SECONDS:

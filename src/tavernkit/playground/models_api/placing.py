@@ -71,7 +71,7 @@ async def place_for(
         made = await fork(runtime, viewer, best.conversation.id, best.last.id, kind=kind)
         rest = earlier[best.common.asked :]
     else:
-        first = next(text for role, text in (*earlier, last) if role == "user")
+        first = next((text for role, text in (*earlier, last) if role == "user"), last.text)
         title = titled(first, "", limit=TITLE_CHARACTERS)
         made = await create_conversation(runtime, viewer, model.space.id, title=title, greeting=not _has_talk(earlier))
         rest = earlier

@@ -15,13 +15,13 @@ __all__ = ["DONE", "Chunks", "completion_of", "event", "finish_reason"]
 DONE = "data: [DONE]\n\n"
 
 
-def completion_of(model: str, run: Run, message: Message) -> CompletionOut:
-    """A whole reply."""
+def completion_of(model: str, run: Run, message: Message, text: str) -> CompletionOut:
+    """A whole reply; `text` is what is new of its message."""
     return CompletionOut(
         id=_id(run.id),
         created=int(run.created_at.timestamp()),
         model=model,
-        choices=[Choice(message=ReplyOut(content=message.content), finish_reason=finish_reason(run))],
+        choices=[Choice(message=ReplyOut(content=text), finish_reason=finish_reason(run))],
         usage=_usage(run),
         tavernkit=_where(run, message),
     )

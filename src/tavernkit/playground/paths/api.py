@@ -9,17 +9,24 @@ from fastapi import APIRouter, Path, Query
 
 from tavernkit.playground.api.errors import documented, unless_refused
 from tavernkit.playground.api.requests import Asked, Running
+from tavernkit.playground.paths.global_variables import delete_global, get_globals, set_global
 from tavernkit.playground.paths.queries import read_state
 from tavernkit.playground.paths.schemas import StateOut, VariableIn, VariablesOut
-from tavernkit.playground.paths.variables import delete_variable, get_variables, set_variable
+from tavernkit.playground.paths.variables import (
+    MAX_NAME_CHARACTERS,
+    delete_variable,
+    get_variables,
+    set_variable,
+)
 
-__all__ = ["router"]
+__all__ = ["global_router", "router"]
 
 router = APIRouter(prefix="/conversations/{conversation_id}", tags=["state"])
+global_router = APIRouter(prefix="/variables", tags=["state"])
 
 ConversationId = Annotated[UUID, Path(description="The conversation.")]
 At = Annotated[UUID | None, Query(alias="message_id", description="A message; without one, the end of the path.")]
-Name = Annotated[str, Path(description="The variable.")]
+Name = Annotated[str, Path(min_length=1, max_length=MAX_NAME_CHARACTERS, description="The variable.")]
 
 
 @router.get("/state", responses=documented())
@@ -52,3 +59,21 @@ async def remove_variable(runtime: Running, viewer: Asked, conversation_id: Conv
     """Remove a variable at the end of the path."""
     left = await delete_variable(runtime, viewer, conversation_id, name)
     return VariablesOut(variables=unless_refused(left))
+
+
+@global_router.get("", responses=documented())
+async def list_globals(runtime: Running, viewer: Asked) -> VariablesOut:
+    """Your global variables, which all of your spaces share."""
+    return VariablesOut(variables=await get_globals(runtime, viewer))
+
+
+@global_router.put("/{name:path}", responses=documented(409))
+async def change_global(runtime: Running, viewer: Asked, name: Name, body: VariableIn) -> VariablesOut:
+    """Set a global variable."""
+    return VariablesOut(variables=unless_refused(await set_global(runtime, viewer, name, body.value)))
+
+
+@global_router.delete("/{name:path}", responses=documented())
+async def remove_global(runtime: Running, viewer: Asked, name: Name) -> VariablesOut:
+    """Remove a global variable."""
+    return VariablesOut(variables=unless_refused(await delete_global(runtime, viewer, name)))

@@ -17,7 +17,7 @@ class StateOut(BaseModel):
 
 
 class VariablesOut(BaseModel):
-    """The chat variables at one place of the path."""
+    """The chat variables at one place of the path, or the global ones."""
 
     variables: dict[str, Any]
 

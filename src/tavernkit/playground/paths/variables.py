@@ -30,8 +30,10 @@ __all__ = [
     "MAX_VARIABLES",
     "VARIABLES",
     "delete_variable",
+    "full",
     "get_variables",
     "set_variable",
+    "unfit",
 ]
 
 VARIABLES = "variables."
@@ -52,7 +54,7 @@ async def set_variable(
     runtime: Runtime, viewer: Viewer, conversation_id: UUID, name: str, value: Json
 ) -> dict[str, Json] | Refused:
     """Set one at the end of the path; all of them as they are then."""
-    refused = _unfit(name, value)
+    refused = unfit(name, value)
     if refused is not None:
         return refused
     async with runtime.database.write() as session:
@@ -61,9 +63,7 @@ async def set_variable(
             return state
         known = _variables(state)
         if name not in known and len(known) >= MAX_VARIABLES:
-            return Refused(
-                code="conflict", sentence=f"There are {MAX_VARIABLES:,} variables already. Remove one of them first."
-            )
+            return full()
         await _change(session, runtime, conversation_id, set={VARIABLES + name: value}, unset=[])
         return {**known, name: value}
 
@@ -108,7 +108,15 @@ def _variables(state: State) -> dict[str, Json]:
     return {key.removeprefix(VARIABLES): value for key, value in state.items() if key.startswith(VARIABLES)}
 
 
-def _unfit(name: str, value: Json) -> Refused | None:
+def full() -> Refused:
+    """A refusal where there are as many variables as there may be."""
+    return Refused(
+        code="conflict", sentence=f"There are {MAX_VARIABLES:,} variables already. Remove one of them first."
+    )
+
+
+def unfit(name: str, value: Json) -> Refused | None:
+    """A refusal of what cannot be a variable."""
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False)
         (name + text).encode()

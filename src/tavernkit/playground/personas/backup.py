@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from tavernkit.playground.storable import storable, titled
 from tavernkit.reading import ImportReport, LooseObject, ReportBuilder, parse_json
 from tavernkit.sillytavern.persona import PersonaPosition
-from tavernkit.values import Json, Value
+from tavernkit.values import Json, JsonObject, Value
 
 __all__ = ["BackedUp", "read_backup", "write_backup"]
 
@@ -22,7 +22,11 @@ _MAX_DEPTH = 10_000
 
 
 class BackedUp(Value, frozen=True, kw_only=True):
-    """A persona in a backup; `lorebook` is the name of its book."""
+    """A persona in a backup; `lorebook` is the name of its book.
+
+    `avatar` is the file name of its picture, and `entry` everything that the backup has under it, also what has no
+    place here, such as the title and the connections.
+    """
 
     name: str
     description: str = ""
@@ -31,6 +35,8 @@ class BackedUp(Value, frozen=True, kw_only=True):
     role: str = "system"
     lorebook: str = ""
     is_default: bool = False
+    avatar: str = ""
+    entry: JsonObject = {}
 
 
 def read_backup(data: bytes) -> tuple[list[BackedUp], ImportReport]:
@@ -44,33 +50,52 @@ def read_backup(data: bytes) -> tuple[list[BackedUp], ImportReport]:
     default = source.optional_text("default_persona")
     if len(names) > _MAX_PERSONAS:
         report.ignored("personas", f"{len(names):,} personas; only the first {_MAX_PERSONAS:,} were read")
+    if default is not None and default not in names:
+        report.ignored("default_persona", f"there is no persona {default[:100]!r} in the file")
     personas = [
-        _read(name, described.nested(avatar), is_default=avatar == default)
+        _read(name, described.nested(avatar)).with_(is_default=avatar == default, avatar=avatar)
         for avatar, name in list(names.items())[:_MAX_PERSONAS]
     ]
     return personas, report.build("personas")
 
 
 def write_backup(personas: list[BackedUp]) -> dict[str, Json]:
-    """The backup that SillyTavern restores; each persona needs a file name, which is made of its place and name."""
+    """The backup that SillyTavern restores.
+
+    A persona that came from a backup keeps its file name there; another one gets one made of its place and name.
+    """
     names: dict[str, Json] = {}
     descriptions: dict[str, Json] = {}
     default: str | None = None
+    kept = {persona.avatar for persona in personas}
     for number, persona in enumerate(personas, start=1):
-        avatar = f"{number}-{_UNSAFE.sub('', persona.name)[:50]}.png"
+        avatar = persona.avatar
+        if not avatar or avatar in names:
+            made = f"{number}-{_UNSAFE.sub('', persona.name)[:50]}.png"
+            avatar = f"_{made}" if made in kept else made
         names[avatar] = persona.name
-        descriptions[avatar] = {
-            "description": persona.description,
-            "position": int(PersonaPosition[persona.position.upper()]),
-            "depth": persona.depth,
-            "role": _ROLES.index(persona.role),
-            "lorebook": persona.lorebook,
-        }
+        descriptions[avatar] = _entry(persona)
         default = avatar if persona.is_default else default
     return {"personas": names, "persona_descriptions": descriptions, "default_persona": default}
 
 
-def _read(name: Json, source: LooseObject, *, is_default: bool) -> BackedUp:
+def _entry(persona: BackedUp) -> dict[str, Json]:
+    """What a backup says about a persona: as it was read, with what has changed since."""
+    now: dict[str, Json] = {
+        "description": persona.description,
+        "position": int(PersonaPosition[persona.position.upper()]),
+        "depth": persona.depth,
+        "role": _ROLES.index(persona.role),
+        "lorebook": persona.lorebook,
+    }
+    if not persona.entry:
+        return now
+    before = _read(persona.name, LooseObject(persona.entry, ReportBuilder()))
+    changed = {key: value for key, value in now.items() if getattr(persona, key) != getattr(before, key)}
+    return {**persona.entry, **changed}
+
+
+def _read(name: Json, source: LooseObject) -> BackedUp:
     position = source.integer("position")
     if position not in _POSITIONS and position != _AFTER_CHARACTER:
         source.report.ignored(source.at("position"), f"{position} is no place for a persona; it stands in the prompt")
@@ -82,8 +107,8 @@ def _read(name: Json, source: LooseObject, *, is_default: bool) -> BackedUp:
         depth=min(max(source.integer("depth", default=2), 0), _MAX_DEPTH),
         role=_ROLES[role] if 0 <= role < len(_ROLES) else "system",
         lorebook=titled(source.text("lorebook"), ""),
-        is_default=is_default,
+        entry=source.source,
     )
     for key in source.rest():
-        source.report.ignored(source.at(key), "there is no place for it here")
+        source.report.add(source.at(key), "exact", "kept for the export; not used here")
     return persona

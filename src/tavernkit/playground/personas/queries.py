@@ -11,7 +11,7 @@ from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.database.models import Lorebook, LorebookLink, Persona
 from tavernkit.playground.outcome import Refused, not_found
 
-__all__ = ["all_personas", "default_persona", "lorebook_names", "newest_lorebooks", "persona_for", "personas_page"]
+__all__ = ["all_personas", "default_persona", "lorebook_names", "persona_for", "personas_page"]
 
 
 async def persona_for(
@@ -59,15 +59,3 @@ async def lorebook_names(session: AsyncSession, user_id: UUID) -> dict[UUID, str
         .order_by(LorebookLink.position.desc(), LorebookLink.created_at.desc())
     )
     return {persona_id: name for persona_id, name in rows if persona_id is not None}
-
-
-async def newest_lorebooks(session: AsyncSession, user_id: UUID, names: set[str]) -> dict[str, UUID]:
-    """A person's books of these names, the newest of each."""
-    if not names:
-        return {}
-    rows = await session.execute(
-        select(Lorebook.name, Lorebook.id)
-        .where(Lorebook.owner_id == user_id, Lorebook.status == "ready", Lorebook.name.in_(names))
-        .order_by(Lorebook.created_at)
-    )
-    return {row.name: row.id for row in rows}

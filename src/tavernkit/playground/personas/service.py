@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from uuid import UUID
 
 from anyio import to_thread
@@ -12,13 +13,15 @@ from tavernkit.errors import TavernKitError
 from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.database.models import Blob, LorebookLink, Persona, User
 from tavernkit.playground.database.versions import advance
+from tavernkit.playground.lorebooks.named_links import PERSONA, book_name
+from tavernkit.playground.lorebooks.queries import newest_lorebooks
 from tavernkit.playground.outcome import Refused
 from tavernkit.playground.personas.backup import BackedUp, read_backup, write_backup
-from tavernkit.playground.personas.queries import all_personas, lorebook_names, newest_lorebooks, persona_for
+from tavernkit.playground.personas.queries import all_personas, lorebook_names, persona_for
 from tavernkit.playground.personas.schemas import NewPersona, PatchPersona, PersonaOut
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.storable import storable, titled
-from tavernkit.reading import ImportReport
+from tavernkit.reading import ImportReport, Note
 from tavernkit.values import Json
 
 __all__ = [
@@ -130,7 +133,7 @@ async def import_personas(
     """The personas of SillyTavern's backup; those that are there already are passed over, and counted.
 
     A book is attached where the person has one of its name. The default of the backup becomes the default only where
-    there was none.
+    there was none; the report says so where there was one.
     """
     try:
         backed_up, report = await to_thread.run_sync(read_backup, file)
@@ -141,21 +144,42 @@ async def import_personas(
     async with runtime.database.write() as session:
         await _lock_owner(session, viewer)
         before = await all_personas(session, viewer.user_id)
-        known = {(row.name, row.description) for row in before}
-        has_default = any(row.is_default for row in before)
+        known = _Known(before)
+        default = next((row for row in before if row.is_default), None)
         books = await newest_lorebooks(session, viewer.user_id, {one.lorebook for one in backed_up if one.lorebook})
         rows: list[Persona] = []
         for one in backed_up:
-            if (one.name, one.description) in known:
-                continue
-            known.add((one.name, one.description))
-            row = _row(runtime, viewer, one.with_(is_default=one.is_default and not has_default))
-            rows.append(row)
-            session.add(row)
-            await session.flush()
-            if one.lorebook in books:
-                session.add(_link(runtime, books[one.lorebook], row))
+            row = known.find(one)
+            if row is None:
+                row = _row(runtime, viewer, one.with_(is_default=False))
+                rows.append(row)
+                session.add(row)
+                await session.flush()
+                if one.lorebook in books:
+                    session.add(_link(runtime, books[one.lorebook], row))
+            row.file = row.file or _file(one)
+            if one.is_default and default is None:
+                row.is_default = True
+            elif one.is_default and default is not row and default is not None:
+                sentence = f"{row.name!r} is not made the default persona, because {default.name!r} is it"
+                report = report.with_(
+                    notes=(*report.notes, Note(path="default_persona", outcome="ignored", message=sentence))
+                )
         return rows, len(backed_up) - len(rows), report
+
+
+class _Known:
+    """The personas that are here: those of an earlier backup by their file names, the others by what they say."""
+
+    def __init__(self, rows: Sequence[Persona]) -> None:
+        self._by_avatar = {row.file["avatar"]: row for row in rows if row.file}
+        self._others = {(row.name, row.description): row for row in rows if not row.file}
+
+    def find(self, one: BackedUp) -> Persona | None:
+        row = self._by_avatar.get(one.avatar)
+        if row is not None and (row.name == one.name or row.description == one.description):
+            return row
+        return self._others.pop((one.name, one.description), None)
 
 
 async def export_personas(runtime: Runtime, viewer: Viewer) -> dict[str, Json]:
@@ -163,6 +187,8 @@ async def export_personas(runtime: Runtime, viewer: Viewer) -> dict[str, Json]:
     async with runtime.database.read() as session:
         rows = await all_personas(session, viewer.user_id)
         books = await lorebook_names(session, viewer.user_id)
+        named = {row.id: book_name(row.file, *PERSONA) for row in rows}
+        here = await newest_lorebooks(session, viewer.user_id, {name for name in named.values() if name})
     return write_backup(
         [
             BackedUp(
@@ -171,8 +197,11 @@ async def export_personas(runtime: Runtime, viewer: Viewer) -> dict[str, Json]:
                 position=row.position,
                 depth=row.depth,
                 role=row.role,
-                lorebook=books.get(row.id, ""),
+                # A book that is not here could not be linked, so the name in the backup still stands.
+                lorebook=books.get(row.id, "" if named[row.id] in here else named[row.id]),
                 is_default=row.is_default,
+                avatar=row.file.get("avatar", ""),
+                entry=row.file.get("entry", {}),
             )
             for row in rows
         ]
@@ -214,10 +243,15 @@ def _row(runtime: Runtime, viewer: Viewer, persona: BackedUp) -> Persona:
         depth=persona.depth,
         role=persona.role,
         is_default=persona.is_default,
+        file=_file(persona),
         settings_version=0,
         created_at=now,
         updated_at=now,
     )
+
+
+def _file(persona: BackedUp) -> dict[str, Json]:
+    return {"avatar": persona.avatar, "entry": dict(persona.entry)} if persona.avatar else {}
 
 
 def _link(

@@ -13,7 +13,7 @@ from tavernkit.playground.api.paging import After, Page, behind_name, page
 from tavernkit.playground.api.requests import Asked, Limit, Running
 from tavernkit.playground.pipelines import adding, choosing, queries, service
 from tavernkit.playground.pipelines.checking import check_content
-from tavernkit.playground.pipelines.copies import exported
+from tavernkit.playground.pipelines.copies import MAX_FILE_BYTES, exported
 from tavernkit.playground.pipelines.schemas import (
     AddExample,
     CheckOut,
@@ -27,6 +27,7 @@ from tavernkit.playground.pipelines.schemas import (
     ProfileOut,
     ProfileSummary,
 )
+from tavernkit.playground.web.bodies import takes
 
 __all__ = ["choices_router", "router"]
 
@@ -45,12 +46,14 @@ async def list_profiles(running: Running, asked: Asked, limit: Limit = 50, after
 
 
 @router.post("", status_code=201, responses=documented(409))
+@takes(MAX_FILE_BYTES)
 async def create_profile(running: Running, asked: Asked, new: NewProfile) -> ProfileOut:
     """Make a profile."""
     return ProfileOut.with_content(*unless_refused(await service.create_profile(running, asked, new)))
 
 
 @router.post("/check", responses=documented())
+@takes(MAX_FILE_BYTES)
 async def check_profile(running: Running, _: Asked, check: CheckProfile) -> CheckOut:
     """Everything that is wrong with a profile, without saving it."""
     checked = await check_content(check.content, running.functions)
@@ -75,6 +78,7 @@ async def export_profile(running: Running, asked: Asked, profile_id: UUID) -> Re
 
 
 @router.patch("/{profile_id}", responses=documented(409))
+@takes(MAX_FILE_BYTES)
 async def edit_profile(running: Running, asked: Asked, profile_id: UUID, patch: PatchProfile) -> ProfileOut:
     """Change a profile: its next version."""
     return ProfileOut.with_content(*unless_refused(await service.edit_profile(running, asked, profile_id, patch)))

@@ -21,11 +21,13 @@ from tavernkit.playground.conversations.in_use import not_in_use
 from tavernkit.playground.database.models import Character, PipelineChoice, PipelineProfile, User
 from tavernkit.playground.outcome import Refused, not_found
 from tavernkit.playground.pipelines.here import NONE, WIDER, mark_of
+from tavernkit.playground.pipelines.owners import hand_over_tags, tag_owners
 from tavernkit.playground.pipelines.queries import choice_at, profile_for, version_of
 from tavernkit.playground.pipelines.reading import profile_of, readable_part
 from tavernkit.playground.pipelines.schemas import Choose, Place
 from tavernkit.playground.pipelines.telling import tell_around
 from tavernkit.playground.realtime.outbox import append_event
+from tavernkit.playground.runs.locks import lock_conversation
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.spaces.access import Access, conversation_for, space_for
 
@@ -36,6 +38,7 @@ __all__ = [
     "forget_choice",
     "may_choose",
     "place_columns",
+    "reserve_free_tags",
     "reserve_profile",
 ]
 
@@ -112,10 +115,30 @@ async def reserve_profile(
             for pipeline in () if instead_of is None else instead_of.pipelines:
                 await store.release(place, pipeline.id)
             if profile is not None:
-                await reserve_tags(profile, place, store=store, ids=lambda: str(ids()))
+                await _take(session, ids, conversation_id, profile, but_foreign=False)
     except ArtifactPolicyError as error:
-        return Refused(code="conflict", sentence=f"{error} Rename the tag in one of the two.")
+        return Refused(code="conflict", sentence=str(error))
     return None
+
+
+async def reserve_free_tags(
+    session: AsyncSession, ids: Callable[[], UUID], conversation_id: UUID, profile: Profile
+) -> None:
+    """Give the profile's tags to its pipelines in a conversation, but for those that are another's: the steps that make
+    them fail, and the reply goes on."""
+    await _take(session, ids, conversation_id, profile, but_foreign=True)
+
+
+async def _take(
+    session: AsyncSession, ids: Callable[[], UUID], conversation_id: UUID, profile: Profile, *, but_foreign: bool
+) -> None:
+    place = await session_of(session, conversation_id)
+    store = TransactionArtifactStore(session, ids=lambda: str(ids()))
+    await lock_conversation(session, conversation_id)
+    owners = await tag_owners(session, conversation_id, profile)
+    await hand_over_tags(session, conversation_id, owners)
+    skipped = owners.foreign if but_foreign else ()
+    await reserve_tags(profile, place, store=store, ids=lambda: str(ids()), skipped=skipped)
 
 
 async def _switch(

@@ -97,7 +97,7 @@ async def ask_dry_run(runtime: Runtime, viewer: Viewer, profile_id: UUID, asked:
         if isinstance(told, Refused):
             return told
         speaker, target = told
-        return enqueue_job(
+        return await enqueue_job(
             session,
             runtime,
             kind=DRY_RUN_KIND,

@@ -16,6 +16,7 @@ from tavernkit.playground.artifacts.store import TransactionArtifactStore, read_
 from tavernkit.playground.database.models import Conversation, Message, Space, SpaceMembership
 from tavernkit.playground.jobs.work import JobWork
 from tavernkit.playground.pipelines.following import Beginning, run_context
+from tavernkit.playground.pipelines.owners import tag_owners
 from tavernkit.playground.prompting.errors import UnpromptableError
 from tavernkit.playground.prompting.inputs import PromptInputs, Turn, inputs_for
 from tavernkit.playground.runs.limits import check_tokens
@@ -46,6 +47,7 @@ async def read_story(work: JobWork, profile: Profile) -> Story:
         begun = Beginning(id=work.claim.job_id, profile=profile, trigger=payload["trigger"], now=inputs.now)
         context = await run_context(session, inputs, conversation_id, begun, ids=None, request=str(work.claim.job_id))
         records = await TransactionArtifactStore(session, ids=str).load(context.session)
+        renamed = (await tag_owners(session, conversation_id, profile)).renamed
         view = await read_view(
             session,
             context.session,
@@ -55,6 +57,7 @@ async def read_story(work: JobWork, profile: Profile) -> Story:
         )
         known = await last_done(session, context)
         reply = await _last_reply(session, conversation_id) if inputs.replaces is None else inputs.replaces.content
+    records = tuple(record.with_(owner=renamed.get(record.artifact.key.tag, record.owner)) for record in records)
     store = MemoryStore(records, ids=lambda: str(runtime.ids()))
     await reserve_tags(profile, context.session, store=store, ids=lambda: str(runtime.ids()))
     if not payload["sees_hidden"]:

@@ -20,7 +20,7 @@ from tavernkit.playground.outcome import Refused, not_found
 from tavernkit.playground.pipelines.dry_run import DRY_RUN_KIND
 from tavernkit.playground.pipelines.queries import profile_for
 from tavernkit.playground.pipelines.words import HOOKS, REASONS, STATES
-from tavernkit.playground.prompting.preview_page import part_name
+from tavernkit.playground.prompting.parts import part_name
 from tavernkit.playground.runs.usage import cost_words
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.spaces.access import Access, conversation_for

@@ -29,7 +29,8 @@ from tavernkit.playground.database.models import (
     SpaceMembership,
 )
 from tavernkit.playground.outcome import Refused
-from tavernkit.playground.pipelines.choosing import reserve_profile
+from tavernkit.playground.pipelines.choosing import reserve_free_tags
+from tavernkit.playground.pipelines.prompt_values import prompt_values
 from tavernkit.playground.pipelines.queries import followed_profile
 from tavernkit.playground.pipelines.reading import profile_of
 from tavernkit.playground.prompting.history import MESSAGE_ID, TYPED
@@ -127,8 +128,7 @@ async def _as_it_began(session: AsyncSession, known: PipelineRun, trigger: Trigg
 
 
 async def reserve_followed(runtime: Runtime, conversation_id: UUID, profile: Profile) -> None:
-    """Give the profile's tags to its pipelines, where the last run has not followed the very same; NotFollowedError if
-    one is another's."""
+    """Give the profile's tags to its pipelines, where the last run has not followed the very same."""
     async with runtime.database.read() as session:
         last = (
             await session.execute(
@@ -141,9 +141,7 @@ async def reserve_followed(runtime: Runtime, conversation_id: UUID, profile: Pro
     if last is not None and (str(last.profile_id), last.profile_version) == (profile.id, profile.version):
         return
     async with runtime.database.write() as session:
-        refused = await reserve_profile(session, runtime.ids, conversation_id, profile)
-        if isinstance(refused, Refused):
-            raise NotFollowedError(f"The pipelines of {profile.name} cannot be followed here. {refused.sentence}")
+        await reserve_free_tags(session, runtime.ids, conversation_id, profile)
 
 
 async def candidates_for(
@@ -202,7 +200,7 @@ async def run_context(
         ),
         messages=said_in(inputs),
         # As the prompt is: a card may hold very many macros.
-        values=await to_thread.run_sync(_card_texts, inputs),
+        values=await to_thread.run_sync(_values, inputs, begun.profile),
     )
 
 
@@ -214,6 +212,10 @@ def said_in(inputs: PromptInputs) -> tuple[Message, ...]:
         for message in inputs.history
         if replaced is None or message.metadata.get(MESSAGE_ID) != replaced
     )
+
+
+def _values(inputs: PromptInputs, profile: Profile) -> dict[str, Json]:
+    return {**_card_texts(inputs), **prompt_values(inputs, profile)}
 
 
 def _card_texts(inputs: PromptInputs) -> dict[str, Json]:

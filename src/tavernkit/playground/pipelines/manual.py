@@ -1,6 +1,7 @@
 """Pipelines that somebody runs by themselves, without a reply: once for each request, by a job.
 
-What they write belongs to what is seen last. They give way to a reply that begins meanwhile: it reads what is written
+What they write belongs to what is seen last. A turn that they have been applied to already counts once: they read what
+they make as it was before it. They give way to a reply that begins meanwhile: it reads what is written
 until then, and nothing is written behind its back.
 """
 
@@ -20,12 +21,13 @@ from tavernkit.errors import TavernKitError
 from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.artifacts.journal import DatabaseJournal
 from tavernkit.playground.artifacts.open_runs import abandon_pipeline_run
-from tavernkit.playground.artifacts.path import reader_before, turns_before
+from tavernkit.playground.artifacts.path import reader_again, turns_before
 from tavernkit.playground.conversations.in_use import not_in_use
 from tavernkit.playground.conversations.queries import active_run
 from tavernkit.playground.database.models import (
     Conversation,
     Job,
+    Message,
     PipelineProfile,
     PipelineProfileVersion,
     PipelineRun,
@@ -141,7 +143,7 @@ async def run_pipelines(
         if refused is not None:
             return refused
         end = await end_of_path(session, conversation_id)
-        job = enqueue_job(
+        job = await enqueue_job(
             session,
             runtime,
             kind=PIPELINES_KIND,
@@ -211,7 +213,7 @@ def _chosen(profile: Profile, trigger: AskedFor, wanted: Sequence[str] | None) -
 async def carry_out_pipelines(work: JobWork) -> dict[str, Any]:
     """Run the steps, or go on behind the last that has ended; its report is the result."""
     runtime = work.runtime
-    context, inputs = await _read(work)
+    context, inputs, end_seq = await _read(work)
     conversation_id = UUID(context.session.session_id)
     guard = JobGuard(conversation_id=conversation_id, job=work.claim)
     states: set[tuple[str | None, str | None]] = set()
@@ -227,7 +229,12 @@ async def carry_out_pipelines(work: JobWork) -> dict[str, Any]:
 
     run = PipelinesRun(
         context,
-        read=reader_before(runtime.database, inputs.until_seq + 1),
+        read=reader_again(
+            runtime.database,
+            inputs.until_seq + 1,
+            own_tags=_own_tags(context),
+            own_before_seq=end_seq,
+        ),
         journal=DatabaseJournal(runtime, guard, until_seq=inputs.until_seq, is_leaving=lambda: work.is_leaving),
         call=StepModels(runtime, inputs.provider).ask,
         clock=runtime.clock,
@@ -246,8 +253,14 @@ async def carry_out_pipelines(work: JobWork) -> dict[str, Any]:
     return {"report": msgspec.to_builtins(report)}
 
 
-async def _read(work: JobWork) -> tuple[RunContext, PromptInputs]:
-    """What the run is about, as it was when it was asked for."""
+def _own_tags(context: RunContext) -> frozenset[str]:
+    chosen = context.pipelines or frozenset()
+    return frozenset(claim.tag for claim in context.profile.claims() if claim.pipeline in chosen)
+
+
+async def _read(work: JobWork) -> tuple[RunContext, PromptInputs, int]:
+    """What the run is about, as it was when it was asked for, and the number of the message that its writes belong
+    to."""
     runtime, payload = work.runtime, work.claim.payload
     async with runtime.database.read() as session:
         run = await session.get_one(PipelineRun, work.claim.job_id)
@@ -267,6 +280,10 @@ async def _read(work: JobWork) -> tuple[RunContext, PromptInputs]:
             seed=run.id.int,
         )
         inputs = await inputs_for(session, turn, run.created_at)
+        end_seq = inputs.until_seq + 1
+        if run.message_id is not None:
+            seq = await session.scalar(select(Message.seq).where(Message.id == run.message_id))
+            end_seq = end_seq if seq is None else seq
         ids = None
         if run.message_id is not None and run.swipe_id is not None:
             ids = ReplyIds(message_id=run.message_id, swipe_id=run.swipe_id)
@@ -279,7 +296,7 @@ async def _read(work: JobWork) -> tuple[RunContext, PromptInputs]:
         )
         context = await run_context(session, inputs, conversation.id, begun, ids=ids, request="")
     key, chosen = run.idempotency_key, frozenset(payload["pipelines"])
-    return context.with_(idempotency_key=key, pipelines=chosen), inputs
+    return context.with_(idempotency_key=key, pipelines=chosen), inputs, end_seq
 
 
 async def _give_up(runtime: Runtime, guard: JobGuard, why: str) -> None:

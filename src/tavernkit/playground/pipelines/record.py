@@ -10,7 +10,7 @@ from tavernkit.playground.pipelines.words import HOOKS, REASONS, STATES
 from tavernkit.playground.runs.usage import cost_words
 from tavernkit.values import Value
 
-__all__ = ["PipelinesView", "StepLine", "pipelines_view"]
+__all__ = ["PipelinesView", "StepLine", "failed_steps", "pipelines_view", "run_words"]
 
 RUN_STATES = {"running": "At work", "done": "Done", "aborted": "Stopped", "error": "Failed"}
 
@@ -33,15 +33,30 @@ class PipelinesView(Value, frozen=True, kw_only=True):
     state: str
     words: str
     message: str
+    failed_steps: tuple[str, ...]
     steps: tuple[StepLine, ...]
+
+
+def failed_steps(run: PipelineRun) -> tuple[str, ...]:
+    """Of each step that has failed, its name and why."""
+    steps = () if run.report is None else PipelineRunOut.of(run).steps
+    return tuple(f"{step.pipeline}/{step.step} failed: {step.message}" for step in steps if step.status == "error")
+
+
+def run_words(status: str, failed: int) -> str:
+    """How a run or a reply has ended, if steps around it have failed."""
+    if not failed:
+        return status
+    return f"{status}, {failed} {'step' if failed == 1 else 'steps'} failed"
 
 
 def pipelines_view(run: PipelineRun) -> PipelinesView:
     """What became of them; nothing of what they have made is quoted."""
-    told = PipelineRunOut.of(run)
+    told, failed = PipelineRunOut.of(run), failed_steps(run)
     return PipelinesView(
         state=told.status,
-        words=RUN_STATES[told.status],
+        words=run_words(RUN_STATES[told.status], len(failed)),
+        failed_steps=failed,
         message=told.message or "",
         steps=tuple(_line(step) for step in told.steps),
     )

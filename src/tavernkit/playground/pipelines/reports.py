@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime
 from uuid import UUID
 
@@ -15,7 +16,7 @@ from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.spaces.access import Access, conversation_for
 from tavernkit.values import Value
 
-__all__ = ["KnownRun", "known_runs", "list_pipeline_runs", "read_pipeline_run", "run_around"]
+__all__ = ["KnownRun", "known_runs", "list_pipeline_runs", "read_pipeline_run", "run_around", "runs_around"]
 
 
 class KnownRun(Value, frozen=True, kw_only=True):
@@ -63,6 +64,14 @@ async def run_around(session: AsyncSession, run_id: UUID) -> PipelineRun | None:
         .limit(1)
     )
     return found
+
+
+async def runs_around(session: AsyncSession, run_ids: Collection[UUID]) -> dict[UUID, PipelineRun]:
+    """The pipelines around the replies of these runs, by run."""
+    rows = await session.scalars(
+        select(PipelineRun).where(PipelineRun.run_id.in_(run_ids)).order_by(PipelineRun.created_at, PipelineRun.id)
+    )
+    return {row.run_id: row for row in rows if row.run_id is not None}
 
 
 def known_runs() -> Select[PipelineRun, Job]:

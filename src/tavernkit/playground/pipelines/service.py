@@ -12,8 +12,9 @@ from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.database.models import PipelineProfile, PipelineProfileVersion
 from tavernkit.playground.database.versions import advance
 from tavernkit.playground.outcome import Refused
+from tavernkit.playground.pipelines.owners import collision_on_save
 from tavernkit.playground.pipelines.queries import choices_count, is_name_taken, profile_for, version_of
-from tavernkit.playground.pipelines.reading import checked_content
+from tavernkit.playground.pipelines.reading import checked_content, readable_part
 from tavernkit.playground.pipelines.schemas import NewProfile, PatchProfile, ProfileOut
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.storable import storable, titled
@@ -85,6 +86,10 @@ async def edit_profile(
         name = profile.name if patch.name is None else titled(patch.name, NAMELESS)
         if name != profile.name and await is_name_taken(session, profile.owner_id, name):
             return _taken(name)
+        if content is not None:
+            refused = await collision_on_save(session, profile, readable_part(profile, content))
+            if refused is not None:
+                return refused
         current = ProfileOut.with_content(profile, before).model_dump(mode="json")
         refused = advance(profile, patch.settings_version, what="profile", current=current)
         if refused is not None:

@@ -29,6 +29,7 @@ from tavernkit.playground.presets.schemas import (
     PromptsOut,
     prompts_out,
 )
+from tavernkit.playground.web.bodies import takes
 from tavernkit.sillytavern.presets import ChatPreset
 
 __all__ = ["router"]
@@ -51,6 +52,7 @@ async def list_presets(
 
 
 @router.post("", status_code=201, responses=documented(409))
+@takes(service.MAX_FILE_BYTES)
 async def create_preset(running: Running, asked: Asked, new: NewPreset) -> PresetOut:
     """Make a preset."""
     return PresetOut.of(unless_refused(await service.create_preset(running, asked, new)))
@@ -85,6 +87,7 @@ async def show_preset(running: Running, asked: Asked, preset_id: UUID) -> Preset
 
 
 @router.patch("/{preset_id}", responses=documented(409))
+@takes(service.MAX_FILE_BYTES)
 async def update_preset(running: Running, asked: Asked, preset_id: UUID, patch: PatchPreset) -> PresetOut:
     """Change a preset; of one that is everybody's, a copy of yours, under an id of its own."""
     return PresetOut.of(unless_refused(await service.update_preset(running, asked, preset_id, patch)))

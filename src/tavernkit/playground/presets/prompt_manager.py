@@ -1,7 +1,7 @@
 """The prompts of a chat preset: which there are, which are sent, and in which order.
 
-As in SillyTavern, the order that counts is the one for all characters. A prompt that is not in it is kept, but not
-sent.
+As in SillyTavern, the order that counts is the one for all characters, and without one the default order. A prompt
+that is not in it is kept, but not sent.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tavernkit.playground.outcome import Refused, not_found
+from tavernkit.sillytavern.chat_completion.entries import prompt_order
 from tavernkit.sillytavern.presets import ChatPreset, Prompt, PromptOrder, PromptToggle
 from tavernkit.values import Json
 
@@ -22,7 +23,7 @@ def listed_prompts(preset: ChatPreset) -> list[tuple[Prompt, bool | None]]:
     """The prompts that are in the order, in it, each with whether it is sent; then the others, with None."""
     prompts = {prompt.identifier: prompt for prompt in preset.prompts}
     ordered = [
-        (prompts[toggle.identifier], toggle.enabled) for toggle in _order(preset) if toggle.identifier in prompts
+        (prompts[toggle.identifier], toggle.enabled) for toggle in prompt_order(preset) if toggle.identifier in prompts
     ]
     placed = {prompt.identifier for prompt, _ in ordered}
     return [*ordered, *((prompt, None) for prompt in preset.prompts if prompt.identifier not in placed)]
@@ -36,7 +37,7 @@ def add_prompt(preset: ChatPreset, prompt: Prompt, *, position: int | None, enab
         )
     if len(preset.prompts) >= MAX_PROMPTS:
         return Refused(code="conflict", sentence=f"The preset has {MAX_PROMPTS:,} prompts; no more fit into one.")
-    order = list(_order(preset))
+    order = list(prompt_order(preset))
     order.insert(
         len(order) if position is None else position, PromptToggle(identifier=prompt.identifier, enabled=enabled)
     )
@@ -60,7 +61,7 @@ def change_prompt(
         preset = preset.with_(prompts=tuple(changed if prompt is found else prompt for prompt in preset.prompts))
     if enabled is None:
         return preset
-    order = list(_order(preset))
+    order = list(prompt_order(preset))
     if all(toggle.identifier != identifier for toggle in order):
         order.append(PromptToggle(identifier=identifier))
     toggled = [toggle.with_(enabled=enabled) if toggle.identifier == identifier else toggle for toggle in order]
@@ -72,7 +73,7 @@ def remove_prompt(preset: ChatPreset, identifier: str) -> ChatPreset | Refused:
     found = _find(preset, identifier)
     if found is None:
         return not_found("prompt")
-    order = [toggle for toggle in _order(preset) if toggle.identifier != identifier]
+    order = [toggle for toggle in prompt_order(preset) if toggle.identifier != identifier]
     if not (found.system_prompt or found.marker):
         preset = preset.with_(prompts=tuple(prompt for prompt in preset.prompts if prompt is not found))
     return _with_order(preset, order)
@@ -84,7 +85,7 @@ def order_prompts(preset: ChatPreset, order: Sequence[tuple[str, bool]]) -> Chat
     known = {prompt.identifier for prompt in preset.prompts}
     if len(set(named)) != len(named) or not known.issuperset(named):
         return Refused(code="invalid", sentence="The order names a prompt twice, or one that the preset does not have.")
-    before = {toggle.identifier: toggle for toggle in _order(preset)}
+    before = {toggle.identifier: toggle for toggle in prompt_order(preset)}
     return _with_order(
         preset,
         [
@@ -96,14 +97,6 @@ def order_prompts(preset: ChatPreset, order: Sequence[tuple[str, bool]]) -> Chat
 
 def _find(preset: ChatPreset, identifier: str) -> Prompt | None:
     return next((prompt for prompt in preset.prompts if prompt.identifier == identifier), None)
-
-
-def _order(preset: ChatPreset) -> tuple[PromptToggle, ...]:
-    """The order for all characters; a preset without one sends its prompts as they stand."""
-    for order in preset.prompt_order:
-        if _is_for_all(order):
-            return order.order
-    return tuple(PromptToggle(identifier=prompt.identifier) for prompt in preset.prompts)
 
 
 def _with_order(preset: ChatPreset, toggles: Sequence[PromptToggle]) -> ChatPreset:

@@ -35,7 +35,7 @@ class Prompt(Value, frozen=True, kw_only=True):
 def build_prompt(inputs: PromptInputs) -> Prompt:
     """Build the prompt on the platform that it is for, and the request that carries it."""
     chosen = chosen_preset(inputs.presets, inputs.settings, inputs.provider)
-    variables = variables_in(inputs.state)
+    variables = variables_in(inputs.state, inputs.global_variables)
     hooks = BuildHooks()
     if inputs.candidates:
         hooks.after_build(include_artifacts(inputs.candidates))

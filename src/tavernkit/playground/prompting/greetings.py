@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
 from tavernkit import Character, User, Variables
@@ -30,12 +30,13 @@ def greetings_of(
     clock: Callable[[], datetime],
     seed: int,
     platform: Platform,
+    global_variables: Mapping[str, Json],
 ) -> tuple[Greeting, ...]:
     """The first message and its alternatives, those for groups too where `group` names several; none of them blank."""
     written = character.greetings + (character.group_only_greetings if len(group) > 1 else ())
 
     def told(text: str) -> Greeting:
-        variables = Variables()
+        variables = Variables(global_=global_variables)
         expanded = expand_macros(
             text, character, user, variables=variables, group=group, clock=clock, seed=seed, platform=platform
         )

@@ -9,14 +9,17 @@ from collections.abc import Mapping
 from datetime import datetime
 from uuid import UUID
 
+import msgspec
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit import Message
 from tavernkit.artifacts import Candidate
+from tavernkit.playground.accounts.time_zones import time_of
 from tavernkit.playground.database import models
 from tavernkit.playground.llm.base import ModelError
 from tavernkit.playground.lorebooks.books import BooksInPlay, books_for
+from tavernkit.playground.paths.global_variables import read_globals
 from tavernkit.playground.paths.queries import end_of_path
 from tavernkit.playground.paths.snapshots import state_at
 from tavernkit.playground.paths.state import State
@@ -26,9 +29,9 @@ from tavernkit.playground.prompting.presets import Presets, load_presets
 from tavernkit.playground.providers.service import provider_for
 from tavernkit.playground.settings.models import Settings
 from tavernkit.playground.settings.resolving import effective
-from tavernkit.values import Value
+from tavernkit.values import Json, Value
 
-__all__ = ["GENERATION_TYPES", "PromptInputs", "Turn", "inputs_for", "load_inputs"]
+__all__ = ["GENERATION_TYPES", "PromptInputs", "ReplyLimits", "Turn", "inputs_for", "load_inputs"]
 
 GENERATION_TYPES: Mapping[str, str] = {
     "user_turn": "normal",
@@ -40,6 +43,13 @@ GENERATION_TYPES: Mapping[str, str] = {
     "copilot": "impersonate",
 }
 """What SillyTavern calls each kind of run."""
+
+
+class ReplyLimits(Value, frozen=True, kw_only=True):
+    """What who asks for a reply wants beside the story's settings: how long it is at most, and what ends it."""
+
+    max_tokens: int | None = None
+    stop: tuple[str, ...] = ()
 
 
 class Turn(Value, frozen=True, kw_only=True):
@@ -55,6 +65,7 @@ class Turn(Value, frozen=True, kw_only=True):
     kind: str
     target_id: UUID | None = None
     until: int | None = None
+    limits: ReplyLimits = ReplyLimits()
     seed: int
 
     @property
@@ -65,9 +76,9 @@ class Turn(Value, frozen=True, kw_only=True):
 class PromptInputs(Value, frozen=True, kw_only=True):
     """Everything a prompt is built from, already read. The same inputs always give the same prompt.
 
-    `seed` decides what chance decides. `replaces` is the message of which the reply becomes another swipe, `continued`
-    the text that it goes on with. `until_seq` is the number of the last message that was read. `candidates` are the
-    artifacts that may be told.
+    `global_variables` are those of the space's owner, and `now` is in their time zone. `seed` decides what chance
+    decides. `replaces` is the message of which the reply becomes another swipe, `continued` the text that it goes on
+    with. `until_seq` is the number of the last message that was read. `candidates` are the artifacts that may be told.
     """
 
     generation_type: str
@@ -78,6 +89,7 @@ class PromptInputs(Value, frozen=True, kw_only=True):
     books: BooksInPlay
     history: WindowedHistory
     state: State
+    global_variables: Mapping[str, Json]
     chat_id: UUID
     now: datetime
     seed: int
@@ -85,6 +97,7 @@ class PromptInputs(Value, frozen=True, kw_only=True):
     replaces: models.Message | None = None
     continued: str = ""
     candidates: tuple[Candidate, ...] = ()
+    limits: ReplyLimits = ReplyLimits()
 
     @property
     def reply_seq(self) -> int:
@@ -107,7 +120,7 @@ async def inputs_for(session: AsyncSession, turn: Turn, now: datetime) -> Prompt
     settings = effective(space, member=speaker, conversation=conversation).settings
     provider = await provider_for(session, speaker)
     if provider is None:
-        raise ModelError("No model is set up that could answer. Add a provider.", code="unavailable")
+        raise ModelError("No model is installed. Add a model.", code="unavailable")
     cast = await load_cast(session, conversation, speaker, settings)
     persona_id = None if cast.person is None else cast.person.persona_id
     target = await _target(session, turn)
@@ -141,12 +154,14 @@ async def inputs_for(session: AsyncSession, turn: Turn, now: datetime) -> Prompt
         books=await books_for(session, conversation, cast.voice, persona_id=persona_id),
         history=history,
         state=await state_at(session, conversation.id, until_seq),
+        global_variables=await read_globals(session, space.owner_id),
         # A branch goes on with what was picked before it left.
         chat_id=conversation.root_conversation_id or conversation.id,
-        now=now,
+        now=await time_of(session, space.owner_id, now),
         seed=turn.seed,
         until_seq=until_seq,
         replaces=target,
+        limits=turn.limits,
         continued=target.content if generation_type == "continue" and target is not None else "",
     )
 
@@ -167,6 +182,7 @@ async def _turn(session: AsyncSession, run_id: UUID) -> Turn:
         speaker=speaker,
         kind=run.kind,
         target_id=run.target_message_id,
+        limits=ReplyLimits() if run.limits is None else msgspec.convert(run.limits, ReplyLimits),
         seed=run.id.int,
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 
 from tavernkit import Character, User, Variables
 from tavernkit.playground.prompting.platforms import Platform
@@ -53,6 +53,7 @@ def expand_macros(
         persona=user.persona,
         variables=variables,
         clock=clock,
+        zone=clock().tzinfo or UTC,
         random=random.Random(seed).random,  # noqa: S311 - chance in a story, not a secret
     )
     return _MACROS.expand(text, environment)

@@ -19,6 +19,7 @@ from tavernkit.risuai.cbs import expand
 from tavernkit.risuai.character import RisuCharacter
 from tavernkit.risuai.lore_entry import LoreEntry
 from tavernkit.risuai.lorebook import LorebookResult
+from tavernkit.risuai.lorebook.decorators import read_decorators
 from tavernkit.risuai.lorebook.verdicts import Reason
 from tavernkit.risuai.scene import Scene
 from tavernkit.sillytavern.presets import ChatPreset, write_preset
@@ -68,6 +69,7 @@ class RisuAIScene:
                 name=verdict.entry.comment or verdict.entry.key,
                 reason=Reason.ACTIVATED if verdict.is_activated else verdict.reason,
                 sentence=str(verdict),
+                content=read_decorators(verdict.entry.content).content,
             )
             for verdict in self._lore.verdicts
             if verdict.cause is not None or verdict.key is not None

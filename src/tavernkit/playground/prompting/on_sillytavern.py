@@ -15,6 +15,7 @@ from tavernkit.prompt.context import Context
 from tavernkit.sillytavern.regex_scripts import Placement, RegexBudget, apply_scripts
 from tavernkit.sillytavern.scene import Scene
 from tavernkit.sillytavern.world_info import TimedState
+from tavernkit.sillytavern.world_info.decorators import split_decorators
 
 __all__ = ["SillyTavernScene", "build_on_sillytavern"]
 
@@ -59,6 +60,7 @@ class SillyTavernScene:
                 name=verdict.entry.name or verdict.entry.comment,
                 reason=verdict.reason,
                 sentence=str(verdict),
+                content=split_decorators(verdict.entry.content)[1],
             )
             for verdict in (() if world is None else world.verdicts)
             if verdict.cause or verdict.key or verdict.near_miss

@@ -10,6 +10,7 @@ from uuid import UUID
 from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.members.queries import active_members
 from tavernkit.playground.outcome import Refused
+from tavernkit.playground.prompting.parts import part_name
 from tavernkit.playground.prompting.previewing import PreviewKind, preview_prompt, speaker_at_hand
 from tavernkit.playground.prompting.queries import KeptBlock, KeptPrompt
 from tavernkit.playground.runtime import Runtime
@@ -25,7 +26,6 @@ __all__ = [
     "SpeakerLink",
     "block_view",
     "evicted_view",
-    "part_name",
     "platform_name",
     "preview_view",
     "request_text",
@@ -35,53 +35,6 @@ __all__ = [
 LONGEST_SHOWN = 20_000
 """Of a longer block, the page shows the beginning; the request has all of it."""
 
-PARTS = {
-    "main": "Main prompt",
-    "nsfw": "Auxiliary prompt",
-    "jailbreak": "Post-history instructions",
-    "enhanceDefinitions": "Enhance definitions",
-    "personaDescription": "Persona",
-    "charDescription": "Character's description",
-    "charPersonality": "Character's personality",
-    "scenario": "Scenario",
-    "worldInfoBefore": "Lore before the character",
-    "worldInfoAfter": "Lore behind the character",
-    "new_example": "Beginning of an example",
-    "new_example_chat": "Beginning of an example",
-    "example": "Example",
-    "new_chat": "Beginning of the chat",
-    "chat_start": "Beginning of the chat",
-    "history": "Message",
-    "message": "Message",
-    "story_string": "Story string",
-    "last_line": "Last line",
-    "post_history": "Post-history instructions",
-    "injection": "Inserted between messages",
-    "depth": "Inserted between messages",
-    "bias": "Beginning of the reply",
-    "squashed": "Several parts in one",
-    "impersonation": "How to write for a person",
-    "continued": "The reply that goes on",
-    "continue_prefill": "The reply that goes on",
-    "continue_nudge": "How to go on",
-    "group_nudge": "Who speaks in the group",
-    "send_if_empty": "In place of an empty message",
-    "quiet": "A request beside the story",
-    "description": "Character's description",
-    "persona": "Persona",
-    "personaPrompt": "Persona",
-    "lore": "Lore",
-    "lorebook": "Lore",
-    "plain": "Prompt",
-    "globalNote": "Global note",
-    "authornote": "Author's note",
-    "authorNote": "Author's note",
-    "memory": "Memory",
-    "cot": "How to think",
-    "depth_prompt": "Inserted between messages",
-    "postEverything": "Behind everything else",
-    "trigger": "What a trigger says",
-}
 LEFT_OUT = {
     "budget_exceeded": "no room was left",
     "group_overflow": "what belongs together did not fit",
@@ -211,14 +164,6 @@ def block_view(block: KeptBlock, largest: int) -> BlockView:
         share=max(1, round(100 * block.tokens / largest)) if largest else 0,
         content=f"{block.content[:LONGEST_SHOWN]}…" if long else block.content,
     )
-
-
-def part_name(slot: str | None, source: Mapping[str, Any]) -> str:
-    """What people call this part of a prompt; one that the preset brings is called by its own name."""
-    kind, _, number = str(source.get("id", "")).partition(":")
-    if kind == "message" and number.isdecimal():
-        return f"Message {int(number) + 1}"
-    return PARTS.get(slot or "") or PARTS.get(kind) or shown_name(slot or kind or "Part of the prompt")
 
 
 def _source(source: Mapping[str, Any]) -> str:

@@ -18,6 +18,7 @@ from tavernkit.playground.llm.base import ChatRequest
 from tavernkit.playground.prompting.building import Prompt
 from tavernkit.playground.prompting.requests import DIALECTS, model_request
 from tavernkit.playground.prompting.scenes import LoreVerdict
+from tavernkit.playground.prompting.unused_blocks import note_removed_prompts, while_blocks_stay
 from tavernkit.playground.storable import presentable, storable
 from tavernkit.prompt.fingerprint import fingerprint
 from tavernkit.prompt.tokens import default_estimator
@@ -35,6 +36,7 @@ TEXT = "$text"
 SHORT = 64
 """A text that is not longer than its hash is kept where it stands."""
 
+VERDICT_FIELDS = ("book", "entry", "name", "reason", "sentence")
 MOST_VERDICTS = 200
 """Of how many entries of lorebooks a prompt tells why they are in it, or why not."""
 
@@ -104,21 +106,26 @@ async def keep_prompt(session: AsyncSession, run_id: UUID, record: PromptRecord,
 
     Whoever waits here for a text that another transaction is just writing then holds nothing that the other one needs.
     """
+    await while_blocks_stay(session)
     known = set(await session.scalars(select(PromptBlock.sha256).where(PromptBlock.sha256.in_(record.texts))))
     missing = [{"sha256": key, "content": text} for key, text in sorted(record.texts.items()) if key not in known]
     if missing:
         insert = postgresql.insert if session.get_bind().dialect.name == "postgresql" else sqlite.insert
         await session.execute(insert(PromptBlock).on_conflict_do_nothing(), missing)
-    await session.merge(
-        PromptSnapshot(
-            run_id=run_id,
-            blocks=record.blocks,
-            request=record.request,
-            report=record.report,
-            fingerprint=record.fingerprint,
-            created_at=now,
-        )
+    snapshot = PromptSnapshot(
+        run_id=run_id,
+        blocks=record.blocks,
+        request=record.request,
+        report=record.report,
+        fingerprint=record.fingerprint,
+        created_at=now,
     )
+    before = await session.get(PromptSnapshot, run_id)
+    if before is None:
+        session.add(snapshot)
+    elif (before.blocks, before.request) != (record.blocks, record.request):
+        await session.merge(snapshot)
+        await note_removed_prompts(session)
     await session.flush()
 
 
@@ -156,10 +163,7 @@ def _by_hash(value: Json, texts: dict[str, str]) -> Json:
 def _lore(verdicts: Iterable[LoreVerdict]) -> list[dict[str, Json]]:
     """What became of the entries that woke up or almost did, those that are in the prompt first."""
     told = sorted(verdicts, key=lambda verdict: not verdict.is_activated)
-    return [
-        {name: storable(getattr(verdict, name)) for name in LoreVerdict.__struct_fields__}
-        for verdict in told[:MOST_VERDICTS]
-    ]
+    return [{name: storable(getattr(verdict, name)) for name in VERDICT_FIELDS} for verdict in told[:MOST_VERDICTS]]
 
 
 def _trimming(report: TrimReport) -> dict[str, Json]:

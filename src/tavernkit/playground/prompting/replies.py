@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
+from tavernkit.playground.paths.global_variables import GlobalChanges
 from tavernkit.playground.prompting.building import Prompt
 from tavernkit.playground.prompting.history import REASONING
-from tavernkit.playground.prompting.state import state_changes
+from tavernkit.playground.prompting.state import global_changes, state_changes
 from tavernkit.playground.storable import storable
 from tavernkit.sillytavern.cleanup import clean_reply
 from tavernkit.sillytavern.presets import ChatPreset
@@ -17,7 +18,8 @@ __all__ = ["Reply", "make_reply"]
 
 
 class Reply(Value, frozen=True, kw_only=True):
-    """A reply as it is stored; `state_delta` is what the prompt and the reply have changed in the story's state.
+    """A reply as it is stored; `state_delta` is what the prompt and the reply have changed in the story's state,
+    `global_changes` in the variables of all stories.
 
     `text` is empty when nothing is left of what the model sent.
     """
@@ -25,6 +27,7 @@ class Reply(Value, frozen=True, kw_only=True):
     text: str
     reasoning: str = ""
     state_delta: dict[str, Json] | None = None
+    global_changes: GlobalChanges = GlobalChanges()
 
     @property
     def metadata(self) -> dict[str, Json]:
@@ -41,6 +44,9 @@ def make_reply(prompt: Prompt, text: str, thoughts: str = "") -> Reply:
     cast = inputs.cast
     is_impersonate = inputs.generation_type == "impersonate"
     scripted = prompt.scene.scripts()
+    for stop in inputs.limits.stop:
+        # Not every server obeys.
+        text = text.partition(stop)[0]
     received = receive_reply(
         text,
         settings.reasoning,
@@ -66,6 +72,7 @@ def make_reply(prompt: Prompt, text: str, thoughts: str = "") -> Reply:
         text=_continued(prompt) + content if content else "",
         reasoning=storable(received.reasoning or ""),
         state_delta=state_changes(inputs.state, prompt.variables, prompt.scene.timers()),
+        global_changes=global_changes(inputs.global_variables, prompt.variables),
     )
 
 

@@ -59,7 +59,7 @@ def model_request(inputs: PromptInputs, plan: Plan, *, has_samplers: bool) -> Ch
         model=provider.model,
         messages=tuple(written) if is_list else (),
         prompt=None if is_list else written,
-        max_tokens=plan.llm_options.get("max_tokens"),
+        max_tokens=_max_tokens(inputs, plan),
         temperature=wanted.get("temperature"),
         stop=tuple(dict.fromkeys(_stops(inputs, plan)))[: _MOST_STOPS.get(provider.kind)],
         options={
@@ -123,8 +123,15 @@ def _explicit(inputs: PromptInputs) -> dict[str, Json]:
     return llm if effort is None else {**llm, "reasoning_effort": effort}
 
 
+def _max_tokens(inputs: PromptInputs, plan: Plan) -> int | None:
+    given = (plan.llm_options.get("max_tokens"), inputs.limits.max_tokens)
+    return min((tokens for tokens in given if tokens is not None), default=None)
+
+
 def _stops(inputs: PromptInputs, plan: Plan) -> Iterator[str]:
-    """The plan's own, then the names of everybody who is not to speak: what they would say is cut off anyway."""
+    """Those of who asked, the plan's own, then the names of everybody who is not to speak: what they would say is cut
+    off anyway."""
+    yield from inputs.limits.stop
     yield from presentable(plan.llm_options.get("stop", []))
     cast = inputs.cast
     speaking, other = cast.character.name, cast.user.name

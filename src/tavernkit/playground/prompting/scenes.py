@@ -17,13 +17,15 @@ Scripts: TypeAlias = Callable[[ReplyPart, str], str]
 
 
 class LoreVerdict(Value, frozen=True, kw_only=True):
-    """What became of an entry of a lorebook that woke up, or almost did; `sentence` is for people."""
+    """What became of an entry of a lorebook that woke up, or almost did; `sentence` is for people,
+    and `content` what it says, with its macros as they are."""
 
     book: str
     entry: str
     name: str
     reason: str
     sentence: str
+    content: str = ""
 
     @property
     def is_activated(self) -> bool:

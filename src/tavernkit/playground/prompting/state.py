@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 
 from tavernkit import Variables
+from tavernkit.playground.paths.global_variables import GlobalChanges
 from tavernkit.playground.paths.state import State, changed_delta
 from tavernkit.playground.paths.variables import (
     MAX_NAME_CHARACTERS,
@@ -18,16 +19,16 @@ from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.sillytavern.world_info import TimedEffect, TimedState
 from tavernkit.values import Json
 
-__all__ = ["LORE_TIMERS", "state_changes", "timers_in", "variables_in"]
+__all__ = ["LORE_TIMERS", "global_changes", "state_changes", "timers_in", "variables_in"]
 
 LORE_TIMERS = "lore_timers."
 _STICKY = f"{LORE_TIMERS}sticky."
 _COOLDOWN = f"{LORE_TIMERS}cooldown."
 
 
-def variables_in(state: State) -> Variables:
-    """The chat variables, in a store of the prompt's own: what macros write is kept only with the reply."""
-    return Variables(dict(_below(VARIABLES, state)))
+def variables_in(state: State, global_variables: Mapping[str, Json]) -> Variables:
+    """The variables, in a store of the prompt's own: what macros write is kept only with the reply."""
+    return Variables(dict(_below(VARIABLES, state)), global_variables)
 
 
 def timers_in(state: State) -> TimedState:
@@ -40,7 +41,7 @@ def state_changes(state: State, variables: Variables, timed: TimedState | None) 
 
     A variable that cannot be kept stays as it was. `timed` is None where no lore was looked for.
     """
-    after = dict(_storable_variables(variables))
+    after = {VARIABLES + name: value for name, value in _storable_variables(variables.snapshot())}
     changed = _changes(dict(_below(VARIABLES, state, whole=True)), after)
     delta = changed_delta(None, set=changed[0], unset=changed[1])
     if timed is not None:
@@ -51,6 +52,13 @@ def state_changes(state: State, variables: Variables, timed: TimedState | None) 
         put, gone = _changes(dict(_below(LORE_TIMERS, state, whole=True)), timers)
         delta = changed_delta(delta, set=put, unset=gone)
     return delta
+
+
+def global_changes(before: Mapping[str, Json], variables: Variables) -> GlobalChanges:
+    """What a prompt and its reply have changed in the global variables; one that cannot be kept stays as it was."""
+    written = variables.snapshot("global")
+    put, _ = _changes(before, dict(_storable_variables(written)))
+    return GlobalChanges(set=put, unset=tuple(name for name in before if name not in written))
 
 
 def _below(prefix: str, state: State, *, whole: bool = False) -> Iterator[tuple[str, Json]]:
@@ -64,15 +72,15 @@ def _changes(before: Mapping[str, Json], after: Mapping[str, Json]) -> tuple[dic
     return put, [key for key in before if key not in after]
 
 
-def _storable_variables(variables: Variables) -> Iterator[tuple[str, Json]]:
+def _storable_variables(variables: Mapping[str, Json]) -> Iterator[tuple[str, Json]]:
     """As many variables as a story may have, of names and lengths that it may have."""
     kept = 0
-    for name, value in variables.snapshot().items():
+    for name, value in variables.items():
         value = presentable(value)
         fits = len(json.dumps(value, ensure_ascii=False)) <= MAX_VALUE_CHARACTERS
         if fits and 0 < len(storable(name)) <= MAX_NAME_CHARACTERS and kept < MAX_VARIABLES:
             kept += 1
-            yield VARIABLES + storable(name), value
+            yield storable(name), value
 
 
 def _effects(prefix: str, state: State) -> dict[str, TimedEffect]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC
+
 from tavernkit.playground.prompting.inputs import PromptInputs
 from tavernkit.playground.prompting.presets import ChosenPreset
 from tavernkit.playground.prompting.state import timers_in
@@ -41,6 +43,7 @@ def story_of(inputs: PromptInputs, chosen: ChosenPreset) -> Story:
         system_prompt=prompt.system_prompt_override or "",
         character_tags=cast.character.tags,
         chat_id=str(inputs.chat_id),
+        zone=inputs.now.tzinfo or UTC,
     )
 
 

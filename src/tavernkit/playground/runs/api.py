@@ -98,7 +98,9 @@ async def tell_anew(
 ) -> RunOut:
     """Tell a reply anew, or the last one. Where something hangs on it, in a branch: the answer says in which
     conversation."""
-    return _run(runtime, await regenerate(runtime, viewer, conversation_id, message_id=body.message_id))
+    only_message = body.message_id is not None
+    run = await regenerate(runtime, viewer, conversation_id, message_id=body.message_id, only_message=only_message)
+    return _run(runtime, run)
 
 
 @router.post("/conversations/{conversation_id}/retry", status_code=202, responses=documented(409, 423))

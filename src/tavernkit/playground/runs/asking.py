@@ -5,6 +5,8 @@ Who asks for a reply themselves ends the round that was going on; what comes of 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy import select
@@ -18,7 +20,7 @@ from tavernkit.playground.outcome import Refused, not_found
 from tavernkit.playground.paths.queries import end_of_path
 from tavernkit.playground.runs.planner import cancel_queued, leave_running, plan_run, settle_undecided
 from tavernkit.playground.runs.rounds import end_round, rules_of
-from tavernkit.playground.runs.speakers import choose_speakers
+from tavernkit.playground.runs.speakers import choose_speakers, speaking_member
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.spaces.access import Access, Entry, conversation_for
 
@@ -53,8 +55,15 @@ async def force_talk(
         return await plan_run(session, runtime, conversation.id, speaker_id, kind="force_talk", reason=reason)
 
 
-async def continue_reply(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> Run | Refused:
-    """Let the last reply go on where it ends."""
+async def continue_reply(
+    runtime: Runtime,
+    viewer: Viewer,
+    conversation_id: UUID,
+    *,
+    text: str | None = None,
+    limits: Mapping[str, Any] | None = None,
+) -> Run | Refused:
+    """Let the last reply go on where it ends; only if it says `text`, where that is given."""
     async with runtime.database.write() as session:
         found = await _open_conversation(session, viewer, conversation_id)
         if isinstance(found, Refused):
@@ -63,6 +72,8 @@ async def continue_reply(runtime: Runtime, viewer: Viewer, conversation_id: UUID
         end = await end_of_path(session, conversation.id)
         if end is None or end[0].role != "assistant":
             return Refused(code="conflict", sentence="The last message is no reply, so there is nothing to go on with.")
+        if text is not None and end[0].content.strip() != text:
+            return Refused(code="conflict", sentence="The conversation does not end with this reply any more.")
         refused = await _refuse_departed(session, end[0]) or await make_way(session, runtime, conversation)
         if refused is not None:
             return refused
@@ -74,6 +85,7 @@ async def continue_reply(runtime: Runtime, viewer: Viewer, conversation_id: UUID
             kind="continue",
             reason="asked",
             target_id=end[0].id,
+            limits=limits,
         )
 
 
@@ -84,12 +96,13 @@ async def impersonate(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -
         if isinstance(found, Refused):
             return found
         conversation, entry = found
-        if entry.member is None:
-            return Refused(code="forbidden", sentence="Only members speak here. Join the space first.")
+        author = speaking_member(entry.member)
+        if isinstance(author, Refused):
+            return author
         refused = await make_way(session, runtime, conversation)
         if refused is not None:
             return refused
-        return await plan_run(session, runtime, conversation.id, entry.member.id, kind="impersonate", reason="asked")
+        return await plan_run(session, runtime, conversation.id, author.id, kind="impersonate", reason="asked")
 
 
 async def make_way(
@@ -97,14 +110,18 @@ async def make_way(
 ) -> Refused | None:
     """End what goes on, as the space wants it: refuse while a reply is written, stop it, or let it finish alone.
 
-    `even_queued` refuses also while one only waits. Steps behind a reply that is there already are left to finish.
+    `even_queued` refuses also while one is queued, unless it waits for further messages to answer with it. Steps behind
+    a reply that is there already are left to finish.
     """
-    policy = (await rules_of(session, conversation)).during_generation_user_input_policy
+    rules = await rules_of(session, conversation)
+    policy = rules.during_generation_user_input_policy
     run = await active_run(session, conversation.id)
     if run is not None and run.replied_at is not None:
         run = await queued_run(session, conversation.id)
-    if run is not None and policy == "reject" and (even_queued or run.status == "running"):
-        return LOCKED
+    if run is not None and policy == "reject":
+        waits_for_more = rules.user_turn_debounce_ms > 0 and run.kind == "user_turn" and run.round_position == 0
+        if run.status == "running" or (even_queued and not waits_for_more):
+            return LOCKED
     if policy == "restart" and run is not None:
         await leave_running(session, runtime, conversation.id)
     await cancel_queued(session, runtime, conversation.id)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
+from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.accounts.viewer import Viewer
@@ -12,15 +13,16 @@ from tavernkit.playground.conversations.queries import active_round, active_run
 from tavernkit.playground.database.models import Conversation
 from tavernkit.playground.members.queries import active_members
 from tavernkit.playground.outcome import Refused
-from tavernkit.playground.runs.locks import lock_space_of
+from tavernkit.playground.runs.locks import lock_conversation, lock_space_of
+from tavernkit.playground.runs.planner import cancel_queued
 from tavernkit.playground.runs.queries import Turns, shown_turns
-from tavernkit.playground.runs.rounds import start_round, switch_copilot_off, tell_copilot, tell_turns
+from tavernkit.playground.runs.rounds import end_round, start_round, switch_copilot_off, tell_copilot, tell_turns
 from tavernkit.playground.runs.speakers import has_copilot, is_group
 from tavernkit.playground.runs.unavailable import members_changed
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.spaces.access import Access, Entry, conversation_for
 
-__all__ = ["MAX_ROUNDS", "MAX_STEPS", "set_auto_mode", "set_copilot"]
+__all__ = ["MAX_ROUNDS", "MAX_STEPS", "set_auto_mode", "set_copilot", "stop_auto_mode"]
 
 MAX_ROUNDS = 10
 MAX_STEPS = 10
@@ -46,6 +48,24 @@ async def set_auto_mode(runtime: Runtime, viewer: Viewer, conversation_id: UUID,
             await _begin(session, runtime, conversation)
         await tell_turns(session, runtime, conversation_id)
         return await shown_turns(session, conversation)
+
+
+async def stop_auto_mode(session: AsyncSession, runtime: Runtime, space_id: UUID) -> None:
+    """Stop the characters of a space, which is locked, from answering each other; a reply that is being written is
+    finished."""
+    automatic = (
+        select(Conversation.id)
+        .where(Conversation.space_id == space_id, Conversation.auto_mode_remaining_rounds.is_not(None))
+        .order_by(Conversation.id)
+    )
+    for conversation_id in list(await session.scalars(automatic)):
+        conversation = await lock_conversation(session, conversation_id)
+        conversation.auto_mode_remaining_rounds = None
+        round = await active_round(session, conversation_id)
+        if round is not None and round.metadata_["by"] == "automation":
+            await cancel_queued(session, runtime, conversation_id)
+            await end_round(session, runtime, conversation_id, "canceled", reason="auto_mode_off")
+        await tell_turns(session, runtime, conversation_id)
 
 
 async def set_copilot(runtime: Runtime, viewer: Viewer, conversation_id: UUID, *, steps: int) -> Turns | Refused:

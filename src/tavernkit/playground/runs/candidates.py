@@ -17,8 +17,9 @@ from tavernkit.playground.jobs.service import enqueue_job
 from tavernkit.playground.jobs.work import JobWork
 from tavernkit.playground.llm.base import Finished, ModelError, TextDelta, ThoughtDelta
 from tavernkit.playground.outcome import Refused
-from tavernkit.playground.prompting.building import Prompt, build_prompt
+from tavernkit.playground.prompting.building import Prompt
 from tavernkit.playground.prompting.errors import UnpromptableError
+from tavernkit.playground.prompting.fitting import check_fits, fitting_prompt
 from tavernkit.playground.prompting.inputs import PromptInputs, Turn, inputs_for
 from tavernkit.playground.prompting.replies import make_reply
 from tavernkit.playground.realtime.bus import user_topic
@@ -53,7 +54,7 @@ async def ask_candidates(runtime: Runtime, viewer: Viewer, conversation_id: UUID
             return refused
         if entry.member is None:
             return Refused(code="forbidden", sentence="Only members speak here. Join the space first.")
-        return enqueue_job(
+        return await enqueue_job(
             session,
             runtime,
             kind=CANDIDATES_KIND,
@@ -110,7 +111,8 @@ async def _where(
 
 
 async def _ask(runtime: Runtime, inputs: PromptInputs) -> _Written:
-    prompt = await asyncio.to_thread(build_prompt, inputs)
+    prompt = await asyncio.to_thread(fitting_prompt, inputs)
+    check_fits(prompt)
     text, thoughts, finished = "", "", None
     async for event in runtime.models.client_for(inputs.provider).stream(prompt.request):
         match event:

@@ -18,6 +18,7 @@ from tavernkit.playground.runs.locks import lock_space_of, lock_space_of_run
 from tavernkit.playground.runs.planner import plan_run, stop_run
 from tavernkit.playground.runs.queries import run_for
 from tavernkit.playground.runs.rounds import end_round, go_on, switch_automation_off, turn_taken
+from tavernkit.playground.runs.service import end_if_left
 from tavernkit.playground.runs.states import RunKind
 from tavernkit.playground.runs.storing import ReplyIds, store_reply
 from tavernkit.playground.runtime import Runtime
@@ -39,9 +40,10 @@ _KINDS: dict[str, RunKind] = {
 
 
 async def request_stop(runtime: Runtime, viewer: Viewer, run_id: UUID) -> Run | Refused:
-    """Stop a run, at once if it only waits, otherwise by telling its worker; its round pauses."""
+    """Stop a run, at once if it only waits or its worker is gone, otherwise by asking its worker; its round pauses."""
     now = runtime.clock()
     async with runtime.database.write() as session:
+        await lock_space_of_run(session, run_id)
         found = await run_for(session, run_id, viewer, Access.TAKE_PART, lock=True)
         if isinstance(found, Refused):
             return found
@@ -57,6 +59,7 @@ async def request_stop(runtime: Runtime, viewer: Viewer, run_id: UUID) -> Run | 
             round.scheduling_state = "paused"
         await session.flush()
         await append_event(session, conversation.id, "run", now, run_id=str(run.id))
+        await end_if_left(session, runtime, conversation, run)
         return run
 
 
@@ -160,6 +163,7 @@ async def _again(session: AsyncSession, runtime: Runtime, conversation: Conversa
         kind=_KINDS[last.kind],
         reason="retry",
         target_id=last.target_message_id,
+        limits=last.limits,
     )
 
 

@@ -27,6 +27,7 @@ from tavernkit.playground.runs.rounds import (
     tell_round,
 )
 from tavernkit.playground.runs.schemas import TurnsOut
+from tavernkit.playground.runs.service import end_if_left
 from tavernkit.playground.runs.speakers import Chosen, can_speak
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.spaces.access import Access, conversation_for
@@ -85,10 +86,12 @@ async def stop_round(runtime: Runtime, viewer: Viewer, conversation_id: UUID) ->
             return found
         conversation, round = found
         await switch_automation_off(session, conversation)
-        await leave_running(session, runtime, conversation_id)
+        running = await leave_running(session, runtime, conversation_id)
         await cancel_queued(session, runtime, conversation_id)
         await settle_undecided(session, runtime, conversation_id)
         await end_round(session, runtime, conversation_id, "canceled", reason="stopped")
+        if running is not None:
+            await end_if_left(session, runtime, conversation, running)
         await tell_round(session, runtime, round)
         return await shown_turns(session, conversation)
 
@@ -143,5 +146,13 @@ async def _refuse_speakers(
     session: AsyncSession, conversation: Conversation, member_ids: Sequence[UUID]
 ) -> Refused | None:
     members = await active_members(session, conversation.space_id)
-    able = {member.id for member in members if can_speak(member, conversation.id)}
-    return None if set(member_ids) <= able else not_found("speaker")
+    unable = set(member_ids) - {member.id for member in members if can_speak(member, conversation.id)}
+    if not unable:
+        return None
+    muted = [member.cached_display_name for member in members if member.id in unable and member.kind == "character"]
+    if len(muted) < len(unable):
+        return not_found("speaker")
+    verb = "is" if len(muted) == 1 else "are"
+    return Refused(
+        code="conflict", sentence=f"{', '.join(muted)} {verb} muted. Unmute them, or take them out of the order."
+    )

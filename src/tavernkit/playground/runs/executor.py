@@ -16,7 +16,9 @@ from tavernkit.playground.database.models import Run
 from tavernkit.playground.llm.base import Finished, ModelError, ModelEvent, TextDelta, ThoughtDelta
 from tavernkit.playground.pipelines.execution import ReplySteps, StepsFailedError, open_steps, told_reply
 from tavernkit.playground.pipelines.following import NotFollowedError, beginning_of
-from tavernkit.playground.prompting.building import Prompt, build_prompt
+from tavernkit.playground.prompting.building import Prompt
+from tavernkit.playground.prompting.errors import PromptTooLargeError
+from tavernkit.playground.prompting.fitting import LEFT_OUT, check_fits, count_left_out, fitting_prompt
 from tavernkit.playground.prompting.inputs import PromptInputs, load_inputs
 from tavernkit.playground.prompting.records import LORE, PromptRecord, lore_in, record_of
 from tavernkit.playground.prompting.replies import Reply, make_reply
@@ -95,6 +97,8 @@ class Execution:
             await self._fail("pipeline_error", str(error))
         except RunTakenError:
             log.warning("Run %s was taken from this worker.", claim.run_id)
+        except PromptTooLargeError as error:
+            await self._fail("prompt_too_large", str(error), provider_id=str(error.provider_id))
         except TavernKitError as error:
             log.warning("The prompt of run %s could not be built: %s", claim.run_id, error)
             await self._fail("prompt_error", str(error))
@@ -105,7 +109,7 @@ class Execution:
         finally:
             runtime.live_text.pop(claim.run_id, None)
 
-    async def _fail(self, code: str, message: str, **more: float | None) -> None:
+    async def _fail(self, code: str, message: str, **more: float | str | None) -> None:
         await self._end_steps(message)
         error = {"code": code, "message": message, **{name: value for name, value in more.items() if value is not None}}
         await fail_run(self._runtime, self._claim, self._text, error, prompt=self._unkept)
@@ -154,6 +158,7 @@ class Execution:
         """The reply of the story's model, which is stored; None if nobody wants it any more."""
         # What is stopped now is not asked of the model any more, although the thread still finishes the prompt.
         prompt, self._unkept = await self._unless_stopped(asyncio.to_thread(_prepared, inputs))
+        check_fits(prompt)
         self._is_shown = inputs.settings.llm.stream
         finished = await self._stream(prompt)
         reply = await asyncio.to_thread(make_reply, prompt, self._text, self._thoughts)
@@ -170,6 +175,7 @@ class Execution:
             "model": provider.model,
             "warnings": len(prompt.plan.warnings),
             LORE: lore_in(prompt),
+            LEFT_OUT: count_left_out(prompt),
         }
         if finished is not None:
             figures = finished.known()
@@ -181,6 +187,7 @@ class Execution:
             reply.text,
             metadata=reply.metadata,
             state_delta=reply.state_delta,
+            global_changes=reply.global_changes,
             usage=usage_of(prompt, self._text, finished),
             prompt=self._unkept,
             debug=debug,
@@ -317,5 +324,5 @@ class Execution:
 
 
 def _prepared(inputs: PromptInputs) -> tuple[Prompt, PromptRecord]:
-    prompt = build_prompt(inputs)
+    prompt = fitting_prompt(inputs)
     return prompt, record_of(prompt)

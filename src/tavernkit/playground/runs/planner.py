@@ -6,7 +6,9 @@ of what was planned before.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import timedelta
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy import select, update
@@ -33,6 +35,7 @@ async def plan_run(
     round: Round | None = None,
     position: int | None = None,
     target_id: UUID | None = None,
+    limits: Mapping[str, Any] | None = None,
     delay_ms: int = 0,
 ) -> Run:
     """Queue a reply; what an earlier run left open for the person to decide is settled by it."""
@@ -51,7 +54,8 @@ async def plan_run(
         round_id=None if round is None else round.id,
         round_position=position,
         target_message_id=target_id,
-        run_after=now + timedelta(milliseconds=delay_ms),
+        limits=None if limits is None else dict(limits),
+        run_after=await runtime.lease_clock.now(session) + timedelta(milliseconds=delay_ms),
         created_at=now,
     )
     session.add(run)
@@ -86,14 +90,15 @@ async def settle_undecided(session: AsyncSession, runtime: Runtime, conversation
         await append_event(session, conversation_id, "run", runtime.clock(), run_id=str(settled))
 
 
-async def leave_running(session: AsyncSession, runtime: Runtime, conversation_id: UUID) -> None:
-    """Ask the worker of the running reply to end it, because something else has taken its place."""
+async def leave_running(session: AsyncSession, runtime: Runtime, conversation_id: UUID) -> Run | None:
+    """Ask the worker of the running reply, if there is one, to end it, because something else has taken its place."""
     running: Run | None = await session.scalar(
         select(Run).where(Run.conversation_id == conversation_id, Run.status == "running")
     )
     if running is not None:
         running.dismissed = True
         stop_run(session, runtime, running)
+    return running
 
 
 def stop_run(session: AsyncSession, runtime: Runtime, run: Run) -> None:

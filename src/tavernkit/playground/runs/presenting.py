@@ -9,9 +9,11 @@ from uuid import UUID
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from tavernkit.playground.database.models import Character, Conversation, Job, RoundSlot, SpaceMembership
+from tavernkit.playground.conversations.queries import active_round
+from tavernkit.playground.database.models import Character, Conversation, Job, Message, RoundSlot, SpaceMembership
 from tavernkit.playground.members.queries import active_members
 from tavernkit.playground.runs.queries import Turns, shown_turns
+from tavernkit.playground.runs.rounds import rules_of
 from tavernkit.playground.runs.speakers import can_speak, has_copilot, is_group
 from tavernkit.playground.runs.states import ACTIVE
 from tavernkit.playground.runs.views import (
@@ -35,6 +37,9 @@ ASKED = {
 }
 """Why somebody speaks who has no turn in a round."""
 
+NOBODY_ABLE = "No character can reply. Add a character or unmute one."
+CHOOSE = "Nobody answers by itself here. Choose who speaks."
+
 
 async def turns_view(session: AsyncSession, conversation: Conversation) -> TurnsView:
     """Who speaks and who is next; little is read where there is no bar to show."""
@@ -43,8 +48,12 @@ async def turns_view(session: AsyncSession, conversation: Conversation) -> Turns
     by_itself = conversation.auto_mode_remaining_rounds is not None or any(
         member.kind == "human" and can_speak(member, conversation.id) for member in members
     )
-    if not (group or by_itself):
-        return TurnsView(conversation_id=str(conversation.id))
+    is_manual = (await rules_of(session, conversation)).reply_order == "manual"
+    silence = await _silence(session, conversation, members, is_manual=is_manual)
+    # Where nobody answers by itself, the bar is where somebody is asked to.
+    is_asked = is_manual and any(member.kind == "character" for member in members)
+    if not (group or by_itself or is_asked):
+        return TurnsView(conversation_id=str(conversation.id), silence=silence)
     turns = await shown_turns(session, conversation)
     speakers = await speaker_views(session, members)
     now, behind = _now(turns, speakers), _behind(turns)
@@ -55,6 +64,7 @@ async def turns_view(session: AsyncSession, conversation: Conversation) -> Turns
         has_round=turns.round is not None,
         state=_state(turns),
         sentence=_sentence(turns, speakers),
+        silence=silence,
         now=now,
         next=_places(behind, speakers),
         auto_rounds=conversation.auto_mode_remaining_rounds,
@@ -114,6 +124,24 @@ def candidates_view(conversation_id: UUID, job: Job) -> CandidatesView:
         is_over=is_over,
         error=job.error["message"] if job.error else "",
     )
+
+
+async def _silence(
+    session: AsyncSession, conversation: Conversation, members: Sequence[SpaceMembership], *, is_manual: bool
+) -> str:
+    """Why nobody answers what a person said last, and what to do; empty where somebody does or nothing was said."""
+    is_able = any(can_speak(member, conversation.id) for member in members)
+    if is_able and not is_manual:
+        return ""
+    last_role = await session.scalar(
+        select(Message.role)
+        .where(Message.conversation_id == conversation.id, Message.visibility != "hidden")
+        .order_by(Message.seq.desc())
+        .limit(1)
+    )
+    if last_role != "user" or await active_round(session, conversation.id) is not None:
+        return ""
+    return CHOOSE if is_able else NOBODY_ABLE
 
 
 def _state(turns: Turns) -> TurnsState:

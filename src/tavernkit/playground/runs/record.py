@@ -10,10 +10,11 @@ from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.accounts.viewer import Viewer
-from tavernkit.playground.database.models import Conversation, PromptSnapshot, Run, SpaceMembership
+from tavernkit.playground.database.models import Conversation, PipelineRun, PromptSnapshot, Run, SpaceMembership
 from tavernkit.playground.outcome import Refused
-from tavernkit.playground.pipelines.record import PipelinesView, pipelines_view
-from tavernkit.playground.pipelines.reports import run_around
+from tavernkit.playground.pipelines.record import PipelinesView, failed_steps, pipelines_view, run_words
+from tavernkit.playground.pipelines.reports import run_around, runs_around
+from tavernkit.playground.prompting.fitting import LEFT_OUT, left_out_words
 from tavernkit.playground.prompting.preview_page import (
     BlockView,
     EvictedView,
@@ -89,11 +90,16 @@ class PromptView(Value, frozen=True, kw_only=True):
 
 
 class RunPageView(Value, frozen=True, kw_only=True):
-    """A run, with the pipelines around its reply, and with its prompt if it was kept and the viewer may see it."""
+    """A run, with the pipelines around its reply, and with its prompt if it was kept and the viewer may see it.
+
+    `error_code` and `provider_id` say which links stand beside its error.
+    """
 
     run: PanelRunView
     conversation_id: str
     title: str
+    error_code: str
+    provider_id: str
     facts: tuple[FactView, ...]
     text: str
     pipelines: PipelinesView | None
@@ -112,7 +118,8 @@ async def runs_view(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> 
         return runs
     async with runtime.database.read() as session:
         names = await _names(session, runs)
-    return RunsView(panel=panel_view(*found, "runs"), runs=tuple(_run(run, names) for run in runs))
+        around = await runs_around(session, [run.id for run in runs])
+    return RunsView(panel=panel_view(*found, "runs"), runs=tuple(_run(run, names, around.get(run.id)) for run in runs))
 
 
 async def run_page_view(runtime: Runtime, viewer: Viewer, run_id: UUID) -> RunPageView | Refused:
@@ -128,9 +135,11 @@ async def run_page_view(runtime: Runtime, viewer: Viewer, run_id: UUID) -> RunPa
     prompt = await read_prompt(runtime, viewer, run_id)
     kept = None if isinstance(prompt, Refused) else await _prompt(runtime, viewer, prompt, before, run_id)
     return RunPageView(
-        run=_run(run, names),
+        run=_run(run, names, pipelines),
         conversation_id=str(run.conversation_id),
         title=shown_name(title or ""),
+        error_code=(run.error or {}).get("code", ""),
+        provider_id=(run.error or {}).get("provider_id", ""),
         facts=tuple(_facts(run)),
         text=runtime.live_text.get(run.id, run.text),
         pipelines=None if pipelines is None else pipelines_view(pipelines),
@@ -194,19 +203,21 @@ def _trimming(report: Mapping[str, int]) -> str:
     return f"{sentence}; {cut:,} did not fit." if cut > 0 else f"{sentence}; everything fitted."
 
 
-def _run(run: Run, names: Mapping[UUID, str]) -> PanelRunView:
+def _run(run: Run, names: Mapping[UUID, str], around: PipelineRun | None) -> PanelRunView:
+    failed = () if around is None else failed_steps(around)
     used = (run.prompt_tokens, run.completion_tokens)
     return PanelRunView(
         id=str(run.id),
         kind=KINDS.get(run.kind, run.kind),
         status=run.status,
-        state=STATES.get(run.status, run.status),
+        state=run_words(STATES.get(run.status, run.status), len(failed)),
         speaker=names.get(run.speaker_membership_id, "Somebody"),
         tokens="" if used == (None, None) else f"{used[0] or 0:,} + {used[1] or 0:,} tokens",
         cost=cost_words(run.cost),
         seconds=_seconds(run.started_at, run.finished_at),
         created_at=run.created_at,
         error=str(run.error["message"]) if run.error else "",
+        failed_steps=failed,
     )
 
 
@@ -224,6 +235,7 @@ def _facts(run: Run) -> Iterable[FactView]:
         "Prompt": _tokens(run.prompt_tokens),
         "Reply": _tokens(run.completion_tokens),
         "Lore": _entries(debug.get(LORE)),
+        "Did not fit": left_out_words(debug.get(LEFT_OUT, {})),
         "Cost": cost_words(run.cost),
         "Took": _seconds(run.started_at, run.finished_at),
         "Ended because": debug.get("finish_reason"),

@@ -35,11 +35,17 @@ NO_REPLY = Refused(code="conflict", sentence="Only a reply can be told anew. Cho
 
 
 async def regenerate(
-    runtime: Runtime, viewer: Viewer, conversation_id: UUID, *, message_id: UUID | None = None
+    runtime: Runtime,
+    viewer: Viewer,
+    conversation_id: UUID,
+    *,
+    message_id: UUID | None = None,
+    only_message: bool = False,
 ) -> Run | Refused:
-    """Tell a reply anew, or the last one; in a group, everything since a person spoke if the space wants it so.
+    """Regenerate a reply, or the last one.
 
-    The run says in which conversation that happens: another one, if it needs a branch.
+    In a group whose space regenerates turns, the last reply stands for everything since a person spoke, unless
+    `only_message`. The run says in which conversation that happens: another one, if it needs a branch.
     """
     async with runtime.database.write() as session:
         found = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART, lock=True)
@@ -57,7 +63,8 @@ async def regenerate(
             return NO_REPLY
         rules = await rules_of(session, conversation)
         members = await active_members(session, conversation.space_id)
-        if message_id is None and rules.group_regenerate_mode == "last_turn" and is_group(members):
+        is_turn = target.id == end[0].id and not only_message and rules.group_regenerate_mode == "last_turn"
+        if is_turn and is_group(members):
             if not any(can_speak(member, conversation.id) for member in members):
                 return Refused(code="conflict", sentence="Nobody here can speak. Add a character, or unmute one.")
             return await _last_turn(session, runtime, conversation, entry.space)

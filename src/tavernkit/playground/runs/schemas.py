@@ -65,7 +65,7 @@ class RunOut(BaseModel):
     completion_tokens: int | None
     cost: float | None = Field(description="What the provider says that it cost.")
     dismissed: bool = Field(description="Nobody has to decide about it any more.")
-    run_after: datetime = Field(description="Not before this time does it begin.")
+    run_after: datetime = Field(description="Not before this time does it begin, by the clock of the database.")
     started_at: datetime | None
     finished_at: datetime | None
     created_at: datetime
@@ -196,7 +196,10 @@ class GenerateIn(_Input):
 class RegenerateIn(_Input):
     """What is to be told anew."""
 
-    message_id: UUID | None = Field(default=None, description="A reply; without one, the last.")
+    message_id: UUID | None = Field(
+        default=None,
+        description="This reply alone; without one, the last, or the last turn where the space regenerates turns.",
+    )
 
 
 class QueueIn(_Input):

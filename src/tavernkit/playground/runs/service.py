@@ -20,6 +20,7 @@ from tavernkit.playground.artifacts.open_runs import abandon_pipelines, can_be_t
 from tavernkit.playground.conversations.queries import active_round
 from tavernkit.playground.database import announce
 from tavernkit.playground.database.models import Conversation, Message, Round, Run, SpaceMembership
+from tavernkit.playground.paths.global_variables import GlobalChanges, change_globals
 from tavernkit.playground.prompting.records import PromptRecord, keep_prompt
 from tavernkit.playground.realtime.bus import RUNS
 from tavernkit.playground.realtime.outbox import append_event
@@ -37,14 +38,15 @@ __all__ = [
     "cancel_run",
     "checkpoint_run",
     "claim_runs",
+    "end_if_left",
     "end_run",
     "extend_leases",
     "fail_run",
     "finish_run",
     "hand_back_run",
-    "next_due",
     "reap_runs",
     "repair_rounds",
+    "seconds_until_due",
     "take_up_runs",
 ]
 
@@ -77,7 +79,7 @@ async def claim_runs(runtime: Runtime, worker: str, limit: int) -> list[Claim]:
     while True:
         try:
             async with runtime.database.write() as session:
-                due = await _due(session, runtime.clock(), limit)
+                due = await _due(session, await runtime.lease_clock.now(session), limit)
                 claims = [await _claim(session, runtime, run, speaker, worker) for run, speaker in due]
         except IntegrityError:
             # Another worker was faster: the index allows one running run per conversation.
@@ -86,8 +88,8 @@ async def claim_runs(runtime: Runtime, worker: str, limit: int) -> list[Claim]:
             return [claim for claim in claims if claim is not None]
 
 
-async def next_due(runtime: Runtime) -> datetime | None:
-    """When the next of the runs that wait is due."""
+async def seconds_until_due(runtime: Runtime) -> float | None:
+    """How long the next of the runs that wait still has to, if there is one; less than nothing when it is due."""
     other = aliased(Run)
     async with runtime.database.read() as session:
         due: datetime | None = await session.scalar(
@@ -96,7 +98,7 @@ async def next_due(runtime: Runtime) -> datetime | None:
                 ~exists().where(other.conversation_id == Run.conversation_id, other.status == "running"),
             )
         )
-        return due
+        return None if due is None else (due - await runtime.lease_clock.now(session)).total_seconds()
 
 
 async def _due(session: AsyncSession, now: datetime, limit: int) -> list[tuple[Run, SpaceMembership]]:
@@ -128,8 +130,8 @@ async def _claim(
         await _pass_over(session, runtime, run)
         return None
     run.status, run.worker, run.fence = "running", worker, run.fence + 1
-    run.started_at = run.heartbeat_at = now
-    run.lease_expires_at, run.cancel_requested_at, run.text = _lease_end(runtime, now), None, ""
+    run.started_at, run.cancel_requested_at, run.text = now, None, ""
+    await _lease(session, runtime, run)
     await session.flush()
     await append_event(session, run.conversation_id, "run", now, run_id=str(run.id))
     return _claim_on(run)
@@ -157,19 +159,21 @@ async def _pass_over(session: AsyncSession, runtime: Runtime, run: Run) -> None:
 
 async def extend_leases(runtime: Runtime, claims: Collection[Claim]) -> dict[UUID, bool]:
     """Say that runs are alive. Answers for each whether it is to be stopped; one that is not ours any more is left
-    out."""
-    now = runtime.clock()
+    out.
+
+    A run that is being written to is passed over: who does so may wait for a lock, and the other leases cannot.
+    """
+    keys = [(claim.run_id, claim.fence) for claim in claims]
+    ours = select(Run.id).where(tuple_(Run.id, Run.fence).in_(keys), Run.status == "running")
     async with runtime.database.write() as session:
-        rows = await session.execute(
+        now = await runtime.lease_clock.now(session)
+        await session.execute(
             update(Run)
-            .where(
-                tuple_(Run.id, Run.fence).in_([(claim.run_id, claim.fence) for claim in claims]),
-                Run.status == "running",
-            )
-            .values(heartbeat_at=now, lease_expires_at=_lease_end(runtime, now))
-            .returning(Run.id, Run.cancel_requested_at),
+            .where(Run.id.in_(ours.with_for_update(skip_locked=True)))
+            .values(heartbeat_at=now, lease_expires_at=_lease_end(runtime, now)),
             execution_options={"synchronize_session": False},
         )
+        rows = await session.execute(ours.with_only_columns(Run.id, Run.cancel_requested_at))
         return {run_id: asked_at is not None for run_id, asked_at in rows}
 
 
@@ -193,9 +197,10 @@ async def finish_run(
     debug: dict[str, Any] | None = None,
     ids: ReplyIds | None = None,
     wordings: Wordings | None = None,
+    global_changes: GlobalChanges | None = None,
     goes_on: bool = False,
 ) -> Message | None:
-    """The reply is complete: its message with what it does to the story's state, what it used, the prompt it answers,
+    """The reply is complete: its message with what it does to the state, what it used, the prompt it answers,
     the end of the run and the event, all or nothing.
 
     A run that `goes_on` has steps behind its reply, and ends with `end_run`. None when the run is not ours any more, or
@@ -224,6 +229,8 @@ async def finish_run(
         message = await store_reply(
             session, runtime, run, text=text, metadata=metadata or {}, state_delta=state_delta, now=now, ids=ids
         )
+        if global_changes is not None:
+            await change_globals(session, owner_id, global_changes, now)
         if wordings is not None:
             await keep_wordings(session, wordings)
         if not goes_on:
@@ -276,14 +283,15 @@ async def hand_back_run(
         )
         if await session.scalar(select(Run.id).where(Run.id == run.id, can_be_taken_up())) is not None:
             # Whoever looks next takes it up, behind the last step that has ended.
-            run.worker, run.lease_expires_at = None, now
+            run.worker, run.lease_expires_at = None, await runtime.lease_clock.now(session)
             await session.flush()
         elif run.replied_at is not None:
             await _end_behind_reply(session, runtime, conversation, run, now)
             return
         elif run.cancel_requested_at is not None:
             await _end(session, run, "canceled", now)
-        elif queued is not None:
+        elif queued is not None or run.text:
+            # What was written down stays, although whoever hands the run back has none of it.
             await _end(session, run, "failed", now, error=INTERRUPTED)
             await freeze_round(session, runtime, conversation, run)
         else:
@@ -295,51 +303,62 @@ async def hand_back_run(
 
 async def take_up_runs(runtime: Runtime, worker: str, limit: int) -> list[Claim]:
     """Take the runs whose worker is gone, and which can go on behind the last of their steps."""
-    now = runtime.clock()
-    left = select(Run).where(Run.status == "running", Run.lease_expires_at <= now, can_be_taken_up()).limit(limit)
     async with runtime.database.read() as session:
+        now = await runtime.lease_clock.now(session)
+        left = select(Run).where(Run.status == "running", Run.lease_expires_at <= now, can_be_taken_up()).limit(limit)
         if await session.scalar(left.with_only_columns(Run.id)) is None:
             return []
     async with runtime.database.write() as session:
         found = (await session.scalars(left.with_for_update(skip_locked=True))).all()
         for run in found:
-            run.worker, run.fence, run.heartbeat_at = worker, run.fence + 1, now
-            run.lease_expires_at = _lease_end(runtime, now)
+            run.worker, run.fence = worker, run.fence + 1
+            await _lease(session, runtime, run)
         await session.flush()
         return [_claim_on(run) for run in found]
 
 
 async def reap_runs(runtime: Runtime) -> int:
     """End the runs whose worker has not been heard of for longer than its lease, unless somebody can take them up."""
-    now = runtime.clock()
-    lost = select(Run.id, Run.conversation_id).where(
-        Run.status == "running", Run.lease_expires_at < now, ~can_be_taken_up()
-    )
     async with runtime.database.read() as session:
-        found = (await session.execute(lost)).all()
+        now = await runtime.lease_clock.now(session)
+        lost = select(Run).where(Run.status == "running", Run.lease_expires_at < now, ~can_be_taken_up())
+        found = (await session.execute(lost.with_only_columns(Run.id, Run.conversation_id))).all()
     reaped = 0
     for run_id, conversation_id in found:
         async with runtime.database.write() as session:
             conversation = await lock_story(session, conversation_id)
-            run: Run | None = await session.scalar(
-                select(Run).where(
-                    Run.id == run_id, Run.status == "running", Run.lease_expires_at < now, ~can_be_taken_up()
-                )
-            )
-            if run is None:
-                continue
-            run.fence += 1
-            reaped += 1
-            if run.replied_at is not None:
-                await _end_behind_reply(session, runtime, conversation, run, now)
-                continue
-            if run.cancel_requested_at is None:
-                await _end(session, run, "failed", now, error=INTERRUPTED)
-                await freeze_round(session, runtime, conversation, run)
-            else:
-                await _end(session, run, "canceled", now)
-            await _tell_end(session, run, None, now)
+            run: Run | None = await session.scalar(lost.where(Run.id == run_id))
+            if run is not None:
+                await _end_left(session, runtime, conversation, run)
+                reaped += 1
     return reaped
+
+
+async def end_if_left(session: AsyncSession, runtime: Runtime, conversation: Conversation, run: Run) -> None:
+    """End a run that somebody has asked to stop and that no worker can hear of; the space and the conversation are
+    locked.
+
+    No worker has it when its lease has run out, or when it was last heard of at a time that is still to come.
+    """
+    now = await runtime.lease_clock.now(session)
+    expires, heard = run.lease_expires_at or now, run.heartbeat_at or now
+    if run.status == "running" and (expires <= now or heard > _lease_end(runtime, now)):
+        await _end_left(session, runtime, conversation, run)
+
+
+async def _end_left(session: AsyncSession, runtime: Runtime, conversation: Conversation, run: Run) -> None:
+    """End a run whose worker is gone, with its text kept; should the worker come back, it can write nothing."""
+    now = runtime.clock()
+    run.fence += 1
+    if run.replied_at is not None:
+        await _end_behind_reply(session, runtime, conversation, run, now)
+        return
+    if run.cancel_requested_at is None:
+        await _end(session, run, "failed", now, error=INTERRUPTED)
+        await freeze_round(session, runtime, conversation, run)
+    else:
+        await _end(session, run, "canceled", now)
+    await _tell_end(session, run, None, now)
 
 
 async def repair_rounds(runtime: Runtime) -> int:
@@ -375,6 +394,12 @@ async def _repair(session: AsyncSession, runtime: Runtime, conversation: Convers
     if spoken is not None and slot is not None and slot.status == "pending":
         slot.status, slot.finished_at = "spoken", runtime.clock()
     await go_on(session, runtime, conversation, round, at=round.current_position)
+
+
+async def _lease(session: AsyncSession, runtime: Runtime, run: Run) -> None:
+    """Give the run to its worker, from now on."""
+    now = await runtime.lease_clock.now(session)
+    run.heartbeat_at, run.lease_expires_at = now, _lease_end(runtime, now)
 
 
 def _lease_end(runtime: Runtime, now: datetime) -> datetime:

@@ -15,6 +15,7 @@ from tavernkit import Character
 from tavernkit.playground.database import models
 from tavernkit.playground.database.models import Conversation, Message, SpaceMembership, TextContent
 from tavernkit.playground.members.queries import active_members
+from tavernkit.playground.outcome import Refused
 from tavernkit.playground.prompting.cards import library_character
 from tavernkit.playground.settings.groups.turns import SpaceSettings
 from tavernkit.sillytavern.groups import (
@@ -28,7 +29,7 @@ from tavernkit.sillytavern.groups import (
 from tavernkit.sillytavern.turns import Turn
 from tavernkit.values import Value
 
-__all__ = ["Chosen", "can_speak", "choose_speakers", "has_copilot", "is_group"]
+__all__ = ["Chosen", "can_speak", "choose_speakers", "has_copilot", "is_group", "speaking_member"]
 
 STRATEGIES: Mapping[str, Strategy] = {
     "manual": Strategy.MANUAL,
@@ -54,6 +55,16 @@ def can_speak(member: SpaceMembership | None, conversation_id: UUID) -> bool:
     if member is None or member.status != "active" or member.participation != "active":
         return False
     return member.kind == "character" or (member.copilot_remaining_steps > 0 and has_copilot(member, conversation_id))
+
+
+def speaking_member(member: SpaceMembership | None) -> SpaceMembership | Refused:
+    """The membership as which a person speaks, whatever else their role lets them do."""
+    if member is None:
+        return Refused(code="forbidden", sentence="Only members speak here. Join the space first.")
+    if member.participation == "active":
+        return member
+    state = "muted" if member.participation == "muted" else "only watching"
+    return Refused(code="forbidden", sentence=f"You are {state} here. Set your participation to active to write.")
 
 
 def has_copilot(member: SpaceMembership, conversation_id: UUID) -> bool:

@@ -31,7 +31,8 @@ class PlaceView(Value, frozen=True, kw_only=True):
 class TurnsView(Value, frozen=True, kw_only=True):
     """The group bar, which is only shown where there are several characters or something goes on by itself.
 
-    `now` speaks or is about to; `sentence` says what a round waits for that has stopped.
+    `now` speaks or is about to; `sentence` says what a round waits for that has stopped; `silence` says, below the last
+    message, why nobody answers it.
     """
 
     conversation_id: str
@@ -40,6 +41,7 @@ class TurnsView(Value, frozen=True, kw_only=True):
     has_round: bool = False
     state: TurnsState = "idle"
     sentence: str = ""
+    silence: str = ""
     now: PlaceView | None = None
     next: tuple[PlaceView, ...] = ()
     auto_rounds: int | None = None

@@ -9,9 +9,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterable
+from functools import partial
 from uuid import UUID
-
-from sqlalchemy.exc import DBAPIError
 
 from tavernkit.playground.realtime.bus import RUNS, Subscription
 from tavernkit.playground.runs.executor import Execution
@@ -19,9 +18,9 @@ from tavernkit.playground.runs.service import (
     Claim,
     claim_runs,
     extend_leases,
-    next_due,
     reap_runs,
     repair_rounds,
+    seconds_until_due,
     take_up_runs,
 )
 from tavernkit.playground.runtime import Runtime
@@ -42,7 +41,8 @@ class Worker:
     """Works until it is told to stop; then hands back what it was doing."""
 
     def __init__(self, runtime: Runtime, name: str) -> None:
-        self._runtime = runtime
+        # Neither requests nor replies that wait for a lock keep leases and claims from being written.
+        self._runtime, self._executing = runtime.apart("leases"), runtime.apart("work")
         self._name = name
         self._stopping = asyncio.Event()
         self._ended = asyncio.Event()
@@ -58,28 +58,34 @@ class Worker:
             execution.stop("shutdown")
 
     async def run(self) -> None:
-        reaping, beating = asyncio.create_task(self._reap()), asyncio.create_task(self._beat())
+        loops, beat_seconds = self._runtime.loops, self._runtime.settings.heartbeat_seconds
+        beating = loops.add("extend_run_leases", every=beat_seconds).start(self._beat, until=self._ended)
         async with self._runtime.bus.subscribe(RUNS) as news:
-            listening = asyncio.create_task(self._listen(news))
-            while not self._stopping.is_set():
-                self._something_new.clear()
-                await self._claim_all()
-                # What the bus loses is found by looking again after a while.
-                await happens(self._something_new, within=await self._idle_seconds())
-            await listening
-        await reaping
-        await asyncio.gather(*self._tasks)
+            listen = partial(self._listen, news)
+            await asyncio.wait(
+                [
+                    loops.add("claim_runs", every=IDLE_SECONDS).start(self._claim, until=self._stopping),
+                    loops.add("stop_runs", every=IDLE_SECONDS).start(listen, until=self._stopping),
+                    loops.add("reap_runs", every=beat_seconds).start(self._reap, until=self._stopping),
+                ]
+            )
+        await asyncio.gather(*self._tasks, return_exceptions=True)
         self._ended.set()
-        await beating
+        await asyncio.wait([beating])
+
+    async def _claim(self) -> None:
+        self._something_new.clear()
+        await self._claim_all()
+        # What the bus loses is found by looking again after a while.
+        await happens(self._something_new, within=await self._idle_seconds())
 
     async def _listen(self, news: Subscription) -> None:
         """Stop at once what is to be stopped, however much else there is to do."""
-        while not self._stopping.is_set():
-            item = await news.next(unless=self._stopping, within=IDLE_SECONDS)
-            if item is not None and "stop" in item:
-                self._stop_one(UUID(item["stop"]))
-            elif item is not None:
-                self._something_new.set()
+        item = await news.next(unless=self._stopping, within=IDLE_SECONDS)
+        if item is not None and "stop" in item:
+            self._stop_one(UUID(item["stop"]))
+        elif item is not None:
+            self._something_new.set()
 
     def _stop_one(self, run_id: UUID) -> None:
         for claim, execution in self._executions.items():
@@ -90,13 +96,8 @@ class Worker:
         """How long nothing can be due that nobody tells of."""
         if self._stopping.is_set() or self._is_full():
             return IDLE_SECONDS
-        try:
-            due = await next_due(self._runtime)
-        except DBAPIError:
-            log.exception("Could not look for the next run; trying again soon.")
-            return IDLE_SECONDS
-        waiting = IDLE_SECONDS if due is None else (due - self._runtime.clock()).total_seconds()
-        return min(max(waiting, SHORTEST_SECONDS), IDLE_SECONDS)
+        waiting = await seconds_until_due(self._runtime)
+        return IDLE_SECONDS if waiting is None else min(max(waiting, SHORTEST_SECONDS), IDLE_SECONDS)
 
     def _is_full(self) -> bool:
         return len(self._executions) >= self._runtime.settings.concurrent_runs
@@ -104,18 +105,14 @@ class Worker:
     async def _claim_all(self) -> None:
         while not self._is_full() and not self._stopping.is_set():
             room = self._runtime.settings.concurrent_runs - len(self._executions)
-            try:
-                claims = await claim_runs(self._runtime, self._name, min(room, CLAIMED_AT_ONCE))
-            except DBAPIError:
-                log.exception("Could not look for runs; trying again soon.")
-                return
+            claims = await claim_runs(self._runtime, self._name, min(room, CLAIMED_AT_ONCE))
             if not claims:
                 return
             self._begin(claims)
 
     def _begin(self, claims: Iterable[Claim]) -> None:
         for claim in claims:
-            execution = self._executions[claim] = Execution(self._runtime, claim)
+            execution = self._executions[claim] = Execution(self._executing, claim)
             if self._stopping.is_set():
                 execution.stop("shutdown")
             task = asyncio.create_task(self._carry_out(claim, execution))
@@ -130,8 +127,8 @@ class Worker:
     async def _carry_out(self, claim: Claim, execution: Execution) -> None:
         try:
             await execution.run()
-        except DBAPIError:
-            # The lease runs out by itself, and the run is then ended as interrupted.
+        except Exception:
+            # Whatever it is, the others go on. The lease runs out by itself, and the run is then ended as interrupted.
             log.exception("Could not write the end of run %s", claim.run_id)
         finally:
             del self._executions[claim]
@@ -139,34 +136,19 @@ class Worker:
 
     async def _beat(self) -> None:
         """Keep the leases of all runs alive until the last of them has ended."""
-        while not await happens(self._ended, within=self._runtime.settings.heartbeat_seconds):
-            carried = dict(self._executions)
-            if not carried:
-                continue
-            try:
-                alive = await extend_leases(self._runtime, carried.keys())
-            except DBAPIError:
-                # The lease is longer than several beats: one that is missed does no harm.
-                log.exception("Could not extend the leases of %d runs", len(carried))
-                continue
-            for claim, execution in carried.items():
-                if claim.run_id not in alive:
-                    execution.stop("lost")
-                elif alive[claim.run_id]:
-                    execution.stop("asked")
+        carried = dict(self._executions)
+        alive = await extend_leases(self._runtime, carried.keys()) if carried else {}
+        for claim, execution in carried.items():
+            if claim.run_id not in alive:
+                execution.stop("lost")
+            elif alive[claim.run_id]:
+                execution.stop("asked")
+        await happens(self._ended, within=self._runtime.settings.heartbeat_seconds)
 
     async def _reap(self) -> None:
-        while True:
-            try:
-                await self._take_up()
-                reaped = await reap_runs(self._runtime)
-                repaired = await repair_rounds(self._runtime)
-            except DBAPIError:
-                log.exception("Could not look for runs that were left behind; trying again soon.")
-            else:
-                if reaped:
-                    log.warning("%d runs had been left behind by a worker that is gone.", reaped)
-                if repaired:
-                    log.warning("%d rounds were waiting for nobody, and go on.", repaired)
-            if await happens(self._stopping, within=self._runtime.settings.heartbeat_seconds):
-                return
+        await self._take_up()
+        if reaped := await reap_runs(self._runtime):
+            log.warning("%d runs had been left behind by a worker that is gone.", reaped)
+        if repaired := await repair_rounds(self._runtime):
+            log.warning("%d rounds were waiting for nobody, and go on.", repaired)
+        await happens(self._stopping, within=self._runtime.settings.heartbeat_seconds)

@@ -12,6 +12,7 @@ from tavernkit.playground.database.models import Conversation, Space, SpaceMembe
 from tavernkit.playground.database.versions import advance
 from tavernkit.playground.outcome import Refused, not_found
 from tavernkit.playground.realtime.outbox import append_event
+from tavernkit.playground.runs.automation import stop_auto_mode
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.settings.leaf import Layer
 from tavernkit.playground.settings.patching import apply_changes, read_patch
@@ -71,11 +72,14 @@ async def change_space_settings(
         if isinstance(entry, Refused):
             return entry
         space = entry.space
+        was_automatic = space.auto_mode_enabled
         refused = await _change(session, viewer, space, "space", settings_version, patch, _of_space(space))
         if refused is not None:
             return refused
         space.updated_at = now
         await session.flush()
+        if was_automatic and not space.auto_mode_enabled:
+            await stop_auto_mode(session, runtime, space.id)
         await tell_space(session, space.id, "settings", now)
         return _of_space(space)
 

@@ -1,7 +1,8 @@
 """Who may do what in a space: the one place where that is decided.
 
 To read, one must be a member, or the conversation must be public. To take part, one must be an active member who is not
-only watching, and the space must be in use. Moderators also change what others said. Only the owner of the space, or an
+only watching, and the space must be in use; to speak, that also holds for owners, moderators and administrators, who
+may do the rest while they watch. Moderators also change what others said. Only the owner of the space, or an
 administrator of the site, changes the space itself. A private conversation is the owner's alone. A member's own
 membership is theirs to change as well. An archived space can be read, brought back, renamed and deleted.
 """

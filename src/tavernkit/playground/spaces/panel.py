@@ -35,7 +35,7 @@ SHOWS: dict[Tab, str] = {
     "members": "members",
     "settings": "",
     "lore": "lore members space",
-    "state": "artifact.updated reply message_changed message_hidden message_restored pipelines",
+    "state": "artifact.updated reply message_changed message_hidden message_restored pipelines steps",
     "pipelines": "pipelines members space",
     "runs": "run reply",
 }

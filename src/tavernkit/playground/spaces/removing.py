@@ -6,24 +6,50 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import delete, exists, select, union, update
+from sqlalchemy import ColumnElement, delete, exists, or_, select, true, union, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from tavernkit.playground.database.models import Conversation, Message, MessageSwipe, Space, TextContent
+from tavernkit.playground.database.models import (
+    Conversation,
+    Message,
+    MessageSwipe,
+    Space,
+    SpaceMembership,
+    TextContent,
+)
+from tavernkit.playground.jobs.service import REMOVE_KIND
 from tavernkit.playground.jobs.work import JobWork
+from tavernkit.playground.prompting.unused_blocks import note_removed_prompts
 
-__all__ = ["REMOVE_KIND", "finish_removing_space", "remove_conversation_rows", "remove_space"]
-
-REMOVE_KIND = "remove_space"
+__all__ = [
+    "REMOVE_KIND",
+    "finish_removing_space",
+    "is_removed_with",
+    "remove_conversation_rows",
+    "remove_space",
+    "remove_unused_texts",
+]
 
 _CHUNK = 500
 
 
 async def remove_conversation_rows(session: AsyncSession, conversation_id: UUID) -> None:
     """Remove a conversation from which no other branches, with its messages, runs and events."""
-    texts = await _texts_of(session, conversation_id)
+    texts = await _texts_of(session, conversation_id, true())
     await _execute(session, delete(Conversation).where(Conversation.id == conversation_id))
-    await _remove_unused_texts(session, texts)
+    await remove_unused_texts(session, texts)
+    await note_removed_prompts(session)
+
+
+def is_removed_with(space_id: UUID) -> ColumnElement[bool]:
+    """The conversations of a space, and those that are being imported into it: its members have said something in
+    them already."""
+    by_members = (
+        select(Message.conversation_id)
+        .join(SpaceMembership, SpaceMembership.id == Message.membership_id)
+        .where(SpaceMembership.space_id == space_id)
+    )
+    return or_(Conversation.space_id == space_id, Conversation.id.in_(by_members))
 
 
 async def remove_space(session: AsyncSession, space_id: UUID) -> None:
@@ -37,14 +63,21 @@ async def remove_space(session: AsyncSession, space_id: UUID) -> None:
 
 
 async def finish_removing_space(work: JobWork) -> dict[str, Any]:
-    """The job: one conversation after the other, then the space. It can be broken off and begun again anywhere."""
+    """The job: one conversation after the other, then the space. It can be broken off and begun again anywhere.
+
+    Messages go some at a time, so that others need not wait long before they can write.
+    """
     space_id = UUID(work.claim.payload["space_id"])
     database = work.runtime.database
     async with database.write() as session:
         await _cut_branches(session, space_id)
         conversations = await _conversations_of(session, space_id)
     for done, conversation_id in enumerate(conversations):
-        work.check()
+        has_more = True
+        while has_more:
+            work.check()
+            async with database.write() as session:
+                has_more = await _remove_some_messages(session, conversation_id)
         async with database.write() as session:
             await remove_conversation_rows(session, conversation_id)
         await work.report(done + 1, len(conversations) + 1)
@@ -64,31 +97,49 @@ async def _cut_branches(session: AsyncSession, space_id: UUID) -> None:
 
 
 async def _conversations_of(session: AsyncSession, space_id: UUID) -> Sequence[UUID]:
-    found = await session.scalars(select(Conversation.id).where(Conversation.space_id == space_id))
+    found = await session.scalars(select(Conversation.id).where(is_removed_with(space_id)))
     return found.all()
 
 
-async def _texts_of(session: AsyncSession, conversation_id: UUID) -> list[UUID]:
-    of_messages = select(Message.text_id).where(Message.conversation_id == conversation_id)
+async def _remove_some_messages(session: AsyncSession, conversation_id: UUID) -> bool:
+    """Remove the next messages of a conversation that nobody sees any more; whether there were any."""
+    numbers = select(Message.seq).where(Message.conversation_id == conversation_id).order_by(Message.seq).limit(_CHUNK)
+    seqs = (await session.scalars(numbers)).all()
+    if not seqs:
+        return False
+    these = Message.seq.between(seqs[0], seqs[-1])
+    texts = await _texts_of(session, conversation_id, these)
+    await _execute(session, delete(Message).where(Message.conversation_id == conversation_id, these))
+    await remove_unused_texts(session, texts)
+    return True
+
+
+async def _texts_of(session: AsyncSession, conversation_id: UUID, these: ColumnElement[bool]) -> list[UUID]:
+    of_messages = select(Message.text_id).where(Message.conversation_id == conversation_id, these)
     of_swipes = (
         select(MessageSwipe.text_id)
         .join(Message, Message.id == MessageSwipe.message_id)
-        .where(Message.conversation_id == conversation_id)
+        .where(Message.conversation_id == conversation_id, these)
     )
     return list((await session.scalars(union(of_messages, of_swipes))).all())
 
 
-async def _remove_unused_texts(session: AsyncSession, ids: Sequence[UUID]) -> None:
-    """Branches share texts: one that is still told anywhere stays."""
+async def remove_unused_texts(session: AsyncSession, ids: Sequence[UUID]) -> int:
+    """Branches share texts: one that is still told anywhere stays. How many were removed."""
+    removed = 0
     for start in range(0, len(ids), _CHUNK):
-        await _execute(
-            session,
-            delete(TextContent).where(
+        gone = await session.scalars(
+            delete(TextContent)
+            .where(
                 TextContent.id.in_(ids[start : start + _CHUNK]),
                 ~exists().where(Message.text_id == TextContent.id),
                 ~exists().where(MessageSwipe.text_id == TextContent.id),
-            ),
+            )
+            .returning(TextContent.id),
+            execution_options={"synchronize_session": False},
         )
+        removed += len(gone.all())
+    return removed
 
 
 async def _execute(session: AsyncSession, statement: Any) -> None:

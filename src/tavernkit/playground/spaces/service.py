@@ -23,9 +23,11 @@ from tavernkit.playground.members.identity import (
     usable_characters,
 )
 from tavernkit.playground.outcome import Refused
+from tavernkit.playground.realtime.access import announce_access_change
+from tavernkit.playground.realtime.bus import space_topic
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.spaces.access import Access, space_for
-from tavernkit.playground.spaces.removing import REMOVE_KIND, remove_space
+from tavernkit.playground.spaces.removing import REMOVE_KIND, is_removed_with, remove_space
 from tavernkit.playground.spaces.schemas import SpaceOut
 from tavernkit.playground.spaces.telling import tell_space
 from tavernkit.playground.storable import storable, titled
@@ -151,14 +153,15 @@ async def delete_space(runtime: Runtime, viewer: Viewer, space_id: UUID) -> Job 
         if isinstance(entry, Refused):
             return entry
         space = entry.space
+        announce_access_change(session, space_topic(space_id))
         messages = await session.scalar(
-            select(func.coalesce(func.sum(Conversation.last_seq), 0)).where(Conversation.space_id == space_id)
+            select(func.coalesce(func.sum(Conversation.last_seq), 0)).where(is_removed_with(space_id))
         )
         if (messages or 0) <= REMOVED_AT_ONCE:
             await remove_space(session, space_id)
             return None
         space.status = "deleting"
-        return enqueue_job(
+        return await enqueue_job(
             session, runtime, kind=REMOVE_KIND, owner_id=viewer.user_id, payload={"space_id": str(space_id)}
         )
 

@@ -157,7 +157,7 @@ class LoreView(Value, frozen=True, kw_only=True):
 
 
 class PanelRunView(Value, frozen=True, kw_only=True):
-    """A run in the list."""
+    """A run in the list; `failed_steps` says of each step around its reply that has failed why."""
 
     id: str
     kind: str
@@ -169,6 +169,7 @@ class PanelRunView(Value, frozen=True, kw_only=True):
     seconds: str
     created_at: datetime
     error: str
+    failed_steps: tuple[str, ...] = ()
 
 
 class RunsView(Value, frozen=True, kw_only=True):

@@ -10,11 +10,11 @@ from fastapi import Depends, HTTPException, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from markupsafe import Markup
 
-from tavernkit.playground.accounts.authentication import authenticate
-from tavernkit.playground.accounts.proof import proof_of
+from tavernkit.playground.accounts.authentication import viewer_of
 from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.outcome import Refused
 from tavernkit.playground.runtime import Runtime
+from tavernkit.playground.web.bodies import before_body
 from tavernkit.playground.web.rendering import render
 from tavernkit.playground.web.streams import CONTENT_TYPE, stream
 
@@ -45,9 +45,9 @@ class SignedOutError(HTTPException):
     """A page that only somebody who is signed in can see."""
 
 
+@before_body
 async def _viewer(request: Request) -> Viewer:
-    state = request.app.state
-    viewer = await authenticate(state.runtime, proof_of(request), state.owner_id)
+    viewer = await viewer_of(request)
     if isinstance(viewer, Refused):
         raise SignedOutError(viewer.status, viewer.sentence)
     return viewer

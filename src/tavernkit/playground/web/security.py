@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tavernkit.playground.accounts.proof import api_key_in
 
-__all__ = ["CONTENT_SECURITY_POLICY", "SecurityMiddleware", "plain_answer"]
+__all__ = ["CONTENT_SECURITY_POLICY", "SecurityMiddleware", "add_security_headers", "plain_answer"]
 
 # The one style element in our pages: Turbo brings it for its progress bar. A new version may need a new hash, and
 # browsers say on their console which.
@@ -55,6 +55,12 @@ def plain_answer(_path: str, status: int, sentence: str) -> Response:
     return PlainTextResponse(f"{sentence}\n", status)
 
 
+def add_security_headers(headers: MutableHeaders) -> None:
+    """What every answer carries, unless it says otherwise itself."""
+    for name, value in _HEADERS.items():
+        headers.setdefault(name, value)
+
+
 class SecurityMiddleware:
     """Guards an application; `hosts` are the names it may be called by, besides those of this machine itself.
 
@@ -77,9 +83,7 @@ class SecurityMiddleware:
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                for name, value in _HEADERS.items():
-                    headers.setdefault(name, value)
+                add_security_headers(MutableHeaders(scope=message))
             await send(message)
 
         refused = self._refusal(scope["method"], Headers(scope=scope))

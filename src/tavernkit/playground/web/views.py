@@ -7,7 +7,7 @@ from typing import Literal
 
 from markupsafe import Markup
 
-from tavernkit.playground.artifacts.views import ChatArtifactView, OverlayView
+from tavernkit.playground.artifacts.views import ChatArtifactView, FailureView, OverlayView
 from tavernkit.playground.runs.views import TurnsView
 from tavernkit.playground.spaces.views import TrailView
 from tavernkit.values import Value
@@ -24,8 +24,9 @@ __all__ = [
 
 class MessageView(Value, frozen=True, kw_only=True):
     """One message; `html` has been through `render_markdown`, `swipe` counts from one, and `lore` is how many entries
-    of lorebooks it was written with. `told_as` is what the model is told in the place of what a person has typed, and
-    `artifacts` what this telling has left in the chat.
+    of lorebooks it was written with. `left_out` is what did not fit into its prompt. `told_as` is what the model is
+    told in the place of what a person has typed, and `artifacts` what this telling has left in the chat; `failures` are
+    the steps around it that have failed.
 
     The same for everybody: what a reader may do with it, their `Standing` says.
     """
@@ -51,9 +52,11 @@ class MessageView(Value, frozen=True, kw_only=True):
     tokens_read: int | None = None
     tokens_written: int | None = None
     lore: int = 0
+    left_out: str = ""
     revision: int = 1
     told_as: str = ""
     artifacts: tuple[ChatArtifactView, ...] = ()
+    failures: tuple[FailureView, ...] = ()
 
 
 class Standing(Value, frozen=True, kw_only=True):
@@ -80,7 +83,7 @@ class RunView(Value, frozen=True, kw_only=True):
     """A reply that is not a message yet, or that never became one.
 
     `behind`: the reply is a message already, and steps behind it are at work. `can_skip`: it was cut short, and others
-    are to speak behind it.
+    are to speak behind it. `error_code` and `provider_id` say which links stand beside the error.
     """
 
     id: str
@@ -91,6 +94,8 @@ class RunView(Value, frozen=True, kw_only=True):
     picture_sha256: str = ""
     initials: str = "?"
     error: str | None = None
+    error_code: str = ""
+    provider_id: str = ""
     preparing: bool = False
     can_skip: bool = False
 
@@ -116,8 +121,11 @@ class ConversationView(Value, frozen=True, kw_only=True):
     last_event: int
     model_name: str
     model_is_embedded: bool
+    has_model: bool
     persona_name: str
     can_write: bool = True
+    is_archived: bool = False
+    may_restore: bool = False
     turns: TurnsView = TurnsView(conversation_id="")
     copilot_steps: int = 0
     standing: Standing = Standing()

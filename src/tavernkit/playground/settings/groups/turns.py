@@ -71,6 +71,7 @@ class SpaceSettings(Group):
             control="toggle",
             layers=("space",),
             columns={"space": "auto_mode_enabled"},
+            visible_when=_GROUP,
             quick=True,
         ),
         Field(description="Whether characters answer each other without waiting for a person."),
@@ -78,14 +79,15 @@ class SpaceSettings(Group):
     auto_mode_delay_ms: Annotated[
         int,
         Leaf(
-            label="Pause between them (ms)",
+            label="Pause between automatic replies (ms)",
             control="number",
             layers=("space",),
             columns={"space": "auto_mode_delay_ms"},
             step=500,
-            visible_when=VisibleWhen(ref="space.auto_mode_enabled", values=(True,)),
         ),
-        Field(ge=0, le=600_000, description="How long to wait before the next character goes on."),
+        Field(
+            ge=0, le=600_000, description="How long a character or the copilot waits before it continues without you."
+        ),
     ] = 5000
     during_generation_user_input_policy: Annotated[
         Literal["reject", "queue", "restart"],

@@ -1,0 +1,54 @@
+"""The person's time zone, which their browser sends, in greetings and prompts."""
+
+import re
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.browser.story import begin_story
+from tests.browser.test_library import file, import_file
+from tests.playground.support.server import ScriptedModel, ServerProcess, running
+
+FAR = "Pacific/Kiritimati"
+CLOCK = {
+    "openai_max_context": 8192,
+    "prompts": [
+        {"identifier": "main", "name": "Main prompt", "content": "It is {{isodate}} {{isotime}} here."},
+        {"identifier": "chatHistory", "name": "Chat history", "marker": True},
+    ],
+    "prompt_order": [
+        {"character_id": 100001, "order": [{"identifier": name, "enabled": True} for name in ("main", "chatHistory")]}
+    ],
+}
+
+
+def test_prompts_have_the_time_of_the_persons_browser(
+    browser: Browser, scripted_model: ScriptedModel, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("zone")
+    with running(ServerProcess(folder, model_url=scripted_model.base_url, lease_seconds="30")) as server:
+        context = browser.new_context(base_url=server.url, timezone_id=FAR)
+        page = context.new_page()
+        with page.expect_response("**/account/time_zone") as sent:
+            page.goto("/")
+        assert sent.value.status == 204
+        import_file(page, "/presets", file("Clock.json", CLOCK))
+        page.get_by_role("button", name="Make default").click()
+        page.wait_for_url("**/presets")
+        story = begin_story(page)
+        story.send("[[say: Late.]]")
+        story.expect_one_reply("Late.")
+        page.goto(f"{page.url}?panel=runs")
+        page.locator(".run-row-name a").first.click()
+        page.wait_for_url("**/runs/*")
+        shown = page.locator(".prompt-text", has_text="It is 2").first
+        expect(shown).to_be_attached()
+        written = re.search(r"It is (\S+ \S+) here", shown.text_content() or "")
+        assert written is not None
+        here = datetime.strptime(written[1], "%Y-%m-%d %H:%M").replace(tzinfo=ZoneInfo(FAR))
+        assert abs(datetime.now(UTC) - here) < timedelta(minutes=10)
+        # It is sent once, not by every page.
+        assert any(cookie.get("name") == "time_zone" for cookie in context.cookies())
+        context.close()
