@@ -12,6 +12,7 @@ from tavernkit.playground.llm.scripted import ScriptedModel
 from tavernkit.playground.messages.service import MAX_MESSAGE_CHARACTERS
 from tavernkit.playground.outcome import Refused
 from tests.playground.playing import playing
+from tests.playground.support.refusals import refusal_of
 
 pytestmark = pytest.mark.anyio
 
@@ -51,7 +52,7 @@ async def test_sending_again_what_may_have_arrived_does_not_double_it(database_u
 
 async def test_ten_tabs_that_send_at_once_queue_one_run(database_url: str, tmp_path: Path) -> None:
     async with playing(database_url, tmp_path, ScriptedModel()) as play:
-        results = await asyncio.gather(*(play.say(f"Message {number}") for number in range(10)))
+        results = await asyncio.gather(*(play.say(f"Message {number}") for number in range(10)), return_exceptions=True)
         accepted = [result for result in results if isinstance(result, Message)]
         refused = {result.code for result in results if isinstance(result, Refused)}
         assert (len(accepted), refused) == (1, {"generation_locked"})
@@ -67,8 +68,7 @@ async def test_what_cannot_be_a_message_is_refused_and_changes_nothing(
     database_url: str, tmp_path: Path, content: str, code: str
 ) -> None:
     async with playing(database_url, tmp_path, ScriptedModel()) as play:
-        refused = await play.say(content)
-        assert isinstance(refused, Refused)
+        refused = await refusal_of(play.say(content))
         assert refused.code == code
         assert await play.messages() == []
 
@@ -76,8 +76,7 @@ async def test_what_cannot_be_a_message_is_refused_and_changes_nothing(
 async def test_somebody_elses_conversation_is_not_there(database_url: str, tmp_path: Path) -> None:
     async with playing(database_url, tmp_path, ScriptedModel()) as play:
         play.user_id = uuid4()
-        refused = await play.say()
-        assert isinstance(refused, Refused)
+        refused = await refusal_of(play.say())
         assert refused.code == "not_found"
 
 

@@ -24,7 +24,6 @@ from tavernkit.playground.jobs.service import enqueue_job, request_cancel
 from tavernkit.playground.jobs.worker import JobWorker
 from tavernkit.playground.llm.scripted import ScriptedModel
 from tavernkit.playground.messages.swipes import add_swipe, delete_swipe, edit_message
-from tavernkit.playground.outcome import Refused
 from tavernkit.playground.prompting.queries import KeptPrompt, read_prompt
 from tavernkit.playground.prompting.records import PromptRecord, keep_prompt
 from tavernkit.playground.realtime.outbox import append_event
@@ -77,7 +76,6 @@ async def test_a_text_that_was_edited_away_is_gone_and_others_stay(database_url:
             await edit_message(story.runtime, story.viewer, copy.id, content="Nothing.", revision=None)
         await add_swipe(story.runtime, story.viewer, last.id, swipe_id=uuid4(), content="Kept swipe.", activate=False)
         removed = await add_swipe(story.runtime, story.viewer, last.id, swipe_id=uuid4(), content="Removed swipe.")
-        assert not isinstance(removed, Refused)
         await delete_swipe(story.runtime, story.viewer, last.id, removed.id)
         before = await story.shown(), await story.shown(branch.id)
         over = asyncio.Event()
@@ -218,7 +216,7 @@ async def test_the_bytes_of_files_of_an_ended_job_are_removed(database_url: str,
             async with play.runtime.database.write() as session:
                 job = await enqueue_job(session, play.runtime, kind="test", owner_id=play.user_id, payload={})
                 ids.append(job.id)
-        assert not isinstance(await request_cancel(play.runtime, play.viewer, ids[0]), Refused)
+        await request_cancel(play.runtime, play.viewer, ids[0])
         async with play.runtime.database.write() as session:
             session.add_all(JobFile(job_id=id, position=0, name="file", data=b"bytes") for id in ids)
         await swept(play)

@@ -22,7 +22,6 @@ from tavernkit.cli.output import JsonOption, Printer, emit, progress, write_byte
 if TYPE_CHECKING:
     from tavernkit.playground.config import Settings
     from tavernkit.playground.database.models import User
-    from tavernkit.playground.outcome import Refused
     from tavernkit.playground.runtime import Runtime
 
 __all__ = ["accounts", "database", "serve", "worker"]
@@ -151,12 +150,12 @@ def set_password(
     with _application():
         from tavernkit.playground.accounts.queries import find_user
         from tavernkit.playground.accounts.signing_up import reset_password
-        from tavernkit.playground.outcome import not_found
+        from tavernkit.playground.outcome import existing
 
-        async def reset(runtime: Runtime) -> User | Refused:
+        async def reset(runtime: Runtime) -> User:
             async with runtime.database.read() as session:
                 user = await find_user(session, login)
-            return not_found("account") if user is None else await reset_password(runtime, user.id, _read_password())
+            return await reset_password(runtime, existing(user, "account").id, _read_password())
 
         user = _with_runtime(reset)
     _tell(f"{user.name} has a new password.", user, as_json=as_json)
@@ -180,18 +179,18 @@ def list_accounts(as_json: JsonOption = False) -> None:
         Printer().table(("name", "e-mail", "role", "status", "password"), rows)
 
 
-def _with_runtime(action: Callable[[Runtime], Awaitable[T | Refused]]) -> T:
+def _with_runtime(action: Callable[[Runtime], Awaitable[T]]) -> T:
     from tavernkit.playground.outcome import Refused
     from tavernkit.playground.runtime import open_runtime
 
-    async def act() -> T | Refused:
+    async def act() -> T:
         async with open_runtime(_settings()) as runtime:
             return await action(runtime)
 
-    outcome = asyncio.run(act())
-    if isinstance(outcome, Refused):
-        raise UsageError(outcome.sentence)
-    return outcome
+    try:
+        return asyncio.run(act())
+    except Refused as refused:
+        raise UsageError(refused.sentence) from None
 
 
 def _read_password() -> str:

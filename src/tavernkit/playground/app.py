@@ -14,7 +14,6 @@ from starlette.routing import BaseRoute
 
 from tavernkit import __version__
 from tavernkit.playground.accounts.routes import router as accounts
-from tavernkit.playground.api.errors import RefusedError
 from tavernkit.playground.api.router import PREFIX, api_router
 from tavernkit.playground.artifacts.routes import router as artifacts
 from tavernkit.playground.characters.routes import router as characters
@@ -29,6 +28,7 @@ from tavernkit.playground.members.routes import router as members_tab
 from tavernkit.playground.messages.routes import router as messages
 from tavernkit.playground.models_api.api import router as models
 from tavernkit.playground.models_api.errors import UNEXPECTED, EndpointError, error_answer, is_below
+from tavernkit.playground.outcome import Refused
 from tavernkit.playground.personas.routes import router as personas
 from tavernkit.playground.pipelines.dry_run_routes import router as dry_runs
 from tavernkit.playground.pipelines.panel_routes import router as pipelines_tab
@@ -43,24 +43,15 @@ from tavernkit.playground.settings.routes import router as settings_tab
 from tavernkit.playground.spaces.routes import router as spaces
 from tavernkit.playground.web.assets import STATIC_URL, HashedFiles
 from tavernkit.playground.web.bodies import GuardedRoute, guarded
-from tavernkit.playground.web.requests import SignedOutError, problem, to_sign_in
+from tavernkit.playground.web.requests import FAILED, TITLES, SignedOutError, problem, refusal, to_sign_in
 from tavernkit.playground.web.security import SecurityMiddleware, add_security_headers, plain_answer
-
-__all__ = ["create_app"]
+from tavernkit.values import Json
 
 NO_ROUTE = {
     404: "There is nothing at this address. The documentation of the API names those that there are.",
     405: "This address does not take requests of this method. The documentation of the API names those it takes.",
 }
 KEPT_OUT = {421: "wrong_host", 403: "forbidden"}
-TITLES = {
-    403: "Not allowed",
-    404: "Not here",
-    405: "Not like this",
-    422: "That cannot be read",
-    503: "Try again soon",
-    507: "No room left",
-}
 
 
 def _routes() -> list[BaseRoute]:
@@ -90,6 +81,7 @@ def create_app(runtime: Runtime, owner_id: UUID) -> FastAPI:
     app.mount(STATIC_URL, HashedFiles())
     app.routes.extend(ROUTES)
     app.add_exception_handler(HTTPException, error_page)
+    app.add_exception_handler(Refused, refused_page)
     app.add_exception_handler(SignedOutError, to_sign_in)
     app.add_exception_handler(StorageFullError, full_page)
     app.add_exception_handler(OSError, unwritten_page)
@@ -112,8 +104,6 @@ def kept_out_answer(path: str, status: int, sentence: str) -> Response:
 async def error_page(request: Request, error: Exception) -> Response:
     if is_below(request.url.path):
         return error_answer(error)
-    if isinstance(error, RefusedError) and _is_for_programs(request.url.path):
-        return JSONResponse(error.body, error.status_code, headers=error.headers)
     status = error.status_code if isinstance(error, HTTPException) else 500
     sentence = error.detail if isinstance(error, HTTPException) else UNEXPECTED
     if not _is_for_programs(request.url.path):
@@ -122,6 +112,18 @@ async def error_page(request: Request, error: Exception) -> Response:
         # The framework's, about a body that is not even text.
         return _json(422, "invalid", "The request cannot be read: look at its body.")
     return _json(status, "not_found" if status == 404 else "refused", NO_ROUTE.get(status, sentence))
+
+
+async def refused_page(request: Request, error: Exception) -> Response:
+    """What a service will not do, said in the form in which it was asked."""
+    if is_below(request.url.path) or not isinstance(error, Refused):
+        return error_answer(error)
+    if _is_for_programs(request.url.path):
+        answer: Response = _json(error.status, error.code, error.sentence, error.current)
+    else:
+        answer = refusal(request, error)
+    answer.headers.update(error.headers)
+    return answer
 
 
 async def full_page(request: Request, error: Exception) -> Response:
@@ -178,9 +180,9 @@ def _is_for_programs(path: str) -> bool:
     return path.startswith(f"{PREFIX}/")
 
 
-def _json(status: int, code: str, sentence: str) -> JSONResponse:
-    return JSONResponse({"error": {"code": code, "sentence": sentence, "current": None}}, status)
+def _json(status: int, code: str, sentence: str, current: Json = None) -> JSONResponse:
+    return JSONResponse({"error": {"code": code, "sentence": sentence, "current": current}}, status)
 
 
 def _page(request: Request, status: int, sentence: str) -> Response:
-    return problem(request, status, sentence, title=TITLES.get(status, "That did not work"))
+    return problem(request, status, sentence, title=TITLES.get(status, FAILED))

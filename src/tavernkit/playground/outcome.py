@@ -1,10 +1,12 @@
-"""What a service answers when it did not do what was asked."""
+"""What a service raises when it will not do what was asked."""
 
 from __future__ import annotations
 
-from tavernkit.values import Json, Value
+from typing import TypeVar
 
-__all__ = ["STATUS_OF", "Refused", "not_found", "stale"]
+from tavernkit.values import Json
+
+T = TypeVar("T")
 
 STATUS_OF = {
     "blank": 422,
@@ -27,15 +29,20 @@ STATUS_OF = {
 """What the codes mean to HTTP; a code that is not here is a 404."""
 
 
-class Refused(Value, frozen=True, kw_only=True):
-    """Nothing was changed. `code` is for programs, `sentence` for the person who asked.
+class Refused(Exception):  # noqa: N818 - a refusal is an answer, not a defect
+    """Nothing was changed: the transaction that it is raised in rolls back.
 
-    `current` is how things are now, where somebody has changed them since they were read.
+    `code` is for programs, `sentence` for the person who asked; `current` is how things are now, where somebody has
+    changed them since they were read; `retry_after` says in how many seconds it is worth asking again.
     """
 
-    code: str
-    sentence: str
-    current: Json = None
+    def __init__(self, *, code: str, sentence: str, current: Json = None, retry_after: int | None = None) -> None:
+        super().__init__(sentence)
+        self.code, self.sentence, self.current, self.retry_after = code, sentence, current, retry_after
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
 
     @property
     def status(self) -> int:
@@ -45,6 +52,13 @@ class Refused(Value, frozen=True, kw_only=True):
 def not_found(what: str) -> Refused:
     """It is not there, or it is somebody else's, which is the same to who asks."""
     return Refused(code="not_found", sentence=f"That {what} is not here, or it belongs to somebody else.")
+
+
+def existing(value: T | None, what: str) -> T:
+    """What was looked for; where there is nothing, a refusal."""
+    if value is None:
+        raise not_found(what)
+    return value
 
 
 def stale(what: str, current: Json) -> Refused:

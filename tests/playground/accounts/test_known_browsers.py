@@ -14,6 +14,7 @@ from tavernkit.playground.accounts.tries import PER_BROWSER, by_account, by_addr
 from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.database.models import KnownBrowser
 from tests.playground.accounts.house import PASSWORD, House
+from tests.playground.support.refusals import outcome_of
 
 pytestmark = pytest.mark.anyio
 
@@ -27,7 +28,7 @@ async def sign_in(client: httpx2.AsyncClient, login: str = "olga", password: str
 async def strangers_try(house: House, owner: Viewer) -> None:
     """Use up the tries of the account, and those of the address that its owner shares with others."""
     for counter in (by_account(str(owner.user_id)), by_address(ADDRESS)):
-        while await count_try(house.runtime, counter) is None:
+        while await outcome_of(count_try(house.runtime, counter)) is None:
             pass
 
 

@@ -13,7 +13,6 @@ from tavernkit.playground.artifacts.path import read_view, session_of, turns_bef
 from tavernkit.playground.artifacts.store import TransactionArtifactStore
 from tavernkit.playground.database.models import ArtifactVersion, Message
 from tavernkit.playground.messages.swipes import add_swipe
-from tavernkit.playground.outcome import Refused
 from tavernkit.values import Json
 from tests.playground.messages.story import Story
 
@@ -52,8 +51,7 @@ async def keep(
 
 async def retell(story: Story, message: Message, content: str) -> Message:
     """Another swipe of a message, which is then seen."""
-    told = await add_swipe(story.runtime, story.viewer, message.id, swipe_id=story.runtime.ids(), content=content)
-    assert not isinstance(told, Refused), told
+    await add_swipe(story.runtime, story.viewer, message.id, swipe_id=story.runtime.ids(), content=content)
     return await story.message(message.id)
 
 

@@ -28,11 +28,11 @@ from tavernkit.playground.database.models import (
     SpaceMembership,
 )
 from tavernkit.playground.llm.scripted import ScriptedModel
-from tavernkit.playground.outcome import Refused
 from tests.characters import card_files
 from tests.playground.characters.builders import brought, form, json_card, me, picture, png_card, row, somebody_else
 from tests.playground.playing import Play, playing
 from tests.playground.support.api import asking
+from tests.playground.support.refusals import outcome_of, refusal_of
 
 pytestmark = pytest.mark.anyio
 
@@ -99,7 +99,11 @@ async def test_two_who_edit_at_once_do_not_overwrite_each_other(database_url: st
         character = (await brought(play, json_card())).character
         results = await asyncio.gather(
             *(
-                edit_character(play.runtime, me(play), character.id, version=1, fields={"scenario": f"Place {number}"})
+                outcome_of(
+                    edit_character(
+                        play.runtime, me(play), character.id, version=1, fields={"scenario": f"Place {number}"}
+                    )
+                )
                 for number in range(5)
             )
         )
@@ -163,8 +167,7 @@ async def test_one_that_has_spoken_stays_readable(database_url: str, tmp_path: P
             spoken = (await session.scalars(select(Message))).one()
         assert (member.status, member.cached_display_name) == ("removed", character.nickname or character.name)
         assert (spoken.membership_id, spoken.role) == (member.id, "assistant")
-        gone = await delete_character(play.runtime, me(play), character.id)
-        assert isinstance(gone, Refused)
+        await refusal_of(delete_character(play.runtime, me(play), character.id))
 
 
 async def test_one_that_never_spoke_is_gone_altogether(database_url: str, tmp_path: Path) -> None:
@@ -213,8 +216,7 @@ async def test_another_picture_takes_the_place_of_the_cards_icon(database_url: s
         assert stored_card(changed).character.assets is not None
         assert changed.data["data"]["assets"][0]["uri"] == "ccdefault:"
         assert (await total(play, CharacterAsset), await total(play, Blob)) == (0, 2)
-        refused = await set_avatar(play.runtime, me(play), character.id, b"no picture")
-        assert isinstance(refused, Refused)
+        refused = await refusal_of(set_avatar(play.runtime, me(play), character.id, b"no picture"))
         assert "PNG, JPEG, WebP or GIF" in refused.sentence
 
 
@@ -226,8 +228,9 @@ async def test_what_is_everybodys_can_be_read_and_copied_and_is_changed_by_admin
         async with play.runtime.database.write() as session:
             (await session.get_one(Character, character.id)).owner_id = None
         other = await somebody_else(play)
-        refused = await edit_character(play.runtime, other, character.id, version=1, fields={"scenario": "Mine."})
-        assert isinstance(refused, Refused)
+        refused = await refusal_of(
+            edit_character(play.runtime, other, character.id, version=1, fields={"scenario": "Mine."})
+        )
         assert refused.code == "forbidden"
         copy = await duplicate_character(play.runtime, other, character.id)
         assert isinstance(copy, Character)

@@ -25,10 +25,10 @@ from tavernkit.playground.jobs.service import claim_job, reap_jobs
 from tavernkit.playground.jobs.work import JobStopped, JobWork
 from tavernkit.playground.jobs.worker import JobWorker
 from tavernkit.playground.llm.scripted import ScriptedModel
-from tavernkit.playground.outcome import Refused
 from tests.playground.characters.builders import form, json_card, me, png_card, row, somebody_else
 from tests.playground.playing import Play, playing
 from tests.playground.support.api import asking
+from tests.playground.support.refusals import refusal_of
 
 pytestmark = pytest.mark.anyio
 
@@ -142,12 +142,10 @@ async def test_a_file_becomes_a_version_of_its_namesake_as_long_as_no_story_has_
         assert (await client.get(f"/characters/{second}")).status_code == 404
         assert (await client.get(f"/characters/{first}/avatar")).status_code == 200
         assert (await client.get(f"/jobs/{job_id}")).json()["result"]["updated"] == 1
-        assert not isinstance(await begin_story(play.runtime, me(play), UUID(third), greeting=0), Refused)
-        refused = await file_as_version(play.runtime, me(play), job_id, 2)
-        assert isinstance(refused, Refused)
+        await begin_story(play.runtime, me(play), UUID(third), greeting=0)
+        refused = await refusal_of(file_as_version(play.runtime, me(play), job_id, 2))
         assert refused.code == "conflict"
-        strangers = await file_as_version(play.runtime, await somebody_else(play), job_id, 2)
-        assert isinstance(strangers, Refused)
+        strangers = await refusal_of(file_as_version(play.runtime, await somebody_else(play), job_id, 2))
         assert strangers.code == "not_found"
 
 

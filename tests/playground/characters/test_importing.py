@@ -14,13 +14,13 @@ from tavernkit.playground.characters.importing import import_file
 from tavernkit.playground.characters.queries import assets_of, versions_of
 from tavernkit.playground.database.models import Blob, Character
 from tavernkit.playground.llm.scripted import ScriptedModel
-from tavernkit.playground.outcome import Refused
 from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.risuai.files import write_risum
 from tavernkit.risuai.module import read_module
 from tests.characters import card_files
 from tests.playground.characters.builders import brought, json_card, me, picture, png_card, row, somebody_else
 from tests.playground.playing import Play, playing
+from tests.playground.support.refusals import refusal_of
 
 pytestmark = pytest.mark.anyio
 
@@ -88,7 +88,6 @@ async def test_a_file_is_there_once_for_each_person(database_url: str, tmp_path:
         assert (again.outcome, again.character.id) == ("same", first.character.id)
         assert "here already, as Ysolde" in again.sentence
         theirs = await import_file(play.runtime, await somebody_else(play), png_card())
-        assert not isinstance(theirs, Refused)
         assert theirs.outcome == "imported"
         copy = await brought(play, png_card(), as_new=True)
         assert copy.outcome == "imported"
@@ -178,8 +177,7 @@ async def test_a_person_may_say_which_character_a_file_is(database_url: str, tmp
         assert (renamed.outcome, renamed.character.id, renamed.character.name) == (
             "updated", first.character.id, "Isolde",
         )  # fmt: skip
-        refused = await import_file(play.runtime, me(play), json_card(), character_id=uuid4())
-        assert isinstance(refused, Refused)
+        refused = await refusal_of(import_file(play.runtime, me(play), json_card(), character_id=uuid4()))
         assert refused.code == "not_found"
 
 
@@ -220,8 +218,7 @@ async def test_what_is_no_card_is_refused_in_a_sentence(
 ) -> None:
     async with playing(sqlite_url, tmp_path, ScriptedModel()) as play:
         before = await count(play)
-        refused = await import_file(play.runtime, me(play), file)
-        assert isinstance(refused, Refused)
+        refused = await refusal_of(import_file(play.runtime, me(play), file))
         assert refused.code == "invalid"
         assert words in refused.sentence
         assert refused.sentence.endswith((".", ")"))

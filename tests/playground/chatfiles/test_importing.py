@@ -12,11 +12,11 @@ from tavernkit.playground.chatfiles.importing import import_chats
 from tavernkit.playground.chatfiles.storing import PIECE_MESSAGES
 from tavernkit.playground.database.models import Conversation, Message, MessageSwipe, Space, SpaceMembership, User
 from tavernkit.playground.llm.scripted import ScriptedModel
-from tavernkit.playground.outcome import Refused
 from tests.characters import card_files
 from tests.playground.chatfiles.moving import bring_in, bring_in_all, lines, members, messages, space_of, take_out
 from tests.playground.playing import playing
 from tests.playground.support.counting import counted_statements
+from tests.playground.support.refusals import refusal_of
 
 pytestmark = pytest.mark.anyio
 
@@ -62,8 +62,9 @@ async def test_in_a_discussion_other_people_keep_their_words(database_url: str, 
 async def test_only_who_runs_the_space_brings_chats_in(database_url: str, tmp_path: Path) -> None:
     async with playing(database_url, tmp_path, ScriptedModel()) as play:
         stranger = Viewer(user_id=uuid4())
-        outcome = await import_chats(play.runtime, stranger, await space_of(play), b'{"name": "a", "mes": "b"}')
-        assert isinstance(outcome, Refused)
+        outcome = await refusal_of(
+            import_chats(play.runtime, stranger, await space_of(play), b'{"name": "a", "mes": "b"}')
+        )
         assert outcome.code == "not_found"
 
 
@@ -90,8 +91,7 @@ async def test_chats_of_other_applications_become_conversations(database_url: st
 @pytest.mark.parametrize("file", [b"", b"{}", b"\x00\x01", b"[1]", b'{"spec": "chara_card_v2", "name": "a"}'])
 async def test_a_file_that_is_no_chat_is_refused_with_a_sentence(sqlite_url: str, tmp_path: Path, file: bytes) -> None:
     async with playing(sqlite_url, tmp_path, ScriptedModel()) as play:
-        outcome = await import_chats(play.runtime, Viewer(user_id=play.user_id), await space_of(play), file)
-        assert isinstance(outcome, Refused)
+        outcome = await refusal_of(import_chats(play.runtime, Viewer(user_id=play.user_id), await space_of(play), file))
         assert (outcome.code, outcome.sentence[-1]) == ("invalid", ".")
 
 

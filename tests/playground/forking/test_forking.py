@@ -21,12 +21,12 @@ from tavernkit.playground.database.models import (
 )
 from tavernkit.playground.messages.changing import exclude_message, hide_message
 from tavernkit.playground.messages.swipes import add_swipe, delete_swipe, edit_message, select_swipe
-from tavernkit.playground.outcome import Refused
 from tavernkit.playground.paths.snapshots import EVERY, replay, state_at
 from tavernkit.playground.paths.variables import set_variable
 from tests.playground.messages.people import somebody
 from tests.playground.messages.story import Story, telling
 from tests.playground.support.counting import counted_statements
+from tests.playground.support.refusals import refusal_of
 from tests.support.hanging import HANG_SECONDS
 
 pytestmark = pytest.mark.anyio
@@ -89,14 +89,12 @@ async def test_the_branch_stands_in_the_tree(database_url: str, tmp_path: Path) 
         assert (grandchild.kind, grandchild.title) == ("checkpoint", "From message 2: “One.”")
         assert (grandchild.parent_conversation_id, grandchild.root_conversation_id) == (child.id, story.conversation_id)
         tree = await read_tree(story.runtime, story.viewer, grandchild.id, limit=10)
-        assert not isinstance(tree, Refused)
         assert [(node.conversation.id, node.forked_from_seq) for node in tree] == [
             (story.conversation_id, None),
             (child.id, 2),
             (grandchild.id, 2),
         ]
         page = await read_tree(story.runtime, story.viewer, child.id, after=child.id, limit=10)
-        assert not isinstance(page, Refused)
         assert [node.conversation.id for node in page] == [grandchild.id]
 
 
@@ -169,8 +167,7 @@ async def test_asking_again_does_not_double_it(database_url: str, tmp_path: Path
         id = uuid4()
         first, second = await forked(story, one, fork_id=id), await forked(story, one, fork_id=id)
         assert first.conversation_id == second.conversation_id == id
-        refused = await fork(story.runtime, story.viewer, story.conversation_id, two.id, fork_id=id)
-        assert isinstance(refused, Refused)
+        refused = await refusal_of(fork(story.runtime, story.viewer, story.conversation_id, two.id, fork_id=id))
         assert refused.code == "taken"
 
 
@@ -181,11 +178,9 @@ async def test_what_cannot_be_forked_is_refused_and_leaves_nothing(database_url:
         (copy,) = [row for row in await branch.rows() if row.seq == 2]
         await hide_message(story.runtime, story.viewer, message.id)
         for message_id in (message.id, copy.id, uuid4()):
-            refused = await fork(story.runtime, story.viewer, story.conversation_id, message_id)
-            assert isinstance(refused, Refused)
+            refused = await refusal_of(fork(story.runtime, story.viewer, story.conversation_id, message_id))
             assert refused.code == "not_found"
-        refused = await fork(story.runtime, story.viewer, branch.conversation_id, copy.id, title="x" * 201)
-        assert isinstance(refused, Refused)
+        refused = await refusal_of(fork(story.runtime, story.viewer, branch.conversation_id, copy.id, title="x" * 201))
         assert refused.code == "too_long"
         async with story.runtime.database.read() as session:
             assert await session.scalar(select(func.count()).select_from(Conversation)) == 2
@@ -195,24 +190,20 @@ async def test_a_discussion_has_threads_and_no_branches(database_url: str, tmp_p
     async with telling(database_url, tmp_path) as story:
         (message,) = await story.tell("One.")
         member = await somebody(story)
-        refused = await fork(story.runtime, member, story.conversation_id, message.id)
-        assert isinstance(refused, Refused)
+        refused = await refusal_of(fork(story.runtime, member, story.conversation_id, message.id))
         assert refused.code == "conflict"
         thread = await fork(story.runtime, member, story.conversation_id, message.id, kind="thread")
         assert isinstance(thread, Conversation)
         for visibility in ("private", "public"):
-            refused = await fork(
-                story.runtime, member, story.conversation_id, message.id, kind="thread", visibility=visibility
+            refused = await refusal_of(
+                fork(story.runtime, member, story.conversation_id, message.id, kind="thread", visibility=visibility)
             )
-            assert isinstance(refused, Refused)
             assert refused.code == "forbidden"
         private = await forked(story, message, kind="thread", visibility="private")
         for viewer, count in ((story.viewer, 3), (member, 2)):
             tree = await read_tree(story.runtime, viewer, story.conversation_id, limit=10)
-            assert not isinstance(tree, Refused)
             assert len(tree) == count
-        hidden = await read_tree(story.runtime, member, private.conversation_id, limit=10)
-        assert isinstance(hidden, Refused)
+        await refusal_of(read_tree(story.runtime, member, private.conversation_id, limit=10))
 
 
 async def test_the_same_version_can_go_in_the_branch_and_stay_in_the_trunk(database_url: str, tmp_path: Path) -> None:

@@ -13,11 +13,11 @@ from tavernkit.playground.database.models import Character, Conversation, Person
 from tavernkit.playground.home.palette import loosely
 from tavernkit.playground.home.presenting import STORIES_PER_PAGE, archive_view, home_view
 from tavernkit.playground.members.service import add_member
-from tavernkit.playground.outcome import Refused
 from tavernkit.playground.spaces.service import create_space
 from tests.playground.accounts.house import House
 from tests.playground.characters.builders import brought, json_card
 from tests.playground.spaces.cast import opened
+from tests.playground.support.refusals import refusal_of
 
 pytestmark = pytest.mark.anyio
 
@@ -30,7 +30,6 @@ async def character_ids(house: House) -> list[str]:
 async def test_members_find_the_stories_of_others_that_they_are_in(house: House) -> None:
     hugo, pia = await house.add("Hugo"), await house.add("Pia")
     made = await create_space(house.runtime, house.play.viewer, kind="discussion", name="Club")
-    assert not isinstance(made, Refused)
     joined = await add_member(house.runtime, house.play.viewer, made.space.id, user_id=hugo.user_id)
     assert isinstance(joined, SpaceMembership)
     assert [story.space_name for story in (await home_view(house.runtime, hugo)).stories] == ["Club"]
@@ -86,15 +85,13 @@ async def test_a_search_for_characters_keeps_what_is_chosen_and_typed(house: Hou
 async def test_an_archived_conversation_is_listed_and_only_its_owner_restores_it(house: House) -> None:
     hugo = await house.add("Hugo")
     made = await create_space(house.runtime, house.play.viewer, kind="discussion", name="Club")
-    assert not isinstance(made, Refused)
     joined = await add_member(house.runtime, house.play.viewer, made.space.id, user_id=hugo.user_id)
     assert isinstance(joined, SpaceMembership)
     async with house.runtime.database.write() as session:
         (await session.get_one(Conversation, made.conversation.id)).status = "archived"
     [card] = (await archive_view(house.runtime, hugo)).stories
     assert (card.space_name, card.may_restore) == ("Club", False)
-    refused = await restore_conversation(house.runtime, hugo, made.conversation.id)
-    assert isinstance(refused, Refused)
+    refused = await refusal_of(restore_conversation(house.runtime, hugo, made.conversation.id))
     assert refused.code == "forbidden"
     browser = await house.signed_in(house.play.viewer)
     assert "Restore it to continue." in (await browser.get(f"/conversations/{made.conversation.id}")).text

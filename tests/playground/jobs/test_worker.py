@@ -30,10 +30,10 @@ from tavernkit.playground.jobs.service import (
 from tavernkit.playground.jobs.work import Handler, JobWork
 from tavernkit.playground.jobs.worker import JobWorker
 from tavernkit.playground.llm.scripted import ScriptedModel
-from tavernkit.playground.outcome import Refused
 from tavernkit.playground.realtime.bus import user_topic
 from tests.playground.playing import Play, playing
 from tests.playground.support.api import asking
+from tests.playground.support.refusals import refusal_of
 from tests.support.hanging import HANG_SECONDS
 
 pytestmark = pytest.mark.anyio
@@ -300,6 +300,5 @@ async def test_jobs_over_http(database_url: str, tmp_path: Path) -> None:
 
 async def test_somebody_elses_job_is_not_there(database_url: str, tmp_path: Path) -> None:
     async with playing(database_url, tmp_path, ScriptedModel()) as play:
-        refused = await request_cancel(play.runtime, Viewer(user_id=uuid4()), await queued(play))
-        assert isinstance(refused, Refused)
+        refused = await refusal_of(request_cancel(play.runtime, Viewer(user_id=uuid4()), await queued(play)))
         assert refused.code == "not_found"

@@ -12,11 +12,11 @@ from tavernkit.playground.llm.scripted import ScriptedModel
 from tavernkit.playground.lorebooks.api import router
 from tavernkit.playground.lorebooks.schemas import NewLorebook, PatchLorebook
 from tavernkit.playground.lorebooks.service import create_lorebook, update_lorebook
-from tavernkit.playground.outcome import Refused
 from tests.playground.lorebooks.test_files import CHARACTER_BOOK, WORLD, exported, imported
 from tests.playground.playing import Play, playing
 from tests.playground.support.api import asking
 from tests.playground.support.counting import counted_statements
+from tests.playground.support.refusals import refusal_of
 
 pytestmark = pytest.mark.anyio
 
@@ -182,8 +182,7 @@ async def test_books_are_listed_copied_and_nobody_elses(database_url: str, tmp_p
 async def _is_nobody_elses(play: Play, book_id: UUID) -> None:
     stranger = Viewer(user_id=uuid4(), role="administrator")
     patch = PatchLorebook(settings_version=0, name="Mine")
-    outcome = await update_lorebook(play.runtime, stranger, book_id, patch)
-    assert isinstance(outcome, Refused)
+    outcome = await refusal_of(update_lorebook(play.runtime, stranger, book_id, patch))
     assert outcome.code == "not_found"
 
 
@@ -191,5 +190,4 @@ async def test_names_are_tidied(database_url: str, tmp_path: Path) -> None:
     async with playing(database_url, tmp_path, ScriptedModel()) as play:
         new = NewLorebook(name="a\x00 \n b")
         book = await create_lorebook(play.runtime, Viewer(user_id=play.user_id), new)
-        assert not isinstance(book, Refused)
         assert book.name == "a b"

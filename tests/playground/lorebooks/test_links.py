@@ -19,7 +19,6 @@ from tavernkit.playground.lorebooks.entries import add_entry
 from tavernkit.playground.lorebooks.links import attach_lorebook, detach_lorebook, lorebooks_at
 from tavernkit.playground.lorebooks.schemas import NewLink, Place
 from tavernkit.playground.lorebooks.service import import_lorebook
-from tavernkit.playground.outcome import Refused
 from tavernkit.playground.personas.schemas import NewPersona
 from tavernkit.playground.personas.service import create_persona, import_personas
 from tests.characters import card_files
@@ -29,6 +28,7 @@ from tests.playground.lorebooks.test_files import imported
 from tests.playground.playing import Play, playing
 from tests.playground.support.api import asking
 from tests.playground.support.counting import counted_statements
+from tests.playground.support.refusals import refusal_of
 
 pytestmark = pytest.mark.anyio
 
@@ -39,7 +39,6 @@ def world(name: str) -> dict[str, Any]:
 
 async def linked(play: Play, **place: UUID) -> list[str]:
     found = await lorebooks_at(play.runtime, viewer(play), Place(**place))
-    assert not isinstance(found, Refused)
     return [name for _, name in found]
 
 
@@ -79,9 +78,7 @@ async def test_the_book_that_a_card_a_chat_or_a_persona_names_is_linked_where_th
         conversation = await bring_in(play, chat(name))
         backup = {"personas": {"a.png": "Sam"}, "persona_descriptions": {"a.png": {"lorebook": name}}}
         personas = await import_personas(play.runtime, viewer(play), json.dumps(backup).encode())
-        assert not isinstance(personas, Refused)
         outcome = await import_lorebook(play.runtime, viewer(play), json.dumps(world(name)).encode())
-        assert not isinstance(outcome, Refused)
         assert outcome[1].notes[-1].message == "linked at 3 places whose files name this book"
         assert await linked(play, character_id=character.id) == [name]
         assert await linked(play, conversation_id=conversation.id) == [name]
@@ -102,7 +99,6 @@ class Places:
     @classmethod
     async def of(cls, play: Play) -> "Places":
         persona = await create_persona(play.runtime, viewer(play), NewPersona(name="Sam"))
-        assert not isinstance(persona, Refused)
         async with play.runtime.database.read() as session:
             conversation = await session.get_one(Conversation, play.conversation_id)
             speaker = (await session.scalars(select(SpaceMembership).where(SpaceMembership.kind == "character"))).one()
@@ -220,7 +216,6 @@ async def test_nobody_uses_books_where_they_may_not(database_url: str, tmp_path:
         stranger = Viewer(user_id=uuid4())
         for column, place in places.all().items():
             new = NewLink.model_validate({"lorebook_id": book.id, column: place})
-            outcome = await attach_lorebook(play.runtime, stranger, new)
-            assert isinstance(outcome, Refused)
+            outcome = await refusal_of(attach_lorebook(play.runtime, stranger, new))
             assert outcome.code == "not_found"
             assert Place(**{column: place}).as_columns()[column] == place

@@ -8,7 +8,6 @@ import httpx2
 import pytest
 
 from tavernkit.playground.messages.reading import read_messages
-from tavernkit.playground.outcome import Refused
 from tests.playground.messages.story import Story, telling
 from tests.playground.support.api import asking
 from tests.playground.support.counting import counted_statements
@@ -136,7 +135,6 @@ async def test_a_window_takes_as_many_statements_whatever_is_in_it(database_url:
                 window = await read_messages(
                     story.runtime, story.viewer, story.conversation_id, before=None, after=None, limit=200
                 )
-            assert not isinstance(window, Refused)
             counts.append(len(statements))
         assert len(window.messages) == 21
         assert counts == [3, 3]

@@ -9,9 +9,9 @@ import pytest
 from tavernkit.playground.database.models import Message, MessageSwipe
 from tavernkit.playground.messages import swipes
 from tavernkit.playground.messages.swipes import add_swipe, delete_swipe, edit_swipe, select_swipe
-from tavernkit.playground.outcome import Refused
 from tests.playground.messages.people import somebody
 from tests.playground.messages.story import Story, telling
+from tests.playground.support.refusals import refusal_of
 
 pytestmark = pytest.mark.anyio
 
@@ -51,8 +51,7 @@ async def test_swiping_goes_left_and_right_and_stops_at_the_ends(database_url: s
             assert isinstance(chosen, Message)
             texts.append(chosen.content)
         assert texts == ["Two.", "One.", "One.", "Two.", "One."]
-        refused = await select_swipe(story.runtime, story.viewer, message.id, 2)
-        assert isinstance(refused, Refused)
+        refused = await refusal_of(select_swipe(story.runtime, story.viewer, message.id, 2))
         assert refused.code == "not_found"
 
 
@@ -60,8 +59,7 @@ async def test_choosing_from_an_older_revision_is_refused(database_url: str, tmp
     async with telling(database_url, tmp_path) as story:
         (message,) = await story.tell("One.")
         await added(story, message, "Two.")
-        refused = await select_swipe(story.runtime, story.viewer, message.id, "left", revision=1)
-        assert isinstance(refused, Refused)
+        refused = await refusal_of(select_swipe(story.runtime, story.viewer, message.id, "left", revision=1))
         assert (refused.code, refused.current["active_swipe_position"]) == ("stale", 1)
 
 
@@ -72,8 +70,7 @@ async def test_adding_again_what_may_have_arrived_does_not_double_it(database_ur
         for _ in range(2):
             await add_swipe(story.runtime, story.viewer, first.id, swipe_id=swipe_id, content="Uno.")
         assert (await seen(story, first.id))[1] == 2
-        refused = await add_swipe(story.runtime, story.viewer, second.id, swipe_id=swipe_id, content="Uno.")
-        assert isinstance(refused, Refused)
+        refused = await refusal_of(add_swipe(story.runtime, story.viewer, second.id, swipe_id=swipe_id, content="Uno."))
         assert refused.code == "taken"
 
 
@@ -110,11 +107,9 @@ async def test_the_last_version_stays(database_url: str, tmp_path: Path) -> None
     async with telling(database_url, tmp_path) as story:
         (message,) = await story.tell("a")
         (only,) = await story.swipes(message.id)
-        refused = await delete_swipe(story.runtime, story.viewer, message.id, only.id)
-        assert isinstance(refused, Refused)
+        refused = await refusal_of(delete_swipe(story.runtime, story.viewer, message.id, only.id))
         assert refused.code == "conflict"
-        again = await delete_swipe(story.runtime, story.viewer, message.id, uuid4())
-        assert isinstance(again, Refused)
+        again = await refusal_of(delete_swipe(story.runtime, story.viewer, message.id, uuid4()))
         assert again.code == "not_found"
 
 
@@ -126,8 +121,9 @@ async def test_a_version_that_is_not_seen_can_be_rewritten(database_url: str, tm
         edited = await edit_swipe(story.runtime, story.viewer, message.id, first.id, content="A", revision=2)
         assert isinstance(edited, Message)
         assert await seen(story, message.id) == ("b", 2, [(0, "A"), (1, "b")])
-        refused = await edit_swipe(story.runtime, story.viewer, message.id, uuid4(), content="A", revision=3)
-        assert isinstance(refused, Refused)
+        refused = await refusal_of(
+            edit_swipe(story.runtime, story.viewer, message.id, uuid4(), content="A", revision=3)
+        )
         assert refused.code == "not_found"
 
 
@@ -136,8 +132,7 @@ async def test_there_is_an_end_to_it(sqlite_url: str, tmp_path: Path, monkeypatc
     async with telling(sqlite_url, tmp_path) as story:
         (message,) = await story.tell("a")
         await added(story, message, "b")
-        refused = await add_swipe(story.runtime, story.viewer, message.id, swipe_id=uuid4(), content="c")
-        assert isinstance(refused, Refused)
+        refused = await refusal_of(add_swipe(story.runtime, story.viewer, message.id, swipe_id=uuid4(), content="c"))
         assert refused.code == "conflict"
 
 
@@ -147,6 +142,5 @@ async def test_members_swipe_but_do_not_put_words_into_others_mouths(database_ur
         await added(story, message, "b")
         member = await somebody(story)
         assert isinstance(await select_swipe(story.runtime, member, message.id, "left"), Message)
-        refused = await add_swipe(story.runtime, member, message.id, swipe_id=uuid4(), content="c")
-        assert isinstance(refused, Refused)
+        refused = await refusal_of(add_swipe(story.runtime, member, message.id, swipe_id=uuid4(), content="c"))
         assert refused.code == "forbidden"

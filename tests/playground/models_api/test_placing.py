@@ -7,14 +7,14 @@ import pytest
 from sqlalchemy import select, update
 
 from tavernkit.playground.conversations.service import create_conversation
-from tavernkit.playground.database.models import Conversation, Message
+from tavernkit.playground.database.models import Conversation, Message, SpaceMembership
 from tavernkit.playground.llm.scripted import ScriptedModel
 from tavernkit.playground.messages.service import send_message
-from tavernkit.playground.outcome import Refused
 from tavernkit.playground.spaces.service import create_space
 from tests.playground.messages.people import somebody
 from tests.playground.models_api.talking import Talk, key_of, said, talking
 from tests.playground.support.counting import counted_statements
+from tests.playground.support.refusals import all_rows
 
 pytestmark = pytest.mark.anyio
 
@@ -119,10 +119,21 @@ async def test_a_named_conversation_takes_the_last_message_only(database_url: st
 async def test_a_named_conversation_must_be_the_models(database_url: str, tmp_path: Path) -> None:
     async with talking(database_url, tmp_path, ScriptedModel()) as talk:
         elsewhere = await create_space(talk.runtime, talk.play.viewer, name="Elsewhere")
-        assert not isinstance(elsewhere, Refused)
         for id in (uuid4(), elsewhere.conversation.id):
             refused = await talk.ask(*said("Hm?"), tavernkit={"conversation_id": str(id)})
             assert (refused.status_code, refused.json()["error"]["code"]) == (404, "not_found")
+
+
+async def test_for_who_may_not_speak_no_conversation_is_begun(database_url: str, tmp_path: Path) -> None:
+    async with talking(database_url, tmp_path, ScriptedModel()) as talk:
+        async with talk.runtime.database.write() as session:
+            own = SpaceMembership.user_id == talk.play.user_id
+            await session.execute(update(SpaceMembership).where(own).values(participation="muted"))
+        before = await all_rows(talk.runtime)
+        refused = await talk.ask(*said(*STORY[:3]))
+        assert (refused.status_code, refused.json()["error"]["code"]) == (403, "forbidden")
+        after = await all_rows(talk.runtime)
+        assert (after["conversations"], after["messages"]) == (before["conversations"], before["messages"])
 
 
 async def test_in_a_discussion_everybody_has_a_story_of_their_own(database_url: str, tmp_path: Path) -> None:
@@ -159,7 +170,6 @@ async def test_hidden_messages_were_never_said(database_url: str, tmp_path: Path
         told = await send_message(
             talk.runtime, talk.play.viewer, first, message_id=uuid4(), content="The lamp went out.", role="system"
         )
-        assert isinstance(told, Message)
         async with talk.runtime.database.write() as session:
             await session.execute(update(Message).where(Message.id == told.id).values(visibility="hidden"))
         assert await where(talk, *STORY[:3]) == first

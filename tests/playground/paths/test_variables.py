@@ -10,24 +10,22 @@ from tavernkit.playground.conversations.forking import fork
 from tavernkit.playground.database.models import Conversation
 from tavernkit.playground.messages.changing import hide_message, restore_message
 from tavernkit.playground.messages.swipes import add_swipe, select_swipe
-from tavernkit.playground.outcome import Refused
 from tavernkit.playground.paths import variables
 from tavernkit.playground.paths.variables import delete_variable, get_variables, set_variable
 from tavernkit.values import Json
 from tests.playground.messages.people import somebody
 from tests.playground.messages.story import Story, telling
+from tests.playground.support.refusals import refusal_of
 
 pytestmark = pytest.mark.anyio
 
 
 async def gold(story: Story) -> Json:
-    found = await get_variables(story.runtime, story.viewer, story.conversation_id)
-    assert isinstance(found, dict)
-    return found.get("gold")
+    return (await get_variables(story.runtime, story.viewer, story.conversation_id)).get("gold")
 
 
 async def set_gold(story: Story, value: Json) -> None:
-    assert isinstance(await set_variable(story.runtime, story.viewer, story.conversation_id, "gold", value), dict)
+    await set_variable(story.runtime, story.viewer, story.conversation_id, "gold", value)
 
 
 async def test_a_variable_is_set_changed_and_removed(database_url: str, tmp_path: Path) -> None:
@@ -39,8 +37,7 @@ async def test_a_variable_is_set_changed_and_removed(database_url: str, tmp_path
         left = await delete_variable(story.runtime, story.viewer, story.conversation_id, "gold")
         assert left == {}
         assert await gold(story) is None
-        refused = await delete_variable(story.runtime, story.viewer, story.conversation_id, "gold")
-        assert isinstance(refused, Refused)
+        refused = await refusal_of(delete_variable(story.runtime, story.viewer, story.conversation_id, "gold"))
         assert refused.code == "not_found"
         assert "state_changed" in await story.events()
 
@@ -111,8 +108,7 @@ UNFIT: list[tuple[str, Json, str]] = [
 async def test_what_cannot_be_a_variable_is_refused(sqlite_url: str, tmp_path: Path) -> None:
     async with telling(sqlite_url, tmp_path) as story:
         for name, value, code in UNFIT:
-            refused = await set_variable(story.runtime, story.viewer, story.conversation_id, name, value)
-            assert isinstance(refused, Refused)
+            refused = await refusal_of(set_variable(story.runtime, story.viewer, story.conversation_id, name, value))
             assert refused.code == code
 
 
@@ -121,8 +117,7 @@ async def test_there_is_an_end_to_it(sqlite_url: str, tmp_path: Path, monkeypatc
     async with telling(sqlite_url, tmp_path) as story:
         await set_gold(story, 1)
         await set_gold(story, 2)
-        refused = await set_variable(story.runtime, story.viewer, story.conversation_id, "hope", 1)
-        assert isinstance(refused, Refused)
+        refused = await refusal_of(set_variable(story.runtime, story.viewer, story.conversation_id, "hope", 1))
         assert refused.code == "conflict"
 
 
@@ -132,8 +127,6 @@ async def test_who_watches_reads_and_who_is_not_here_does_not(database_url: str,
         watcher, stranger = await somebody(story, participation="observer"), await somebody(story, role=None)
         assert await get_variables(story.runtime, watcher, story.conversation_id) == {"gold": 1}
         for viewer, code in ((watcher, "forbidden"), (stranger, "not_found")):
-            refused = await set_variable(story.runtime, viewer, story.conversation_id, "gold", 2)
-            assert isinstance(refused, Refused)
+            refused = await refusal_of(set_variable(story.runtime, viewer, story.conversation_id, "gold", 2))
             assert refused.code == code
-        hidden = await get_variables(story.runtime, stranger, story.conversation_id)
-        assert isinstance(hidden, Refused)
+        await refusal_of(get_variables(story.runtime, stranger, story.conversation_id))

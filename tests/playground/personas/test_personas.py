@@ -13,13 +13,13 @@ from tavernkit.playground.database.models import Blob, LorebookLink
 from tavernkit.playground.llm.scripted import ScriptedModel
 from tavernkit.playground.lorebooks.links import attach_lorebook
 from tavernkit.playground.lorebooks.schemas import NewLink
-from tavernkit.playground.outcome import Refused
 from tavernkit.playground.personas.api import router
 from tavernkit.playground.personas.queries import default_persona
 from tavernkit.playground.personas.service import delete_persona
 from tests.playground.lorebooks.test_files import imported
 from tests.playground.playing import playing
 from tests.playground.support.api import asking
+from tests.playground.support.refusals import refusal_of
 
 pytestmark = pytest.mark.anyio
 
@@ -80,7 +80,7 @@ async def test_a_persona_lives(database_url: str, tmp_path: Path) -> None:
         assert [item["name"] for item in first["items"] + rest["items"]] == ["Bo", "Sam"]
         await ok(await api.delete(f"/personas/{sam['id']}"), 204)
         assert (await api.get(f"/personas/{sam['id']}")).status_code == 404
-        assert isinstance(await delete_persona(play.runtime, Viewer(user_id=uuid4()), default.id), Refused)
+        await refusal_of(delete_persona(play.runtime, Viewer(user_id=uuid4()), default.id))
 
 
 async def test_a_picture_must_be_there(database_url: str, tmp_path: Path) -> None:

@@ -13,7 +13,6 @@ from sqlalchemy import select
 from tavernkit.playground.database.models import ArtifactVersion, Conversation, Job, Message
 from tavernkit.playground.jobs.service import request_cancel
 from tavernkit.playground.llm.scripted import ScriptedModel
-from tavernkit.playground.outcome import Refused
 from tavernkit.playground.pipelines.manual import AskedFor, run_pipelines
 from tavernkit.playground.pipelines.reports import KnownRun, read_pipeline_run
 from tavernkit.playground.runs.regenerating import regenerate
@@ -22,6 +21,7 @@ from tests.playground.messages.people import somebody
 from tests.playground.pipelines.at_work import ended, jobs_done
 from tests.playground.pipelines.following import THOUGHT, Followed, counting, following, profile
 from tests.playground.support.api import ORIGIN, asking
+from tests.playground.support.refusals import refusal_of
 
 pytestmark = pytest.mark.anyio
 
@@ -36,7 +36,7 @@ def alone(*steps: dict[str, Any], **fields: Any) -> dict[str, Any]:
 
 async def asked(
     play: Followed, request_id: UUID | None = None, *, trigger: AskedFor = "api", pipelines: list[str] | None = None
-) -> KnownRun | Refused:
+) -> KnownRun:
     return await run_pipelines(
         play.runtime,
         play.viewer,
@@ -47,12 +47,6 @@ async def asked(
     )
 
 
-async def begun(play: Followed, **options: Any) -> KnownRun:
-    known = await asked(play, **options)
-    assert isinstance(known, KnownRun), known
-    return known
-
-
 async def test_they_run_once_and_what_they_write_belongs_to_what_is_seen_last(
     database_url: str, tmp_path: Path
 ) -> None:
@@ -61,7 +55,7 @@ async def test_they_run_once_and_what_they_write_belongs_to_what_is_seen_last(
         await play.turn()
         assert await play.values() == {"count": 1}
         async with jobs_done(play.runtime):
-            known = await begun(play, trigger="manual")
+            known = await asked(play, trigger="manual")
             job = await ended(play.runtime, known.run.id)
         assert job.status == "succeeded"
         assert await play.values() == {"count": 1}, "the turn counts once"
@@ -92,9 +86,9 @@ async def test_a_turn_that_is_run_again_counts_once_and_sees_what_other_pipeline
         await play.turn()
         async with jobs_done(play.runtime):
             for _ in range(3):
-                await ended(play.runtime, (await begun(play, trigger="manual", pipelines=["world"])).run.id)
+                await ended(play.runtime, (await asked(play, trigger="manual", pipelines=["world"])).run.id)
             assert await play.values() == {"count": 2}
-            await ended(play.runtime, (await begun(play, trigger="manual", pipelines=["diary"])).run.id)
+            await ended(play.runtime, (await asked(play, trigger="manual", pipelines=["diary"])).run.id)
         assert await play.values() == {"count": 2, "diary": "2/1"}
         await play.turn()
         assert (await play.values())["count"] == 3
@@ -105,12 +99,12 @@ async def test_pitfall_14_a_request_that_comes_again_is_answered_with_the_first_
 ) -> None:
     async with following(database_url, tmp_path, ScriptedModel("3"), alone(ASKED)) as play:
         request_id = uuid4()
-        first = await begun(play, request_id=request_id)
-        again = await begun(play, request_id=request_id)
+        first = await asked(play, request_id=request_id)
+        again = await asked(play, request_id=request_id)
         assert (again.run.id, again.run.report) == (first.run.id, None)
         async with jobs_done(play.runtime):
             await ended(play.runtime, first.run.id)
-            third = await begun(play, request_id=request_id)
+            third = await asked(play, request_id=request_id)
         assert third.run.id == first.run.id
         assert third.run.report is not None
         assert third.run.report["status"] == "done"
@@ -123,14 +117,12 @@ async def test_they_do_not_begin_beside_a_reply_nor_beside_each_other(database_u
     model = ScriptedModel((held, "The lamp is lit."))
     async with following(database_url, tmp_path, model, alone(counting())) as play, play.working():
         await play.say()
-        refused = await asked(play)
-        assert isinstance(refused, Refused)
+        refused = await refusal_of(asked(play))
         assert refused.code == "generation_locked"
         held.set()
         await play.until(lambda run: run.status == "succeeded")
-        await begun(play)
-        second = await asked(play)
-        assert isinstance(second, Refused)
+        await asked(play)
+        second = await refusal_of(asked(play))
         assert second.code == "generation_locked"
 
 
@@ -140,7 +132,7 @@ async def test_they_give_way_to_a_reply_that_begins_meanwhile(database_url: str,
     async with following(database_url, tmp_path, model, alone(ASKED)) as play, play.working():
         await play.turn()
         async with jobs_done(play.runtime):
-            known = await begun(play)
+            known = await asked(play)
             async with asyncio.timeout(30):
                 while len(model.requests) < 3:
                     await asyncio.sleep(0.01)
@@ -154,7 +146,6 @@ async def test_they_give_way_to_a_reply_that_begins_meanwhile(database_url: str,
         assert job.error is not None
         assert "gave way" in job.error["message"]
         seen = await read_pipeline_run(play.runtime, play.viewer, known.run.id)
-        assert isinstance(seen, KnownRun)
         assert seen.run.status == "aborted"
         assert await play.values() == {"count": 2}
 
@@ -172,7 +163,7 @@ async def test_a_worker_that_leaves_hands_them_on_behind_the_last_step_that_has_
     }
     model = ScriptedModel("4", (asyncio.Event(), "never"), "Then it rained.")
     async with following(database_url, tmp_path, model, alone(first, second)) as play:
-        known = await begun(play)
+        known = await asked(play)
         async with jobs_done(play.runtime, "j1"):
             async with asyncio.timeout(30):
                 while len(model.requests) < 2:
@@ -194,12 +185,12 @@ async def test_they_can_be_stopped_before_and_while_they_run(database_url: str, 
     model = ScriptedModel((asyncio.Event(), "never"))
     async with following(database_url, tmp_path, model, alone(ASKED)) as play:
         async with asking(play.runtime, play.user_id) as client:
-            waiting = await begun(play)
+            waiting = await asked(play)
             await request_cancel(play.runtime, play.viewer, waiting.run.id)
             told = (await client.get(f"/pipeline_runs/{waiting.run.id}")).json()
             assert (told["status"], told["message"]) == ("aborted", "The run was stopped before it began.")
             async with jobs_done(play.runtime):
-                running = await begun(play)
+                running = await asked(play)
                 async with asyncio.timeout(30):
                     while not model.requests:
                         await asyncio.sleep(0.01)
@@ -213,7 +204,7 @@ async def test_they_can_be_stopped_before_and_while_they_run(database_url: str, 
 async def test_r38_what_is_not_taken_up_any_more_is_forgotten(database_url: str, tmp_path: Path) -> None:
     model = ScriptedModel("A secret thought.", (asyncio.Event(), "never"))
     async with following(database_url, tmp_path, model, alone(THOUGHT, ASKED)) as play:
-        known = await begun(play)
+        known = await asked(play)
         async with jobs_done(play.runtime, "who leaves"):
             async with asyncio.timeout(30):
                 while len(model.requests) < 2:
@@ -238,13 +229,12 @@ async def test_only_pipelines_with_the_trigger_run_and_of_those_the_ones_that_we
         ]
     }
     async with following(database_url, tmp_path, ScriptedModel("Yes."), both) as play, jobs_done(play.runtime):
-        await ended(play.runtime, (await begun(play, pipelines=["night"])).run.id)
+        await ended(play.runtime, (await asked(play, pipelines=["night"])).run.id)
         assert await play.values() == {"night": "tick"}
-        await ended(play.runtime, (await begun(play)).run.id)
+        await ended(play.runtime, (await asked(play)).run.id)
         assert await play.values() == {"day": "tick", "night": "tick"}
-        for refused in (await asked(play, pipelines=["never"]), await asked(play, trigger="manual")):
-            assert isinstance(refused, Refused)
-            assert refused.code in ("invalid", "conflict")
+        assert (await refusal_of(asked(play, pipelines=["never"]))).code == "invalid"
+        assert (await refusal_of(asked(play, trigger="manual"))).code == "conflict"
 
 
 async def test_reports_are_listed_the_newest_first_and_quote_nothing(database_url: str, tmp_path: Path) -> None:
@@ -267,14 +257,14 @@ async def test_reports_are_listed_the_newest_first_and_quote_nothing(database_ur
 
 async def test_strangers_are_told_of_nothing_and_watchers_start_nothing(database_url: str, tmp_path: Path) -> None:
     async with following(database_url, tmp_path, ScriptedModel("Yes."), alone(counting())) as play:
-        known = await begun(play)
+        known = await asked(play)
         stranger = await somebody(play, role=None)
-        unseen = await read_pipeline_run(play.runtime, stranger, known.run.id)
-        assert isinstance(unseen, Refused)
+        unseen = await refusal_of(read_pipeline_run(play.runtime, stranger, known.run.id))
         assert unseen.code == "not_found"
         watcher = await somebody(play, participation="observer")
-        refused = await run_pipelines(play.runtime, watcher, play.conversation_id, trigger="api", request_id=uuid4())
-        assert isinstance(refused, Refused)
+        refused = await refusal_of(
+            run_pipelines(play.runtime, watcher, play.conversation_id, trigger="api", request_id=uuid4())
+        )
         assert refused.code == "forbidden"
 
 

@@ -13,7 +13,7 @@ import httpx2
 import pytest
 from sqlalchemy import select, update
 
-from tavernkit.artifacts.pipelines import example_source, read_profile
+from tavernkit.artifacts.pipelines import example_profile, example_source, read_profile
 from tavernkit.playground.database.models import Character, PipelineChoice, PipelineProfile, PipelineProfileVersion
 from tavernkit.playground.pipelines.queries import followed_profile
 from tests.playground.accounts.house import House, open_house
@@ -21,6 +21,7 @@ from tests.playground.artifacts.stories import keep
 from tests.playground.characters.builders import json_card
 from tests.playground.messages.story import Story
 from tests.playground.pipelines.contents import content
+from tests.playground.support.refusals import all_rows
 
 pytestmark = pytest.mark.anyio
 
@@ -176,6 +177,17 @@ async def test_what_cannot_be_switched_on_says_why_beside_it(desk: Desk) -> None
     assert plain.status_code == 409
     assert "art.mood belongs to the pipeline" in plain.text
     assert (await desk.browser.post("/pipelines/examples", data={"example": "nothing"})).status_code == 404
+
+
+async def test_an_example_that_cannot_be_switched_on_leaves_no_copy_behind(desk: Desk) -> None:
+    runtime, play = desk.house.runtime, desk.house.play
+    await keep(
+        Story(runtime, play.user_id, play.conversation_id), None, 1, tag=example_profile("rpg_state").claims()[0].tag
+    )
+    before = await all_rows(runtime)
+    refused = await desk.browser.post("/pipelines/examples", data={"example": "rpg_state", "conversation": desk.chat})
+    assert (refused.status_code, "belongs to the pipeline" in refused.text) == (409, True)
+    assert await all_rows(runtime) == before
 
 
 async def test_everybodys_profiles_are_looked_at_and_copied(desk: Desk) -> None:

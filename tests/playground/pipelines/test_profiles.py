@@ -21,6 +21,7 @@ from tavernkit.playground.pipelines.schemas import NewProfile, PatchProfile
 from tests.playground.artifacts.stories import keep
 from tests.playground.pipelines.contents import content
 from tests.playground.pipelines.desk import Desk
+from tests.playground.support.refusals import refusal_of
 
 pytestmark = pytest.mark.anyio
 
@@ -76,19 +77,20 @@ async def test_one_that_is_everybodys_is_changed_by_administrators(desk: Desk) -
         session.add(PipelineProfileVersion(profile_id=profile.id, version=1, content=content("rpg"), created_at=now))
     member = Viewer(user_id=desk.story.user_id)
     patch = PatchProfile(settings_version=1, description="Mine.")
-    refused = await service.edit_profile(runtime, member, profile.id, patch)
-    assert getattr(refused, "code", None) == "forbidden"
+    refused = await refusal_of(service.edit_profile(runtime, member, profile.id, patch))
+    assert refused.code == "forbidden"
     edited = await service.edit_profile(
         runtime, Viewer(user_id=member.user_id, role="administrator"), profile.id, patch
     )
-    assert isinstance(edited, tuple)
     assert (edited[0].description, edited[1].content) == ("Mine.", content("rpg"))
 
 
 async def test_a_profile_that_is_too_long_is_refused(desk: Desk) -> None:
     long = {"pipelines": [], "note": "x" * 1_000_001}
-    refused = await service.create_profile(desk.story.runtime, desk.story.viewer, NewProfile(name="Long", content=long))
-    assert getattr(refused, "code", None) == "too_long"
+    refused = await refusal_of(
+        service.create_profile(desk.story.runtime, desk.story.viewer, NewProfile(name="Long", content=long))
+    )
+    assert refused.code == "too_long"
 
 
 async def test_the_nearest_choice_counts(desk: Desk) -> None:
@@ -174,7 +176,7 @@ async def test_wider_choices_reserve_when_a_run_begins(desk: Desk) -> None:
         found = await followed_profile(session, desk.story.conversation_id, None)
         assert found is not None
         profile = profile_of(found[0], found[1].content)
-        assert await reserve_profile(session, runtime.ids, desk.story.conversation_id, profile) is None
+        await reserve_profile(session, runtime.ids, desk.story.conversation_id, profile)
     assert (profile.id, profile.version, profile.name) == (str(found[0].id), 1, "Weather")
     assert await desk.owners() == {"mood": "weather"}
 

@@ -15,7 +15,6 @@ from tavernkit.playground.database.models import Conversation, Message, OutboxEv
 from tavernkit.playground.llm.base import Finished, ModelError
 from tavernkit.playground.llm.scripted import ScriptedModel
 from tavernkit.playground.messages.swipes import select_swipe
-from tavernkit.playground.outcome import Refused
 from tavernkit.playground.prompting.previewing import preview_prompt
 from tavernkit.playground.realtime.bus import conversation_topic
 from tavernkit.playground.runs.deciding import keep_text, request_stop
@@ -106,8 +105,7 @@ async def test_nobody_has_to_wait_for_what_comes_behind_a_reply(database_url: st
     async with following(database_url, tmp_path, model, profile(step)) as play, play.working():
         await play.say()
         await play.until(lambda run: run.replied_at is not None)
-        said = await play.say("And now?")
-        assert not isinstance(said, Refused), said
+        await play.say("And now?")
         held.set()
         await play.until(lambda run: run.status == "succeeded" and len(model.requests) == 4)
         assert [text for _, text in await play.messages()] == ["Hello?", "The lamp is lit.", "And now?", "Still lit."]
@@ -195,7 +193,6 @@ async def test_a_bar_in_the_panel_goes_as_far_as_the_schema_of_its_step(database
     async with following(database_url, tmp_path, model, profile(step)) as play, play.working():
         await play.turn()
         view = await state_view(play.runtime, play.viewer, play.conversation_id)
-        assert not isinstance(view, Refused)
         value = view.cards[0].content.value
         assert value is not None
         assert [(field.name, field.value.share) for field in value.fields] == [("Hp", 60)]
@@ -235,9 +232,7 @@ async def half_kept(play: Followed, half: str) -> Message:
     run = await play.until(lambda run: play.runtime.live_text.get(run.id) == half)
     await request_stop(play.runtime, play.viewer, run.id)
     await play.until(lambda run: run.status == "canceled")
-    kept = await keep_text(play.runtime, play.viewer, run.id)
-    assert isinstance(kept, Message), kept
-    return kept
+    return await keep_text(play.runtime, play.viewer, run.id)
 
 
 async def test_what_is_kept_of_a_stopped_reply_has_what_was_made_for_it(database_url: str, tmp_path: Path) -> None:
@@ -297,7 +292,6 @@ async def test_a_preview_tells_what_would_be_told(database_url: str, tmp_path: P
     async with following(database_url, tmp_path, model, profile(counting())) as play, play.working():
         await play.turn()
         kept = await preview_prompt(play.runtime, play.viewer, play.conversation_id)
-        assert not isinstance(kept, Refused)
         assert [block.content for block in kept.blocks if block.source.get("id") == "art:count@1"] == ["1"]
 
 
@@ -309,7 +303,6 @@ async def test_what_was_made_by_a_profile_that_is_not_followed_any_more_is_kept_
         await play.turn()
         await play.follow(profile(DICE, pipeline="dice"), name="Dice")
         kept = await preview_prompt(play.runtime, play.viewer, play.conversation_id)
-        assert not isinstance(kept, Refused)
         assert not [block for block in kept.blocks if block.source.get("id") == "art:count@1"]
         await play.turn("And now?")
         assert told(model)[-1] == "And now? (rolled 6)"

@@ -11,13 +11,13 @@ import pytest
 from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.database.models import Preset, Space, User
 from tavernkit.playground.llm.scripted import ScriptedModel
-from tavernkit.playground.outcome import Refused
 from tavernkit.playground.presets.api import router
 from tavernkit.playground.presets.schemas import PatchPreset
 from tavernkit.playground.presets.service import delete_preset, update_preset
 from tests.playground.chatfiles.moving import space_of
 from tests.playground.playing import Play, playing
 from tests.playground.support.api import asking
+from tests.playground.support.refusals import refusal_of
 
 pytestmark = pytest.mark.anyio
 
@@ -196,12 +196,10 @@ async def test_what_is_everybodys_is_copied_when_somebody_changes_it(database_ur
         assert (copy.id != shared, copy.owner_id, copy.data["temperature"]) == (True, person.id, 0.1)
         async with play.runtime.database.read() as session:
             assert (await session.get_one(Preset, shared)).data == CHAT
-        refused = await delete_preset(play.runtime, viewer, shared)
-        assert isinstance(refused, Refused)
+        refused = await refusal_of(delete_preset(play.runtime, viewer, shared))
         assert refused.code == "forbidden"
         owner = Viewer(user_id=play.user_id, role="administrator")
-        other = await update_preset(play.runtime, owner, copy.id, patch)
-        assert isinstance(other, Refused)
+        other = await refusal_of(update_preset(play.runtime, owner, copy.id, patch))
         assert other.code == "not_found"
         same = await update_preset(play.runtime, owner, shared, patch)
         assert isinstance(same, Preset)

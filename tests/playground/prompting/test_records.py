@@ -8,11 +8,11 @@ from sqlalchemy import func, select
 
 from tavernkit.playground.database.models import PromptBlock, PromptSnapshot
 from tavernkit.playground.llm.base import ModelError
-from tavernkit.playground.outcome import Refused
 from tavernkit.playground.prompting.queries import KeptPrompt, compare_prompts, read_prompt
 from tavernkit.playground.runs.deciding import request_stop
 from tests.playground.prompting.table import Table, sitting
 from tests.playground.spaces.cast import person
+from tests.playground.support.refusals import refusal_of
 
 pytestmark = pytest.mark.anyio
 
@@ -60,7 +60,6 @@ async def test_two_prompts_are_compared_block_by_block(database_url: str, tmp_pa
         await table.tell("Robin", "And now?")
         second = await table.answered("Ada")
         changes = await compare_prompts(table.runtime, table.viewer, first.id, second.id)
-    assert not isinstance(changes, Refused)
     assert [(change.change, change.block.content) for change in changes if change.change != "same"] == [
         ("removed", "Write the next reply of Ada in this story between Ada and Robin."),
         ("added", "Be brief."),
@@ -98,6 +97,5 @@ async def test_strangers_do_not_see_prompts(database_url: str, tmp_path: Path) -
     async with sitting(database_url, tmp_path, "Yes.") as table:
         await table.tell("Robin", "Hello?")
         run = await table.answered("Ada")
-        refused = await read_prompt(table.runtime, await person(table), run.id)
-        assert isinstance(refused, Refused)
+        refused = await refusal_of(read_prompt(table.runtime, await person(table), run.id))
         assert refused.code == "not_found"

@@ -10,7 +10,6 @@ from tavernkit.playground.llm.base import Finished
 from tavernkit.playground.lorebooks.links import attach_lorebook
 from tavernkit.playground.lorebooks.schemas import NewLink
 from tavernkit.playground.lorebooks.service import import_lorebook
-from tavernkit.playground.outcome import Refused
 from tavernkit.playground.paths.snapshots import replay, state_at
 from tavernkit.playground.prompting.building import Prompt
 from tavernkit.playground.prompting.replies import make_reply
@@ -119,9 +118,8 @@ async def test_lore_comes_from_the_space_and_its_timers_follow_the_path(database
     )
     async with sitting(database_url, tmp_path, "It burns.") as table:
         book = await import_lorebook(table.runtime, table.viewer, world)
-        assert not isinstance(book, Refused)
         link = NewLink(lorebook_id=book[0].id, space_id=table.space_id)
-        assert not isinstance(await attach_lorebook(table.runtime, table.viewer, link), Refused)
+        await attach_lorebook(table.runtime, table.viewer, link)
         await table.tell("Robin", "What of the lamp?")
         await table.answered("Ada")
         (timer,) = await _state(table)

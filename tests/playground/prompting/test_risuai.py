@@ -10,7 +10,6 @@ from tavernkit.playground.database.models import Conversation, Run, Space
 from tavernkit.playground.lorebooks.links import attach_lorebook
 from tavernkit.playground.lorebooks.schemas import NewLink
 from tavernkit.playground.lorebooks.service import import_lorebook
-from tavernkit.playground.outcome import Refused
 from tavernkit.playground.paths.snapshots import replay, state_at
 from tavernkit.playground.presets.files import download
 from tavernkit.playground.presets.service import import_preset
@@ -113,7 +112,6 @@ async def test_a_preset_of_risuai_orders_the_prompt(database_url: str, tmp_path:
     settings = read_settings(LooseObject({"promptTemplate": template, "maxContext": 4000}, ReportBuilder()))
     async with sitting(database_url, tmp_path, cards={"Ada": {"description": "Keeps {{lower::LEDGERS}}."}}) as table:
         outcome = await import_preset(table.runtime, table.viewer, write_preset_file(settings), name="Mine")
-        assert not isinstance(outcome, Refused)
         row, report = outcome
         assert (row.kind, row.name, report.format) == ("risuai", "Mine", "risup")
         await table.columns(Space, table.space_id, preset_id=row.id)
@@ -131,7 +129,6 @@ async def test_a_preset_of_sillytavern_is_taken_over_as_risuai_would(database_ur
         "openai_max_context": 8000, "openai_max_tokens": 300}"""
     async with sitting(database_url, tmp_path, cards={"Ada": CARD}) as table:
         outcome = await import_preset(table.runtime, table.viewer, preset)
-        assert not isinstance(outcome, Refused)
         await table.columns(Space, table.space_id, preset_id=outcome[0].id)
         await table.tell("Robin", "Hello?")
         assert texts(await table.prompt("Ada")) == ["Tell of Ada.\n\nAda smiles.", "Hello?"]
@@ -154,7 +151,6 @@ async def test_an_exported_preset_is_the_file_that_came(database_url: str, tmp_p
         given = {"mainPrompt": "Ours.", "formatingOrder": ["main", "chats"], "someday": {"new": 1}}
         made = write_preset_file(read_settings(LooseObject(given, ReportBuilder())), "json")
         outcome = await import_preset(table.runtime, table.viewer, made, name="Plain")
-        assert not isinstance(outcome, Refused)
         settings, _ = read_preset_file(bytes(download(outcome[0]).body))
         assert settings.written["someday"] == {"new": 1}
         assert (settings.main_prompt, settings.order) == ("Ours.", ("main", "chats"))
@@ -165,10 +161,8 @@ async def test_a_preset_is_shown_card_by_card_and_without_keys(sqlite_url: str, 
     file = json.dumps({"promptTemplate": template, "openAIKey": "sk-secret", "maxContext": 4000}).encode()
     async with sitting(sqlite_url, tmp_path) as table:
         outcome = await import_preset(table.runtime, table.viewer, file, name="Mine")
-        assert not isinstance(outcome, Refused)
         assert "sk-secret" not in json.dumps(outcome[0].data)
         view = await preset_view(table.runtime, table.viewer, outcome[0].id)
-        assert not isinstance(view, Refused)
         assert [(fact.name, fact.value) for fact in view.facts[:2]] == [
             ("1. Rules", "Be brief."),
             ("2. chat", "as it comes"),
@@ -191,7 +185,6 @@ async def test_a_greeting_speaks_risuais_language(database_url: str, tmp_path: P
         character_id = table.member("Ada").character_id
         assert character_id is not None
         opened = await create_space(table.runtime, table.viewer, character_ids=[character_id], name_override="Robin")
-        assert not isinstance(opened, Refused)
         table.conversation_id = opened.conversation.id
         assert (await table.last_swipe()).content == "Good evening, Robin."
         assert await _state(table) == {"variables.met": "1"}
@@ -209,8 +202,7 @@ async def test_lorebooks_of_the_space_wake_up_by_risuais_rules(database_url: str
     world = {"entries": {"0": {"key": ["harbour"], "content": "The harbour is {{upper::closed}}.", "order": 5}}}
     async with sitting(database_url, tmp_path, cards={"Ada": CARD}) as table:
         book = await import_lorebook(table.runtime, table.viewer, json.dumps(world).encode(), name="World")
-        assert not isinstance(book, Refused)
         link = NewLink(lorebook_id=book[0].id, space_id=table.space_id)
-        assert not isinstance(await attach_lorebook(table.runtime, table.viewer, link), Refused)
+        await attach_lorebook(table.runtime, table.viewer, link)
         await table.tell("Robin", "To the harbour!")
         assert any("The harbour is CLOSED." in text for text in texts(await table.prompt("Ada")))

@@ -10,8 +10,8 @@ from sqlalchemy import select
 from tavernkit.playground.accounts.time_zones import set_time_zone, time_of
 from tavernkit.playground.conversations.service import create_conversation
 from tavernkit.playground.database.models import Message, User
-from tavernkit.playground.outcome import Refused
 from tests.playground.prompting.table import sitting, texts
+from tests.playground.support.refusals import refusal_of
 
 pytestmark = pytest.mark.anyio
 
@@ -25,7 +25,6 @@ async def test_prompts_and_greetings_have_the_owners_time(database_url: str, tmp
         await table.set(prompt={"platform": platform})
         assert await set_time_zone(table.runtime, table.viewer, "Asia/Kolkata") is None
         made = await create_conversation(table.runtime, table.viewer, table.space_id, title="Evening", greeting=True)
-        assert not isinstance(made, Refused)
         async with table.runtime.database.read() as session:
             greeting = (await session.scalars(select(Message).where(Message.conversation_id == made.id))).one()
         assert _hour(greeting.created_at.astimezone(ZoneInfo("Asia/Kolkata")), platform) in greeting.content
@@ -56,7 +55,6 @@ async def test_without_a_zone_it_is_the_servers_for_its_only_person_and_utc_for_
 @pytest.mark.parametrize("name", ["", "Nowhere/Land", "../../etc/passwd", "Europe", "a" * 65, "Europe/Berlin\x00"])
 async def test_what_is_no_time_zone_is_refused(sqlite_url: str, tmp_path: Path, name: str) -> None:
     async with sitting(sqlite_url, tmp_path) as table:
-        refused = await set_time_zone(table.runtime, table.viewer, name)
-        assert isinstance(refused, Refused)
+        refused = await refusal_of(set_time_zone(table.runtime, table.viewer, name))
         assert refused.code == "invalid"
         assert (await table.row(User, table.user_id)).time_zone is None

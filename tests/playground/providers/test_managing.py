@@ -16,6 +16,7 @@ from tavernkit.playground.providers.service import add_provider, change_provider
 from tavernkit.playground.providers.starting import EMBEDDED_NAME
 from tavernkit.playground.providers.trying import list_models, try_connection
 from tests.playground.providers.desk import Desk
+from tests.playground.support.refusals import outcome_of, refusal_of
 
 pytestmark = pytest.mark.anyio
 
@@ -93,16 +94,15 @@ async def test_others_may_look_at_names_and_no_more(desk: Desk) -> None:
     by_key = desk.administrator.with_(via="api_key")
     new = NewProvider(name="X", kind="openai", model="m")
     for viewer in (desk.member, by_key):
-        for refused in (
-            await add_provider(runtime, viewer, new),
-            await change_provider(runtime, viewer, id, PatchProvider(settings_version=1)),
-            await delete_provider(runtime, viewer, id),
-            await make_default(runtime, viewer, id),
-            await try_connection(runtime, viewer, id),
-            await list_models(runtime, viewer, id),
+        for action in (
+            add_provider(runtime, viewer, new),
+            change_provider(runtime, viewer, id, PatchProvider(settings_version=1)),
+            delete_provider(runtime, viewer, id),
+            make_default(runtime, viewer, id),
+            try_connection(runtime, viewer, id),
+            list_models(runtime, viewer, id),
         ):
-            assert isinstance(refused, Refused)
-            assert refused.code == "forbidden"
+            assert (await refusal_of(action)).code == "forbidden"
     async with runtime.database.write() as session:
         await session.execute(update(User).where(User.id == desk.member.user_id).values(role="member"))
     items = (await desk.ask("GET"))["items"]
@@ -133,10 +133,10 @@ async def test_every_kind_has_a_home(desk: Desk) -> None:
     ],
 )
 def test_an_address_must_be_one_and_hold_no_secret(address: str, words: str) -> None:
-    refused = read_address(address)
-    assert isinstance(refused, Refused)
-    assert words in refused.sentence
-    assert "hunter2" not in refused.sentence
+    with pytest.raises(Refused) as refused:
+        read_address(address)
+    assert words in refused.value.sentence
+    assert "hunter2" not in refused.value.sentence
 
 
 async def test_what_makes_no_sense_is_refused(desk: Desk) -> None:
@@ -167,7 +167,9 @@ async def test_names_are_taken_once(desk: Desk) -> None:
     await desk.ask("PATCH", f"/{made['id']}", json={"settings_version": 0, "name": "B"}, status=409)
     assert await desk.ask("GET", f"/{made['id']}") == made
     twins = [NewProvider(name="C", kind="openai", model="m") for _ in range(4)]
-    outcomes = await asyncio.gather(*(add_provider(desk.runtime, desk.administrator, twin) for twin in twins))
+    outcomes = await asyncio.gather(
+        *(outcome_of(add_provider(desk.runtime, desk.administrator, twin)) for twin in twins)
+    )
     assert sorted(isinstance(outcome, Refused) for outcome in outcomes) == [False, True, True, True]
 
 

@@ -11,7 +11,6 @@ from sqlalchemy import text
 from tavernkit.playground.llm.base import ModelError
 from tavernkit.playground.llm.scripted_acts import MODELS
 from tavernkit.playground.llm.scripted_server import scripted_app
-from tavernkit.playground.outcome import Refused
 from tavernkit.playground.providers.clients import ProviderClients
 from tavernkit.playground.providers.secrets import KeyBox
 from tavernkit.playground.providers.trying import list_models, try_connection
@@ -59,7 +58,6 @@ async def test_a_provider_that_does_not(desk: Desk, model: str, code: str, statu
 async def test_nobody_waits_for_long(desk: Desk, provider: str) -> None:
     made = await desk.add(base_url=f"{provider}/v1", model="fault:slow:60")
     result = await try_connection(desk.runtime, desk.administrator, UUID(made["id"]), seconds=0.2)
-    assert not isinstance(result, Refused)
     assert result.problem is not None
     assert (result.problem.code, "within 0.2 seconds" in result.problem.sentence) == ("timeout", True)
 
@@ -69,7 +67,6 @@ async def test_models_of_nobody(desk: Desk) -> None:
     listed = await desk.ask("GET", f"/{made['id']}/models")
     assert (listed["models"], listed["problem"]["code"]) == ([], "connection_error")
     late = await list_models(desk.runtime, desk.administrator, UUID(made["id"]), seconds=0)
-    assert not isinstance(late, Refused)
     assert late.problem is not None
     assert late.problem.code == "timeout"
 

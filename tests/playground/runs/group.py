@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import random
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import TypeVar
 from uuid import UUID, uuid4
 
 from sqlalchemy import func, select
@@ -28,31 +27,21 @@ from tavernkit.playground.database.models import (
 from tavernkit.playground.llm.base import ModelClient
 from tavernkit.playground.llm.scripted import ScriptedModel
 from tavernkit.playground.members.service import change_member, remove_member
-from tavernkit.playground.outcome import Refused
 from tavernkit.playground.runs.service import Claim, fail_run, finish_run
 from tavernkit.playground.spaces.service import create_space
 from tavernkit.values import Json
 from tests.playground.playing import Play, claim_run, playing
+from tests.playground.support.refusals import refusal_of
 from tests.support.hanging import HANG_SECONDS
-
-__all__ = ["BROKEN", "Group", "code", "done", "gathered", "seeded_ids"]
-
-T = TypeVar("T")
 
 BROKEN = {"code": "http_error", "message": "The provider is away. Try again later."}
 
 
-def done(outcome: T | Refused) -> T:
-    """What a service gave, which was to do it."""
-    assert not isinstance(outcome, Refused), outcome
-    return outcome
-
-
-def code(outcome: object) -> str:
-    """Why a service refused, which was to say so in a sentence."""
-    assert isinstance(outcome, Refused), outcome
-    assert outcome.sentence.endswith(".")
-    return outcome.code
+async def code(action: Awaitable[object]) -> str:
+    """Why a service refuses, which is to say so in a sentence."""
+    refused = await refusal_of(action)
+    assert refused.sentence.endswith(".")
+    return refused.code
 
 
 def seeded_ids(seed: int) -> Callable[[], UUID]:
@@ -114,17 +103,13 @@ class Group(Play):
     async def change(self, name: str, **changes: Json) -> None:
         """Change how somebody takes part."""
         version = (await self.member(name)).settings_version
-        done(
-            await change_member(
-                self.runtime, self.viewer, self.members[name], settings_version=version, changes=changes
-            )
-        )
+        await change_member(self.runtime, self.viewer, self.members[name], settings_version=version, changes=changes)
 
     async def mute(self, name: str) -> None:
         await self.change(name, participation="muted")
 
     async def remove(self, name: str) -> None:
-        done(await remove_member(self.runtime, self.viewer, self.members[name]))
+        await remove_member(self.runtime, self.viewer, self.members[name])
 
     async def told(self) -> list[tuple[str, str]]:
         """Who said what, hidden messages left out."""
@@ -260,7 +245,7 @@ async def gathered(
             data = {"name": name, "extensions": {"talkativeness": level}}
             card = {"spec": "chara_card_v2", "spec_version": "2.0", "data": data}
             characters.append((await import_character(play.runtime, owner, json.dumps(card).encode())).id)
-        opened = done(await create_space(play.runtime, play.viewer, character_ids=characters, name_override="Owner"))
+        opened = await create_space(play.runtime, play.viewer, character_ids=characters, name_override="Owner")
         async with play.runtime.database.read() as session:
             found = await session.scalars(select(SpaceMembership).where(SpaceMembership.space_id == opened.space.id))
             members = {member.cached_display_name: member.id for member in found}

@@ -12,18 +12,18 @@ from tavernkit.playground.runs.automation import set_auto_mode, set_copilot
 from tavernkit.playground.runs.directing import pause_round, stop_round
 from tavernkit.playground.runs.regenerating import regenerate
 from tavernkit.playground.runs.service import finish_run
-from tests.playground.runs.group import Group, code, done, gathered
+from tests.playground.runs.group import Group, code, gathered
 
 pytestmark = pytest.mark.anyio
 
 
 async def auto_mode(group: Group, rounds: int) -> None:
-    turns = done(await set_auto_mode(group.runtime, group.viewer, group.conversation_id, rounds=rounds))
+    turns = await set_auto_mode(group.runtime, group.viewer, group.conversation_id, rounds=rounds)
     assert turns.conversation.auto_mode_remaining_rounds == (rounds or None)
 
 
 async def copilot(group: Group, steps: int) -> None:
-    done(await set_copilot(group.runtime, group.viewer, group.conversation_id, steps=steps))
+    await set_copilot(group.runtime, group.viewer, group.conversation_id, steps=steps)
 
 
 async def remaining(group: Group) -> int | None:
@@ -87,8 +87,7 @@ async def test_switching_the_setting_off_stops_characters_behind_the_reply_that_
 async def test_one_character_alone_does_not_go_on(database_url: str, tmp_path: Path) -> None:
     async with gathered(database_url, tmp_path, "Ada", "Bo") as group:
         await group.remove("Bo")
-        refused = await set_auto_mode(group.runtime, group.viewer, group.conversation_id, rounds=1)
-        assert code(refused) == "conflict"
+        assert await code(set_auto_mode(group.runtime, group.viewer, group.conversation_id, rounds=1)) == "conflict"
         assert await group.runs() == []
 
 
@@ -103,12 +102,12 @@ async def test_while_somebody_speaks_nothing_else_begins_but_it_goes_on_behind(
         await finish_run(group.runtime, first, "Good evening.")
         assert await group.speak_all() == ["Bo", "Ada", "Bo"]
         # The same behind a reply that was asked for, before or after it was switched on.
-        done(await force_talk(group.runtime, group.viewer, group.conversation_id, speaker_id=group.members["Bo"]))
+        await force_talk(group.runtime, group.viewer, group.conversation_id, speaker_id=group.members["Bo"])
         await auto_mode(group, 2)
         assert await group.speak_all() == ["Bo", "Ada", "Bo", "Ada", "Bo"]
         await auto_mode(group, 2)
         assert await group.speak() == "Ada"
-        done(await regenerate(group.runtime, group.viewer, group.conversation_id))
+        await regenerate(group.runtime, group.viewer, group.conversation_id)
         assert await group.speak_all() == ["Ada", "Ada", "Bo", "Ada", "Bo"]
         assert await remaining(group) is None
 
@@ -117,7 +116,7 @@ async def test_a_round_that_waits_for_a_person_need_not_any_more(database_url: s
     async with gathered(database_url, tmp_path, "Ada", "Bo", reply_order="list", auto_mode_delay_ms=0) as group:
         await group.say()
         assert await group.speak() == "Ada"
-        done(await pause_round(group.runtime, group.viewer, group.conversation_id))
+        await pause_round(group.runtime, group.viewer, group.conversation_id)
         await auto_mode(group, 1)
         assert [round.status for round in await group.rounds()] == ["superseded", "active"]
         assert await group.speak_all() == ["Ada", "Bo"]
@@ -134,7 +133,7 @@ async def test_a_space_can_let_characters_go_on_behind_everything_a_person_says(
         assert await group.speak() == "Ada"
         assert await group.speak() == "Bo"
         assert (await remaining(group), await group.due()) == (9, "Ada")
-        done(await stop_round(group.runtime, group.viewer, group.conversation_id))
+        await stop_round(group.runtime, group.viewer, group.conversation_id)
         assert (await remaining(group), await group.due()) == (None, None)
 
 
@@ -142,7 +141,7 @@ async def test_the_copilot_writes_so_many_messages_and_the_last_is_answered_too(
     database_url: str, tmp_path: Path
 ) -> None:
     async with gathered(database_url, tmp_path, "Ada", reply_order="natural", auto_mode_delay_ms=0) as group:
-        done(await force_talk(group.runtime, group.viewer, group.conversation_id, speaker_id=group.members["Ada"]))
+        await force_talk(group.runtime, group.viewer, group.conversation_id, speaker_id=group.members["Ada"])
         await group.speak("Who are you?")
         await copilot(group, 2)
         assert (await group.run()).kind == "copilot"
@@ -177,7 +176,7 @@ async def test_the_copilot_takes_its_turn_among_the_characters(database_url: str
 async def test_who_lets_a_model_write_does_not_write(database_url: str, tmp_path: Path) -> None:
     async with gathered(database_url, tmp_path, "Ada", "Bo", reply_order="list", auto_mode_delay_ms=0) as group:
         await copilot(group, 3)
-        assert code(await group.say("Let me.")) == "copilot_blocked"
+        assert await code(group.say("Let me.")) == "copilot_blocked"
         assert STATUS_OF["copilot_blocked"] == 403
         assert await group.due() == "Owner"
         claim = await group.claim()
@@ -207,7 +206,7 @@ async def test_in_a_branch_it_goes_on_in_that_branch(database_url: str, tmp_path
     async with gathered(database_url, tmp_path, "Ada", "Bo", reply_order="list", auto_mode_delay_ms=0) as group:
         await group.say()
         await group.speak_all()
-        child = done(await fork(group.runtime, group.viewer, group.conversation_id, (await group.last()).id))
+        child = await fork(group.runtime, group.viewer, group.conversation_id, (await group.last()).id)
         branch = group.elsewhere(child.id)
         before = await group.told()
         await copilot(branch, 1)
@@ -216,7 +215,7 @@ async def test_in_a_branch_it_goes_on_in_that_branch(database_url: str, tmp_path
         await auto_mode(branch, 1)
         assert await remaining(group) is None
         assert await branch.speak_all() == ["Ada", "Bo"]
-        done(await impersonate(branch.runtime, branch.viewer, branch.conversation_id))
+        await impersonate(branch.runtime, branch.viewer, branch.conversation_id)
         assert await branch.speak_all() == ["Owner", "Ada", "Bo"]
         assert await group.told() == before
 
@@ -225,7 +224,7 @@ async def test_in_a_branch_it_leaves_the_round_elsewhere_alone(database_url: str
     async with gathered(database_url, tmp_path, "Ada", reply_order="list", auto_mode_delay_ms=0) as group:
         await group.say()
         await group.speak_all()
-        child = done(await fork(group.runtime, group.viewer, group.conversation_id, (await group.last()).id))
+        child = await fork(group.runtime, group.viewer, group.conversation_id, (await group.last()).id)
         branch = group.elsewhere(child.id)
         await group.say("Still there?")
         reply = await group.claim()

@@ -14,10 +14,10 @@ from tavernkit.playground.jobs.service import request_cancel
 from tavernkit.playground.jobs.worker import JobWorker
 from tavernkit.playground.llm.base import ModelError
 from tavernkit.playground.llm.scripted import ScriptedModel
-from tavernkit.playground.outcome import Refused
 from tavernkit.playground.realtime.bus import user_topic
 from tavernkit.playground.runs.candidates import ask_candidates
 from tests.playground.runs.group import Group, gathered
+from tests.playground.support.refusals import refusal_of
 
 pytestmark = pytest.mark.anyio
 
@@ -28,7 +28,6 @@ async def test_they_come_to_the_person_and_change_nothing(database_url: str, tmp
         before, state = await group.told(), await group.conversation()
         async with group.runtime.bus.subscribe(user_topic(group.user_id)) as news:
             asked = await ask_candidates(group.runtime, group.viewer, group.conversation_id, count=3)
-            assert isinstance(asked, Job)
             job = await until(group, asked.id, "succeeded")
             heard = [item["copilot"] async for item in arriving(news, 3)]
         told = sorted(job.result["candidates"], key=lambda candidate: str(candidate.get("text")))
@@ -51,7 +50,6 @@ async def test_a_silent_model_is_left_when_they_are_not_wanted_any_more(database
     model = ScriptedModel((asyncio.Event(), "Never."))
     async with gathered(database_url, tmp_path, "Ada", model=model) as group, working(group):
         asked = await ask_candidates(group.runtime, group.viewer, group.conversation_id, count=2)
-        assert isinstance(asked, Job)
         async with asyncio.timeout(30):
             while len(model.requests) < 2:
                 await asyncio.sleep(0.01)
@@ -62,8 +60,7 @@ async def test_a_silent_model_is_left_when_they_are_not_wanted_any_more(database
 async def test_only_who_takes_part_can_have_them(database_url: str, tmp_path: Path) -> None:
     async with gathered(database_url, tmp_path, "Ada") as group:
         stranger = group.viewer.with_(user_id=group.runtime.ids())
-        refused = await ask_candidates(group.runtime, stranger, group.conversation_id, count=1)
-        assert isinstance(refused, Refused)
+        refused = await refusal_of(ask_candidates(group.runtime, stranger, group.conversation_id, count=1))
         assert refused.code == "not_found"
 
 

@@ -10,7 +10,7 @@ from tavernkit.playground.runs.asking import continue_reply, force_talk
 from tavernkit.playground.runs.deciding import discard_text, keep_text, request_stop, retry
 from tavernkit.playground.runs.directing import choose_queue, resume_round, skip_turn
 from tavernkit.playground.runs.service import Claim, cancel_run, fail_run, finish_run
-from tests.playground.runs.group import BROKEN, Group, code, done, gathered
+from tests.playground.runs.group import BROKEN, Group, code, gathered
 
 pytestmark = pytest.mark.anyio
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.anyio
 async def stopped(group: Group, text: str = "Half a sen") -> Claim:
     """Whoever is due begins to speak and is stopped."""
     claim = await group.claim()
-    done(await request_stop(group.runtime, group.viewer, claim.run_id))
+    await request_stop(group.runtime, group.viewer, claim.run_id)
     assert await cancel_run(group.runtime, claim, text)
     return claim
 
@@ -31,28 +31,28 @@ async def test_stopping_a_reply_pauses_its_round_and_what_was_written_can_become
         async with group.working():
             await group.say()
             run = await group.until(lambda run: group.runtime.live_text.get(run.id) == "Half a sen")
-            done(await request_stop(group.runtime, group.viewer, run.id))
+            await request_stop(group.runtime, group.viewer, run.id)
             await group.quiet()
             assert await group.state() == ("paused", 0)
             assert await group.ends() == [("Ada", "canceled")]
             assert await group.told() == [("Owner", "Hello?")]
-            kept = done(await keep_text(group.runtime, group.viewer, run.id))
+            kept = await keep_text(group.runtime, group.viewer, run.id)
             assert (kept.content, kept.run_id) == ("Half a sen", run.id)
             await group.quiet()
         assert await group.told() == [("Owner", "Hello?"), ("Ada", "Half a sen"), ("Bo", "And I?")]
         assert await group.places() == [("Ada", "spoken"), ("Bo", "spoken")]
-        assert code(await keep_text(group.runtime, group.viewer, run.id)) == "nothing_to_keep"
+        assert await code(keep_text(group.runtime, group.viewer, run.id)) == "nothing_to_keep"
 
 
 async def test_a_reply_that_is_complete_when_it_is_stopped_waits_to_be_kept(database_url: str, tmp_path: Path) -> None:
     async with gathered(database_url, tmp_path, "Ada", "Bo", reply_order="list") as group:
         await group.say()
         claim = await group.claim()
-        done(await request_stop(group.runtime, group.viewer, claim.run_id))
+        await request_stop(group.runtime, group.viewer, claim.run_id)
         assert await finish_run(group.runtime, claim, "A whole sentence.") is None
         assert (await group.run_of(claim)).dismissed is False
         assert await group.state() == ("paused", 0)
-        done(await keep_text(group.runtime, group.viewer, claim.run_id))
+        await keep_text(group.runtime, group.viewer, claim.run_id)
         assert (await group.told())[-1] == ("Ada", "A whole sentence.")
         assert await group.due() == "Bo"
 
@@ -61,16 +61,16 @@ async def test_discarding_it_ends_the_round_and_still_destroys_nothing(database_
     async with gathered(database_url, tmp_path, "Ada", "Bo", reply_order="list") as group:
         await group.say()
         claim = await group.claim()
-        assert code(await discard_text(group.runtime, group.viewer, claim.run_id)) == "conflict"
-        done(await request_stop(group.runtime, group.viewer, claim.run_id))
+        assert await code(discard_text(group.runtime, group.viewer, claim.run_id)) == "conflict"
+        await request_stop(group.runtime, group.viewer, claim.run_id)
         assert await cancel_run(group.runtime, claim, "Half a sen")
-        done(await discard_text(group.runtime, group.viewer, claim.run_id))
+        await discard_text(group.runtime, group.viewer, claim.run_id)
         [round] = await group.rounds()
         assert (round.status, round.ended_reason) == ("canceled", "discarded")
         assert (await group.run_of(claim)).text == "Half a sen"
-        assert code(await keep_text(group.runtime, group.viewer, claim.run_id)) == "nothing_to_keep"
+        assert await code(keep_text(group.runtime, group.viewer, claim.run_id)) == "nothing_to_keep"
         # The one that was to speak can still be asked.
-        again = done(await retry(group.runtime, group.viewer, group.conversation_id))
+        again = await retry(group.runtime, group.viewer, group.conversation_id)
         assert (again.kind, again.round_id, again.reason) == ("user_turn", None, "retry")
         assert await group.speak_all() == ["Ada"]
 
@@ -81,9 +81,9 @@ async def test_who_discards_on_a_page_that_is_behind_ends_nothing_that_came_afte
     async with gathered(database_url, tmp_path, "Ada", "Bo", reply_order="list") as group:
         await group.say()
         first = await stopped(group)
-        done(await retry(group.runtime, group.viewer, group.conversation_id))
-        done(await discard_text(group.runtime, group.viewer, first.run_id))
-        assert code(await keep_text(group.runtime, group.viewer, first.run_id)) == "nothing_to_keep"
+        await retry(group.runtime, group.viewer, group.conversation_id)
+        await discard_text(group.runtime, group.viewer, first.run_id)
+        assert await code(keep_text(group.runtime, group.viewer, first.run_id)) == "nothing_to_keep"
         assert await group.state() == ("ai_generating", 0)
         assert await group.speak_all() == ["Ada", "Bo"]
 
@@ -95,27 +95,27 @@ async def test_trying_again_asks_the_same_speaker_in_the_same_place(database_url
         waiting = await group.queued()
         assert waiting is not None
         # A turn that only waits is stopped at once.
-        done(await request_stop(group.runtime, group.viewer, waiting.id))
+        await request_stop(group.runtime, group.viewer, waiting.id)
         assert await group.state() == ("paused", 1)
-        done(await retry(group.runtime, group.viewer, group.conversation_id))
-        assert code(await retry(group.runtime, group.viewer, group.conversation_id)) == "generation_locked"
+        await retry(group.runtime, group.viewer, group.conversation_id)
+        assert await code(retry(group.runtime, group.viewer, group.conversation_id)) == "generation_locked"
         failed = await group.claim()
         assert await fail_run(group.runtime, failed, "", BROKEN)
-        done(await retry(group.runtime, group.viewer, group.conversation_id))
+        await retry(group.runtime, group.viewer, group.conversation_id)
         await stopped(group)
-        done(await resume_round(group.runtime, group.viewer, group.conversation_id))
+        await resume_round(group.runtime, group.viewer, group.conversation_id)
         assert await group.speak_all() == ["Bo"]
         assert [run.round_position for run in await group.runs()] == [0, 1, 1, 1, 1]
         assert await group.places() == [("Ada", "spoken"), ("Bo", "spoken")]
         # To stop what is over changes nothing.
-        assert done(await request_stop(group.runtime, group.viewer, waiting.id)).status == "canceled"
+        assert (await request_stop(group.runtime, group.viewer, waiting.id)).status == "canceled"
 
 
 async def test_a_stopped_turn_can_be_passed_over(database_url: str, tmp_path: Path) -> None:
     async with gathered(database_url, tmp_path, "Ada", "Bo", reply_order="list") as group:
         await group.say()
         claim = await stopped(group)
-        done(await skip_turn(group.runtime, group.viewer, group.conversation_id))
+        await skip_turn(group.runtime, group.viewer, group.conversation_id)
         assert await group.speak_all() == ["Bo"]
         assert await group.places() == [("Ada", "skipped"), ("Bo", "spoken")]
         assert (await group.run_of(claim)).text == "Half a sen"
@@ -128,11 +128,11 @@ async def test_what_a_failed_turn_had_written_can_be_kept_and_its_round_goes_on(
         await group.say()
         empty = await group.claim()
         assert await fail_run(group.runtime, empty, "  ", BROKEN)
-        assert code(await keep_text(group.runtime, group.viewer, empty.run_id)) == "nothing_to_keep"
-        done(await retry(group.runtime, group.viewer, group.conversation_id))
+        assert await code(keep_text(group.runtime, group.viewer, empty.run_id)) == "nothing_to_keep"
+        await retry(group.runtime, group.viewer, group.conversation_id)
         failed = await group.claim()
         assert await fail_run(group.runtime, failed, "Half a sen", BROKEN)
-        done(await keep_text(group.runtime, group.viewer, failed.run_id))
+        await keep_text(group.runtime, group.viewer, failed.run_id)
         assert (await group.run_of(failed)).status == "failed"
         assert await group.speak_all() == ["Bo"]
         assert [name for name, _ in await group.told()] == ["Owner", "Ada", "Bo"]
@@ -147,28 +147,44 @@ async def test_text_that_is_kept_takes_no_turn_that_was_given_to_somebody_else_m
         round = await group.round()
         assert round is not None
         ids = [group.members["Cy"], group.members["Bo"]]
-        done(await choose_queue(group.runtime, group.viewer, group.conversation_id, round_id=round.id, member_ids=ids))
-        done(await keep_text(group.runtime, group.viewer, claim.run_id))
+        await choose_queue(group.runtime, group.viewer, group.conversation_id, round_id=round.id, member_ids=ids)
+        await keep_text(group.runtime, group.viewer, claim.run_id)
         assert await group.speak_all() == ["Cy", "Bo"]
         assert [name for name, _ in await group.told()] == ["Owner", "Ada", "Cy", "Bo"]
 
 
+async def test_a_reply_is_tried_again_in_person_where_nobody_of_its_round_can_speak(
+    database_url: str, tmp_path: Path
+) -> None:
+    async with gathered(database_url, tmp_path, "Ada", "Bo", reply_order="list") as group:
+        await group.say()
+        assert await group.fail("Well, I") == "Ada"
+        await group.mute("Ada")
+        await group.remove("Bo")
+        again = await retry(group.runtime, group.viewer, group.conversation_id)
+        assert (again.kind, again.speaker_membership_id, again.round_id) == ("user_turn", group.members["Ada"], None)
+        assert await group.state() is None
+        assert await group.fail() == "Ada"
+        await group.remove("Ada")
+        assert await code(retry(group.runtime, group.viewer, group.conversation_id)) == "conflict"
+
+
 async def test_outside_of_a_round_the_same_thing_is_tried_again(database_url: str, tmp_path: Path) -> None:
     async with gathered(database_url, tmp_path, "Ada", "Bo", reply_order="manual") as group:
-        assert code(await retry(group.runtime, group.viewer, group.conversation_id)) == "nothing_to_retry"
+        assert await code(retry(group.runtime, group.viewer, group.conversation_id)) == "nothing_to_retry"
         bo = group.members["Bo"]
-        done(await force_talk(group.runtime, group.viewer, group.conversation_id, speaker_id=bo))
+        await force_talk(group.runtime, group.viewer, group.conversation_id, speaker_id=bo)
         await group.mute("Bo")
         assert await group.fail() == "Bo"
-        again = done(await retry(group.runtime, group.viewer, group.conversation_id))
+        again = await retry(group.runtime, group.viewer, group.conversation_id)
         assert (again.kind, again.speaker_membership_id) == ("force_talk", bo)
         await group.speak("Once upon")
-        done(await continue_reply(group.runtime, group.viewer, group.conversation_id))
+        await continue_reply(group.runtime, group.viewer, group.conversation_id)
         claim = await stopped(group, "a time")
         # What goes on with a text is kept behind it.
-        kept = done(await keep_text(group.runtime, group.viewer, claim.run_id))
+        kept = await keep_text(group.runtime, group.viewer, claim.run_id)
         assert await group.swipes(kept.id) == ["Once upon", "Once upon a time"]
-        done(await force_talk(group.runtime, group.viewer, group.conversation_id, speaker_id=bo))
+        await force_talk(group.runtime, group.viewer, group.conversation_id, speaker_id=bo)
         assert await group.fail() == "Bo"
         await group.remove("Bo")
-        assert code(await retry(group.runtime, group.viewer, group.conversation_id)) == "conflict"
+        assert await code(retry(group.runtime, group.viewer, group.conversation_id)) == "conflict"

@@ -6,25 +6,25 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from tavernkit.playground.outcome import Refused
 from tavernkit.playground.runs.automation import set_auto_mode, set_copilot
 from tavernkit.playground.runs.directing import choose_queue, pause_round, resume_round, skip_turn, stop_round
 from tavernkit.playground.runs.queries import Turns, read_turns
 from tavernkit.playground.runs.service import finish_run
-from tests.playground.runs.group import Group, code, done, gathered
+from tests.playground.runs.group import Group, code, gathered
+from tests.playground.support.refusals import refusal_of
 
 pytestmark = pytest.mark.anyio
 
 
 async def pause(group: Group) -> Turns:
-    return done(await pause_round(group.runtime, group.viewer, group.conversation_id))
+    return await pause_round(group.runtime, group.viewer, group.conversation_id)
 
 
 async def resume(group: Group) -> Turns:
-    return done(await resume_round(group.runtime, group.viewer, group.conversation_id))
+    return await resume_round(group.runtime, group.viewer, group.conversation_id)
 
 
-async def queue(group: Group, names: Sequence[str], *, round_id: UUID | None = None) -> Turns | Refused:
+async def queue(group: Group, names: Sequence[str], *, round_id: UUID | None = None) -> Turns:
     if round_id is None:
         round = await group.round()
         round_id = None if round is None else round.id
@@ -36,7 +36,7 @@ async def test_paused_between_two_turns_nobody_begins_until_it_goes_on(database_
     async with gathered(
         database_url, tmp_path, "Ada", "Bo", "Cy", reply_order="list", auto_mode_delay_ms=60_000
     ) as group:
-        done(await set_auto_mode(group.runtime, group.viewer, group.conversation_id, rounds=1))
+        await set_auto_mode(group.runtime, group.viewer, group.conversation_id, rounds=1)
         assert await group.speak() == "Ada"
         turns = await pause(group)
         assert (turns.run, turns.round is not None and turns.round.round.scheduling_state) == (None, "paused")
@@ -57,8 +57,7 @@ async def test_paused_while_somebody_speaks_they_finish_and_it_stops_behind_them
         claim = await group.claim()
         await pause(group)
         assert (await group.run_of(claim)).cancel_requested_at is None
-        refused = await resume_round(group.runtime, group.viewer, group.conversation_id)
-        assert code(refused) == "conflict"
+        assert await code(resume_round(group.runtime, group.viewer, group.conversation_id)) == "conflict"
         assert await finish_run(group.runtime, claim, "I had begun.") is not None
         assert await group.state() == ("paused", 1)
         assert await group.due() is None
@@ -77,17 +76,17 @@ async def test_a_turn_that_is_passed_over_is_not_spoken_whatever_its_reply_was_d
 ) -> None:
     async with gathered(database_url, tmp_path, "Ada", "Bo", "Cy", reply_order="list") as group:
         await group.say()
-        done(await skip_turn(group.runtime, group.viewer, group.conversation_id))
+        await skip_turn(group.runtime, group.viewer, group.conversation_id)
         assert await group.due() == "Bo"
         bo = await group.claim()
-        done(await skip_turn(group.runtime, group.viewer, group.conversation_id))
+        await skip_turn(group.runtime, group.viewer, group.conversation_id)
         assert await group.due() == "Cy"
         assert await finish_run(group.runtime, bo, "But I wanted") is None
         left = await group.run_of(bo)
         assert (left.status, left.text) == ("canceled", "But I wanted")
         await pause(group)
         # It goes on with it, too.
-        done(await skip_turn(group.runtime, group.viewer, group.conversation_id))
+        await skip_turn(group.runtime, group.viewer, group.conversation_id)
         assert [(slot.status, slot.skip_reason) for slot in await group.slots()] == [("skipped", "skipped")] * 3
         assert [round.status for round in await group.rounds()] == ["finished"]
         assert await group.told() == [("Owner", "Hello?")]
@@ -95,14 +94,14 @@ async def test_a_turn_that_is_passed_over_is_not_spoken_whatever_its_reply_was_d
 
 async def test_stopping_a_round_ends_it_with_whatever_goes_on_by_itself(database_url: str, tmp_path: Path) -> None:
     async with gathered(database_url, tmp_path, "Ada", "Bo", reply_order="list", auto_mode_delay_ms=0) as group:
-        done(await set_auto_mode(group.runtime, group.viewer, group.conversation_id, rounds=3))
+        await set_auto_mode(group.runtime, group.viewer, group.conversation_id, rounds=3)
         claim = await group.claim()
-        turns = done(await stop_round(group.runtime, group.viewer, group.conversation_id))
+        turns = await stop_round(group.runtime, group.viewer, group.conversation_id)
         assert (turns.round, turns.conversation.auto_mode_remaining_rounds) == (None, None)
         assert await finish_run(group.runtime, claim, "And then") is None
         assert await group.speak_all() == []
-        done(await set_copilot(group.runtime, group.viewer, group.conversation_id, steps=3))
-        done(await stop_round(group.runtime, group.viewer, group.conversation_id))
+        await set_copilot(group.runtime, group.viewer, group.conversation_id, steps=3)
+        await stop_round(group.runtime, group.viewer, group.conversation_id)
         assert (await group.member("Owner")).copilot_mode == "none"
         assert [round.ended_reason for round in await group.rounds()] == ["stopped", "stopped"]
         assert await group.told() == []
@@ -111,9 +110,9 @@ async def test_stopping_a_round_ends_it_with_whatever_goes_on_by_itself(database
 async def test_where_no_round_goes_on_there_is_nothing_to_direct(database_url: str, tmp_path: Path) -> None:
     async with gathered(database_url, tmp_path, "Ada") as group:
         for direct in (pause_round, resume_round, skip_turn, stop_round):
-            assert code(await direct(group.runtime, group.viewer, group.conversation_id)) == "conflict"
-        assert code(await queue(group, [])) == "conflict"
-        assert code(await pause_round(group.runtime, group.viewer, uuid4())) == "not_found"
+            assert await code(direct(group.runtime, group.viewer, group.conversation_id)) == "conflict"
+        assert await code(queue(group, [])) == "conflict"
+        assert await code(pause_round(group.runtime, group.viewer, uuid4())) == "not_found"
 
 
 async def test_who_speaks_next_can_be_said_in_advance_by_whoever_saw_the_round(
@@ -121,33 +120,31 @@ async def test_who_speaks_next_can_be_said_in_advance_by_whoever_saw_the_round(
 ) -> None:
     async with gathered(database_url, tmp_path, "Ada", "Bo", "Cy", reply_order="list") as group:
         # Where nothing goes on, it begins a round.
-        turns = done(await queue(group, ["Cy"]))
+        turns = await queue(group, ["Cy"])
         assert turns.round is not None
         assert [(slot.reason["cause"], name) for slot, name in turns.round.slots] == [("chosen", "Cy")]
-        done(await queue(group, ["Bo", "Ada", "Bo"]))
+        await queue(group, ["Bo", "Ada", "Bo"])
         # Who is about to speak already stays.
         assert await group.due() == "Cy"
         assert [name for name, _ in await group.places()] == ["Cy", "Bo", "Ada", "Bo"]
-        stale = await queue(group, ["Ada"], round_id=uuid4())
-        assert isinstance(stale, Refused)
+        stale = await refusal_of(queue(group, ["Ada"], round_id=uuid4()))
         assert (stale.code, stale.status) == ("stale", 409)
         assert await group.speak_all() == ["Cy", "Bo", "Ada", "Bo"]
         await group.say()
         assert await group.speak() == "Ada"
-        done(await queue(group, []))
+        await queue(group, [])
         assert await group.speak_all() == ["Bo"]
         seen = await read_turns(group.runtime, group.viewer, group.conversation_id)
-        assert done(seen).round is None
+        assert seen.round is None
 
 
 async def test_nobody_is_put_into_a_queue_who_cannot_speak(database_url: str, tmp_path: Path) -> None:
     async with gathered(database_url, tmp_path, "Ada", "Bo", reply_order="list") as group:
         await group.mute("Bo")
         await group.say()
-        muted = await queue(group, ["Ada", "Bo"])
-        assert isinstance(muted, Refused)
+        muted = await refusal_of(queue(group, ["Ada", "Bo"]))
         assert (muted.code, muted.sentence) == ("conflict", "Bo is muted. Unmute them, or take them out of the order.")
-        assert code(await queue(group, ["Ada", "Owner"])) == "not_found"
+        assert await code(queue(group, ["Ada", "Owner"])) == "not_found"
         assert await group.places() == [("Ada", "pending")]
 
 
@@ -158,10 +155,10 @@ async def test_a_paused_round_can_be_changed_from_the_turn_that_it_is_but_not_un
         await group.say()
         ada = await group.claim()
         await pause(group)
-        done(await queue(group, ["Cy", "Bo"]))
+        await queue(group, ["Cy", "Bo"])
         assert await finish_run(group.runtime, ada, "I had begun.") is not None
         assert await group.places() == [("Ada", "spoken"), ("Cy", "pending"), ("Bo", "pending")]
         assert await group.state() == ("paused", 1)
-        done(await queue(group, ["Bo", "Ada"]))
+        await queue(group, ["Bo", "Ada"])
         await resume(group)
         assert await group.speak_all() == ["Bo", "Ada"]

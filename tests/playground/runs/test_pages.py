@@ -19,7 +19,7 @@ from tavernkit.playground.jobs.worker import JobWorker
 from tavernkit.playground.llm.base import ModelError
 from tavernkit.playground.llm.scripted import ScriptedModel
 from tavernkit.playground.runs.directing import choose_queue
-from tests.playground.runs.group import BROKEN, Group, done, gathered
+from tests.playground.runs.group import BROKEN, Group, gathered
 from tests.playground.support.api import ORIGIN
 
 pytestmark = pytest.mark.anyio
@@ -272,14 +272,12 @@ async def test_who_was_chosen_by_hand_is_said_to_be(sqlite_url: str, tmp_path: P
         await two.group.say()
         round = await two.group.round()
         assert round is not None
-        turns = done(
-            await choose_queue(
-                two.group.runtime,
-                two.group.viewer,
-                two.group.conversation_id,
-                round_id=round.id,
-                member_ids=[two.group.members["Ben"]] * 3,
-            )
+        turns = await choose_queue(
+            two.group.runtime,
+            two.group.viewer,
+            two.group.conversation_id,
+            round_id=round.id,
+            member_ids=[two.group.members["Ben"]] * 3,
         )
         assert turns.round is not None
         assert (await two.bar()).count("Chosen by hand.") == 6, "each as a title and in words"

@@ -25,15 +25,15 @@ async def test_reject_refuses_while_a_reply_waits_and_while_it_is_written(databa
         during_generation_user_input_policy="reject",
     ) as group:
         await group.say("First.")
-        assert code(await group.say("Second.")) == "generation_locked"
+        assert await code(group.say("Second.")) == "generation_locked"
         assert STATUS_OF["generation_locked"] == 423
         claim = await group.claim()
-        assert code(await group.say("Third.")) == "generation_locked"
+        assert await code(group.say("Third.")) == "generation_locked"
         assert await group.told() == [("Owner", "First.")]
         assert await group.state() == ("ai_generating", 0)
         assert (await group.run_of(claim)).cancel_requested_at is None
         await finish_run(group.runtime, claim, "Yes?")
-        assert code(await group.say("Fourth.")) == "generation_locked"
+        assert await code(group.say("Fourth.")) == "generation_locked"
         assert await group.speak_all() == ["Bo"]
         await group.say("Fifth.")
         assert (await group.told())[-1] == ("Owner", "Fifth.")
@@ -47,9 +47,9 @@ async def test_what_cannot_be_sent_disturbs_nothing(database_url: str, tmp_path:
         first = uuid4()
         await group.say("Go on.", message_id=first)
         claim = await group.claim()
-        assert code(await group.say(" \n ")) == "blank"
-        assert code(await group.say("x" * (MAX_MESSAGE_CHARACTERS + 1))) == "too_long"
-        unknown = await send_message(
+        assert await code(group.say(" \n ")) == "blank"
+        assert await code(group.say("x" * (MAX_MESSAGE_CHARACTERS + 1))) == "too_long"
+        to_nobody = send_message(
             group.runtime,
             group.viewer,
             group.conversation_id,
@@ -57,7 +57,7 @@ async def test_what_cannot_be_sent_disturbs_nothing(database_url: str, tmp_path:
             content="You there!",
             speaker_id=uuid4(),
         )
-        assert code(unknown) == "not_found"
+        assert await code(to_nobody) == "not_found"
         # Neither does sending again what has arrived already.
         await group.say("Go on.", message_id=first)
         assert await group.state() == ("ai_generating", 0)
@@ -137,10 +137,10 @@ async def test_reject_with_a_wait_refuses_while_a_reply_is_written_and_between_s
         await group.say("Second.")
         group.wait(seconds=1)
         claim = await group.claim()
-        assert code(await group.say("Third.")) == "generation_locked"
+        assert await code(group.say("Third.")) == "generation_locked"
         await finish_run(group.runtime, claim, "Yes?")
         # The next one does not wait for further messages.
-        assert code(await group.say("Fourth.")) == "generation_locked"
+        assert await code(group.say("Fourth.")) == "generation_locked"
         assert [text for _, text in await group.told()] == ["First.", "Second.", "Yes?"]
 
 

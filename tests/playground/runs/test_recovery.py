@@ -12,7 +12,6 @@ from sqlalchemy.exc import IntegrityError
 from tavernkit.playground.database.models import Character, Conversation, Message, Run, TextContent, User
 from tavernkit.playground.llm.scripted import ScriptedModel
 from tavernkit.playground.messages.service import send_message
-from tavernkit.playground.outcome import Refused
 from tavernkit.playground.runs.deciding import request_stop, retry
 from tavernkit.playground.runs.directing import stop_round
 from tavernkit.playground.runs.service import (
@@ -104,7 +103,6 @@ async def test_stop_ends_a_run_whose_worker_is_gone_at_once(database_url: str, t
         await checkpoint_run(play.runtime, claim, "Half a sen")
         play.skipped = timedelta(seconds=3)
         stopped = await request_stop(play.runtime, play.viewer, claim.run_id)
-        assert isinstance(stopped, Run)
         assert (stopped.status, stopped.text) == ("canceled", "Half a sen")
         assert await extend_lease(play.runtime, claim) is None
 
@@ -117,7 +115,6 @@ async def test_stop_ends_a_run_that_was_last_heard_of_in_the_future(database_url
         assert claim is not None
         play.skipped = timedelta()
         stopped = await request_stop(play.runtime, play.viewer, claim.run_id)
-        assert isinstance(stopped, Run)
         assert stopped.status == "canceled"
 
 
@@ -126,7 +123,7 @@ async def test_stopping_a_round_ends_a_run_whose_worker_is_gone(database_url: st
         await play.say()
         assert await claim_run(play.runtime, "lost") is not None
         play.skipped = timedelta(seconds=3)
-        assert not isinstance(await stop_round(play.runtime, play.viewer, play.conversation_id), Refused)
+        await stop_round(play.runtime, play.viewer, play.conversation_id)
         assert (await play.run()).status == "canceled"
 
 

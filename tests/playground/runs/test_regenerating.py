@@ -10,7 +10,8 @@ from tavernkit.playground.runs.asking import force_talk
 from tavernkit.playground.runs.deciding import keep_text, request_stop, retry
 from tavernkit.playground.runs.regenerating import regenerate
 from tavernkit.playground.runs.service import fail_run, finish_run
-from tests.playground.runs.group import BROKEN, code, done, gathered
+from tests.playground.runs.group import BROKEN, code, gathered
+from tests.playground.support.refusals import all_rows, refusal_of
 
 pytestmark = pytest.mark.anyio
 
@@ -20,7 +21,7 @@ async def test_another_reply_stands_beside_the_first_and_moves_no_round(database
         await group.say()
         await group.speak("One way.")
         assert await group.due() == "Bo"
-        run = done(await regenerate(group.runtime, group.viewer, group.conversation_id))
+        run = await regenerate(group.runtime, group.viewer, group.conversation_id)
         assert (run.kind, run.round_id, run.conversation_id) == ("regenerate", None, group.conversation_id)
         # Asking for it ended the round, and took the place of who was to speak.
         [round] = await group.rounds()
@@ -43,18 +44,18 @@ async def test_what_is_not_told_to_its_end_leaves_no_trace_on_the_message(databa
             assert (await group.last()).revision == reply.revision
             assert (await group.last()).content == "One way."
 
-        waiting = done(await regenerate(group.runtime, group.viewer, group.conversation_id))
+        waiting = await regenerate(group.runtime, group.viewer, group.conversation_id)
         await untouched()
-        done(await request_stop(group.runtime, group.viewer, waiting.id))
+        await request_stop(group.runtime, group.viewer, waiting.id)
         await untouched()
-        done(await regenerate(group.runtime, group.viewer, group.conversation_id, message_id=reply.id))
+        await regenerate(group.runtime, group.viewer, group.conversation_id, message_id=reply.id)
         await group.fail("Anoth")
         await untouched()
         # Asking again while it is written gives that one up.
-        done(await regenerate(group.runtime, group.viewer, group.conversation_id))
+        await regenerate(group.runtime, group.viewer, group.conversation_id)
         first = await group.claim()
-        done(await regenerate(group.runtime, group.viewer, group.conversation_id))
-        done(await regenerate(group.runtime, group.viewer, group.conversation_id))
+        await regenerate(group.runtime, group.viewer, group.conversation_id)
+        await regenerate(group.runtime, group.viewer, group.conversation_id)
         assert await finish_run(group.runtime, first, "Given up.") is None
         await untouched()
         await group.speak_all()
@@ -70,7 +71,7 @@ async def test_it_stops_what_is_being_written_whatever_the_space_says_of_message
         await group.say()
         await group.speak("One way.")
         bo = await group.claim()
-        done(await regenerate(group.runtime, group.viewer, group.conversation_id))
+        await regenerate(group.runtime, group.viewer, group.conversation_id)
         assert await finish_run(group.runtime, bo, "I think") is None
         assert (await group.run_of(bo)).text == "I think"
         assert await group.speak_all() == ["Ada"]
@@ -83,7 +84,7 @@ async def test_a_reply_that_others_followed_is_told_anew_in_a_branch(database_ur
         await group.speak("One way.")
         await group.speak("I agree.")
         before = await group.all_messages()
-        run = done(await regenerate(group.runtime, group.viewer, group.conversation_id, message_id=before[1].id))
+        run = await regenerate(group.runtime, group.viewer, group.conversation_id, message_id=before[1].id)
         branch = group.elsewhere(run.conversation_id)
         assert (await branch.conversation()).forked_from_message_id == before[1].id
         # The old one goes on as if nothing had happened.
@@ -104,24 +105,24 @@ async def test_the_whole_last_turn_is_put_away_and_told_by_a_new_round(database_
         await group.say("Bo?")
         assert await group.speak_all() == ["Ada", "Bo"]
         old = (await group.all_messages())[1:]
-        run = done(await regenerate(group.runtime, group.viewer, group.conversation_id))
+        run = await regenerate(group.runtime, group.viewer, group.conversation_id)
         assert (run.kind, run.round_position) == ("user_turn", 0)
         assert await group.told() == [("Owner", "Bo?")]
         assert (await group.conversation()).messages_count == 1
         assert await group.speak_all() == ["Ada", "Bo"]
         # Nothing is gone.
         assert len(await group.all_messages(hidden=True)) == 5
-        done(await restore_message(group.runtime, group.viewer, old[0].id))
+        await restore_message(group.runtime, group.viewer, old[0].id)
         assert [name for name, _ in await group.told()] == ["Owner", "Ada", "Ada", "Bo"]
         # One reply by name is told anew alone. It is not a person who speaks, so somebody does where they are asked.
         await group.change_space(reply_order="manual")
         last = await group.last()
-        alone = done(
-            await regenerate(group.runtime, group.viewer, group.conversation_id, message_id=last.id, only_message=True)
+        alone = await regenerate(
+            group.runtime, group.viewer, group.conversation_id, message_id=last.id, only_message=True
         )
         assert alone.kind == "regenerate"
         await group.speak_all()
-        done(await regenerate(group.runtime, group.viewer, group.conversation_id))
+        await regenerate(group.runtime, group.viewer, group.conversation_id)
         assert len(await group.slots()) == 1
 
 
@@ -132,8 +133,8 @@ async def test_a_last_turn_that_a_branch_begins_in_is_told_anew_in_a_branch(data
         await group.say()
         await group.speak_all()
         asked, ada, _ = await group.all_messages()
-        done(await fork(group.runtime, group.viewer, group.conversation_id, ada.id))
-        run = done(await regenerate(group.runtime, group.viewer, group.conversation_id))
+        await fork(group.runtime, group.viewer, group.conversation_id, ada.id)
+        run = await regenerate(group.runtime, group.viewer, group.conversation_id)
         branch = group.elsewhere(run.conversation_id)
         assert (await branch.conversation()).forked_from_message_id == asked.id
         assert await branch.speak_all() == ["Ada", "Bo"]
@@ -145,34 +146,55 @@ async def test_what_cannot_be_told_anew_is_refused_and_left_alone(database_url: 
     async with gathered(
         database_url, tmp_path, "Ada", "Bo", reply_order="list", group_regenerate_mode="last_turn"
     ) as group:
-        assert code(await regenerate(group.runtime, group.viewer, group.conversation_id)) == "not_found"
-        done(await force_talk(group.runtime, group.viewer, group.conversation_id, speaker_id=group.members["Ada"]))
+        assert await code(regenerate(group.runtime, group.viewer, group.conversation_id)) == "not_found"
+        await force_talk(group.runtime, group.viewer, group.conversation_id, speaker_id=group.members["Ada"])
         await group.speak("Welcome.")
         # Nobody has said anything yet: this is a greeting.
-        assert code(await regenerate(group.runtime, group.viewer, group.conversation_id)) == "conflict"
+        assert await code(regenerate(group.runtime, group.viewer, group.conversation_id)) == "conflict"
         assert await group.told() == [("Ada", "Welcome.")]
         await group.say()
         # The last message is a person's, and their round goes on.
-        assert code(await regenerate(group.runtime, group.viewer, group.conversation_id)) == "conflict"
+        assert await code(regenerate(group.runtime, group.viewer, group.conversation_id)) == "conflict"
         assert await group.speak_all() == ["Ada", "Bo"]
         last = await group.last()
         await group.remove("Bo")
-        gone = await regenerate(group.runtime, group.viewer, group.conversation_id, message_id=last.id)
-        assert code(gone) == "conflict"
+        assert (
+            await code(regenerate(group.runtime, group.viewer, group.conversation_id, message_id=last.id)) == "conflict"
+        )
         await group.mute("Ada")
-        assert code(await regenerate(group.runtime, group.viewer, group.conversation_id)) == "conflict"
+        assert await code(regenerate(group.runtime, group.viewer, group.conversation_id)) == "conflict"
         assert [name for name, _ in await group.told()] == ["Ada", "Owner", "Ada", "Bo"]
+
+
+@pytest.mark.parametrize("is_forked", [False, True])
+async def test_a_turn_that_nobody_can_tell_anew_is_left_as_it_is(
+    database_url: str, tmp_path: Path, is_forked: bool
+) -> None:
+    async with gathered(
+        database_url, tmp_path, "Ada", "Bo", reply_order="list", group_regenerate_mode="last_turn"
+    ) as group:
+        await group.say()
+        await group.speak_all()
+        if is_forked:
+            await fork(group.runtime, group.viewer, group.conversation_id, (await group.last()).id)
+        await group.mute("Ada")
+        await group.mute("Bo")
+        before = await all_rows(group.runtime)
+        refused = await refusal_of(regenerate(group.runtime, group.viewer, group.conversation_id))
+        assert (refused.code, refused.sentence.partition(".")[0]) == ("conflict", "Nobody here can speak")
+        assert await all_rows(group.runtime) == before
+        assert [name for name, _ in await group.told()] == ["Owner", "Ada", "Bo"]
 
 
 async def test_a_failed_one_can_be_tried_again(database_url: str, tmp_path: Path) -> None:
     async with gathered(database_url, tmp_path, "Ada") as group:
         await group.say()
         await group.speak("One way.")
-        done(await regenerate(group.runtime, group.viewer, group.conversation_id))
+        await regenerate(group.runtime, group.viewer, group.conversation_id)
         failed = await group.claim()
         assert await fail_run(group.runtime, failed, "Another", BROKEN)
-        again = done(await retry(group.runtime, group.viewer, group.conversation_id))
+        again = await retry(group.runtime, group.viewer, group.conversation_id)
         assert (again.kind, again.target_message_id) == ("regenerate", (await group.last()).id)
         await group.fail("A third")
-        kept = done(await keep_text(group.runtime, group.viewer, again.id))
+        kept = await keep_text(group.runtime, group.viewer, again.id)
         assert await group.swipes(kept.id) == ["One way.", "A third"]

@@ -19,7 +19,7 @@ from tavernkit.playground.runs.service import (
     reap_runs,
     repair_rounds,
 )
-from tests.playground.runs.group import BROKEN, Group, done, gathered
+from tests.playground.runs.group import BROKEN, Group, gathered
 
 pytestmark = pytest.mark.anyio
 
@@ -50,7 +50,7 @@ async def test_a_round_goes_on_behind_a_reply_that_is_there_without_asking_for_i
     async with gathered(database_url, tmp_path, "Ada", "Bo", reply_order="list") as group:
         await group.say()
         assert await group.speak() == "Ada"
-        done(await pause_round(group.runtime, group.viewer, group.conversation_id))
+        await pause_round(group.runtime, group.viewer, group.conversation_id)
         await forget_that_somebody_spoke(group)
         assert await repair_rounds(group.runtime) == 1
         assert await group.places() == [("Ada", "spoken"), ("Bo", "pending")]
@@ -80,10 +80,10 @@ async def test_what_waits_for_a_person_or_for_its_time_is_not_repaired(database_
         group.wait(seconds=61)
         claim = await group.claim()
         assert await repair_rounds(group.runtime) == 0
-        done(await request_stop(group.runtime, group.viewer, claim.run_id))
+        await request_stop(group.runtime, group.viewer, claim.run_id)
         assert await cancel_run(group.runtime, claim, "")
         assert await repair_rounds(group.runtime) == 0
-        done(await retry(group.runtime, group.viewer, group.conversation_id))
+        await retry(group.runtime, group.viewer, group.conversation_id)
         assert await group.fail() == "Ada"
         assert await repair_rounds(group.runtime) == 0
         assert await group.state() == ("failed", 0)
@@ -93,7 +93,7 @@ async def test_a_round_whose_worker_is_gone_is_frozen_and_what_comes_too_late_is
     database_url: str, tmp_path: Path
 ) -> None:
     async with gathered(database_url, tmp_path, "Ada", "Bo", reply_order="list", auto_mode_delay_ms=0) as group:
-        done(await set_auto_mode(group.runtime, group.viewer, group.conversation_id, rounds=3))
+        await set_auto_mode(group.runtime, group.viewer, group.conversation_id, rounds=3)
         gone = await group.claim()
         await checkpoint_run(group.runtime, gone, "Half a sen")
         assert await reap_runs(group.runtime) == 0
@@ -105,13 +105,13 @@ async def test_a_round_whose_worker_is_gone_is_frozen_and_what_comes_too_late_is
         assert (await group.conversation()).auto_mode_remaining_rounds is None
         assert await finish_run(group.runtime, gone, "Too late.") is None
         assert await group.told() == []
-        done(await retry(group.runtime, group.viewer, group.conversation_id))
+        await retry(group.runtime, group.viewer, group.conversation_id)
         second = await group.claim()
         assert await finish_run(group.runtime, gone, "Much too late.") is None
         await checkpoint_run(group.runtime, second, "Another half")
         group.wait(seconds=3)
         assert await reap_runs(group.runtime) == 1
-        done(await keep_text(group.runtime, group.viewer, second.run_id))
+        await keep_text(group.runtime, group.viewer, second.run_id)
         assert await group.speak_all() == ["Bo"]
         assert [text for _, text in await group.told()] == ["Another half", "So be it."]
 
@@ -122,7 +122,7 @@ async def test_a_reply_that_was_being_stopped_when_its_worker_went_is_stopped(
     async with gathered(database_url, tmp_path, "Ada", "Bo", reply_order="list") as group:
         await group.say()
         claim = await group.claim()
-        done(await request_stop(group.runtime, group.viewer, claim.run_id))
+        await request_stop(group.runtime, group.viewer, claim.run_id)
         group.wait(seconds=3)
         assert await reap_runs(group.runtime) == 1
         assert await group.ends() == [("Ada", "canceled")]
@@ -158,5 +158,5 @@ async def test_a_turn_that_a_worker_hands_back_is_still_that_turn(database_url: 
         assert (await group.state(), await group.due()) == (("ai_generating", 0), "Ada")
         await hand_back_run(group.runtime, await group.claim(), "Half a sen")
         assert await group.state() == ("failed", 0)
-        done(await retry(group.runtime, group.viewer, group.conversation_id))
+        await retry(group.runtime, group.viewer, group.conversation_id)
         assert await group.speak_all() == ["Ada", "Bo"]

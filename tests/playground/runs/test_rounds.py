@@ -11,7 +11,7 @@ from tavernkit.playground.messages.service import send_message
 from tavernkit.playground.runs.automation import set_auto_mode, set_copilot
 from tavernkit.playground.runs.deciding import retry
 from tavernkit.playground.runs.directing import choose_queue, skip_turn, stop_round
-from tests.playground.runs.group import code, done, gathered
+from tests.playground.runs.group import code, gathered
 
 pytestmark = pytest.mark.anyio
 
@@ -48,10 +48,8 @@ async def test_the_same_member_may_have_several_turns_because_places_count_not_m
 ) -> None:
     async with gathered(database_url, tmp_path, "Ada", "Bo") as group:
         ada, bo = group.members["Ada"], group.members["Bo"]
-        done(
-            await choose_queue(
-                group.runtime, group.viewer, group.conversation_id, round_id=None, member_ids=[ada, ada, bo, ada]
-            )
+        await choose_queue(
+            group.runtime, group.viewer, group.conversation_id, round_id=None, member_ids=[ada, ada, bo, ada]
         )
         assert await group.speak() == "Ada"
         assert await group.state() == ("ai_generating", 1)
@@ -64,15 +62,13 @@ async def test_narration_begins_no_round_and_disturbs_none(database_url: str, tm
     async with gathered(database_url, tmp_path, "Ada", "Bo", reply_order="list") as group:
 
         async def narrate() -> None:
-            done(
-                await send_message(
-                    group.runtime,
-                    group.viewer,
-                    group.conversation_id,
-                    message_id=uuid4(),
-                    content="It rains.",
-                    role="system",
-                )
+            await send_message(
+                group.runtime,
+                group.viewer,
+                group.conversation_id,
+                message_id=uuid4(),
+                content="It rains.",
+                role="system",
             )
 
         await narrate()
@@ -102,9 +98,9 @@ async def test_a_reply_that_fails_makes_no_message_freezes_its_round_and_ends_wh
         database_url, tmp_path, "Ada", "Bo", model=model, reply_order="list", auto_mode_delay_ms=0
     ) as group:
         if automation == "copilot":
-            done(await set_copilot(group.runtime, group.viewer, group.conversation_id, steps=3))
+            await set_copilot(group.runtime, group.viewer, group.conversation_id, steps=3)
         else:
-            done(await set_auto_mode(group.runtime, group.viewer, group.conversation_id, rounds=3))
+            await set_auto_mode(group.runtime, group.viewer, group.conversation_id, rounds=3)
         async with group.working():
             failed = await group.until(lambda run: run.status == "failed")
             second = group.name(failed.speaker_membership_id)
@@ -115,7 +111,7 @@ async def test_a_reply_that_fails_makes_no_message_freezes_its_round_and_ends_wh
             assert (await group.conversation()).auto_mode_remaining_rounds is None
             owner = await group.member("Owner")
             assert (owner.copilot_mode, owner.copilot_remaining_steps) == ("none", 0)
-            again = done(await retry(group.runtime, group.viewer, group.conversation_id))
+            again = await retry(group.runtime, group.viewer, group.conversation_id)
             assert (again.round_id, again.round_position) == (failed.round_id, failed.round_position)
             await group.quiet()
         assert (await group.told())[1] == (second, "Well then.")
@@ -130,14 +126,14 @@ async def test_a_frozen_round_ends_by_skipping_by_stopping_or_by_a_new_message(
         await group.say()
         assert await group.fail() == "Ada"
         assert await group.due() is None
-        done(await skip_turn(group.runtime, group.viewer, group.conversation_id))
+        await skip_turn(group.runtime, group.viewer, group.conversation_id)
         assert await group.places() == [("Ada", "skipped"), ("Bo", "pending")]
         assert await group.fail() == "Bo"
-        done(await stop_round(group.runtime, group.viewer, group.conversation_id))
+        await stop_round(group.runtime, group.viewer, group.conversation_id)
         assert await group.state() is None
         await group.say()
         assert await group.fail() == "Ada"
         await group.say("Never mind.")
         assert [round.status for round in await group.rounds()] == ["canceled", "canceled", "active"]
         assert await group.speak_all() == ["Ada", "Bo"]
-        assert code(await retry(group.runtime, group.viewer, group.conversation_id)) == "nothing_to_retry"
+        assert await code(retry(group.runtime, group.viewer, group.conversation_id)) == "nothing_to_retry"

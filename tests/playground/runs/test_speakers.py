@@ -16,7 +16,7 @@ from tavernkit.sillytavern.groups import (
     activate,
     mentions_in_any_script,
 )
-from tests.playground.runs.group import Group, done, gathered, seeded_ids
+from tests.playground.runs.group import Group, gathered, seeded_ids
 
 pytestmark = pytest.mark.anyio
 
@@ -27,7 +27,7 @@ async def causes(group: Group) -> list[tuple[str, str]]:
 
 
 async def let_go_on(group: Group, rounds: int = 1) -> None:
-    done(await set_auto_mode(group.runtime, group.viewer, group.conversation_id, rounds=rounds))
+    await set_auto_mode(group.runtime, group.viewer, group.conversation_id, rounds=rounds)
 
 
 async def test_by_hand_nobody_answers_a_person_and_somebody_speaks_where_nobody_asked(
@@ -37,7 +37,7 @@ async def test_by_hand_nobody_answers_a_person_and_somebody_speaks_where_nobody_
         await group.mute("Cy")
         await group.say("Ada?")
         assert (await group.rounds(), await group.runs()) == ([], [])
-        forced = done(await force_talk(group.runtime, group.viewer, group.conversation_id))
+        forced = await force_talk(group.runtime, group.viewer, group.conversation_id)
         assert (group.name(forced.speaker_membership_id) in ("Ada", "Bo"), forced.reason) == (True, "manual")
         assert len(await group.speak_all()) == 1
         await let_go_on(group)
@@ -134,12 +134,12 @@ async def test_what_is_excluded_counts_as_said_and_what_is_hidden_does_not(datab
         await group.say()
         first = await group.speak()
         reply = await group.last()
-        done(await exclude_message(group.runtime, group.viewer, reply.id))
+        await exclude_message(group.runtime, group.viewer, reply.id)
         await let_go_on(group)
         assert (await group.slots())[0].reason["pool"] == 1
         assert await group.speak() != first
-        done(await hide_message(group.runtime, group.viewer, (await group.last()).id))
-        done(await hide_message(group.runtime, group.viewer, reply.id))
+        await hide_message(group.runtime, group.viewer, (await group.last()).id)
+        await hide_message(group.runtime, group.viewer, reply.id)
         await let_go_on(group)
         assert (await group.slots())[0].reason["pool"] == 2
 

@@ -13,7 +13,7 @@ from tavernkit.playground.runs.asking import force_talk
 from tavernkit.playground.runs.directing import pause_round, resume_round
 from tavernkit.playground.runs.regenerating import regenerate
 from tavernkit.playground.runs.service import finish_run
-from tests.playground.runs.group import Group, done, gathered
+from tests.playground.runs.group import Group, gathered
 
 pytestmark = pytest.mark.anyio
 
@@ -55,10 +55,10 @@ async def test_whoever_else_is_muted_changes_nothing_for_who_speaks(database_url
 async def test_a_paused_round_waits_and_passes_over_them_when_it_goes_on(database_url: str, tmp_path: Path) -> None:
     async with gathered(database_url, tmp_path, "Ada", "Bo", reply_order="list") as group:
         await group.say()
-        done(await pause_round(group.runtime, group.viewer, group.conversation_id))
+        await pause_round(group.runtime, group.viewer, group.conversation_id)
         await group.mute("Ada")
         assert await group.state() == ("paused", 0)
-        done(await resume_round(group.runtime, group.viewer, group.conversation_id))
+        await resume_round(group.runtime, group.viewer, group.conversation_id)
         assert await group.speak_all() == ["Bo"]
         await group.say()
         await group.mute("Bo")
@@ -70,7 +70,7 @@ async def test_a_paused_round_waits_and_passes_over_them_when_it_goes_on(databas
 async def test_it_is_so_in_every_conversation_of_the_space(database_url: str, tmp_path: Path) -> None:
     async with gathered(database_url, tmp_path, "Ada", "Bo", reply_order="list") as group:
         await group.say()
-        child = done(await fork(group.runtime, group.viewer, group.conversation_id, (await group.last()).id))
+        child = await fork(group.runtime, group.viewer, group.conversation_id, (await group.last()).id)
         branch = group.elsewhere(child.id)
         await branch.say("And here?")
         await group.mute("Ada")
@@ -82,10 +82,10 @@ async def test_who_was_asked_in_person_speaks_though_muted_but_not_though_remove
 ) -> None:
     async with gathered(database_url, tmp_path, "Ada", "Bo") as group:
         ada = group.members["Ada"]
-        done(await force_talk(group.runtime, group.viewer, group.conversation_id, speaker_id=ada))
+        await force_talk(group.runtime, group.viewer, group.conversation_id, speaker_id=ada)
         await group.mute("Ada")
         assert await group.speak_all() == ["Ada"]
-        done(await force_talk(group.runtime, group.viewer, group.conversation_id, speaker_id=ada))
+        await force_talk(group.runtime, group.viewer, group.conversation_id, speaker_id=ada)
         await group.remove("Ada")
         assert await group.ends() == [("Ada", "succeeded"), ("Ada", "canceled")]
 
@@ -103,7 +103,7 @@ async def test_a_character_that_is_deleted_in_its_turn_is_passed_over_and_what_i
         claim = await group.claim()
         character_id = (await group.member("Ada")).character_id
         assert character_id is not None
-        done(await delete_character(group.runtime, group.viewer, character_id))
+        await delete_character(group.runtime, group.viewer, character_id)
         assert await finish_run(group.runtime, claim, "I am still here!") is None
         assert await group.speak_all() == ["Bo"]
         assert await group.told() == [*told, ("Owner", "Ada?"), ("Bo", "So be it.")]
@@ -134,20 +134,20 @@ async def test_what_answers_a_message_ends_when_that_is_hidden(database_url: str
         await group.say("Two.")
         two = await group.last()
         # Something else is hidden or left out of prompts: nothing happens to the round.
-        done(await hide_message(group.runtime, group.viewer, ada.id))
-        done(await exclude_message(group.runtime, group.viewer, two.id))
+        await hide_message(group.runtime, group.viewer, ada.id)
+        await exclude_message(group.runtime, group.viewer, two.id)
         assert await group.state() == ("ai_generating", 0)
         assert await group.speak("To two.") == "Ada"
         running = await group.claim()
         # The message that the round answers is hidden, though it is not the last any more.
-        done(await hide_message(group.runtime, group.viewer, two.id))
+        await hide_message(group.runtime, group.viewer, two.id)
         assert await group.state() is None
         assert await finish_run(group.runtime, running, "I think") is None
         assert (await group.rounds())[-1].ended_reason == "message_hidden"
         assert [text for _, text in await group.told()] == [one.content, bo.content, "To two."]
         # The last one is hidden before it was answered.
         await group.say("Three.")
-        done(await hide_message(group.runtime, group.viewer, (await group.last()).id))
+        await hide_message(group.runtime, group.viewer, (await group.last()).id)
         assert (await group.state(), await group.due()) == (None, None)
 
 
@@ -157,13 +157,13 @@ async def test_what_tells_a_message_anew_ends_when_that_is_hidden_and_who_was_as
     async with gathered(database_url, tmp_path, "Ada", "Bo", reply_order="list") as group:
         await group.say()
         await group.speak_all()
-        done(await regenerate(group.runtime, group.viewer, group.conversation_id))
+        await regenerate(group.runtime, group.viewer, group.conversation_id)
         claim = await group.claim()
-        done(await hide_message(group.runtime, group.viewer, (await group.last()).id))
+        await hide_message(group.runtime, group.viewer, (await group.last()).id)
         assert await finish_run(group.runtime, claim, "Anew.") is None
         assert [name for name, _ in await group.told()] == ["Owner", "Ada"]
-        done(await force_talk(group.runtime, group.viewer, group.conversation_id, speaker_id=group.members["Bo"]))
-        done(await hide_message(group.runtime, group.viewer, (await group.last()).id))
+        await force_talk(group.runtime, group.viewer, group.conversation_id, speaker_id=group.members["Bo"])
+        await hide_message(group.runtime, group.viewer, (await group.last()).id)
         assert await group.speak_all() == ["Bo"]
 
 
@@ -174,7 +174,7 @@ async def test_a_message_where_a_branch_begins_can_be_hidden_and_the_branch_keep
         await group.say()
         await group.speak_all()
         reply = await group.last()
-        child = done(await fork(group.runtime, group.viewer, group.conversation_id, reply.id))
-        done(await hide_message(group.runtime, group.viewer, reply.id))
+        child = await fork(group.runtime, group.viewer, group.conversation_id, reply.id)
+        await hide_message(group.runtime, group.viewer, reply.id)
         assert [name for name, _ in await group.told()] == ["Owner"]
         assert [name for name, _ in await group.elsewhere(child.id).told()] == ["Owner", "Ada"]

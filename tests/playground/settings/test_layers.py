@@ -23,6 +23,7 @@ from tavernkit.playground.settings.service import (
 )
 from tests.playground.playing import Play, playing
 from tests.playground.spaces.cast import members, opened, person
+from tests.playground.support.refusals import outcome_of, refusal_of
 
 pytestmark = pytest.mark.anyio
 
@@ -36,7 +37,7 @@ async def test_the_conversation_counts_more_than_the_member_and_the_member_more_
 
         async def temperature() -> tuple[Any, str]:
             read = await read_conversation_settings(play.runtime, play.viewer, made.conversation.id, member_id=ada.id)
-            found = _ok(read).effective["llm"]["temperature"]
+            found = read.effective["llm"]["temperature"]
             return found.value, found.source
 
         assert await temperature() == (None, "default")
@@ -46,10 +47,10 @@ async def test_the_conversation_counts_more_than_the_member_and_the_member_more_
         assert await temperature() == (0.2, "member")
         await _conversation(play, made.conversation.id, 0, {"llm": {"temperature": 0.3}})
         assert await temperature() == (0.3, "conversation")
-        taken_back = _ok(await _conversation(play, made.conversation.id, 1, {"llm": None}))
+        taken_back = await _conversation(play, made.conversation.id, 1, {"llm": None})
         assert (taken_back.own, taken_back.settings_version) == ({}, 2)
         assert await temperature() == (0.2, "member")
-        alone = _ok(await read_conversation_settings(play.runtime, play.viewer, made.conversation.id))
+        alone = await read_conversation_settings(play.runtime, play.viewer, made.conversation.id)
         assert alone.effective["llm"]["temperature"].source == "space"
 
 
@@ -59,7 +60,7 @@ async def test_settings_with_columns_are_kept_in_them_and_null_brings_the_defaul
     async with playing(database_url, tmp_path, ScriptedModel()) as play:
         made = await opened(play, "Ada")
         patch = {"space": {"reply_order": "list", "auto_mode_enabled": True}, "authors_note": {"text": "Rain.\x00"}}
-        changed = _ok(await _space(play, made.space.id, 0, patch))
+        changed = await _space(play, made.space.id, 0, patch)
         assert changed.own == {
             "space": {"reply_order": "list", "auto_mode_enabled": True},
             "authors_note": {"text": "Rain."},
@@ -68,7 +69,7 @@ async def test_settings_with_columns_are_kept_in_them_and_null_brings_the_defaul
             row = await session.get_one(Space, made.space.id)
             assert (row.reply_order, row.auto_mode_enabled) == ("list", True)
             assert row.prompt_settings == {"authors_note": {"text": "Rain."}}
-        back = _ok(await _space(play, made.space.id, 1, {"space": {"reply_order": None}, "authors_note": None}))
+        back = await _space(play, made.space.id, 1, {"space": {"reply_order": None}, "authors_note": None})
         assert back.own == {"space": {"auto_mode_enabled": True}}
         assert back.effective["space"]["reply_order"].model_dump() == {"value": "natural", "source": "default"}
 
@@ -89,12 +90,11 @@ async def test_a_patch_is_refused_whole_with_the_path_and_why(sqlite_url: str, t
     async with playing(sqlite_url, tmp_path, ScriptedModel()) as play:
         made = await opened(play, "Ada")
         for patch, path, why in REFUSED:
-            refused = await _space(play, made.space.id, 0, patch)
-            assert isinstance(refused, Refused)
+            refused = await refusal_of(_space(play, made.space.id, 0, patch))
             assert refused.code == "invalid"
             assert f"The setting {path} was not taken" in refused.sentence
             assert why in refused.sentence
-        after = _ok(await read_space_settings(play.runtime, play.viewer, made.space.id))
+        after = await read_space_settings(play.runtime, play.viewer, made.space.id)
         assert (after.own, after.settings_version) == ({}, 0)
 
 
@@ -102,11 +102,9 @@ async def test_a_layer_takes_only_its_own_settings(database_url: str, tmp_path: 
     async with playing(database_url, tmp_path, ScriptedModel()) as play:
         made = await opened(play, "Ada")
         [_, ada] = await members(play, made.space.id)
-        refused = await _conversation(play, made.conversation.id, 0, {"space": {"reply_order": "list"}})
-        assert isinstance(refused, Refused)
+        refused = await refusal_of(_conversation(play, made.conversation.id, 0, {"space": {"reply_order": "list"}}))
         assert "a setting of a space, not of a conversation" in refused.sentence
-        refused = await _member(play, ada.id, 0, {"authors_note": {"text": "x"}})
-        assert isinstance(refused, Refused)
+        refused = await refusal_of(_member(play, ada.id, 0, {"authors_note": {"text": "x"}}))
         assert "a setting of a space or a conversation, not of a member" in refused.sentence
 
 
@@ -116,7 +114,7 @@ async def test_two_tabs_never_overwrite_each_other(database_url: str, tmp_path: 
         [_, ada] = await members(play, made.space.id)
         for change, id in ((_space, made.space.id), (_member, ada.id), (_conversation, made.conversation.id)):
             both = await asyncio.gather(
-                *(change(play, id, 0, {"llm": {"max_tokens": number}}) for number in (100, 200))
+                *(outcome_of(change(play, id, 0, {"llm": {"max_tokens": number}})) for number in (100, 200))
             )
             [kept] = [row for row in both if isinstance(row, SettingsOut)]
             [refused] = [row for row in both if isinstance(row, Refused)]
@@ -133,10 +131,10 @@ async def test_presets_must_be_of_the_right_kind_and_ones_own(database_url: str,
         async with play.runtime.database.write() as session:
             for id, owner in ((mine, play.user_id), (theirs, stranger.user_id)):
                 session.add(Preset(id=id, owner_id=owner, kind="instruct", name="A", created_at=now, updated_at=now))
-        taken = _ok(await _space(play, made.space.id, 0, {"model": {"instruct_id": str(mine)}}))
+        taken = await _space(play, made.space.id, 0, {"model": {"instruct_id": str(mine)}})
         assert taken.own == {"model": {"instruct_id": str(mine)}}
-        assert isinstance(await _space(play, made.space.id, 1, {"model": {"context_id": str(mine)}}), Refused)
-        assert isinstance(await _space(play, made.space.id, 1, {"model": {"instruct_id": str(theirs)}}), Refused)
+        await refusal_of(_space(play, made.space.id, 1, {"model": {"context_id": str(mine)}}))
+        await refusal_of(_space(play, made.space.id, 1, {"model": {"instruct_id": str(theirs)}}))
 
 
 async def test_members_change_their_own_settings_and_read_the_rest(database_url: str, tmp_path: Path) -> None:
@@ -144,24 +142,22 @@ async def test_members_change_their_own_settings_and_read_the_rest(database_url:
         made = await opened(play, "Ada", kind="discussion")
         guest, stranger = await person(play, "Guest"), await person(play, "Stranger")
         mine = await add_member(play.runtime, play.viewer, made.space.id, user_id=guest.user_id)
-        assert not isinstance(mine, Refused)
         ada = (await members(play, made.space.id))[1]
         patch = {"llm": {"temperature": 1}}
         assert isinstance(await _member(play, mine.id, 0, patch, viewer=guest), SettingsOut)
-        assert _code(await _member(play, ada.id, 0, patch, viewer=guest)) == "forbidden"
-        assert _code(await _space(play, made.space.id, 0, patch, viewer=guest)) == "forbidden"
-        assert _code(await _conversation(play, made.conversation.id, 0, patch, viewer=guest)) == "forbidden"
+        for changing in (
+            _member(play, ada.id, 0, patch, viewer=guest),
+            _space(play, made.space.id, 0, patch, viewer=guest),
+            _conversation(play, made.conversation.id, 0, patch, viewer=guest),
+        ):
+            assert (await refusal_of(changing)).code == "forbidden"
         assert isinstance(await read_member_settings(play.runtime, guest, ada.id), SettingsOut)
-        assert _code(await read_space_settings(play.runtime, stranger, made.space.id)) == "not_found"
         elsewhere = (await members(play, (await opened(play, "Bo")).space.id))[1]
-        assert (
-            _code(
-                await read_conversation_settings(
-                    play.runtime, play.viewer, made.conversation.id, member_id=elsewhere.id
-                )
-            )
-            == "not_found"
-        )
+        for reading in (
+            read_space_settings(play.runtime, stranger, made.space.id),
+            read_conversation_settings(play.runtime, play.viewer, made.conversation.id, member_id=elsewhere.id),
+        ):
+            assert (await refusal_of(reading)).code == "not_found"
 
 
 async def test_stored_values_that_no_longer_fit_are_passed_over_and_strange_ones_kept(
@@ -199,13 +195,3 @@ async def _conversation(play: Play, id: UUID, version: int, patch: Any, *, viewe
     return await change_conversation_settings(
         play.runtime, viewer or play.viewer, id, settings_version=version, patch=patch
     )
-
-
-def _ok(outcome: SettingsOut | Refused) -> SettingsOut:
-    assert isinstance(outcome, SettingsOut), outcome
-    return outcome
-
-
-def _code(outcome: object) -> str:
-    assert isinstance(outcome, Refused), outcome
-    return outcome.code

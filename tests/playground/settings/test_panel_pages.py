@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from tavernkit.playground.outcome import Refused
 from tavernkit.playground.settings.leaf import Layer
 from tavernkit.playground.settings.pack import SETTINGS
 from tavernkit.playground.settings.service import (
@@ -51,14 +50,13 @@ async def test_what_matters_only_in_a_group_is_hidden_elsewhere(sqlite_url: str,
 
 async def test_a_value_says_where_it_comes_from(sqlite_url: str, tmp_path: Path) -> None:
     async with beside(sqlite_url, tmp_path, "Ada") as at:
-        changed = await change_space_settings(
+        await change_space_settings(
             at.play.runtime,
             at.play.viewer,
             at.space_id,
             settings_version=0,
             patch={"llm": {"temperature": 0.7}, "authors_note": {"depth": 9}},
         )
-        assert not isinstance(changed, Refused)
         space = await at.see(f"{at.panel}/settings?layer=space")
         assert 'name="llm.temperature"' in space
         assert "Changed here" in _field(space, "llm.temperature")
@@ -76,7 +74,6 @@ async def test_the_form_saves_only_what_was_changed(database_url: str, tmp_path:
         fields |= {"llm.temperature": "0.9", "authors_note.text": "It rains.\r\nHard.", "llm.stop": "END\r\nSTOP"}
         await _save(at, "conversation", fields)
         now = await read_conversation_settings(at.play.runtime, at.play.viewer, at.conversation_id)
-        assert not isinstance(now, Refused)
         assert now.own == {
             "llm": {"temperature": 0.9, "stop": ["END", "STOP"]},
             "authors_note": {"text": "It rains.\nHard."},
@@ -85,7 +82,6 @@ async def test_the_form_saves_only_what_was_changed(database_url: str, tmp_path:
         assert fields["llm.stop"].split() == ["END", "STOP"]
         await _save(at, "conversation", fields | {"llm.temperature": "", "world_info.recursive": ""})
         now = await read_conversation_settings(at.play.runtime, at.play.viewer, at.conversation_id)
-        assert not isinstance(now, Refused)
         assert "temperature" not in now.own["llm"]
         assert now.own["world_info"] == {"recursive": False}
 
@@ -97,14 +93,13 @@ async def test_what_is_refused_keeps_what_was_typed(database_url: str, tmp_path:
         assert "llm.temperature was not taken" in wrong
         assert 'value="99"' in _field(wrong, "llm.temperature")
         assert "Mine" in _field(wrong, "authors_note.text")
-        other = await change_conversation_settings(
+        await change_conversation_settings(
             at.play.runtime,
             at.play.viewer,
             at.conversation_id,
             settings_version=0,
             patch={"authors_note": {"text": "Theirs"}},
         )
-        assert not isinstance(other, Refused)
         late = await _save(at, "conversation", fields | {"authors_note.text": "Mine"}, 409)
         assert "changed in the meantime" in late
         assert "Mine" in _field(late, "authors_note.text")
@@ -124,8 +119,7 @@ async def test_a_member_has_settings_of_its_own(database_url: str, tmp_path: Pat
 
 async def test_who_may_only_look_gets_no_way_to_change(sqlite_url: str, tmp_path: Path) -> None:
     async with beside(sqlite_url, tmp_path, "Ada") as at:
-        archived = await change_space(at.play.runtime, at.play.viewer, at.space_id, settings_version=0, archived=True)
-        assert not isinstance(archived, Refused)
+        await change_space(at.play.runtime, at.play.viewer, at.space_id, settings_version=0, archived=True)
         html = await at.see(f"{at.panel}/settings?layer=space")
         assert "You may look at them, but not change them." in words(html)
         assert "Save" not in words(html)
@@ -138,7 +132,6 @@ async def test_settings_read_like_those_of_the_api(sqlite_url: str, tmp_path: Pa
     async with beside(sqlite_url, tmp_path, "Ada") as at:
         html = await at.see(f"{at.panel}/settings?layer=space")
         api = await read_space_settings(at.play.runtime, at.play.viewer, at.space_id)
-        assert not isinstance(api, Refused)
         own = [json.loads(unescape(value)) for value in re.findall(r'data-own="([^"]+)"', html)]
         assert set(own) == {None}
         assert f'data-settings-form-version-value="{api.settings_version}"' in html

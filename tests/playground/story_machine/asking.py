@@ -87,14 +87,14 @@ class Asking(Working):
         now = self.stored[line.id]
         match how:
             case "somebody":
-                run = self.run(force_talk(self.runtime, self.viewer, line.id))
+                run = self.attempt(force_talk(self.runtime, self.viewer, line.id))
             case "this one":
                 speaker_id = self._character(now, place)
-                run = self.run(force_talk(self.runtime, self.viewer, line.id, speaker_id=speaker_id))
+                run = self.attempt(force_talk(self.runtime, self.viewer, line.id, speaker_id=speaker_id))
             case "continue":
-                run = self.run(continue_reply(self.runtime, self.viewer, line.id))
+                run = self.attempt(continue_reply(self.runtime, self.viewer, line.id))
             case "impersonate":
-                run = self.run(impersonate(self.runtime, self.viewer, line.id))
+                run = self.attempt(impersonate(self.runtime, self.viewer, line.id))
         is_locked = self._policy == "reject" and now.running is not None
         if isinstance(run, Refused):
             assert run.code == "conflict" or (is_locked and run.code == "generation_locked")
@@ -108,7 +108,7 @@ class Asking(Working):
     @rule(place=places, deed=deeds)
     def tell_the_last_reply_anew(self, place: int, deed: Deed) -> None:
         line = self.line(place)
-        run = self.run(regenerate(self.runtime, self.viewer, line.id))
+        run = self.attempt(regenerate(self.runtime, self.viewer, line.id))
         if isinstance(run, Refused):
             assert run.code in ("conflict", "not_found")
         elif self.manners["group_regenerate_mode"] == "last_turn" and self._is_group(line):
@@ -127,7 +127,7 @@ class Asking(Working):
     @rule(place=places, deed=deeds)
     def tell_a_reply_anew(self, place: int, deed: Deed) -> None:
         line, told = self.message(place)
-        run = self.run(regenerate(self.runtime, self.viewer, line.id, message_id=told.id, only_message=True))
+        run = self.attempt(regenerate(self.runtime, self.viewer, line.id, message_id=told.id, only_message=True))
         if isinstance(run, Refused):
             assert run.code == "conflict"
         elif told is line.visible[-1]:
@@ -219,7 +219,7 @@ class Asking(Working):
             assert self.refuse(discarding).code == "conflict"
 
     def _retry(self, line: Line) -> None:
-        run = self.run(retry(self.runtime, self.viewer, line.id))
+        run = self.attempt(retry(self.runtime, self.viewer, line.id))
         if self.stored[line.id].speaking is not None:
             assert isinstance(run, Refused)
             assert run.code == "generation_locked"
@@ -233,7 +233,7 @@ class Asking(Working):
         able = self._able(now)
         chosen = [able[speaker % len(able)] for speaker in speakers] if able else []
         round_id = None if now.round is None else now.round.id
-        turns = self.run(choose_queue(self.runtime, self.viewer, line.id, round_id=round_id, member_ids=chosen))
+        turns = self.attempt(choose_queue(self.runtime, self.viewer, line.id, round_id=round_id, member_ids=chosen))
         if isinstance(turns, Refused):
             assert round_id is None
             assert turns.code in ("conflict", "generation_locked")

@@ -25,6 +25,7 @@ from tavernkit.values import Json
 from tests.playground.playing import Play
 from tests.playground.story_machine.model import Line, Told, model_delta
 from tests.playground.story_machine.stored import Stored, read_stored
+from tests.playground.support.refusals import all_rows
 
 __all__ = ["MAX_LINES", "Clock", "Stage", "Theatre", "places", "texts"]
 
@@ -72,7 +73,7 @@ class Theatre:
         self.runtime.ids = lambda: UUID(int=next(numbers), version=4)
         return clock
 
-    async def open(self) -> Conversation | Refused:
+    async def open(self) -> Conversation:
         return await start_story(self.runtime, await self._owner(), self._character_id)
 
     async def close(self, space_id: UUID) -> None:
@@ -133,15 +134,22 @@ class Stage(RuleBasedStateMachine):
     def look(self) -> None:
         self.stored = self.run(read_stored(self.runtime, self.space_id, [line.id for line in self.lines]))
 
-    def do(self, action: Coroutine[Any, Any, T | Refused]) -> T:
+    def do(self, action: Coroutine[Any, Any, T]) -> T:
         """Do something that must work."""
-        outcome = self.run(action)
-        assert not isinstance(outcome, Refused), outcome
-        return outcome
+        return self.run(action)
+
+    def attempt(self, action: Coroutine[Any, Any, T]) -> T | Refused:
+        """Try something that may be refused, which leaves every row as it was."""
+        before = self.run(all_rows(self.runtime))
+        try:
+            return self.run(action)
+        except Refused as refused:
+            assert self.run(all_rows(self.runtime)) == before
+            return refused
 
     def refuse(self, action: Coroutine[Any, Any, object]) -> Refused:
         """Try something that must not work."""
-        outcome = self.run(action)
+        outcome = self.attempt(action)
         assert isinstance(outcome, Refused), outcome
         return outcome
 

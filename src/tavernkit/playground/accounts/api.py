@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
 from uuid import UUID
 
 from fastapi import APIRouter, Request, Response
@@ -33,21 +32,18 @@ from tavernkit.playground.accounts.schemas import (
 from tavernkit.playground.accounts.sessions import revoke_other_sessions, revoke_session
 from tavernkit.playground.accounts.signing_in import sign_in
 from tavernkit.playground.accounts.signing_up import sign_up
-from tavernkit.playground.accounts.tries import TooManyTries
 from tavernkit.playground.accounts.users import change_user
-from tavernkit.playground.accounts.viewer import Viewer, administrator, person
-from tavernkit.playground.api.errors import RefusedError, documented, unless_refused
+from tavernkit.playground.accounts.viewer import Viewer, require_administrator, require_person
+from tavernkit.playground.api.errors import documented
 from tavernkit.playground.api.paging import After, Page
 from tavernkit.playground.api.requests import Asked, Limit, Running
 from tavernkit.playground.database.models import User
-from tavernkit.playground.outcome import Refused, not_found
+from tavernkit.playground.outcome import existing
 from tavernkit.playground.runtime import Runtime
 
 __all__ = ["router"]
 
 router = APIRouter(tags=["accounts"])
-
-T = TypeVar("T")
 
 
 @router.get("/me", responses=documented())
@@ -59,7 +55,7 @@ async def show_me(runtime: Running, viewer: Asked) -> MeOut:
 @router.patch("/me", responses=documented(409))
 async def change_me(runtime: Running, viewer: Asked, body: MePatch) -> MeOut:
     """Change one's own name or address."""
-    unless_refused(await update_profile(runtime, viewer, name=body.name, email=body.email))
+    await update_profile(runtime, viewer, name=body.name, email=body.email)
     return await _me(runtime, viewer)
 
 
@@ -67,23 +63,22 @@ async def change_me(runtime: Running, viewer: Asked, body: MePatch) -> MeOut:
 async def change_my_password(request: Request, runtime: Running, viewer: Asked, body: PasswordIn) -> Response:
     """Set a password. All sessions end; the answer's cookie is a new one."""
     current, new = body.current_password.get_secret_value(), body.new_password.get_secret_value()
-    outcome = await change_password(runtime, viewer, current=current, new=new, visit=visit_of(request))
+    signed_in = await change_password(runtime, viewer, current=current, new=new, visit=visit_of(request))
     response = Response(status_code=204)
-    give_cookies(request, response, _unless_too_often(outcome))
+    give_cookies(request, response, signed_in)
     return response
 
 
 @router.post("/sessions", status_code=201, responses=documented(429))
 async def open_my_session(request: Request, response: Response, runtime: Running, body: SignInIn) -> SessionOut:
     """Sign in; the answer's cookie is what proves it from then on."""
-    outcome = await sign_in(
+    signed_in = await sign_in(
         runtime,
         login=body.login,
         password=body.password.get_secret_value(),
         visit=visit_of(request),
         previous=request.cookies.get(COOKIE),
     )
-    signed_in = _unless_too_often(outcome)
     give_cookies(request, response, signed_in)
     return SessionOut.model_validate(signed_in.session).model_copy(update={"is_current": True})
 
@@ -91,9 +86,9 @@ async def open_my_session(request: Request, response: Response, runtime: Running
 @router.get("/sessions", responses=documented())
 async def show_sessions(runtime: Running, viewer: Asked, limit: Limit = 50, after: After = None) -> Page[SessionOut]:
     """Where one is signed in."""
-    _allow(person(viewer))
+    require_person(viewer)
     async with runtime.database.read() as session:
-        listed = unless_refused(await list_sessions(session, viewer, runtime.clock(), limit=limit, after=after))
+        listed = await list_sessions(session, viewer, runtime.clock(), limit=limit, after=after)
     items = [
         SessionOut.model_validate(row).model_copy(update={"is_current": row.id == viewer.session_id})
         for row in listed.items
@@ -104,13 +99,13 @@ async def show_sessions(runtime: Running, viewer: Asked, limit: Limit = 50, afte
 @router.delete("/sessions", responses=documented())
 async def end_other_sessions(runtime: Running, viewer: Asked) -> RevokedOut:
     """Sign out everywhere else."""
-    return RevokedOut(revoked=unless_refused(await revoke_other_sessions(runtime, viewer)))
+    return RevokedOut(revoked=await revoke_other_sessions(runtime, viewer))
 
 
 @router.delete("/sessions/{session_id}", status_code=204, responses=documented())
 async def end_session(runtime: Running, viewer: Asked, session_id: UUID) -> Response:
     """Sign out in one place."""
-    row = unless_refused(await revoke_session(runtime, viewer, session_id))
+    row = await revoke_session(runtime, viewer, session_id)
     response = Response(status_code=204)
     if row.id == viewer.session_id:
         drop_cookie(response)
@@ -120,23 +115,23 @@ async def end_session(runtime: Running, viewer: Asked, session_id: UUID) -> Resp
 @router.get("/api_keys", responses=documented())
 async def show_api_keys(runtime: Running, viewer: Asked, limit: Limit = 50, after: After = None) -> Page[ApiKeyOut]:
     """One's own keys."""
-    _allow(person(viewer))
+    require_person(viewer)
     async with runtime.database.read() as session:
-        listed = unless_refused(await list_api_keys(session, viewer, limit=limit, after=after))
+        listed = await list_api_keys(session, viewer, limit=limit, after=after)
     return Page(items=[ApiKeyOut.model_validate(row) for row in listed.items], next=listed.next)
 
 
 @router.post("/api_keys", status_code=201, responses=documented(409))
 async def make_api_key(runtime: Running, viewer: Asked, body: ApiKeyIn) -> NewApiKeyOut:
     """Make a key for a program."""
-    made = unless_refused(await create_api_key(runtime, viewer, name=body.name))
+    made = await create_api_key(runtime, viewer, name=body.name)
     return NewApiKeyOut(key=made.key, **ApiKeyOut.model_validate(made.row).model_dump())
 
 
 @router.delete("/api_keys/{key_id}", status_code=204, responses=documented())
 async def end_api_key(runtime: Running, viewer: Asked, key_id: UUID) -> None:
     """Make a key worthless."""
-    unless_refused(await revoke_api_key(runtime, viewer, key_id))
+    await revoke_api_key(runtime, viewer, key_id)
 
 
 @router.get("/invitations", responses=documented())
@@ -144,17 +139,17 @@ async def show_invitations(
     runtime: Running, viewer: Asked, limit: Limit = 50, after: After = None
 ) -> Page[InvitationOut]:
     """All invitations; for administrators."""
-    _allow(administrator(viewer))
+    require_administrator(viewer)
     async with runtime.database.read() as session:
-        listed = unless_refused(await list_invitations(session, limit=limit, after=after))
+        listed = await list_invitations(session, limit=limit, after=after)
     return Page(items=[InvitationOut.model_validate(row) for row in listed.items], next=listed.next)
 
 
 @router.post("/invitations", status_code=201, responses=documented(409))
 async def make_invitation(runtime: Running, viewer: Asked, body: InvitationIn) -> NewInvitationOut:
     """Invite somebody; for administrators."""
-    made = unless_refused(
-        await create_invitation(runtime, viewer, role=body.role, note=body.note, max_uses=body.max_uses, days=body.days)
+    made = await create_invitation(
+        runtime, viewer, role=body.role, note=body.note, max_uses=body.max_uses, days=body.days
     )
     return NewInvitationOut(code=made.code, **InvitationOut.model_validate(made.row).model_dump())
 
@@ -162,13 +157,13 @@ async def make_invitation(runtime: Running, viewer: Asked, body: InvitationIn) -
 @router.delete("/invitations/{invitation_id}", status_code=204, responses=documented())
 async def end_invitation(runtime: Running, viewer: Asked, invitation_id: UUID) -> None:
     """Take an invitation back; for administrators."""
-    unless_refused(await revoke_invitation(runtime, viewer, invitation_id))
+    await revoke_invitation(runtime, viewer, invitation_id)
 
 
 @router.post("/users", status_code=201, responses=documented(409, 429))
 async def make_user(request: Request, response: Response, runtime: Running, body: SignUpIn) -> UserOut:
     """Sign up with an invitation; the answer's cookie is a session."""
-    outcome = await sign_up(
+    signed_in = await sign_up(
         runtime,
         code=body.code,
         name=body.name,
@@ -176,7 +171,6 @@ async def make_user(request: Request, response: Response, runtime: Running, body
         password=body.password.get_secret_value(),
         visit=visit_of(request),
     )
-    signed_in = _unless_too_often(outcome)
     give_cookies(request, response, signed_in)
     return UserOut.model_validate(await _user(runtime, signed_in.session.user_id))
 
@@ -184,25 +178,23 @@ async def make_user(request: Request, response: Response, runtime: Running, body
 @router.get("/users", responses=documented())
 async def show_users(runtime: Running, viewer: Asked, limit: Limit = 50, after: After = None) -> Page[UserOut]:
     """All accounts; for administrators."""
-    _allow(administrator(viewer))
+    require_administrator(viewer)
     async with runtime.database.read() as session:
-        listed = unless_refused(await list_users(session, limit=limit, after=after))
+        listed = await list_users(session, limit=limit, after=after)
     return Page(items=[UserOut.model_validate(row) for row in listed.items], next=listed.next)
 
 
 @router.get("/users/{user_id}", responses=documented())
 async def show_user(runtime: Running, viewer: Asked, user_id: UUID) -> UserOut:
     """An account; for administrators."""
-    _allow(administrator(viewer))
+    require_administrator(viewer)
     return UserOut.model_validate(await _user(runtime, user_id))
 
 
 @router.patch("/users/{user_id}", responses=documented(409))
 async def change_one_user(runtime: Running, viewer: Asked, user_id: UUID, body: UserPatch) -> UserOut:
     """Give somebody another role, or close or open their account; for administrators."""
-    return UserOut.model_validate(
-        unless_refused(await change_user(runtime, viewer, user_id, role=body.role, status=body.status))
-    )
+    return UserOut.model_validate(await change_user(runtime, viewer, user_id, role=body.role, status=body.status))
 
 
 async def _me(runtime: Runtime, viewer: Viewer) -> MeOut:
@@ -218,18 +210,4 @@ async def _me(runtime: Runtime, viewer: Viewer) -> MeOut:
 
 async def _user(runtime: Runtime, user_id: UUID) -> User:
     async with runtime.database.read() as session:
-        user = await session.get(User, user_id)
-    return unless_refused(user or not_found("account"))
-
-
-def _allow(refused: Refused | None) -> None:
-    if refused is not None:
-        raise RefusedError(refused)
-
-
-def _unless_too_often(outcome: T | Refused) -> T:
-    if isinstance(outcome, TooManyTries):
-        error = RefusedError(outcome)
-        error.headers = {"Retry-After": str(outcome.retry_after)}
-        raise error
-    return unless_refused(outcome)
+        return existing(await session.get(User, user_id), "account")

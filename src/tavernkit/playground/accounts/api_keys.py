@@ -8,7 +8,7 @@ from sqlalchemy import func, select
 
 from tavernkit.playground.accounts.names import tidy
 from tavernkit.playground.accounts.tokens import PREFIX_LENGTH, fingerprint, new_api_key
-from tavernkit.playground.accounts.viewer import Viewer, person
+from tavernkit.playground.accounts.viewer import Viewer, require_person
 from tavernkit.playground.database.models import ApiKey, User
 from tavernkit.playground.outcome import Refused, not_found
 from tavernkit.playground.realtime.access import announce_access_change
@@ -29,23 +29,21 @@ class NewKey(Value, frozen=True, kw_only=True):
     row: ApiKey
 
 
-async def create_api_key(runtime: Runtime, viewer: Viewer, *, name: str) -> NewKey | Refused:
+async def create_api_key(runtime: Runtime, viewer: Viewer, *, name: str) -> NewKey:
     """Make a key under a name that says what it is for."""
-    refused = person(viewer)
-    if refused is not None:
-        return refused
+    require_person(viewer)
     name = tidy(name)
     if not name:
-        return Refused(code="blank", sentence="Say what the key is for, so that you know it again.")
+        raise Refused(code="blank", sentence="Say what the key is for, so that you know it again.")
     if len(name) > LONGEST_KEY_NAME:
-        return Refused(code="too_long", sentence=f"The name can have at most {LONGEST_KEY_NAME} characters.")
+        raise Refused(code="too_long", sentence=f"The name can have at most {LONGEST_KEY_NAME} characters.")
     key = new_api_key()
     async with runtime.database.write() as session:
         await session.get(User, viewer.user_id, with_for_update=True)
         mine = ApiKey.user_id == viewer.user_id
         count = await session.scalar(select(func.count()).select_from(ApiKey).where(mine, ApiKey.revoked_at.is_(None)))
         if (count or 0) >= MOST_KEYS:
-            return Refused(code="conflict", sentence=f"You have {MOST_KEYS} keys already. Revoke one you do not use.")
+            raise Refused(code="conflict", sentence=f"You have {MOST_KEYS} keys already. Revoke one you do not use.")
         row = ApiKey(
             id=runtime.ids(),
             user_id=viewer.user_id,
@@ -58,15 +56,13 @@ async def create_api_key(runtime: Runtime, viewer: Viewer, *, name: str) -> NewK
     return NewKey(key=key, row=row)
 
 
-async def revoke_api_key(runtime: Runtime, viewer: Viewer, key_id: UUID) -> ApiKey | Refused:
+async def revoke_api_key(runtime: Runtime, viewer: Viewer, key_id: UUID) -> ApiKey:
     """Make one of one's own keys worthless."""
-    refused = person(viewer)
-    if refused is not None:
-        return refused
+    require_person(viewer)
     async with runtime.database.write() as session:
         row = await session.get(ApiKey, key_id)
         if row is None or row.user_id != viewer.user_id:
-            return not_found("key")
+            raise not_found("key")
         row.revoked_at = row.revoked_at or runtime.clock()
         announce_access_change(session, user_topic(viewer.user_id))
         return row

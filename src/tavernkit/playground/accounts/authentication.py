@@ -20,31 +20,32 @@ from tavernkit.playground.database.models import ApiKey, User, UserSession
 from tavernkit.playground.outcome import Refused
 from tavernkit.playground.runtime import Runtime
 
-__all__ = ["authenticate", "viewer_of"]
-
 # How exactly it is known when a session or a key was last used. A write for every request would be too much.
 _GRAIN = timedelta(minutes=1)
-_SIGNED_OUT = Refused(code="signed_out", sentence="You are not signed in, or not any more. Sign in first.")
-_NO_SUCH_KEY = Refused(code="signed_out", sentence="That API key is not known here, or it was revoked.")
 
 
-async def viewer_of(request: HTTPConnection) -> Viewer | Refused:
+async def viewer_of(request: HTTPConnection) -> Viewer:
     """Who sends a request; it is looked up once for all that ask."""
-    known: Viewer | Refused | None = getattr(request.state, "viewer", None)
+    known: Viewer | None = getattr(request.state, "viewer", None)
     if known is None:
         app = request.app.state
         known = request.state.viewer = await authenticate(app.runtime, proof_of(request), app.owner_id)
     return known
 
 
-async def authenticate(runtime: Runtime, proof: Proof, owner_id: UUID) -> Viewer | Refused:
+async def authenticate(runtime: Runtime, proof: Proof, owner_id: UUID) -> Viewer:
     """Who asks: the owner of a key, whoever has signed in, or the person whose machine this is."""
     if proof.api_key is not None:
-        return await _by_key(runtime, proof.api_key) or _NO_SUCH_KEY
+        viewer = await _by_key(runtime, proof.api_key)
+        if viewer is None:
+            raise _no_such_key()
+        return viewer
     viewer = await _by_session(runtime, proof.session) if proof.session else None
     if viewer is None and runtime.settings.is_local:
         viewer = await _as_local_owner(runtime, owner_id)
-    return viewer or _SIGNED_OUT
+    if viewer is None:
+        raise _signed_out()
+    return viewer
 
 
 async def _by_key(runtime: Runtime, key: str) -> Viewer | None:
@@ -105,3 +106,11 @@ async def _as_local_owner(runtime: Runtime, owner_id: UUID) -> Viewer | None:
             select(User.role).where(User.id == owner_id, ~exists().where(anybody.password_hash.is_not(None)))
         )
     return None if role is None else Viewer(user_id=owner_id, role=cast("Role", role), via="local")
+
+
+def _signed_out() -> Refused:
+    return Refused(code="signed_out", sentence="You are not signed in, or not any more. Sign in first.")
+
+
+def _no_such_key() -> Refused:
+    return Refused(code="signed_out", sentence="That API key is not known here, or it was revoked.")

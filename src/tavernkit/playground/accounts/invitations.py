@@ -7,7 +7,7 @@ from uuid import UUID
 
 from tavernkit.playground.accounts.names import tidy
 from tavernkit.playground.accounts.tokens import fingerprint, new_invitation_code
-from tavernkit.playground.accounts.viewer import Role, Viewer, administrator
+from tavernkit.playground.accounts.viewer import Role, Viewer, require_administrator
 from tavernkit.playground.database.models import Invitation
 from tavernkit.playground.outcome import Refused, not_found
 from tavernkit.playground.runtime import Runtime
@@ -35,21 +35,19 @@ async def create_invitation(
     note: str = "",
     max_uses: int = 1,
     days: int | None = 7,
-) -> NewInvitation | Refused:
+) -> NewInvitation:
     """Make a code that so many people can sign up with, for so many days; None is without end."""
-    refused = administrator(viewer)
-    if refused is not None:
-        return refused
+    require_administrator(viewer)
     if viewer.via == "local":
         # The first account with a password ends the time of the owner without one, who could not sign in then.
         sentence = "Give yourself a password first: as soon as others have accounts, you will need one to sign in."
-        return Refused(code="conflict", sentence=sentence)
+        raise Refused(code="conflict", sentence=sentence)
     if not 1 <= max_uses <= MOST_USES or (days is not None and not 1 <= days <= LONGEST_STAY):
         sentence = f"An invitation is for 1 to {MOST_USES} people and for 1 to {LONGEST_STAY} days, or without end."
-        return Refused(code="invalid", sentence=sentence)
+        raise Refused(code="invalid", sentence=sentence)
     note = tidy(note)
     if len(note) > LONGEST_NOTE:
-        return Refused(code="too_long", sentence=f"The note can have at most {LONGEST_NOTE} characters.")
+        raise Refused(code="too_long", sentence=f"The note can have at most {LONGEST_NOTE} characters.")
     code, now = new_invitation_code(), runtime.clock()
     row = Invitation(
         id=runtime.ids(),
@@ -67,14 +65,12 @@ async def create_invitation(
     return NewInvitation(code=code, row=row)
 
 
-async def revoke_invitation(runtime: Runtime, viewer: Viewer, invitation_id: UUID) -> Invitation | Refused:
+async def revoke_invitation(runtime: Runtime, viewer: Viewer, invitation_id: UUID) -> Invitation:
     """Let nobody else sign up with it; who has done so stays."""
-    refused = administrator(viewer)
-    if refused is not None:
-        return refused
+    require_administrator(viewer)
     async with runtime.database.write() as session:
         row = await session.get(Invitation, invitation_id)
         if row is None:
-            return not_found("invitation")
+            raise not_found("invitation")
         row.revoked_at = row.revoked_at or runtime.clock()
         return row

@@ -38,7 +38,7 @@ def normal(line: str) -> str:
     return tidy(unicodedata.normalize("NFKC", tidy(line)))
 
 
-def read_naming(name: str, email: str | None, *, present: str | None = None) -> Naming | Refused:
+def read_naming(name: str, email: str | None, *, present: str | None = None) -> Naming:
     """Tidy up what somebody typed, or say what is wrong with it.
 
     An account may keep the name that it has at present, also one that it could not choose any more.
@@ -46,20 +46,20 @@ def read_naming(name: str, email: str | None, *, present: str | None = None) -> 
     is_kept = name == present
     name = name if is_kept else normal(name)
     if not name:
-        return Refused(code="blank", sentence="A name is needed.")
+        raise Refused(code="blank", sentence="A name is needed.")
     if len(name) > LONGEST_NAME:
-        return Refused(code="too_long", sentence=f"A name can have at most {LONGEST_NAME} characters.")
+        raise Refused(code="too_long", sentence=f"A name can have at most {LONGEST_NAME} characters.")
     if "@" in name:
         # Whoever signs in with an @ gives an address, and nobody's name may look like another's address.
-        return Refused(code="invalid", sentence="A name cannot hold an @; the e-mail address has its own field.")
+        raise Refused(code="invalid", sentence="A name cannot hold an @; the e-mail address has its own field.")
     if mixes_scripts(name) and not is_kept:
         sentence = "A word of the name mixes letters of several alphabets, so it could be taken for another. Use one."
-        return Refused(code="invalid", sentence=sentence)
+        raise Refused(code="invalid", sentence=sentence)
     email = (email or "").strip().lower() or None
     if email is not None and (
         len(email) > LONGEST_EMAIL or without_invisible(email) != email or not _EMAIL.fullmatch(email)
     ):
-        return Refused(code="invalid", sentence="That does not look like an e-mail address.")
+        raise Refused(code="invalid", sentence="That does not look like an e-mail address.")
     return Naming(name=name, email=email)
 
 
@@ -68,13 +68,13 @@ async def lock_accounts(session: AsyncSession) -> None:
     await session.execute(select(User.id).order_by(User.created_at, User.id).limit(1).with_for_update())
 
 
-async def free_naming(session: AsyncSession, naming: Naming, *, besides: User | None = None) -> Refused | None:
+async def free_naming(session: AsyncSession, naming: Naming, *, besides: User | None = None) -> None:
     """Nothing if nobody else is called so, or nearly so; the accounts must be locked."""
     others = select(User.name).where(*(() if besides is None else (User.id != besides.id,)))
     is_kept = besides is not None and besides.name == naming.name
     # Names are compared here, so that nothing stored depends on which letters are known to look alike.
     if not is_kept and is_like_one_of(naming.name, await session.scalars(others)):
-        return Refused(code="taken", sentence="Somebody else has that name, or one like it. Choose another one.")
+        raise Refused(code="taken", sentence="Somebody else has that name, or one like it. Choose another one.")
     if naming.email and await session.scalar(others.where(User.email == naming.email).limit(1)) is not None:
-        return Refused(code="taken", sentence="There is an account with that e-mail address already.")
-    return None
+        raise Refused(code="taken", sentence="There is an account with that e-mail address already.")
+    return

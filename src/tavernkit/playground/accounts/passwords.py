@@ -49,17 +49,17 @@ def _decoy(hasher: PasswordHash) -> str:
     return hasher.hash("nobody")
 
 
-def password_problem(password: str, *names: str | None) -> Refused | None:
+def password_problem(password: str, *names: str | None) -> None:
     """Why a new password cannot be taken; `names` are what others would try first."""
     if len(password) < SHORTEST_PASSWORD:
-        return Refused(code="invalid", sentence=f"A password needs at least {SHORTEST_PASSWORD} characters.")
+        raise Refused(code="invalid", sentence=f"A password needs at least {SHORTEST_PASSWORD} characters.")
     if len(password) > LONGEST_PASSWORD:
-        return Refused(code="too_long", sentence=f"A password can have at most {LONGEST_PASSWORD} characters.")
+        raise Refused(code="too_long", sentence=f"A password can have at most {LONGEST_PASSWORD} characters.")
     if len(set(password)) < 4 or password.casefold() in {name.casefold() for name in names if name}:
-        return Refused(
+        raise Refused(
             code="invalid", sentence="That password is too easy to guess. A few unrelated words are a good one."
         )
-    return None
+    return
 
 
 def _normal(password: str) -> str:

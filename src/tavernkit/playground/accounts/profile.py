@@ -8,68 +8,56 @@ from tavernkit.playground.accounts.passwords import LONGEST_PASSWORD, password_p
 from tavernkit.playground.accounts.proof import Visit
 from tavernkit.playground.accounts.sessions import SignedIn, end_sessions, open_session
 from tavernkit.playground.accounts.tries import by_browser, count_try
-from tavernkit.playground.accounts.viewer import Viewer, person
+from tavernkit.playground.accounts.viewer import Viewer, require_person
 from tavernkit.playground.database.models import User
 from tavernkit.playground.outcome import Refused, not_found
 from tavernkit.playground.runtime import Runtime
 
 __all__ = ["change_password", "update_profile"]
 
-_WRONG = Refused(code="wrong_password", sentence="That is not your present password, so it was not changed.")
-
 
 async def update_profile(
     runtime: Runtime, viewer: Viewer, *, name: str | None = None, email: str | None = None
-) -> User | Refused:
+) -> User:
     """Change one's name or address; None leaves it, an empty address takes it away."""
-    refused = person(viewer)
-    if refused is not None:
-        return refused
+    require_person(viewer)
     async with runtime.database.write() as session:
         await lock_accounts(session)
         user = await session.get(User, viewer.user_id)
         if user is None:
-            return not_found("account")
+            raise not_found("account")
         wanted, address = user.name if name is None else name, user.email if email is None else email
         naming = read_naming(wanted, address, present=user.name)
-        if isinstance(naming, Refused):
-            return naming
-        taken = await free_naming(session, naming, besides=user)
-        if taken is not None:
-            return taken
+        await free_naming(session, naming, besides=user)
         user.name, user.email = naming.name, naming.email
         return user
 
 
-async def change_password(
-    runtime: Runtime, viewer: Viewer, *, current: str, new: str, visit: Visit
-) -> SignedIn | Refused:
+async def change_password(runtime: Runtime, viewer: Viewer, *, current: str, new: str, visit: Visit) -> SignedIn:
     """Set a password, the first one without knowing another; all sessions end, and a new one begins for who asks."""
-    refused = person(viewer)
-    if refused is not None:
-        return refused
+    require_person(viewer)
     async with runtime.database.read() as session:
         user = await session.get(User, viewer.user_id)
     if user is None:
-        return not_found("account")
+        raise not_found("account")
     stored = user.password_hash
     if stored is not None:
         # Somebody at another's open browser may not try out passwords either.
-        refused = await count_try(runtime, by_browser(viewer.session_id))
-        if refused is not None:
-            return refused
+        await count_try(runtime, by_browser(viewer.session_id))
         fits, _ = await runtime.passwords.check(current[: LONGEST_PASSWORD + 1], stored)
         if not fits:
-            return _WRONG
-    problem = password_problem(new, user.name, user.email)
-    if problem is not None:
-        return problem
+            raise _wrong_password()
+    password_problem(new, user.name, user.email)
     password_hash = await runtime.passwords.hash(new)
     async with runtime.database.write() as session:
         user = await session.get(User, viewer.user_id, with_for_update=True, populate_existing=True)
         if user is None or user.password_hash != stored:
-            return _WRONG
+            raise _wrong_password()
         user.password_hash = password_hash
         await end_sessions(session, runtime.clock(), user.id)
         await forget_browsers(session, user.id)
         return await open_session(runtime, session, user.id, visit)
+
+
+def _wrong_password() -> Refused:
+    return Refused(code="wrong_password", sentence="That is not your present password, so it was not changed.")

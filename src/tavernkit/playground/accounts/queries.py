@@ -11,9 +11,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.accounts.names import normal, tidy
 from tavernkit.playground.accounts.viewer import Viewer
-from tavernkit.playground.api.paging import FOREIGN, cursor, place_behind
+from tavernkit.playground.api.paging import cursor, foreign_cursor, place_behind
 from tavernkit.playground.database.models import ApiKey, Invitation, User, UserSession
-from tavernkit.playground.outcome import Refused
 from tavernkit.values import Value
 
 __all__ = [
@@ -39,7 +38,7 @@ class Listed(Value, Generic[T], frozen=True, kw_only=True):
 
 async def list_sessions(
     session: AsyncSession, viewer: Viewer, now: datetime, *, limit: int = 50, after: str | None = None
-) -> Listed[UserSession] | Refused:
+) -> Listed[UserSession]:
     """One's own sessions that are still open."""
     mine = (UserSession.user_id == viewer.user_id, UserSession.revoked_at.is_(None), UserSession.expires_at > now)
     return await _page(session, UserSession, *mine, limit=limit, after=after)
@@ -47,20 +46,18 @@ async def list_sessions(
 
 async def list_api_keys(
     session: AsyncSession, viewer: Viewer, *, limit: int = 50, after: str | None = None
-) -> Listed[ApiKey] | Refused:
+) -> Listed[ApiKey]:
     """One's own keys that work."""
     mine = (ApiKey.user_id == viewer.user_id, ApiKey.revoked_at.is_(None))
     return await _page(session, ApiKey, *mine, limit=limit, after=after)
 
 
-async def list_invitations(
-    session: AsyncSession, *, limit: int = 50, after: str | None = None
-) -> Listed[Invitation] | Refused:
+async def list_invitations(session: AsyncSession, *, limit: int = 50, after: str | None = None) -> Listed[Invitation]:
     """All invitations, also those that are used up or revoked."""
     return await _page(session, Invitation, limit=limit, after=after)
 
 
-async def list_users(session: AsyncSession, *, limit: int = 50, after: str | None = None) -> Listed[User] | Refused:
+async def list_users(session: AsyncSession, *, limit: int = 50, after: str | None = None) -> Listed[User]:
     """All accounts."""
     return await _page(session, User, limit=limit, after=after)
 
@@ -90,22 +87,21 @@ async def can_sign_in_as_administrator(session: AsyncSession) -> bool:
 
 async def _page(
     session: AsyncSession, model: type[T], *conditions: ColumnElement[bool], limit: int, after: str | None
-) -> Listed[T] | Refused:
+) -> Listed[T]:
     query = select(model).where(*conditions).order_by(model.created_at.desc(), model.id.desc()).limit(limit + 1)
     if after is not None:
-        place = place_behind(after, str, str)
-        behind = place if isinstance(place, Refused) else _read(*map(str, place))
-        if isinstance(behind, Refused):
-            return behind
+        behind = _read(*map(str, place_behind(after, str, str)))
         query = query.where(tuple_(model.created_at, model.id) < tuple_(*behind))
     rows = list(await session.scalars(query))
     last = rows[limit - 1] if len(rows) > limit else None
     return Listed(items=rows[:limit], next=cursor(last.created_at.isoformat(), last.id.hex) if last else None)
 
 
-def _read(created_at: str, id: str) -> tuple[datetime, UUID] | Refused:
+def _read(created_at: str, id: str) -> tuple[datetime, UUID]:
     try:
-        moment = datetime.fromisoformat(created_at)
-        return (moment, UUID(id)) if moment.tzinfo else FOREIGN
+        moment, row_id = datetime.fromisoformat(created_at), UUID(id)
     except ValueError:
-        return FOREIGN
+        raise foreign_cursor() from None
+    if moment.tzinfo is None:
+        raise foreign_cursor()
+    return moment, row_id

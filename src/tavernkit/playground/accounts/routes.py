@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from typing import Annotated
 from uuid import UUID
 
@@ -19,15 +20,12 @@ from tavernkit.playground.accounts.sessions import revoke_other_sessions, revoke
 from tavernkit.playground.accounts.signing_in import sign_in
 from tavernkit.playground.accounts.signing_up import sign_up
 from tavernkit.playground.accounts.time_zones import LONGEST_ZONE, set_time_zone
-from tavernkit.playground.accounts.tries import TooManyTries
-from tavernkit.playground.accounts.viewer import Role, Viewer, person
+from tavernkit.playground.accounts.viewer import Role, Viewer, require_person
 from tavernkit.playground.accounts.views import account_view
 from tavernkit.playground.outcome import Refused
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.web.rendering import render
-from tavernkit.playground.web.requests import Looking, Played, refusal
-
-__all__ = ["router"]
+from tavernkit.playground.web.requests import Looking, Played
 
 router = APIRouter(include_in_schema=False)
 
@@ -46,13 +44,13 @@ async def sign_in_page(next: str = "/") -> HTMLResponse:
 async def sign_in_here(
     request: Request, runtime: Played, login: Short, password: Password, next: Annotated[str, Form()] = "/"
 ) -> Response:
-    outcome = await sign_in(
-        runtime, login=login, password=password, visit=visit_of(request), previous=request.cookies.get(COOKIE)
-    )
-    if isinstance(outcome, Refused):
-        return _page("sign_in.html", outcome, next=_inside(next), login=login, error=outcome.sentence)
+    visit, previous = visit_of(request), request.cookies.get(COOKIE)
+    try:
+        signed_in = await sign_in(runtime, login=login, password=password, visit=visit, previous=previous)
+    except Refused as refused:
+        return _page("sign_in.html", refused, next=_inside(next), login=login, error=refused.sentence)
     response = RedirectResponse(_inside(next), status_code=303)
-    give_cookies(request, response, outcome)
+    give_cookies(request, response, signed_in)
     return response
 
 
@@ -81,36 +79,33 @@ async def sign_up_here(
     email: Short = "",
 ) -> Response:
     visit = visit_of(request)
-    outcome = await sign_up(runtime, code=code, name=name, email=email, password=password, visit=visit)
-    if isinstance(outcome, Refused):
-        return _sign_up_form({"code": code, "name": name, "email": email}, outcome)
+    try:
+        signed_in = await sign_up(runtime, code=code, name=name, email=email, password=password, visit=visit)
+    except Refused as refused:
+        return _sign_up_form({"code": code, "name": name, "email": email}, refused)
     response = RedirectResponse("/", status_code=303)
-    give_cookies(request, response, outcome)
+    give_cookies(request, response, signed_in)
     return response
 
 
 @router.get("/account")
-async def account(request: Request, runtime: Played, viewer: Looking) -> Response:
-    return await _account(request, runtime, viewer)
+async def account(runtime: Played, viewer: Looking) -> Response:
+    return await _account(runtime, viewer)
 
 
 @router.post("/account")
-async def change_account(
-    request: Request, runtime: Played, viewer: Looking, name: Short, email: Short = ""
-) -> Response:
-    outcome = await update_profile(runtime, viewer, name=name, email=email)
-    return await _account(request, runtime, viewer, outcome, notice="Saved.")
+async def change_account(runtime: Played, viewer: Looking, name: Short, email: Short = "") -> Response:
+    return await _account_after(runtime, viewer, update_profile(runtime, viewer, name=name, email=email), "Saved.")
 
 
 @router.post("/account/time_zone")
 async def change_time_zone(
-    request: Request,
     runtime: Played,
     viewer: Looking,
     time_zone: Annotated[str, Form(max_length=LONGEST_ZONE)],
 ) -> Response:
-    outcome = await set_time_zone(runtime, viewer, time_zone)
-    return Response(status_code=204) if outcome is None else refusal(request, outcome)
+    await set_time_zone(runtime, viewer, time_zone)
+    return Response(status_code=204)
 
 
 @router.post("/account/password")
@@ -118,48 +113,49 @@ async def change_my_password(
     request: Request, runtime: Played, viewer: Looking, new_password: Password, current_password: Password = ""
 ) -> Response:
     visit = visit_of(request)
-    outcome = await change_password(runtime, viewer, current=current_password, new=new_password, visit=visit)
-    if isinstance(outcome, Refused):
-        return await _account(request, runtime, viewer, outcome)
-    signed_in = Viewer(user_id=viewer.user_id, role=viewer.role, via="session", session_id=outcome.session.id)
-    response = await _account(request, runtime, signed_in, notice="The password is set. Other browsers are signed out.")
-    give_cookies(request, response, outcome)
+    try:
+        signed_in = await change_password(runtime, viewer, current=current_password, new=new_password, visit=visit)
+    except Refused as refused:
+        return await _account(runtime, viewer, refused)
+    now = Viewer(user_id=viewer.user_id, role=viewer.role, via="session", session_id=signed_in.session.id)
+    response = await _account(runtime, now, notice="The password is set. Other browsers are signed out.")
+    give_cookies(request, response, signed_in)
     return response
 
 
 @router.post("/account/sessions/end-others")
-async def end_other_sessions(request: Request, runtime: Played, viewer: Looking) -> Response:
-    outcome = await revoke_other_sessions(runtime, viewer)
-    return await _account(request, runtime, viewer, outcome, notice="All other browsers are signed out.")
+async def end_other_sessions(runtime: Played, viewer: Looking) -> Response:
+    ending = revoke_other_sessions(runtime, viewer)
+    return await _account_after(runtime, viewer, ending, "All other browsers are signed out.")
 
 
 @router.post("/account/sessions/{session_id}/end")
-async def end_session(request: Request, runtime: Played, viewer: Looking, session_id: UUID) -> Response:
-    outcome = await revoke_session(runtime, viewer, session_id)
-    if not isinstance(outcome, Refused) and session_id == viewer.session_id:
-        response = RedirectResponse("/sign-in", status_code=303)
-        drop_cookie(response)
-        return response
-    return await _account(request, runtime, viewer, outcome, notice="That browser is signed out.")
+async def end_session(runtime: Played, viewer: Looking, session_id: UUID) -> Response:
+    ending = revoke_session(runtime, viewer, session_id)
+    if session_id != viewer.session_id:
+        return await _account_after(runtime, viewer, ending, "That browser is signed out.")
+    await ending
+    response = RedirectResponse("/sign-in", status_code=303)
+    drop_cookie(response)
+    return response
 
 
 @router.post("/account/keys")
-async def make_key(request: Request, runtime: Played, viewer: Looking, name: Short) -> Response:
-    outcome = await create_api_key(runtime, viewer, name=name)
-    if isinstance(outcome, Refused):
-        return await _account(request, runtime, viewer, outcome)
-    return await _account(request, runtime, viewer, secret=outcome.key, secret_name="Your new key")
+async def make_key(runtime: Played, viewer: Looking, name: Short) -> Response:
+    try:
+        made = await create_api_key(runtime, viewer, name=name)
+    except Refused as refused:
+        return await _account(runtime, viewer, refused)
+    return await _account(runtime, viewer, secret=made.key, secret_name="Your new key")
 
 
 @router.post("/account/keys/{key_id}/revoke")
-async def end_key(request: Request, runtime: Played, viewer: Looking, key_id: UUID) -> Response:
-    outcome = await revoke_api_key(runtime, viewer, key_id)
-    return await _account(request, runtime, viewer, outcome, notice="The key is revoked.")
+async def end_key(runtime: Played, viewer: Looking, key_id: UUID) -> Response:
+    return await _account_after(runtime, viewer, revoke_api_key(runtime, viewer, key_id), "The key is revoked.")
 
 
 @router.post("/account/invitations")
 async def invite(
-    request: Request,
     runtime: Played,
     viewer: Looking,
     note: Annotated[str, Form(max_length=500)] = "",
@@ -167,35 +163,40 @@ async def invite(
     max_uses: Annotated[int, Form()] = 1,
     days: Annotated[int, Form()] = 7,
 ) -> Response:
-    outcome = await create_invitation(runtime, viewer, role=role, note=note, max_uses=max_uses, days=days)
-    if isinstance(outcome, Refused):
-        return await _account(request, runtime, viewer, outcome)
-    return await _account(request, runtime, viewer, secret=outcome.code, secret_name="The invitation code")
+    try:
+        made = await create_invitation(runtime, viewer, role=role, note=note, max_uses=max_uses, days=days)
+    except Refused as refused:
+        return await _account(runtime, viewer, refused)
+    return await _account(runtime, viewer, secret=made.code, secret_name="The invitation code")
 
 
 @router.post("/account/invitations/{invitation_id}/revoke")
-async def end_invitation(request: Request, runtime: Played, viewer: Looking, invitation_id: UUID) -> Response:
-    outcome = await revoke_invitation(runtime, viewer, invitation_id)
-    return await _account(request, runtime, viewer, outcome, notice="The invitation is taken back.")
+async def end_invitation(runtime: Played, viewer: Looking, invitation_id: UUID) -> Response:
+    ending = revoke_invitation(runtime, viewer, invitation_id)
+    return await _account_after(runtime, viewer, ending, "The invitation is taken back.")
+
+
+async def _account_after(runtime: Runtime, viewer: Viewer, action: Awaitable[object], notice: str) -> Response:
+    """The account page, behind something that was done or refused."""
+    try:
+        await action
+    except Refused as refused:
+        return await _account(runtime, viewer, refused)
+    return await _account(runtime, viewer, notice=notice)
 
 
 async def _account(
-    request: Request,
     runtime: Runtime,
     viewer: Viewer,
-    outcome: object = None,
+    refused: Refused | None = None,
     *,
     notice: str = "",
     secret: str = "",
     secret_name: str = "",
 ) -> Response:
-    """The account page, with what became of what was asked for."""
-    refused = outcome if isinstance(outcome, Refused) else None
-    view = person(viewer) or await account_view(runtime, viewer)
-    if isinstance(view, Refused):
-        return refusal(request, view)
-    view = view.with_(
-        notice="" if refused else notice,
+    require_person(viewer)
+    view = (await account_view(runtime, viewer)).with_(
+        notice=notice,
         error=refused.sentence if refused else "",
         secret=secret,
         secret_name=secret_name,
@@ -209,10 +210,8 @@ def _sign_up_form(given: dict[str, str], refused: Refused | None = None) -> HTML
 
 
 def _page(template: str, refused: Refused | None = None, **context: object) -> HTMLResponse:
-    headers = dict(_UNCACHED)
-    if isinstance(refused, TooManyTries):
-        headers["Retry-After"] = str(refused.retry_after)
-    return HTMLResponse(str(render(template, **context)), refused.status if refused else 200, headers)
+    status, headers = (refused.status, refused.headers) if refused else (200, {})
+    return HTMLResponse(str(render(template, **context)), status, _UNCACHED | headers)
 
 
 def _inside(path: str) -> str:

@@ -11,9 +11,9 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from tavernkit.playground.accounts.browsers import remember_browser
 from tavernkit.playground.accounts.proof import Visit
 from tavernkit.playground.accounts.tokens import fingerprint, new_session_token
-from tavernkit.playground.accounts.viewer import Viewer, person
+from tavernkit.playground.accounts.viewer import Viewer, require_person
 from tavernkit.playground.database.models import UserSession
-from tavernkit.playground.outcome import Refused, not_found
+from tavernkit.playground.outcome import not_found
 from tavernkit.playground.realtime.access import announce_access_change
 from tavernkit.playground.realtime.bus import user_topic
 from tavernkit.playground.runtime import Runtime
@@ -95,24 +95,20 @@ async def sign_out(runtime: Runtime, token: str) -> None:
         await end_session(session, runtime.clock(), token)
 
 
-async def revoke_session(runtime: Runtime, viewer: Viewer, session_id: UUID) -> UserSession | Refused:
+async def revoke_session(runtime: Runtime, viewer: Viewer, session_id: UUID) -> UserSession:
     """End one of one's own sessions."""
-    refused = person(viewer)
-    if refused is not None:
-        return refused
+    require_person(viewer)
     async with runtime.database.write() as session:
         row = await session.get(UserSession, session_id)
         if row is None or row.user_id != viewer.user_id:
-            return not_found("session")
+            raise not_found("session")
         row.revoked_at = row.revoked_at or runtime.clock()
         announce_access_change(session, user_topic(viewer.user_id))
         return row
 
 
-async def revoke_other_sessions(runtime: Runtime, viewer: Viewer) -> int | Refused:
+async def revoke_other_sessions(runtime: Runtime, viewer: Viewer) -> int:
     """End all of one's sessions but the one that asks; how many those were."""
-    refused = person(viewer)
-    if refused is not None:
-        return refused
+    require_person(viewer)
     async with runtime.database.write() as session:
         return await end_sessions(session, runtime.clock(), viewer.user_id, besides=viewer.session_id)

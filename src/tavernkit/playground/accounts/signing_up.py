@@ -24,38 +24,24 @@ from tavernkit.playground.runtime import Runtime
 
 __all__ = ["create_administrator", "reset_password", "sign_up"]
 
-_NO_INVITATION = Refused(
-    code="invalid",
-    sentence="That invitation code is not known, used up or out of date. Ask who gave it to you for a new one.",
-)
-_TAKEN = Refused(code="taken", sentence="Somebody else took that name or address just now. Choose another one.")
-
 
 async def sign_up(
     runtime: Runtime, *, code: str, name: str, email: str | None, password: str, visit: Visit
-) -> SignedIn | Refused:
+) -> SignedIn:
     """Make an account with an invitation and sign in; a code is never used more often than it says."""
-    refused = await count_try(runtime, by_address(visit.address))
-    if refused is not None:
-        return refused
+    await count_try(runtime, by_address(visit.address))
     code_hash = fingerprint(code.strip().lower())
     async with runtime.database.read() as session:
         # Before anything else is said about the form: only invited people may learn which names are taken.
         if await session.scalar(select(Invitation.id).where(_is_open(code_hash, runtime.clock()))) is None:
-            return _NO_INVITATION
+            raise _no_invitation()
     naming = read_naming(name, email)
-    if isinstance(naming, Refused):
-        return naming
-    problem = password_problem(password, naming.name, naming.email)
-    if problem is not None:
-        return problem
+    password_problem(password, naming.name, naming.email)
     password_hash = await runtime.passwords.hash(password)
     try:
         async with runtime.database.write() as session:
             await lock_accounts(session)
-            taken = await free_naming(session, naming)
-            if taken is not None:
-                return taken
+            await free_naming(session, naming)
             now = runtime.clock()
             used = (
                 await session.execute(
@@ -66,7 +52,7 @@ async def sign_up(
                 )
             ).one_or_none()
             if used is None:
-                return _NO_INVITATION
+                raise _no_invitation()
             user = User(
                 id=runtime.ids(),
                 name=naming.name,
@@ -80,17 +66,13 @@ async def sign_up(
             await session.flush()
             return await open_session(runtime, session, user.id, visit)
     except IntegrityError:
-        return _TAKEN
+        raise _taken() from None
 
 
-async def create_administrator(runtime: Runtime, *, name: str, email: str | None, password: str) -> User | Refused:
+async def create_administrator(runtime: Runtime, *, name: str, email: str | None, password: str) -> User:
     """Make an administrator. As long as nobody has a password, that is the owner, who keeps all that is theirs."""
     naming = read_naming(name, email)
-    if isinstance(naming, Refused):
-        return naming
-    problem = password_problem(password, naming.name, naming.email)
-    if problem is not None:
-        return problem
+    password_problem(password, naming.name, naming.email)
     password_hash = await runtime.passwords.hash(password)
     # Not beside a server that starts on an empty database, and makes an owner.
     async with start_lock(runtime.settings.resolved_database_url), runtime.database.write() as session:
@@ -98,9 +80,7 @@ async def create_administrator(runtime: Runtime, *, name: str, email: str | None
         user = None
         if not await session.scalar(select(exists().where(User.password_hash.is_not(None)))):
             user = await session.scalar(select(User).order_by(User.created_at, User.id).limit(1))
-        taken = await free_naming(session, naming, besides=user)
-        if taken is not None:
-            return taken
+        await free_naming(session, naming, besides=user)
         if user is None:
             user = User(id=runtime.ids(), role="administrator", created_at=runtime.clock())
             session.add(user)
@@ -110,16 +90,14 @@ async def create_administrator(runtime: Runtime, *, name: str, email: str | None
         return user
 
 
-async def reset_password(runtime: Runtime, user_id: UUID, password: str) -> User | Refused:
+async def reset_password(runtime: Runtime, user_id: UUID, password: str) -> User:
     """Give somebody who has forgotten it another password, at the machine itself; they are signed out everywhere."""
-    problem = password_problem(password)
-    if problem is not None:
-        return problem
+    password_problem(password)
     password_hash = await runtime.passwords.hash(password)
     async with runtime.database.write() as session:
         user = await session.get(User, user_id, with_for_update=True)
         if user is None:
-            return not_found("account")
+            raise not_found("account")
         user.password_hash = password_hash
         await end_sessions(session, runtime.clock(), user.id)
         await forget_browsers(session, user.id)
@@ -133,3 +111,14 @@ def _is_open(code_hash: str, now: datetime) -> ColumnElement[bool]:
         or_(Invitation.expires_at.is_(None), Invitation.expires_at > now),
         Invitation.uses_count < Invitation.max_uses,
     )
+
+
+def _no_invitation() -> Refused:
+    return Refused(
+        code="invalid",
+        sentence="That invitation code is not known, used up or out of date. Ask who gave it to you for a new one.",
+    )
+
+
+def _taken() -> Refused:
+    return Refused(code="taken", sentence="Somebody else took that name or address just now. Choose another one.")

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from tavernkit.playground.accounts.viewer import Viewer, person
+from tavernkit.playground.accounts.viewer import Viewer, require_person
 from tavernkit.playground.database.models import User
 from tavernkit.playground.outcome import Refused, not_found
 from tavernkit.playground.runtime import Runtime
@@ -19,19 +19,17 @@ __all__ = ["LONGEST_ZONE", "set_time_zone", "time_of"]
 LONGEST_ZONE = 64
 
 
-async def set_time_zone(runtime: Runtime, viewer: Viewer, name: str) -> Refused | None:
+async def set_time_zone(runtime: Runtime, viewer: Viewer, name: str) -> None:
     """Keep the zone that a person's browser has named."""
-    refused = person(viewer)
-    if refused is not None:
-        return refused
+    require_person(viewer)
     if _zone(name) is None:
-        return Refused(code="invalid", sentence="There is no such time zone. Name one such as Europe/Berlin.")
+        raise Refused(code="invalid", sentence="There is no such time zone. Name one such as Europe/Berlin.")
     async with runtime.database.write() as session:
         user = await session.get(User, viewer.user_id)
         if user is None:
-            return not_found("account")
+            raise not_found("account")
         user.time_zone = name
-        return None
+        return
 
 
 async def time_of(session: AsyncSession, user_id: UUID, now: datetime) -> datetime:

@@ -22,20 +22,6 @@ from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.waiting import plain_wait
 from tavernkit.values import Value
 
-__all__ = [
-    "PER_ACCOUNT",
-    "PER_ADDRESS",
-    "PER_BROWSER",
-    "Counter",
-    "Limit",
-    "TooManyTries",
-    "by_account",
-    "by_address",
-    "by_browser",
-    "count_try",
-    "forgive",
-]
-
 _SWEPT_AT_ONCE = 100
 
 
@@ -60,12 +46,6 @@ class Counter(Value, frozen=True, kw_only=True):
     limit: Limit
 
 
-class TooManyTries(Refused, frozen=True, kw_only=True):
-    """Come back in `retry_after` seconds."""
-
-    retry_after: int
-
-
 def by_address(address: str) -> Counter:
     return Counter(key=fingerprint(f"address {_network(address)}"), limit=PER_ADDRESS)
 
@@ -80,13 +60,13 @@ def by_browser(id: UUID | None) -> Counter:
     return Counter(key=fingerprint(f"browser {id}"), limit=PER_BROWSER)
 
 
-async def count_try(runtime: Runtime, *counters: Counter) -> TooManyTries | None:
-    """Count one more try, before anything is checked; a refusal when it is one too many.
+async def count_try(runtime: Runtime, *counters: Counter) -> None:
+    """Count one more try, before anything is checked, and refuse when it is one too many.
 
-    The counters are asked in their order, and those behind one that refuses do not count the try.
+    The count is kept either way. The counters are asked in their order; those behind one that refuses do not count.
     """
     now = runtime.clock()
-    refused: TooManyTries | None = None
+    refused: Refused | None = None
     has_begun = False
     async with runtime.database.write() as session:
         for counter in counters:
@@ -97,7 +77,8 @@ async def count_try(runtime: Runtime, *counters: Counter) -> TooManyTries | None
                 break
     if has_begun:
         await _sweep(runtime, now)
-    return refused
+    if refused is not None:
+        raise refused
 
 
 async def forgive(session: AsyncSession, counter: Counter) -> None:
@@ -135,10 +116,10 @@ async def _sweep(runtime: Runtime, now: datetime) -> None:
             await session.execute(delete(SignInTries).where(SignInTries.key.in_(keys)))
 
 
-def _refusal(limit: Limit, left: timedelta) -> TooManyTries:
+def _refusal(limit: Limit, left: timedelta) -> Refused:
     seconds = max(1, ceil(min(left, limit.window).total_seconds()))
     sentence = f"There were too many tries to sign in. Wait {plain_wait(seconds)}, and try again."
-    return TooManyTries(code="too_many_tries", sentence=sentence, retry_after=seconds)
+    return Refused(code="too_many_tries", sentence=sentence, retry_after=seconds)
 
 
 def _network(address: str) -> str:

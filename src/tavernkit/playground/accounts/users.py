@@ -9,7 +9,7 @@ from sqlalchemy import exists, select, update
 
 from tavernkit.playground.accounts.names import lock_accounts
 from tavernkit.playground.accounts.sessions import end_sessions
-from tavernkit.playground.accounts.viewer import Role, Viewer, administrator
+from tavernkit.playground.accounts.viewer import Role, Viewer, require_administrator
 from tavernkit.playground.database.models import Invitation, User
 from tavernkit.playground.outcome import Refused, not_found
 from tavernkit.playground.realtime.access import announce_access_change
@@ -26,19 +26,17 @@ async def change_user(
     *,
     role: Role | None = None,
     status: Literal["active", "inactive"] | None = None,
-) -> User | Refused:
+) -> User:
     """Give somebody another role, or close or open their account. The last administrator stays one.
 
     Who is closed out is signed out everywhere. The invitations of somebody who is no administrator any more end too.
     """
-    refused = administrator(viewer)
-    if refused is not None:
-        return refused
+    require_administrator(viewer)
     async with runtime.database.write() as session:
         await lock_accounts(session)
         user = await session.get(User, user_id, with_for_update=True)
         if user is None:
-            return not_found("account")
+            raise not_found("account")
         was_in_charge = user.role == "administrator" and user.status == "active"
         new_role, new_status = role or user.role, status or user.status
         stays_in_charge = new_role == "administrator" and new_status == "active"
@@ -51,7 +49,7 @@ async def change_user(
             )
             if not await session.scalar(select(another)):
                 sentence = "This is the last administrator. Make somebody else one first."
-                return Refused(code="conflict", sentence=sentence)
+                raise Refused(code="conflict", sentence=sentence)
             await session.execute(
                 update(Invitation)
                 .where(Invitation.created_by_id == user.id, Invitation.revoked_at.is_(None))

@@ -8,8 +8,6 @@ from uuid import UUID
 from tavernkit.playground.outcome import Refused
 from tavernkit.values import Value
 
-__all__ = ["Role", "Viewer", "administrator", "person"]
-
 Role: TypeAlias = Literal["member", "moderator", "administrator"]
 
 
@@ -26,16 +24,15 @@ class Viewer(Value, frozen=True, kw_only=True):
         return self.role == "administrator"
 
 
-def person(viewer: Viewer) -> Refused | None:
-    """A refusal for programs: who has got hold of a key must not be able to lock its owner out or to stay for ever."""
+def require_person(viewer: Viewer) -> None:
+    """Refuse programs: who has got hold of a key must not be able to lock its owner out or to stay for ever."""
     if viewer.via == "api_key":
         sentence = "A key cannot be used for this. Sign in, and do it yourself."
-        return Refused(code="forbidden", sentence=sentence)
-    return None
+        raise Refused(code="forbidden", sentence=sentence)
 
 
-def administrator(viewer: Viewer) -> Refused | None:
-    """A refusal for everybody but an administrator in person."""
+def require_administrator(viewer: Viewer) -> None:
+    """Refuse everybody but an administrator in person."""
     if not viewer.is_administrator:
-        return Refused(code="forbidden", sentence="Only administrators may do this.")
-    return person(viewer)
+        raise Refused(code="forbidden", sentence="Only administrators may do this.")
+    require_person(viewer)

@@ -8,7 +8,6 @@ from uuid import UUID
 from tavernkit.playground.accounts.queries import list_api_keys, list_invitations, list_sessions
 from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.database.models import Invitation, User
-from tavernkit.playground.outcome import Refused
 from tavernkit.playground.runtime import Runtime
 from tavernkit.values import Value
 
@@ -62,7 +61,7 @@ class AccountView(Value, frozen=True, kw_only=True):
     secret_name: str = ""
 
 
-async def account_view(runtime: Runtime, viewer: Viewer) -> AccountView | Refused:
+async def account_view(runtime: Runtime, viewer: Viewer) -> AccountView:
     """One's own account as it is now."""
     now = runtime.clock()
     async with runtime.database.read() as session:
@@ -70,12 +69,6 @@ async def account_view(runtime: Runtime, viewer: Viewer) -> AccountView | Refuse
         sessions = await list_sessions(session, viewer, now, limit=MOST_SHOWN)
         keys = await list_api_keys(session, viewer, limit=MOST_SHOWN)
         invitations = await list_invitations(session, limit=MOST_SHOWN) if viewer.is_administrator else None
-    if isinstance(sessions, Refused):
-        return sessions
-    if isinstance(keys, Refused):
-        return keys
-    if isinstance(invitations, Refused):
-        return invitations
     return AccountView(
         name=user.name,
         email=user.email or "",

@@ -2,17 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any
 
-from fastapi import HTTPException
 from pydantic import BaseModel, Field
-
-from tavernkit.playground.outcome import Refused
-
-__all__ = ["ErrorBody", "ErrorResponse", "RefusedError", "documented", "unless_refused"]
-
-
-T = TypeVar("T")
 
 
 class ErrorBody(BaseModel):
@@ -25,26 +17,6 @@ class ErrorBody(BaseModel):
 
 class ErrorResponse(BaseModel):
     error: ErrorBody
-
-
-class RefusedError(HTTPException):
-    """A refusal on its way out of a route."""
-
-    def __init__(self, refused: Refused) -> None:
-        super().__init__(refused.status, refused.sentence)
-        self.refused = refused
-
-    @property
-    def body(self) -> dict[str, Any]:
-        refused = self.refused
-        return {"error": {"code": refused.code, "sentence": refused.sentence, "current": refused.current}}
-
-
-def unless_refused(outcome: T | Refused) -> T:
-    """The outcome of a service; a refusal becomes the answer of the request."""
-    if isinstance(outcome, Refused):
-        raise RefusedError(outcome)
-    return outcome
 
 
 def documented(*codes: int) -> dict[int | str, dict[str, Any]]:

@@ -9,7 +9,6 @@ from urllib.parse import quote
 from fastapi import Request, Response
 
 from tavernkit.playground.blobs.uploads import received_files
-from tavernkit.playground.outcome import Refused
 from tavernkit.text.invisible import without_invisible
 from tavernkit.text.js_json import to_json
 from tavernkit.values import Json
@@ -19,11 +18,9 @@ __all__ = ["attachment", "json_download", "upload"]
 _UNSAFE = re.compile(r'[\x00-\x1f\x7f/\\:*?"<>|]+')
 
 
-async def upload(request: Request, *, max_bytes: int) -> tuple[bytes, str] | Refused:
+async def upload(request: Request, *, max_bytes: int) -> tuple[bytes, str]:
     """The file in the field `file`, and its name without the ending."""
     async with received_files(request, field="file", max_files=1, max_bytes=max_bytes) as files:
-        if isinstance(files, Refused):
-            return files
         return await files[0].read(), PurePath(files[0].filename or "").stem
 
 

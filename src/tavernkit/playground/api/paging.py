@@ -13,7 +13,6 @@ from uuid import UUID
 from fastapi import Query
 from pydantic import BaseModel, Field
 
-from tavernkit.playground.api.errors import RefusedError, unless_refused
 from tavernkit.playground.outcome import Refused
 from tavernkit.playground.storable import storable
 
@@ -22,7 +21,6 @@ __all__ = ["After", "Page", "behind_name", "behind_number", "behind_time", "curs
 T = TypeVar("T")
 R = TypeVar("R")
 
-FOREIGN = Refused(code="invalid", sentence="The cursor is none of this list. Begin again without `after`.")
 
 After = Annotated[str | None, Query(max_length=2000, description="The `next` of the page before.")]
 """Where a page begins."""
@@ -49,32 +47,33 @@ def cursor(*place: str | int) -> str:
     return base64.urlsafe_b64encode(json.dumps(place).encode()).decode()
 
 
-def place_behind(after: str, *kinds: type[str] | type[int]) -> list[str | int] | Refused:
+def place_behind(after: str, *kinds: type[str] | type[int]) -> list[str | int]:
     """The place that a cursor of a list ordered by values of these kinds names."""
     try:
         place = json.loads(base64.urlsafe_b64decode(after.encode()))
     except (binascii.Error, ValueError, RecursionError):
-        return FOREIGN
+        raise foreign_cursor() from None
     if not isinstance(place, list) or [type(part) for part in place] != list(kinds):
-        return FOREIGN
-    usable = all(abs(part) < 2**63 if isinstance(part, int) else part == storable(part) for part in place)
-    return place if usable else FOREIGN
+        raise foreign_cursor()
+    if not all(abs(part) < 2**63 if isinstance(part, int) else part == storable(part) for part in place):
+        raise foreign_cursor()
+    return place
 
 
 def behind_name(after: str | None) -> tuple[str, UUID] | None:
     """The name and the id that a cursor names, in a list ordered by them."""
     if after is None:
         return None
-    name, id = map(str, unless_refused(place_behind(after, str, str)))
+    name, id = map(str, place_behind(after, str, str))
     try:
         return name, UUID(id)
     except ValueError:
-        raise RefusedError(FOREIGN) from None
+        raise foreign_cursor() from None
 
 
 def behind_number(after: str | None) -> int | None:
     """The number that a cursor names, in a list ordered by it."""
-    return None if after is None else int(unless_refused(place_behind(after, int))[0])
+    return None if after is None else int(place_behind(after, int)[0])
 
 
 def behind_time(after: str | None) -> tuple[datetime, UUID] | None:
@@ -85,7 +84,11 @@ def behind_time(after: str | None) -> tuple[datetime, UUID] | None:
     try:
         time = datetime.fromisoformat(named[0])
     except ValueError:
-        raise RefusedError(FOREIGN) from None
+        raise foreign_cursor() from None
     if time.tzinfo is None:
-        raise RefusedError(FOREIGN)
+        raise foreign_cursor()
     return time, named[1]
+
+
+def foreign_cursor() -> Refused:
+    return Refused(code="invalid", sentence="The cursor is none of this list. Begin again without `after`.")

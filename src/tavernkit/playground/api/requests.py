@@ -8,7 +8,6 @@ from fastapi import Depends, Query, Request
 
 from tavernkit.playground.accounts.authentication import viewer_of
 from tavernkit.playground.accounts.viewer import Viewer
-from tavernkit.playground.api.errors import unless_refused
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.web.bodies import before_body
 
@@ -22,7 +21,7 @@ def _runtime(request: Request) -> Runtime:
 
 @before_body
 async def _viewer(request: Request) -> Viewer:
-    return unless_refused(await viewer_of(request))
+    return await viewer_of(request)
 
 
 Running = Annotated[Runtime, Depends(_runtime)]

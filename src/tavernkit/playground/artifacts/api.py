@@ -7,7 +7,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Path
 
-from tavernkit.playground.api.errors import documented, unless_refused
+from tavernkit.playground.api.errors import documented
 from tavernkit.playground.api.paging import After, Page, behind_number, page
 from tavernkit.playground.api.requests import Asked, Limit, Running
 from tavernkit.playground.artifacts import service
@@ -32,14 +32,14 @@ Tag = Annotated[str, Path(pattern=TAG_PATTERN, description="The artifact.")]
 @router.get("", responses=documented())
 async def list_artifacts(running: Running, asked: Asked, conversation_id: ConversationId) -> ArtifactsOut:
     """What pipelines keep of the conversation, as it is at the end of the path."""
-    view = unless_refused(await service.list_artifacts(running, asked, conversation_id))
+    view = await service.list_artifacts(running, asked, conversation_id)
     return ArtifactsOut(items=[ArtifactOut.of(artifact) for artifact in view])
 
 
 @router.post("/reset", responses=documented(409))
 async def reset_artifacts(running: Running, asked: Asked, conversation_id: ConversationId, reset: Reset) -> ResetOut:
     """Put all versions into the archive and start again."""
-    return ResetOut(archived=unless_refused(await service.reset_artifacts(running, asked, conversation_id, reset.tags)))
+    return ResetOut(archived=await service.reset_artifacts(running, asked, conversation_id, reset.tags))
 
 
 @router.get("/{tag}/versions", responses=documented())
@@ -47,8 +47,8 @@ async def list_versions(
     running: Running, asked: Asked, conversation_id: ConversationId, tag: Tag, limit: Limit = 50, after: After = None
 ) -> Page[VersionOut]:
     """What an artifact has been, the newest first: in every swipe, also what is archived."""
-    artifact, versions = unless_refused(
-        await service.history_of(running, asked, conversation_id, tag, behind=behind_number(after), limit=limit + 1)
+    artifact, versions = await service.history_of(
+        running, asked, conversation_id, tag, behind=behind_number(after), limit=limit + 1
     )
     return page(versions, limit, lambda version: VersionOut.of(artifact, version), lambda version: (version.version,))
 
@@ -61,4 +61,4 @@ async def restore_version(
     restored = await service.restore_version(
         running, asked, conversation_id, tag, version=wanted.version, based_on_version=wanted.based_on_version
     )
-    return VersionOut.of(*unless_refused(restored))
+    return VersionOut.of(*restored)

@@ -15,13 +15,11 @@ from tavernkit.playground.artifacts.queries import KeptVersion, artifact_at, cur
 from tavernkit.playground.artifacts.store import read_at_one_moment
 from tavernkit.playground.artifacts.views import HistoryView, VersionView
 from tavernkit.playground.messages.standing import standing_of
-from tavernkit.playground.outcome import Refused, not_found
+from tavernkit.playground.outcome import existing
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.spaces.access import Access, conversation_for
 from tavernkit.playground.web.names import shown_name
 from tavernkit.values import JsonObject
-
-__all__ = ["VERSIONS_PER_PAGE", "history_view"]
 
 VERSIONS_PER_PAGE = 20
 
@@ -35,21 +33,15 @@ ARCHIVED = {
 
 async def history_view(
     runtime: Runtime, viewer: Viewer, conversation_id: UUID, tag: str, *, before: int | None = None, problem: str = ""
-) -> HistoryView | Refused:
+) -> HistoryView:
     """The versions below number `before`, the newest first: of every swipe, in use or archived."""
     async with read_at_one_moment(runtime.database) as session:
-        found = await conversation_for(session, conversation_id, viewer, Access.READ)
-        if isinstance(found, Refused):
-            return found
-        known = await artifact_at(session, conversation_id, tag)
-        if known is None:
-            return not_found("artifact")
-        head, artifact = known
+        conversation, entry = await conversation_for(session, conversation_id, viewer, Access.READ)
+        head, artifact = existing(await artifact_at(session, conversation_id, tag), "artifact")
         # One more than is shown: what the last of them is compared with.
         kept = await kept_versions(session, conversation_id, tag, behind=before, limit=VERSIONS_PER_PAGE + 1)
         current = await current_version(session, conversation_id, tag)
         schema = (await schemas_by_tag(session, conversation_id)).get(tag)
-    conversation, entry = found
     may_change = standing_of(conversation, entry).can_take_part
     address = history_address(conversation_id, tag)
     shown = kept[:VERSIONS_PER_PAGE]

@@ -48,7 +48,6 @@ from tavernkit.playground.artifacts.views import (
     StateView,
 )
 from tavernkit.playground.database.models import ArtifactHead
-from tavernkit.playground.outcome import Refused
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.spaces.panel import panel_entry, panel_view
 from tavernkit.values import JsonObject
@@ -60,13 +59,11 @@ MOST_ITEMS = 50
 LONGEST_GIST = 120
 
 
-async def state_view(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> StateView | Refused:
+async def state_view(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> StateView:
     """The tab with what is kept of a story, as it is at the end of the path."""
     now = runtime.clock()
     async with read_at_one_moment(runtime.database) as session:
         found = await panel_entry(session, viewer, conversation_id)
-        if isinstance(found, Refused):
-            return found
         heads = await heads_at(session, conversation_id, "panel", "feed")
         turn = await turns_before(session, conversation_id)
         artifacts = await _views_at(session, conversation_id, heads)

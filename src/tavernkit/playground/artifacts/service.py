@@ -15,60 +15,45 @@ from tavernkit.playground.artifacts.path import read_view, session_of, turns_bef
 from tavernkit.playground.artifacts.queries import artifact_at, version_at, versions_page
 from tavernkit.playground.artifacts.schemas import VersionOut
 from tavernkit.playground.artifacts.store import TransactionArtifactStore, read_at_one_moment
-from tavernkit.playground.conversations.in_use import not_in_use
+from tavernkit.playground.conversations.in_use import require_in_use
 from tavernkit.playground.database.models import ArtifactHead
-from tavernkit.playground.outcome import Refused, not_found, stale
+from tavernkit.playground.outcome import Refused, existing, stale
 from tavernkit.playground.paths.queries import end_of_path
 from tavernkit.playground.realtime.outbox import append_event
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.spaces.access import Access, conversation_for
 
-__all__ = ["history_of", "list_artifacts", "reset_artifacts", "restore_version"]
 
-
-async def list_artifacts(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> SessionView | Refused:
+async def list_artifacts(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> SessionView:
     """The artifacts at the end of the path, each with what it has been along it."""
     async with read_at_one_moment(runtime.database) as session:
-        found = await conversation_for(session, conversation_id, viewer, Access.READ)
-        if isinstance(found, Refused):
-            return found
+        await conversation_for(session, conversation_id, viewer, Access.READ)
         place, turn = await session_of(session, conversation_id), await turns_before(session, conversation_id)
         return await read_view(session, place, now=runtime.clock(), turn=turn)
 
 
 async def history_of(
     runtime: Runtime, viewer: Viewer, conversation_id: UUID, tag: str, *, behind: int | None, limit: int
-) -> tuple[Artifact, list[ArtifactVersion]] | Refused:
+) -> tuple[Artifact, list[ArtifactVersion]]:
     """A page of an artifact's versions, the newest first: of every swipe, in use or archived."""
     async with read_at_one_moment(runtime.database) as session:
-        found = await conversation_for(session, conversation_id, viewer, Access.READ)
-        if isinstance(found, Refused):
-            return found
-        known = await artifact_at(session, conversation_id, tag)
-        if known is None:
-            return not_found("artifact")
-        return known[1], await versions_page(session, conversation_id, tag, behind=behind, limit=limit)
+        await conversation_for(session, conversation_id, viewer, Access.READ)
+        _, artifact = existing(await artifact_at(session, conversation_id, tag), "artifact")
+        return artifact, await versions_page(session, conversation_id, tag, behind=behind, limit=limit)
 
 
 async def restore_version(
     runtime: Runtime, viewer: Viewer, conversation_id: UUID, tag: str, *, version: int, based_on_version: int | None
-) -> tuple[Artifact, ArtifactVersion] | Refused:
+) -> tuple[Artifact, ArtifactVersion]:
     """Write the content of an earlier version again, as the newest one: it belongs to what is seen last."""
     now = runtime.clock()
     async with runtime.database.write() as session:
-        found = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART, lock=True)
-        if isinstance(found, Refused):
-            return found
-        refused = not_in_use(found[0])
-        if refused is not None:
-            return refused
-        known = await artifact_at(session, conversation_id, tag)
-        wanted = await version_at(session, conversation_id, tag, version)
-        if known is None or wanted is None:
-            return not_found("version")
-        head, artifact = known
+        conversation, _ = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART, lock=True)
+        require_in_use(conversation)
+        head, artifact = existing(await artifact_at(session, conversation_id, tag), "version")
+        wanted = existing(await version_at(session, conversation_id, tag, version), "version")
         if wanted.content_type != artifact.content_type:
-            return Refused(
+            raise Refused(
                 code="conflict",
                 sentence=f"That version is {wanted.content_type}, and the artifact is {artifact.content_type} now.",
             )
@@ -92,23 +77,17 @@ async def restore_version(
             latest = conflict.latest_version
             current = None if latest is None else await version_at(session, conversation_id, tag, latest)
             shown = None if current is None else VersionOut.of(artifact, current).model_dump(mode="json")
-            return stale("artifact", shown)
+            raise stale("artifact", shown) from None
         await append_event(session, conversation_id, UPDATED, now, tag=tag, version=commit.version.version)
         return commit.artifact, commit.version
 
 
-async def reset_artifacts(
-    runtime: Runtime, viewer: Viewer, conversation_id: UUID, tags: Sequence[str] | None
-) -> int | Refused:
+async def reset_artifacts(runtime: Runtime, viewer: Viewer, conversation_id: UUID, tags: Sequence[str] | None) -> int:
     """Put every version of these artifacts, or of all, into the archive and start again; how many versions it were."""
     now = runtime.clock()
     async with runtime.database.write() as session:
-        found = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART, lock=True)
-        if isinstance(found, Refused):
-            return found
-        refused = not_in_use(found[0])
-        if refused is not None:
-            return refused
+        conversation, _ = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART, lock=True)
+        require_in_use(conversation)
         of_conversation = select(ArtifactHead.tag).where(ArtifactHead.conversation_id == conversation_id)
         meant = list(await session.scalars(of_conversation)) if tags is None else list(dict.fromkeys(tags))
         store = TransactionArtifactStore(session, ids=lambda: str(runtime.ids()))

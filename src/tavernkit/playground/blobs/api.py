@@ -6,13 +6,11 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Request, Response
 
-from tavernkit.playground.api.errors import documented, unless_refused
+from tavernkit.playground.api.errors import documented
 from tavernkit.playground.api.requests import Asked, Running
 from tavernkit.playground.blobs.queries import find_blob
 from tavernkit.playground.blobs.responses import BINARY, bytes_response
-from tavernkit.playground.outcome import not_found
-
-__all__ = ["router"]
+from tavernkit.playground.outcome import existing
 
 router = APIRouter(prefix="/blobs", tags=["blobs"], responses=documented())
 
@@ -22,5 +20,5 @@ async def get_blob(
     request: Request, runtime: Running, viewer: Asked, sha256: Annotated[str, Path(pattern="^[0-9a-f]{64}$")]
 ) -> Response:
     async with runtime.database.read() as session:
-        blob = unless_refused(await find_blob(session, sha256, viewer) or not_found("file"))
+        blob = existing(await find_blob(session, sha256, viewer), "file")
     return bytes_response(request, blob)

@@ -11,11 +11,8 @@ from starlette.datastructures import FormData, UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import ClientDisconnect
 
-from tavernkit.playground.api.errors import RefusedError
 from tavernkit.playground.outcome import Refused
 from tavernkit.playground.web.bodies import take_up_to, too_large
-
-__all__ = ["ReceivedForm", "file_body", "one_file", "received_files", "received_form"]
 
 FORM_BYTES = 64 * 1024
 """What the form around the files may take."""
@@ -31,20 +28,17 @@ class ReceivedForm(NamedTuple):
 @asynccontextmanager
 async def received_files(
     request: Request, *, field: str, max_files: int, max_bytes: int
-) -> AsyncIterator[list[UploadFile] | Refused]:
+) -> AsyncIterator[list[UploadFile]]:
     """The files of a multipart form, spooled to the disk; gone when the block ends."""
     async with received_form(request, field=field, max_files=max_files, max_bytes=max_bytes) as form:
-        yield form if isinstance(form, Refused) else form.files
+        yield form.files
 
 
 @asynccontextmanager
-async def received_form(
-    request: Request, *, field: str, max_files: int, max_bytes: int
-) -> AsyncIterator[ReceivedForm | Refused]:
+async def received_form(request: Request, *, field: str, max_files: int, max_bytes: int) -> AsyncIterator[ReceivedForm]:
     """A multipart form whose files are spooled to the disk; gone when the block ends."""
     if not request.headers.get("content-type", "").startswith("multipart/form-data"):
-        yield _invalid(f"Files are sent as a form (multipart/form-data) with the field {field!r}.")
-        return
+        raise _invalid(f"Files are sent as a form (multipart/form-data) with the field {field!r}.")
     take_up_to(request, max_bytes + FORM_BYTES)
     try:
         # One more than allowed, so that we say what is wrong in our own words.
@@ -53,27 +47,24 @@ async def received_form(
             max_part_size=FORM_BYTES,
         )  # fmt: skip
         form = await parser.parse()
-    except RefusedError:
-        yield too_large(max_bytes)
-        return
+    except Refused:
+        raise too_large(max_bytes) from None
     except (MultiPartException, ClientDisconnect, UnicodeDecodeError):
-        yield _invalid("The form cannot be read: it is damaged, it ends too soon, or it has too many parts.")
-        return
+        raise _invalid("The form cannot be read: it is damaged, it ends too soon, or it has too many parts.") from None
     try:
-        files = _files(form, field, max_files)
         fields = {name: value for name, value in form.multi_items() if isinstance(value, str)}
-        yield files if isinstance(files, Refused) else ReceivedForm(files, fields)
+        yield ReceivedForm(_files(form, field, max_files), fields)
     finally:
         await form.close()
 
 
-async def one_file(request: Request, *, max_bytes: int) -> bytes | Refused:
+async def one_file(request: Request, *, max_bytes: int) -> bytes:
     """The bytes of the one file in the field `file`."""
     async with received_files(request, field="file", max_files=1, max_bytes=max_bytes) as files:
-        if isinstance(files, Refused):
-            return files
         data = await files[0].read()
-        return data or _invalid("The file is empty.")
+    if not data:
+        raise _invalid("The file is empty.")
+    return data
 
 
 def file_body(field: str, *, many: bool = False) -> dict[str, Any]:
@@ -84,12 +75,12 @@ def file_body(field: str, *, many: bool = False) -> dict[str, Any]:
     return {"requestBody": {"required": True, "content": {"multipart/form-data": {"schema": schema}}}}
 
 
-def _files(form: FormData, field: str, max_files: int) -> list[UploadFile] | Refused:
+def _files(form: FormData, field: str, max_files: int) -> list[UploadFile]:
     files = [value for name, value in form.multi_items() if name == field and isinstance(value, UploadFile)]
     if not files:
-        return _invalid(f"The form has no file in the field {field!r}.")
+        raise _invalid(f"The form has no file in the field {field!r}.")
     if len(files) > max_files:
-        return _invalid(f"At most {max_files:,} files can be sent at once.")
+        raise _invalid(f"At most {max_files:,} files can be sent at once.")
     return files
 
 

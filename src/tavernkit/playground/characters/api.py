@@ -7,7 +7,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Path, Query, Request, Response
 
-from tavernkit.playground.api.errors import documented, unless_refused
+from tavernkit.playground.api.errors import documented
 from tavernkit.playground.api.files import attachment
 from tavernkit.playground.api.paging import After, Page, behind_name, behind_number, behind_time, page
 from tavernkit.playground.api.requests import Asked, Limit, Running
@@ -50,11 +50,10 @@ from tavernkit.playground.characters.service import (
 )
 from tavernkit.playground.database.models import Character
 from tavernkit.playground.jobs.schemas import JobOut
+from tavernkit.playground.outcome import existing
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.storable import presentable
 from tavernkit.playground.web.bodies import takes
-
-__all__ = ["router"]
 
 CHECKED = "private, no-cache"
 
@@ -104,10 +103,8 @@ async def upload_character(
     as_new: Annotated[bool, Query(description="Make a new character, even if the file is here already.")] = False,
     same_name: SameNameQuery = "new",
 ) -> ImportOut:
-    file = unless_refused(await one_file(request, max_bytes=MAX_FILE_BYTES))
-    imported = unless_refused(
-        await import_file(runtime, viewer, file, character_id=character_id, as_new=as_new, same_name=same_name)
-    )
+    file = await one_file(request, max_bytes=MAX_FILE_BYTES)
+    imported = await import_file(runtime, viewer, file, character_id=character_id, as_new=as_new, same_name=same_name)
     return ImportOut(
         outcome=imported.outcome,
         sentence=imported.sentence,
@@ -129,13 +126,13 @@ async def upload_characters(
 ) -> JobOut:
     sent = received_files(request, field="files", max_files=MAX_FILES, max_bytes=MAX_TOTAL_BYTES)
     async with sent as files:
-        return JobOut.of(await start_import(runtime, viewer, unless_refused(files), same_name=same_name))
+        return JobOut.of(await start_import(runtime, viewer, files, same_name=same_name))
 
 
 @router.get("/{character_id}", summary="A character with its card")
 async def get_character(runtime: Running, viewer: Asked, character_id: UUID) -> CharacterOut:
     async with runtime.database.read() as session:
-        row = unless_refused(await find_character(session, character_id, viewer))
+        row = await find_character(session, character_id, viewer)
         return CharacterOut.with_card(row, await assets_of(session, row.id))
 
 
@@ -143,17 +140,17 @@ async def get_character(runtime: Running, viewer: Asked, character_id: UUID) -> 
 @takes(MAX_EDIT_BYTES)
 async def patch_character(runtime: Running, viewer: Asked, character_id: UUID, edit: CardEdit) -> CharacterOut:
     edited = await edit_character(runtime, viewer, character_id, version=edit.version, fields=edit.fields())
-    return await _shown(runtime, unless_refused(edited))
+    return await _shown(runtime, edited)
 
 
 @router.delete("/{character_id}", status_code=204, summary="Delete a character; what it said stays readable")
 async def remove_character(runtime: Running, viewer: Asked, character_id: UUID) -> None:
-    unless_refused(await delete_character(runtime, viewer, character_id))
+    await delete_character(runtime, viewer, character_id)
 
 
 @router.post("/{character_id}/duplicate", status_code=201, summary="Make a copy of one's own")
 async def copy_character(runtime: Running, viewer: Asked, character_id: UUID) -> CharacterOut:
-    return await _shown(runtime, unless_refused(await duplicate_character(runtime, viewer, character_id)))
+    return await _shown(runtime, await duplicate_character(runtime, viewer, character_id))
 
 
 @router.get("/{character_id}/versions", summary="Earlier cards, newest first")
@@ -161,7 +158,7 @@ async def list_versions(
     runtime: Running, viewer: Asked, character_id: UUID, limit: Limit = 50, after: After = None
 ) -> Page[VersionLineOut]:
     async with runtime.database.read() as session:
-        row = unless_refused(await find_character(session, character_id, viewer))
+        row = await find_character(session, character_id, viewer)
         lines = await versions_of(session, row.id, before=behind_number(after), limit=limit + 1)
     return page(lines, limit, _version_line, lambda line: (line.number,))
 
@@ -171,8 +168,8 @@ async def get_version(
     runtime: Running, viewer: Asked, character_id: UUID, number: Annotated[int, Path(ge=1, le=2**31 - 1)]
 ) -> VersionOut:
     async with runtime.database.read() as session:
-        row = unless_refused(await find_character(session, character_id, viewer))
-        version = unless_refused(await find_version(session, row.id, number))
+        row = await find_character(session, character_id, viewer)
+        version = existing(await find_version(session, row.id, number), "version")
     return VersionOut(
         number=version.number,
         replaced_by=version.reason,
@@ -185,7 +182,7 @@ async def get_version(
 @router.post("/{character_id}/restore", summary="Go back to an earlier card", responses=documented(409))
 async def restore(runtime: Running, viewer: Asked, character_id: UUID, wanted: RestoreIn) -> CharacterOut:
     restored = await restore_version(runtime, viewer, character_id, version=wanted.version, number=wanted.number)
-    return await _shown(runtime, unless_refused(restored))
+    return await _shown(runtime, restored)
 
 
 @router.get(
@@ -195,7 +192,7 @@ async def restore(runtime: Running, viewer: Asked, character_id: UUID, wanted: R
     responses=BINARY_OR_JSON,
 )
 async def export(runtime: Running, viewer: Asked, character_id: UUID, format: ExportFormat = "png") -> Response:
-    file = unless_refused(await export_character(runtime, viewer, character_id, format))
+    file = await export_character(runtime, viewer, character_id, format)
     return Response(file.data, media_type=file.media_type, headers=attachment(file.name, file.ending))
 
 
@@ -208,7 +205,7 @@ async def get_avatar(
     size: Literal["full", "thumbnail"] = "full",
 ) -> Response:
     async with runtime.database.read() as session:
-        blob = unless_refused(await find_avatar(session, character_id, viewer, size))
+        blob = await find_avatar(session, character_id, viewer, size)
     return bytes_response(request, blob, cache=CHECKED)
 
 
@@ -227,10 +224,8 @@ async def put_avatar(
         int | None, Query(ge=1, le=2**31 - 1, description="The version that the change was made from.")
     ] = None,
 ) -> CharacterOut:
-    picture = unless_refused(await one_file(request, max_bytes=MAX_FILE_BYTES))
-    return await _shown(
-        runtime, unless_refused(await set_avatar(runtime, viewer, character_id, picture, version=version))
-    )
+    picture = await one_file(request, max_bytes=MAX_FILE_BYTES)
+    return await _shown(runtime, await set_avatar(runtime, viewer, character_id, picture, version=version))
 
 
 async def _shown(runtime: Runtime, row: Character) -> CharacterOut:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from uuid import UUID
 
 from sqlalchemy import select
@@ -13,10 +14,8 @@ from tavernkit.playground.outcome import Refused
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.spaces.service import start_story
 
-__all__ = ["begin_story"]
 
-
-async def begin_story(runtime: Runtime, viewer: Viewer, character_id: UUID, *, greeting: int) -> Conversation | Refused:
+async def begin_story(runtime: Runtime, viewer: Viewer, character_id: UUID, *, greeting: int) -> Conversation:
     """Make a space with the character; `greeting` counts its greetings that are not blank, from 0.
 
     All of them are versions of the first message. If there is none of this number, the first one is told.
@@ -24,12 +23,13 @@ async def begin_story(runtime: Runtime, viewer: Viewer, character_id: UUID, *, g
     async with runtime.database.read() as session:
         person = await session.get_one(User, viewer.user_id)
     started = await start_story(runtime, person, character_id)
-    if isinstance(started, Refused) or greeting == 0:
+    if greeting == 0:
         return started
     async with runtime.database.read() as session:
         first = await session.scalar(
             select(Message.id).where(Message.conversation_id == started.id).order_by(Message.seq).limit(1)
         )
     if first is not None:
-        await select_swipe(runtime, viewer, first, greeting)
+        with suppress(Refused):
+            await select_swipe(runtime, viewer, first, greeting)
     return started

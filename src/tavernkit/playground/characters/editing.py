@@ -20,8 +20,6 @@ from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.storable import storable
 from tavernkit.values import Value
 
-__all__ = ["GREETINGS", "CardForm", "MergedForm", "form_of", "merged_with_now", "save_form", "typed_form"]
-
 TEXTS = (
     "name", "nickname", "description", "personality", "scenario", "first_mes", "mes_example", "creator_notes",
     "system_prompt", "post_history_instructions", "creator", "character_version",
@@ -71,9 +69,7 @@ def typed_form(sent: FormData, shown: CardForm) -> CardForm:
     )
 
 
-async def save_form(
-    runtime: Runtime, viewer: Viewer, row: Character, typed: CardForm, *, version: int
-) -> Character | Refused:
+async def save_form(runtime: Runtime, viewer: Viewer, row: Character, typed: CardForm, *, version: int) -> Character:
     """Change what differs from the boxes' contents. What nobody touched stays as the file wrote it, to the byte."""
     shown = form_of(row.data)
     changed: dict[str, Any] = {field: text for field, text in typed.texts.items() if text != shown.texts[field]}
@@ -86,21 +82,20 @@ async def save_form(
         edit = CardEdit(version=version, **changed)
     except ValidationError as error:
         fields = sorted({str(problem["loc"][0]).replace("_", " ") for problem in error.errors()})
-        return Refused(code="too_long", sentence=f"This is more than a card can hold: {', '.join(fields)}. Shorten it.")
+        sentence = f"This is more than a card can hold: {', '.join(fields)}. Shorten it."
+        raise Refused(code="too_long", sentence=sentence) from None
     return await edit_character(runtime, viewer, row.id, version=version, fields=edit.fields())
 
 
 async def merged_with_now(
     runtime: Runtime, viewer: Viewer, character_id: UUID, typed: CardForm, *, version: int
-) -> tuple[Character, MergedForm] | Refused:
+) -> tuple[Character, MergedForm]:
     """The character as it is now, and the form in which nobody's words are lost; `version` is what was typed on."""
     async with runtime.database.read() as session:
         row = await find_character(session, character_id, viewer)
-        if isinstance(row, Refused):
-            return row
         earlier = await find_version(session, row.id, version)
     now = form_of(row.data)
-    before = None if isinstance(earlier, Refused) else form_of(earlier.data)
+    before = None if earlier is None else form_of(earlier.data)
     form = typed if before is None else _merged(before, typed, now)
     kept, current, base = form.shown(), now.shown(), {} if before is None else before.shown()
     both = {field: text for field, text in current.items() if text not in (kept[field], base.get(field))}

@@ -24,8 +24,6 @@ from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.storable import storable
 from tavernkit.values import Value
 
-__all__ = ["ExportFormat", "ExportedFile", "export_character"]
-
 ExportFormat: TypeAlias = Literal["json", "json_v2", "png", "charx"]
 
 KINDS: Mapping[ExportFormat, tuple[str, str]] = {
@@ -45,21 +43,17 @@ class ExportedFile(Value, frozen=True, kw_only=True):
     data: bytes
 
 
-async def export_character(
-    runtime: Runtime, viewer: Viewer, character_id: UUID, format: ExportFormat
-) -> ExportedFile | Refused:
+async def export_character(runtime: Runtime, viewer: Viewer, character_id: UUID, format: ExportFormat) -> ExportedFile:
     """The character as a card file. PNG carries the picture and the files that the card refers to; CHARX all files."""
     async with runtime.database.read() as session:
         row = await find_character(session, character_id, viewer)
-        if isinstance(row, Refused):
-            return row
         files = await assets_of(session, row.id) if format in ("png", "charx") else []
         blobs = await _blobs(session, row, files) if format in ("png", "charx") else {}
     ending, media_type = KINDS[format]
     try:
         data = await asyncio.to_thread(_written, row, format, files, blobs)
     except TavernKitError as error:
-        return Refused(code="invalid", sentence=storable(str(error)))
+        raise Refused(code="invalid", sentence=storable(str(error))) from None
     return ExportedFile(name=row.name, ending=ending, media_type=media_type, data=data)
 
 

@@ -15,10 +15,8 @@ from tavernkit.playground.jobs.queries import find_job
 from tavernkit.playground.outcome import Refused, not_found
 from tavernkit.playground.runtime import Runtime
 
-__all__ = ["file_as_version"]
 
-
-async def file_as_version(runtime: Runtime, viewer: Viewer, job_id: UUID, position: int) -> Refused | None:
+async def file_as_version(runtime: Runtime, viewer: Viewer, job_id: UUID, position: int) -> None:
     """Turn the character that a file became into a new version of its namesake, as long as no story has it."""
     async with runtime.database.write() as session:
         # As every import of this person does first: no file of theirs is stored meanwhile.
@@ -26,23 +24,18 @@ async def file_as_version(runtime: Runtime, viewer: Viewer, job_id: UUID, positi
         job = await find_job(session, job_id, viewer, lock=True)
         file = await session.get(JobFile, (job_id, position))
         if job is None or job.kind != IMPORT_KIND or file is None:
-            return not_found("file")
+            raise not_found("file")
         named = None if file.outcome is None else file.outcome.get("namesake_id")
         if file.outcome is None or named is None:
-            return None
+            return
         added_id = UUID(file.outcome["character_id"])
         row = await find_character(session, UUID(named), viewer, to_change=True)
-        if isinstance(row, Refused):
-            return row
         added = await find_character(session, added_id, viewer, to_change=True)
-        if isinstance(added, Refused):
-            return added
         is_used = select(SpaceMembership.id).where(SpaceMembership.character_id == added_id).limit(1)
         if added.version > 1 or await session.scalar(is_used) is not None:
             sentence = f"{added.name} was edited or is in a story, so it stays a character of its own."
-            return Refused(code="conflict", sentence=sentence)
+            raise Refused(code="conflict", sentence=sentence)
         file.outcome = outcome_of(await add_as_version(session, runtime, row, added))
         if job.result:
             counts = {"imported": job.result["imported"] - 1, "updated": job.result["updated"] + 1}
             job.result = {**job.result, **counts}
-        return None

@@ -12,11 +12,9 @@ from tavernkit.playground.characters.queries import CharacterLine, lines_of
 from tavernkit.playground.characters.views import FileState, FileView, ImportView
 from tavernkit.playground.database.models import Job
 from tavernkit.playground.jobs.queries import JobFileLine, files_of_job, find_job
-from tavernkit.playground.outcome import Refused, not_found
+from tavernkit.playground.outcome import not_found
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.web.names import shown_name
-
-__all__ = ["import_view"]
 
 AT_ONCE = 200
 """So many files are told about in one answer to a page that is open."""
@@ -26,12 +24,12 @@ ENDS: dict[str, FileState] = {"imported": "imported", "updated": "updated", "sam
 
 async def import_view(
     runtime: Runtime, viewer: Viewer, job_id: UUID, *, after: int | None = None, only_failed: bool = False
-) -> ImportView | Refused:
+) -> ImportView:
     """The whole import; with `after`, only the next files behind those whose end the page shows already."""
     async with runtime.database.read() as session:
         job = await find_job(session, job_id, viewer)
         if job is None or job.kind != IMPORT_KIND:
-            return not_found("import")
+            raise not_found("import")
         limit = MAX_FILES if after is None else AT_ONCE
         files = await files_of_job(session, job.id, after=None if after is None else after - 1, limit=limit)
         made = {

@@ -26,8 +26,6 @@ from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.storable import storable, titled
 from tavernkit.values import Value
 
-__all__ = ["ImportedCharacter", "SameName", "add_as_version", "import_character", "import_file", "store_file"]
-
 SameName: TypeAlias = Literal["new", "version", "skip"]
 """What a different card of the same name by the same creator becomes."""
 
@@ -65,19 +63,16 @@ async def import_file(
     character_id: UUID | None = None,
     as_new: bool = False,
     same_name: SameName = "new",
-) -> ImportedCharacter | Refused:
+) -> ImportedCharacter:
     """Store a card file: as a newer card of the character that is named, as a new one, or as `same_name` says."""
     try:
         prepared = await asyncio.to_thread(prepare, file)
     except TavernKitError as error:
-        return Refused(code="invalid", sentence=storable(str(error)))
+        raise Refused(code="invalid", sentence=storable(str(error))) from None
     async with runtime.database.write() as session:
         target = None
         if character_id is not None:
-            found = await find_character(session, character_id, viewer, to_change=True)
-            if isinstance(found, Refused):
-                return found
-            target = found
+            target = await find_character(session, character_id, viewer, to_change=True)
         return await store_file(
             session, runtime, viewer.user_id, prepared, target=target, as_new=as_new, same_name=same_name
         )

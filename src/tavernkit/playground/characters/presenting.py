@@ -22,10 +22,11 @@ from tavernkit.playground.characters.queries import (
     VersionLine,
     assets_of,
     characters_page,
+    check_changeable,
     find_character,
     find_version,
     has_spoken,
-    may_not_change,
+    may_change,
     pictures_of,
     spaces_with,
     used_tags,
@@ -48,23 +49,12 @@ from tavernkit.playground.characters.views import (
 )
 from tavernkit.playground.database.models import Character
 from tavernkit.playground.jobs.queries import jobs_of
-from tavernkit.playground.outcome import Refused
+from tavernkit.playground.outcome import existing
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.storable import storable
 from tavernkit.playground.web.markdown import render_markdown
 from tavernkit.playground.web.names import initials, shown_name
 from tavernkit.values import Value
-
-__all__ = [
-    "GalleryQuery",
-    "character_page_view",
-    "deletion_view",
-    "edit_view",
-    "gallery_view",
-    "tile_view",
-    "version_page_view",
-    "versions_view",
-]
 
 # A multiple of every number of columns, so that the pages of the gallery join without a gap.
 TILES = 48
@@ -164,12 +154,10 @@ def tile_view(line: CharacterLine) -> TileView:
     )
 
 
-async def character_page_view(runtime: Runtime, viewer: Viewer, character_id: UUID) -> CharacterPageView | Refused:
+async def character_page_view(runtime: Runtime, viewer: Viewer, character_id: UUID) -> CharacterPageView:
     """Everything a card says."""
     async with runtime.database.read() as session:
         row = await find_character(session, character_id, viewer)
-        if isinstance(row, Refused):
-            return row
         versions = await versions_of(session, row.id, before=None, limit=RECENT_VERSIONS)
         pictures = (await pictures_of(session, [row.id])).get(row.id, {})
     card = stored_card(row).character
@@ -187,7 +175,7 @@ async def character_page_view(runtime: Runtime, viewer: Viewer, character_id: UU
         version=row.version,
         updated_at=row.updated_at,
         is_shared=row.owner_id is None,
-        can_change=may_not_change(row, viewer) is None,
+        can_change=may_change(row, viewer),
         fields=tuple(
             FieldView(title=title, html=render_markdown(texts[field], pictures))
             for field, title in FIELDS
@@ -226,14 +214,10 @@ def edit_view(
     )
 
 
-async def versions_view(
-    runtime: Runtime, viewer: Viewer, character_id: UUID, *, after: str | None
-) -> VersionsView | Refused:
+async def versions_view(runtime: Runtime, viewer: Viewer, character_id: UUID, *, after: str | None) -> VersionsView:
     """The earlier cards, newest first."""
     async with runtime.database.read() as session:
         row = await find_character(session, character_id, viewer)
-        if isinstance(row, Refused):
-            return row
         lines = await versions_of(session, row.id, before=behind_number(after), limit=VERSIONS + 1)
     shown = lines[:VERSIONS]
     named = urlencode({"after": cursor(shown[-1].number)}) if len(lines) > VERSIONS else None
@@ -248,15 +232,11 @@ async def versions_view(
 
 async def version_page_view(
     runtime: Runtime, viewer: Viewer, character_id: UUID, number: int, *, problem: str = ""
-) -> VersionPageView | Refused:
+) -> VersionPageView:
     """An earlier card, and what is different by now."""
     async with runtime.database.read() as session:
         row = await find_character(session, character_id, viewer)
-        if isinstance(row, Refused):
-            return row
-        version = await find_version(session, row.id, number)
-        if isinstance(version, Refused):
-            return version
+        version = existing(await find_version(session, row.id, number), "version")
     return VersionPageView(
         id=str(row.id),
         name=shown_name(row.name),
@@ -264,20 +244,16 @@ async def version_page_view(
         version=row.version,
         created_at=version.created_at,
         changes=changes_between(version.data, row.data),
-        can_change=may_not_change(row, viewer) is None,
+        can_change=may_change(row, viewer),
         problem=problem,
     )
 
 
-async def deletion_view(runtime: Runtime, viewer: Viewer, character_id: UUID) -> DeletionView | Refused:
+async def deletion_view(runtime: Runtime, viewer: Viewer, character_id: UUID) -> DeletionView:
     """What deleting a character would do; a refusal for who must not."""
     async with runtime.database.read() as session:
         row = await find_character(session, character_id, viewer)
-        if isinstance(row, Refused):
-            return row
-        refused = may_not_change(row, viewer)
-        if refused is not None:
-            return refused
+        check_changeable(row, viewer)
         spaces = await spaces_with(session, row.id)
         own = tuple(shown_name(name) for owner_id, name in spaces if owner_id == viewer.user_id)
         return DeletionView(

@@ -23,28 +23,8 @@ from tavernkit.playground.database.models import (
     Space,
     SpaceMembership,
 )
-from tavernkit.playground.outcome import Refused, not_found
+from tavernkit.playground.outcome import Refused, existing
 from tavernkit.values import Value
-
-__all__ = [
-    "CharacterLine",
-    "Scope",
-    "Sort",
-    "VersionLine",
-    "assets_of",
-    "characters_page",
-    "find_avatar",
-    "find_character",
-    "find_version",
-    "found_by",
-    "has_spoken",
-    "lines_of",
-    "may_not_change",
-    "pictures_of",
-    "spaces_with",
-    "used_tags",
-    "versions_of",
-]
 
 Sort: TypeAlias = Literal["name", "recent", "created"]
 Scope: TypeAlias = Literal["own", "shared"]
@@ -82,7 +62,7 @@ _COLUMNS = tuple(Character.__table__.c[name] for name in CharacterLine.__struct_
 
 async def find_character(
     session: AsyncSession, character_id: UUID, viewer: Viewer, *, to_change: bool = False
-) -> Character | Refused:
+) -> Character:
     """The character, if this person may see it; locked, if they may change it and want to."""
     query = select(Character).where(
         Character.id == character_id,
@@ -90,16 +70,21 @@ async def find_character(
         or_(Character.owner_id == viewer.user_id, Character.owner_id.is_(None)),
     )
     found: Character | None = await session.scalar(query.with_for_update() if to_change else query)
-    if found is None:
-        return not_found("character")
-    return (may_not_change(found, viewer) if to_change else None) or found
+    row = existing(found, "character")
+    if to_change:
+        check_changeable(row, viewer)
+    return row
 
 
-def may_not_change(row: Character, viewer: Viewer) -> Refused | None:
-    """A refusal for those who may see this character but not change it."""
-    if row.owner_id is None and not viewer.is_administrator:
-        return Refused(code="forbidden", sentence="This character is everybody's. Make a copy, and change that.")
-    return None
+def may_change(row: Character, viewer: Viewer) -> bool:
+    """True for those who may change a character that they can see."""
+    return row.owner_id is not None or viewer.is_administrator
+
+
+def check_changeable(row: Character, viewer: Viewer) -> None:
+    """Refuse those who may see this character but not change it."""
+    if not may_change(row, viewer):
+        raise Refused(code="forbidden", sentence="This character is everybody's. Make a copy, and change that.")
 
 
 async def characters_page(
@@ -212,17 +197,17 @@ async def versions_of(
     return [VersionLine(**row) for row in (await session.execute(query)).mappings()]
 
 
-async def find_version(session: AsyncSession, character_id: UUID, number: int) -> CharacterVersion | Refused:
+async def find_version(session: AsyncSession, character_id: UUID, number: int) -> CharacterVersion | None:
     """An earlier version of a character that the caller has found."""
     found: CharacterVersion | None = await session.scalar(
         select(CharacterVersion).where(CharacterVersion.character_id == character_id, CharacterVersion.number == number)
     )
-    return found or not_found("version")
+    return found
 
 
 async def find_avatar(
     session: AsyncSession, character_id: UUID, viewer: Viewer, size: Literal["full", "thumbnail"]
-) -> Blob | Refused:
+) -> Blob:
     """The character's picture, also for those who share a space with it."""
     column = Character.avatar_sha256 if size == "full" else Character.thumbnail_sha256
     found: Blob | None = await session.scalar(
@@ -230,7 +215,7 @@ async def find_avatar(
         .join(Character, column == Blob.sha256)
         .where(Character.id == character_id, Character.id.in_(visible_characters(viewer)))
     )
-    return found or not_found("picture")
+    return existing(found, "picture")
 
 
 async def has_spoken(session: AsyncSession, character_id: UUID) -> bool:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, NoReturn
+from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Form, Header, HTTPException, Path, Query, Request, Response
+from fastapi import APIRouter, Form, Header, Path, Query, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from markupsafe import Markup
 
 from tavernkit.playground.accounts.viewer import Viewer
-from tavernkit.playground.api.errors import RefusedError
 from tavernkit.playground.blobs.uploads import one_file, received_form
 from tavernkit.playground.characters.beginning import begin_story
 from tavernkit.playground.characters.editing import form_of, merged_with_now, save_form, typed_form
@@ -28,7 +27,7 @@ from tavernkit.playground.characters.presenting import (
     version_page_view,
     versions_view,
 )
-from tavernkit.playground.characters.queries import Scope, Sort, find_character, may_not_change
+from tavernkit.playground.characters.queries import Scope, Sort, check_changeable, find_character
 from tavernkit.playground.characters.schemas import MAX_EDIT_BYTES
 from tavernkit.playground.characters.service import delete_character, duplicate_character, restore_version, set_avatar
 from tavernkit.playground.database.models import Character
@@ -39,8 +38,6 @@ from tavernkit.playground.web.bodies import takes
 from tavernkit.playground.web.rendering import render
 from tavernkit.playground.web.requests import Looking, Played
 from tavernkit.playground.web.streams import CONTENT_TYPE, stream
-
-__all__ = ["router"]
 
 router = APIRouter()
 
@@ -67,29 +64,25 @@ async def gallery(
 ) -> HTMLResponse:
     query = GalleryQuery(scope=scope, sort=sort, search=search.strip(), tag=tag.strip())
     is_more = after is not None and turbo_frame.startswith("more_")
-    try:
-        view = await gallery_view(runtime, viewer, query, after=after, tiles_alone=is_more)
-    except RefusedError as error:
-        _refuse(error.refused)
+    view = await gallery_view(runtime, viewer, query, after=after, tiles_alone=is_more)
     return _page("characters/_more.html" if is_more else "characters/gallery.html", view=view)
 
 
 @router.post("/characters/imports")
 async def import_files(request: Request, runtime: Played, viewer: Looking) -> Response:
     sent = received_form(request, field="files", max_files=MAX_FILES, max_bytes=MAX_TOTAL_BYTES)
-    async with sent as form:
-        if isinstance(form, Refused):
-            view = await gallery_view(runtime, viewer, GalleryQuery())
-            return _page("characters/gallery.html", form.status, view=view.with_(problem=form.sentence))
-        job = await start_import(runtime, viewer, form.files, same_name=_same_name(form.fields.get("same_name")))
+    try:
+        async with sent as form:
+            job = await start_import(runtime, viewer, form.files, same_name=_same_name(form.fields.get("same_name")))
+    except Refused as refused:
+        view = await gallery_view(runtime, viewer, GalleryQuery())
+        return _page("characters/gallery.html", refused.status, view=view.with_(problem=refused.sentence))
     return RedirectResponse(f"/characters/imports/{job.id}", status_code=303)
 
 
 @router.get("/characters/imports/{job_id}")
 async def show_import(runtime: Played, viewer: Looking, job_id: UUID, only_failed: bool = False) -> HTMLResponse:
     view = await import_view(runtime, viewer, job_id, only_failed=only_failed)
-    if isinstance(view, Refused):
-        _refuse(view)
     return _page("characters/import.html", view=view)
 
 
@@ -99,8 +92,6 @@ async def import_progress(
 ) -> HTMLResponse:
     """Turbo streams for the page of an import: the files behind those whose end it shows."""
     view = await import_view(runtime, viewer, job_id, after=after)
-    if isinstance(view, Refused):
-        _refuse(view)
     streams = Markup().join(
         stream("replace", f"file_{file.position}", render("characters/_file.html", file=file)) for file in view.files
     )
@@ -110,9 +101,7 @@ async def import_progress(
 
 @router.post("/characters/imports/{job_id}/stop")
 async def stop_import(runtime: Played, viewer: Looking, job_id: UUID) -> Response:
-    stopped = await request_cancel(runtime, viewer, job_id)
-    if isinstance(stopped, Refused):
-        _refuse(stopped)
+    await request_cancel(runtime, viewer, job_id)
     return RedirectResponse(f"/characters/imports/{job_id}", status_code=303)
 
 
@@ -120,17 +109,13 @@ async def stop_import(runtime: Played, viewer: Looking, job_id: UUID) -> Respons
 async def add_file_as_version(
     runtime: Played, viewer: Looking, job_id: UUID, position: Annotated[int, Path(ge=0, le=MAX_FILES)]
 ) -> Response:
-    added = await file_as_version(runtime, viewer, job_id, position)
-    if isinstance(added, Refused):
-        _refuse(added)
+    await file_as_version(runtime, viewer, job_id, position)
     return RedirectResponse(f"/characters/imports/{job_id}", status_code=303)
 
 
 @router.get("/characters/{character_id}")
 async def show(runtime: Played, viewer: Looking, character_id: UUID) -> HTMLResponse:
     view = await character_page_view(runtime, viewer, character_id)
-    if isinstance(view, Refused):
-        _refuse(view)
     return _page("characters/character.html", view=view)
 
 
@@ -139,8 +124,6 @@ async def new_story(
     runtime: Played, viewer: Looking, character_id: UUID, greeting: Annotated[int, Form(ge=0, le=1000)] = 0
 ) -> Response:
     started = await begin_story(runtime, viewer, character_id, greeting=greeting)
-    if isinstance(started, Refused):
-        _refuse(started)
     return RedirectResponse(f"/conversations/{started.id}", status_code=303)
 
 
@@ -156,16 +139,15 @@ async def save(request: Request, runtime: Played, viewer: Looking, character_id:
     async with request.form(max_fields=MAX_FORM_FIELDS, max_part_size=MAX_FIELD_BYTES) as sent:
         typed = typed_form(sent, form_of(row.data))
         version = _version(sent.get("version"))
-    saved = await save_form(runtime, viewer, row, typed, version=version)
-    if not isinstance(saved, Refused):
+    try:
+        await save_form(runtime, viewer, row, typed, version=version)
+    except Refused as refused:
+        if refused.code != "stale":
+            view = edit_view(row, typed, problem=refused.sentence).with_(version=version)
+            return _page("characters/edit.html", refused.status, view=view)
+    else:
         return RedirectResponse(f"/characters/{character_id}", status_code=303)
-    if saved.code != "stale":
-        view = edit_view(row, typed, problem=saved.sentence).with_(version=version)
-        return _page("characters/edit.html", saved.status, view=view)
-    found = await merged_with_now(runtime, viewer, character_id, typed, version=version)
-    if isinstance(found, Refused):
-        _refuse(found)
-    row, merged = found
+    row, merged = await merged_with_now(runtime, viewer, character_id, typed, version=version)
     problem = (
         "The card was changed in the meantime. What you typed is still here; below it stands what the card says now. "
         "Save again to keep yours."
@@ -177,86 +159,69 @@ async def save(request: Request, runtime: Played, viewer: Looking, character_id:
 
 @router.post("/characters/{character_id}/picture")
 async def change_picture(request: Request, runtime: Played, viewer: Looking, character_id: UUID) -> Response:
-    picture = await one_file(request, max_bytes=MAX_FILE_BYTES)
-    row = picture if isinstance(picture, Refused) else await set_avatar(runtime, viewer, character_id, picture)
-    if not isinstance(row, Refused):
-        return RedirectResponse(f"/characters/{character_id}", status_code=303)
-    shown = await _changeable(runtime, viewer, character_id)
-    return _page("characters/edit.html", row.status, view=edit_view(shown, problem=row.sentence))
+    try:
+        await set_avatar(runtime, viewer, character_id, await one_file(request, max_bytes=MAX_FILE_BYTES))
+    except Refused as refused:
+        shown = await _changeable(runtime, viewer, character_id)
+        return _page("characters/edit.html", refused.status, view=edit_view(shown, problem=refused.sentence))
+    return RedirectResponse(f"/characters/{character_id}", status_code=303)
 
 
 @router.post("/characters/{character_id}/duplicate")
 async def duplicate(runtime: Played, viewer: Looking, character_id: UUID) -> Response:
     copy = await duplicate_character(runtime, viewer, character_id)
-    if isinstance(copy, Refused):
-        _refuse(copy)
     return RedirectResponse(f"/characters/{copy.id}", status_code=303)
 
 
 @router.get("/characters/{character_id}/versions")
 async def versions(runtime: Played, viewer: Looking, character_id: UUID, after: After = None) -> HTMLResponse:
-    try:
-        view = await versions_view(runtime, viewer, character_id, after=after)
-    except RefusedError as error:
-        _refuse(error.refused)
-    if isinstance(view, Refused):
-        _refuse(view)
+    view = await versions_view(runtime, viewer, character_id, after=after)
     return _page("characters/versions.html", view=view)
 
 
 @router.get("/characters/{character_id}/versions/{number}")
 async def version(runtime: Played, viewer: Looking, character_id: UUID, number: Number) -> HTMLResponse:
     view = await version_page_view(runtime, viewer, character_id, number)
-    if isinstance(view, Refused):
-        _refuse(view)
     return _page("characters/version.html", view=view)
 
 
 @router.post("/characters/{character_id}/versions/{number}/restore")
 async def restore(runtime: Played, viewer: Looking, character_id: UUID, number: Number, version: Version) -> Response:
-    restored = await restore_version(runtime, viewer, character_id, version=version, number=number)
-    if not isinstance(restored, Refused):
-        return RedirectResponse(f"/characters/{character_id}", status_code=303)
-    if restored.code != "stale":
-        _refuse(restored)
-    problem = "The card was changed in the meantime. This is how it differs now."
-    view = await version_page_view(runtime, viewer, character_id, number, problem=problem)
-    if isinstance(view, Refused):
-        _refuse(view)
-    return _page("characters/version.html", 409, view=view)
+    try:
+        await restore_version(runtime, viewer, character_id, version=version, number=number)
+    except Refused as refused:
+        if refused.code != "stale":
+            raise
+        problem = "The card was changed in the meantime. This is how it differs now."
+        view = await version_page_view(runtime, viewer, character_id, number, problem=problem)
+        return _page("characters/version.html", refused.status, view=view)
+    return RedirectResponse(f"/characters/{character_id}", status_code=303)
 
 
 @router.get("/characters/{character_id}/delete")
 async def ask_before_deleting(runtime: Played, viewer: Looking, character_id: UUID) -> HTMLResponse:
     view = await deletion_view(runtime, viewer, character_id)
-    if isinstance(view, Refused):
-        _refuse(view)
     return _page("characters/delete.html", view=view)
 
 
 @router.post("/characters/{character_id}/delete")
 async def delete(runtime: Played, viewer: Looking, character_id: UUID) -> Response:
-    deleted = await delete_character(runtime, viewer, character_id)
-    if isinstance(deleted, Refused):
-        _refuse(deleted)
+    await delete_character(runtime, viewer, character_id)
     return RedirectResponse("/characters", status_code=303)
 
 
 async def _changeable(runtime: Runtime, viewer: Viewer, character_id: UUID) -> Character:
     async with runtime.database.read() as session:
         row = await find_character(session, character_id, viewer)
-    if isinstance(row, Refused):
-        _refuse(row)
-    refused = may_not_change(row, viewer)
-    if refused is not None:
-        _refuse(refused)
+    check_changeable(row, viewer)
     return row
 
 
 def _version(sent: object) -> int:
     if isinstance(sent, str) and sent.isdecimal() and len(sent) < 10:
         return max(int(sent), 1)
-    raise HTTPException(422, "The form does not say which version of the card it was made from. Open it again.")
+    sentence = "The form does not say which version of the card it was made from. Open it again."
+    raise Refused(code="invalid", sentence=sentence)
 
 
 def _page(template: str, status: int = 200, **context: object) -> HTMLResponse:
@@ -265,8 +230,3 @@ def _page(template: str, status: int = 200, **context: object) -> HTMLResponse:
 
 def _same_name(chosen: str | None) -> SameName:
     return "version" if chosen == "version" else "skip" if chosen == "skip" else "new"
-
-
-def _refuse(refused: Refused) -> NoReturn:
-    """The page that says why; Turbo shows it as well, since it is no stream."""
-    raise HTTPException(refused.status, refused.sentence)

@@ -30,31 +30,27 @@ from tavernkit.playground.database.models import (
     Space,
     SpaceMembership,
 )
-from tavernkit.playground.outcome import Refused, stale
+from tavernkit.playground.outcome import Refused, existing, stale
 from tavernkit.playground.runs.unavailable import members_changed
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.spaces.telling import tell_space
 from tavernkit.playground.storable import storable
 
-__all__ = ["delete_character", "duplicate_character", "edit_character", "restore_version", "set_avatar"]
-
 
 async def edit_character(
     runtime: Runtime, viewer: Viewer, character_id: UUID, *, version: int, fields: dict[str, Any]
-) -> Character | Refused:
+) -> Character:
     """Change fields of the card, named as the card's specification names them. Without a difference nothing is made."""
     if "name" in fields and not storable(fields["name"]).strip():
-        return Refused(code="blank", sentence="A character needs a name.")
+        raise Refused(code="blank", sentence="A character needs a name.")
     async with runtime.database.write() as session:
         row = await _to_change(session, viewer, character_id, version)
-        if isinstance(row, Refused):
-            return row
         card = stored_card(row)
         try:
             edited = card.with_(character=card.character.with_(**_read_fields(fields)))
             unchanged = characters.write_card(edited) == row.data
         except TavernKitError as error:
-            return Refused(code="invalid", sentence=storable(str(error)))
+            raise Refused(code="invalid", sentence=storable(str(error))) from None
         if not unchanged:
             await revise(session, runtime, row, edited, "edited", runtime.clock())
         return row
@@ -62,28 +58,22 @@ async def edit_character(
 
 async def restore_version(
     runtime: Runtime, viewer: Viewer, character_id: UUID, *, version: int, number: int
-) -> Character | Refused:
+) -> Character:
     """Make an earlier card the newest one; the one in between is kept. Pictures and files stay as they are."""
     async with runtime.database.write() as session:
         row = await _to_change(session, viewer, character_id, version)
-        if isinstance(row, Refused):
-            return row
-        earlier = await find_version(session, row.id, number)
-        if isinstance(earlier, Refused):
-            return earlier
+        earlier = existing(await find_version(session, row.id, number), "version")
         card = characters.read_card(earlier.data)[0]
         await revise(session, runtime, row, card, "restored", runtime.clock())
         row.file_sha256 = earlier.file_sha256
         return row
 
 
-async def duplicate_character(runtime: Runtime, viewer: Viewer, character_id: UUID) -> Character | Refused:
+async def duplicate_character(runtime: Runtime, viewer: Viewer, character_id: UUID) -> Character:
     """A copy of one's own, with its pictures and files and without its past; also of what is everybody's."""
     now = runtime.clock()
     async with runtime.database.write() as session:
         row = await find_character(session, character_id, viewer)
-        if isinstance(row, Refused):
-            return row
         copy = Character(
             id=runtime.ids(),
             owner_id=viewer.user_id,
@@ -115,17 +105,15 @@ async def duplicate_character(runtime: Runtime, viewer: Viewer, character_id: UU
 
 async def set_avatar(
     runtime: Runtime, viewer: Viewer, character_id: UUID, picture: bytes, *, version: int | None = None
-) -> Character | Refused:
+) -> Character:
     """Give a character another picture. An icon that the card brought along makes room for it."""
     try:
         read = await asyncio.to_thread(read_picture, picture)
     except PictureError as error:
-        return Refused(code="invalid", sentence=storable(str(error)))
+        raise Refused(code="invalid", sentence=storable(str(error))) from None
     now = runtime.clock()
     async with runtime.database.write() as session:
         row = await _to_change(session, viewer, character_id, version)
-        if isinstance(row, Refused):
-            return row
         unused = [row.avatar_sha256, row.thumbnail_sha256]
         await store(session, (read.png, read.thumbnail), now)
         row.avatar_sha256, row.thumbnail_sha256 = read.png.sha256, read.thumbnail.sha256
@@ -135,7 +123,7 @@ async def set_avatar(
         return row
 
 
-async def delete_character(runtime: Runtime, viewer: Viewer, character_id: UUID) -> Character | Refused:
+async def delete_character(runtime: Runtime, viewer: Viewer, character_id: UUID) -> Character:
     """Delete a character, and take it out of every space.
 
     One that has spoken stays as a row with its name and its small picture, so that what it said can still be told; its
@@ -144,8 +132,6 @@ async def delete_character(runtime: Runtime, viewer: Viewer, character_id: UUID)
     now = runtime.clock()
     async with runtime.database.write() as session:
         row = await find_character(session, character_id, viewer, to_change=True)
-        if isinstance(row, Refused):
-            return row
         spoken = await has_spoken(session, row.id)
         unused = [row.avatar_sha256, None if spoken else row.thumbnail_sha256]
         unused += [asset.sha256 for asset in await assets_of(session, row.id)]
@@ -182,15 +168,13 @@ async def _leave_spaces(session: AsyncSession, runtime: Runtime, viewer: Viewer,
         await members_changed(session, runtime, space_id)
 
 
-async def _to_change(
-    session: AsyncSession, viewer: Viewer, character_id: UUID, version: int | None
-) -> Character | Refused:
+async def _to_change(session: AsyncSession, viewer: Viewer, character_id: UUID, version: int | None) -> Character:
     """The locked row, if it is still what the person has seen."""
     row = await find_character(session, character_id, viewer, to_change=True)
-    if isinstance(row, Refused) or version is None or row.version == version:
-        return row
-    current = CharacterOut.with_card(row, await assets_of(session, row.id))
-    return stale("character", current.model_dump(mode="json"))
+    if version is not None and row.version != version:
+        current = CharacterOut.with_card(row, await assets_of(session, row.id))
+        raise stale("character", current.model_dump(mode="json"))
+    return row
 
 
 def _read_fields(fields: dict[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from uuid import UUID
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse, StreamingResponse
 
-from tavernkit.playground.api.errors import documented, unless_refused
+from tavernkit.playground.api.errors import documented
 from tavernkit.playground.api.files import attachment, upload
 from tavernkit.playground.api.requests import Asked, Running
 from tavernkit.playground.blobs.uploads import file_body
@@ -19,8 +19,6 @@ from tavernkit.playground.chatfiles.schemas import ChatsImported, ImportedConver
 from tavernkit.playground.database.models import Job
 from tavernkit.playground.jobs.schemas import JobOut
 from tavernkit.playground.lorebooks.schemas import notes_of
-
-__all__ = ["router"]
 
 router = APIRouter(tags=["conversations"])
 
@@ -33,7 +31,7 @@ async def export_conversation(
     format: Annotated[Format, Query(description="SillyTavern's file, or text for people.")] = "jsonl",
 ) -> StreamingResponse:
     """A conversation as a file, without what was deleted."""
-    export = unless_refused(await export_chat(running, asked, conversation_id))
+    export = await export_chat(running, asked, conversation_id)
 
     async def pieces() -> AsyncIterator[bytes]:
         async for piece in written_chat(running, export, format):
@@ -58,11 +56,11 @@ async def import_conversations(
 ) -> ChatsImported | JSONResponse:
     """Make a conversation of each chat in a file of SillyTavern, or of an application whose chats it imports; in the
     background if the file is long."""
-    data, title = unless_refused(await upload(request, max_bytes=MAX_FILE_BYTES))
+    data, title = await upload(request, max_bytes=MAX_FILE_BYTES)
     outcome = await import_chats(running, asked, space_id, data, title=title)
     if isinstance(outcome, Job):
         return JSONResponse(JobOut.of(outcome).model_dump(mode="json"), 202)
-    conversations, report = unless_refused(outcome)
+    conversations, report = outcome
     return ChatsImported(
         conversations=[ImportedConversation.of(row) for row in conversations],
         format=report.format,

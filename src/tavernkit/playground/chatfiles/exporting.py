@@ -11,13 +11,10 @@ from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.chatfiles.header import CHAT_FILE, strays_of, written_header
 from tavernkit.playground.chatfiles.messages import written_message
 from tavernkit.playground.chatfiles.queries import Author, authors_of, beginning_of, members_of, told_page
-from tavernkit.playground.outcome import Refused
 from tavernkit.playground.paths.snapshots import state_at
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.spaces.access import Access, conversation_for
 from tavernkit.values import Json, Value
-
-__all__ = ["PAGE", "ChatExport", "Format", "export_chat", "written_chat"]
 
 Format: TypeAlias = Literal["jsonl", "text"]
 
@@ -34,13 +31,10 @@ class ChatExport(Value, frozen=True, kw_only=True):
     authors: dict[UUID, Author]
 
 
-async def export_chat(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> ChatExport | Refused:
+async def export_chat(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> ChatExport:
     """Prepare a file, for who may read the conversation."""
     async with runtime.database.read() as session:
-        found = await conversation_for(session, conversation_id, viewer, Access.READ)
-        if isinstance(found, Refused):
-            return found
-        conversation, entry = found
+        conversation, entry = await conversation_for(session, conversation_id, viewer, Access.READ)
         members = await members_of(session, entry.space.id)
         authors = authors_of(members)
         people = [authors[member.id].name for member, _ in members if member.kind == "human"]

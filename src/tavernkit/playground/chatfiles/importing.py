@@ -31,8 +31,6 @@ from tavernkit.playground.storable import titled
 from tavernkit.reading import ImportReport
 from tavernkit.values import Value
 
-__all__ = ["CHAT_IMPORT_KIND", "MAX_FILE_BYTES", "MAX_MESSAGES", "ChatSource", "import_chats"]
-
 CHAT_IMPORT_KIND = "chat_import"
 MAX_FILE_BYTES = 64 * 1024 * 1024
 MAX_MESSAGES = 100_000
@@ -67,7 +65,7 @@ class ChatSource(Value, frozen=True, kw_only=True):
 
 async def import_chats(
     runtime: Runtime, viewer: Viewer, space_id: UUID, data: bytes, *, title: str = ""
-) -> tuple[list[Conversation], ImportReport] | Job | Refused:
+) -> tuple[list[Conversation], ImportReport] | Job:
     """Make a conversation of each chat in a file of SillyTavern or of another application that it reads; if there is
     much in it, by a job.
 
@@ -75,8 +73,6 @@ async def import_chats(
     """
     async with runtime.database.read() as session:
         entry = await space_for(session, space_id, viewer, Access.ADMINISTER)
-        if isinstance(entry, Refused):
-            return entry
         user_name, character_name = _names(entry, [member for member, _ in await members_of(session, space_id)])
     source = ChatSource(
         space_id=space_id,
@@ -88,28 +84,25 @@ async def import_chats(
     try:
         files, report = await asyncio.to_thread(source.read, data)
     except TavernKitError as error:
-        return Refused(code="invalid", sentence=str(error))
+        raise Refused(code="invalid", sentence=str(error)) from None
     total = sum(len(chat.messages) for chat in files)
     if total > MAX_MESSAGES or len(files) > MAX_CHATS:
-        return Refused(
+        raise Refused(
             code="too_long",
             sentence=f"The file has {total:,} messages in {len(files):,} chats; at most {MAX_MESSAGES:,} messages and "
             f"{MAX_CHATS:,} chats can be taken in at once.",
         )
     if total > MAX_AT_ONCE:
         return await _start_job(runtime, viewer, source, data, steps=len(pieces_of(files)))
-    conversations = await _import_now(runtime, viewer, source, files)
-    return conversations if isinstance(conversations, Refused) else (conversations, report)
+    return await _import_now(runtime, viewer, source, files), report
 
 
 async def _import_now(
     runtime: Runtime, viewer: Viewer, source: ChatSource, files: Sequence[ChatFile]
-) -> list[Conversation] | Refused:
+) -> list[Conversation]:
     chats = await asyncio.to_thread(lambda: [new_chat(file) for file in files])
     async with runtime.database.write() as session:
         entry = await space_for(session, source.space_id, viewer, Access.ADMINISTER, lock=True)
-        if isinstance(entry, Refused):
-            return entry
         members = await members_of(session, source.space_id)
         conversations: list[Conversation] = []
         for piece in pieces_of(files):
@@ -135,12 +128,10 @@ async def _import_now(
         return conversations
 
 
-async def _start_job(runtime: Runtime, viewer: Viewer, source: ChatSource, data: bytes, *, steps: int) -> Job | Refused:
+async def _start_job(runtime: Runtime, viewer: Viewer, source: ChatSource, data: bytes, *, steps: int) -> Job:
     """Lay the file down where any worker finds it, beside a space that nobody sees, which the chats are prepared in."""
     async with runtime.database.write() as session:
         entry = await space_for(session, source.space_id, viewer, Access.ADMINISTER, lock=True)
-        if isinstance(entry, Refused):
-            return entry
         job = await enqueue_job(
             session,
             runtime,

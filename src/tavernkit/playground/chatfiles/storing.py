@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -22,19 +23,6 @@ from tavernkit.playground.paths.state import State, changed_delta, fold
 from tavernkit.playground.settings.patching import apply_changes, read_patch
 from tavernkit.sillytavern.macros.dates import parse_moment
 from tavernkit.values import Value
-
-__all__ = [
-    "PIECE_MESSAGES",
-    "MessageRows",
-    "NewChat",
-    "Piece",
-    "begin_conversation",
-    "build_rows",
-    "moment_before",
-    "new_chat",
-    "pieces_of",
-    "store_rows",
-]
 
 PIECE_MESSAGES = 250
 """So many messages are prepared and written at once: others wait for some hundredths of a second."""
@@ -136,9 +124,9 @@ async def begin_conversation(
         created_at=now,
         updated_at=now,
     )
-    note = read_patch({"authors_note": note_patch(chat.file)}, "conversation")
-    if not isinstance(note, Refused):
-        apply_changes(conversation, "conversation", note)
+    # A note that nobody could have typed here is left out.
+    with suppress(Refused):
+        apply_changes(conversation, "conversation", read_patch({"authors_note": note_patch(chat.file)}, "conversation"))
     session.add(conversation)
     await session.flush()
     conversation.root_conversation_id = conversation.id

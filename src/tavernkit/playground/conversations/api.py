@@ -6,7 +6,7 @@ from uuid import UUID
 
 from fastapi import APIRouter
 
-from tavernkit.playground.api.errors import documented, unless_refused
+from tavernkit.playground.api.errors import documented
 from tavernkit.playground.api.moments import moment
 from tavernkit.playground.api.paging import After, Page, behind_time, page
 from tavernkit.playground.api.requests import Asked, Limit, Running
@@ -33,9 +33,7 @@ async def index(
     runtime: Running, viewer: Asked, space_id: UUID, after: After = None, limit: Limit = 50
 ) -> Page[ConversationItem]:
     """The conversations of a space, those that changed last first."""
-    rows = unless_refused(
-        await list_conversations(runtime, viewer, space_id, after=behind_time(after), limit=limit + 1)
-    )
+    rows = await list_conversations(runtime, viewer, space_id, after=behind_time(after), limit=limit + 1)
     return page(rows, limit, _item, lambda row: (moment(row.conversation.updated_at), str(row.conversation.id)))
 
 
@@ -45,13 +43,13 @@ async def create(runtime: Running, viewer: Asked, space_id: UUID, body: Conversa
     conversation = await create_conversation(
         runtime, viewer, space_id, title=body.title, visibility=body.visibility, greeting=body.greeting
     )
-    return ConversationOut.model_validate(unless_refused(conversation))
+    return ConversationOut.model_validate(conversation)
 
 
 @router.get("/conversations/{conversation_id}", responses=documented())
 async def show(runtime: Running, viewer: Asked, conversation_id: UUID) -> ConversationOut:
     """One conversation."""
-    return ConversationOut.model_validate(unless_refused(await read_conversation(runtime, viewer, conversation_id)))
+    return ConversationOut.model_validate(await read_conversation(runtime, viewer, conversation_id))
 
 
 @router.patch("/conversations/{conversation_id}", responses=documented(409))
@@ -66,13 +64,13 @@ async def change(runtime: Running, viewer: Asked, conversation_id: UUID, body: C
         visibility=body.visibility,
         archived=body.archived,
     )
-    return ConversationOut.model_validate(unless_refused(conversation))
+    return ConversationOut.model_validate(conversation)
 
 
 @router.delete("/conversations/{conversation_id}", status_code=204, responses=documented(409))
 async def remove(runtime: Running, viewer: Asked, conversation_id: UUID) -> None:
     """Delete a conversation with its messages. What branches from it stays, and hangs where this one hung."""
-    unless_refused(await delete_conversation(runtime, viewer, conversation_id))
+    await delete_conversation(runtime, viewer, conversation_id)
 
 
 def _item(row: ListedConversation) -> ConversationItem:

@@ -43,7 +43,7 @@ async def fork(
     title: str = "",
     visibility: ForkVisibility | None = None,
     fork_id: UUID | None = None,
-) -> Conversation | Refused:
+) -> Conversation:
     """A conversation of its own with everything up to a message, in one transaction.
 
     It keeps the numbers, times, swipes, state, settings and books of the path. Tokens are not counted again: they were
@@ -51,34 +51,31 @@ async def fork(
     """
     name = titled(title, "", limit=MAX_TITLE_CHARACTERS + 1)
     if len(name) > MAX_TITLE_CHARACTERS:
-        return Refused(code="too_long", sentence=f"A title has at most {MAX_TITLE_CHARACTERS} characters.")
+        raise Refused(code="too_long", sentence=f"A title has at most {MAX_TITLE_CHARACTERS} characters.")
     try:
         async with runtime.database.write() as session:
-            found = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART, lock=True)
-            if isinstance(found, Refused):
-                return found
-            parent, entry = found
+            parent, entry = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART, lock=True)
             known = await session.get(Conversation, fork_id) if fork_id is not None else None
             if known is not None:
                 is_same = (known.parent_conversation_id, known.forked_from_message_id) == (conversation_id, message_id)
-                return known if is_same else _taken()
+                if not is_same:
+                    raise _taken()
+                return known
             shown = visibility or _visibility_of(parent)
-            refused = _refused(parent, entry, kind, shown)
-            if refused is not None:
-                return refused
+            _require_forkable(parent, entry, kind, shown)
             seq: int | None = await session.scalar(
                 select(Message.seq).where(
                     Message.id == message_id, Message.conversation_id == parent.id, Message.visibility != "hidden"
                 )
             )
             if seq is None:
-                return not_found("message")
+                raise not_found("message")
             return await add_fork(
                 session, runtime, parent, message_id, seq, kind=kind, title=name, visibility=shown, id=fork_id
             )
     except IntegrityError:
         # The same id was given to another conversation at the same moment.
-        return _taken()
+        raise _taken() from None
 
 
 async def add_fork(
@@ -131,18 +128,17 @@ async def _default_title(session: AsyncSession, message_id: UUID, seq: int) -> s
     return f"{start}: “{words if len(words) <= room else words[: room - 1].rstrip() + '…'}”"
 
 
-def _refused(parent: Conversation, entry: Entry, kind: ForkKind, visibility: str) -> Refused | None:
+def _require_forkable(parent: Conversation, entry: Entry, kind: ForkKind, visibility: str) -> None:
     if parent.status in ("pending", "failed"):
-        return Refused(code="conflict", sentence="This conversation is still being copied. Wait until it is complete.")
+        raise Refused(code="conflict", sentence="This conversation is still being copied. Wait until it is complete.")
     if kind != "thread" and entry.space.kind != "playground":
-        return Refused(
+        raise Refused(
             code="conflict", sentence="Only a Playground has branches and checkpoints. Begin a thread instead."
         )
     if visibility != "shared" and visibility != parent.visibility and entry.access < Access.ADMINISTER:
-        return Refused(
+        raise Refused(
             code="forbidden", sentence="Only the owner of the space decides that a conversation is private or public."
         )
-    return None
 
 
 def _visibility_of(parent: Conversation) -> ForkVisibility:

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Path, Query
 
-from tavernkit.playground.api.errors import documented, unless_refused
+from tavernkit.playground.api.errors import documented
 from tavernkit.playground.api.requests import Asked, Limit, Running
 from tavernkit.playground.conversations.forking import fork
 from tavernkit.playground.conversations.forking_schemas import ForkIn, TreeNodeOut, TreePage
@@ -26,17 +26,15 @@ async def fork_conversation(
     runtime: Running, viewer: Asked, conversation_id: ConversationId, body: ForkIn
 ) -> ConversationOut:
     """Go on differently from a message: a conversation of its own with everything up to it."""
-    child = unless_refused(
-        await fork(
-            runtime,
-            viewer,
-            conversation_id,
-            body.message_id,
-            kind=body.kind,
-            title=body.title,
-            visibility=body.visibility,
-            fork_id=body.id,
-        )
+    child = await fork(
+        runtime,
+        viewer,
+        conversation_id,
+        body.message_id,
+        kind=body.kind,
+        title=body.title,
+        visibility=body.visibility,
+        fork_id=body.id,
     )
     return ConversationOut.model_validate(child)
 
@@ -50,6 +48,6 @@ async def show_tree(
     limit: Limit = 200,
 ) -> TreePage:
     """All conversations that grew out of the same root."""
-    nodes = unless_refused(await read_tree(runtime, viewer, conversation_id, after=after, limit=limit + 1))
+    nodes = await read_tree(runtime, viewer, conversation_id, after=after, limit=limit + 1)
     items = [TreeNodeOut.of(node) for node in nodes[:limit]]
     return TreePage(items=items, next=items[-1].id if len(nodes) > limit else None)

@@ -12,7 +12,6 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.database.models import Conversation, Message, TextContent
-from tavernkit.playground.outcome import Refused
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.spaces.access import Access, conversation_for, space_for
 
@@ -35,21 +34,19 @@ class ListedConversation(NamedTuple):
     last_text: str | None
 
 
-async def read_conversation(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> Conversation | Refused:
+async def read_conversation(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> Conversation:
     """One conversation, without its messages."""
     async with runtime.database.read() as session:
         found = await conversation_for(session, conversation_id, viewer, Access.READ)
-        return found if isinstance(found, Refused) else found[0]
+        return found[0]
 
 
 async def list_conversations(
     runtime: Runtime, viewer: Viewer, space_id: UUID, *, after: tuple[datetime, UUID] | None, limit: int
-) -> list[ListedConversation] | Refused:
+) -> list[ListedConversation]:
     """The conversations of a space that this person may see, those that changed last first."""
     async with runtime.database.read() as session:
         entry = await space_for(session, space_id, viewer, Access.READ)
-        if isinstance(entry, Refused):
-            return entry
         query = (
             select(Conversation, func.substr(TextContent.content, 1, PREVIEW_CHARACTERS + 1))
             .outerjoin(Message, Message.id == last_message_id())

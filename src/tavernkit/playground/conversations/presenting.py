@@ -39,13 +39,10 @@ SHOWN: Mapping[str, ShownStatus] = {
 
 async def conversation_view(
     runtime: Runtime, conversation_id: UUID, viewer: Viewer, *, undo: UUID | None = None
-) -> ConversationView | None:
-    """The chat page, with the newest messages; None for a conversation that this person may not read."""
+) -> ConversationView:
+    """The chat page, with the newest messages."""
     async with runtime.database.read() as session:
-        found = await conversation_for(session, conversation_id, viewer, Access.READ)
-        if isinstance(found, Refused):
-            return None
-        conversation, entry = found
+        conversation, entry = await conversation_for(session, conversation_id, viewer, Access.READ)
         space, standing = entry.space, standing_of(conversation, entry)
         messages, older_before = await message_views(session, conversation_id, before=None)
         run = await last_run(session, conversation_id)
@@ -74,12 +71,10 @@ async def conversation_view(
         )
 
 
-async def older_view(runtime: Runtime, conversation_id: UUID, viewer: Viewer, *, before: int) -> OlderView | None:
+async def older_view(runtime: Runtime, conversation_id: UUID, viewer: Viewer, *, before: int) -> OlderView:
     """The page of messages above the one numbered `before`."""
     async with runtime.database.read() as session:
         found = await conversation_for(session, conversation_id, viewer, Access.READ)
-        if isinstance(found, Refused):
-            return None
         messages, older_before = await message_views(session, conversation_id, before=before)
         return OlderView(
             conversation_id=str(conversation_id),

@@ -22,7 +22,7 @@ from tavernkit.playground.realtime.watching import still_watching, watched_conve
 from tavernkit.playground.runs.deciding import retry
 from tavernkit.playground.runs.directing import skip_turn
 from tavernkit.playground.web.rendering import render
-from tavernkit.playground.web.requests import Looking, Played, answer, missing, refusal
+from tavernkit.playground.web.requests import Looking, Played, answer, missing
 
 __all__ = ["router"]
 
@@ -39,8 +39,6 @@ Watched = Annotated[list[WatchedText], Query(min_length=1, max_length=MOST_WATCH
 @router.get("/conversations/{conversation_id}")
 async def show(runtime: Played, viewer: Looking, conversation_id: UUID, undo: UUID | None = None) -> HTMLResponse:
     view = await conversation_view(runtime, conversation_id, viewer, undo=undo)
-    if view is None:
-        raise missing()
     # The page tells where the stream goes on; a copy from the cache would tell an old place.
     return HTMLResponse(str(render("conversation.html", view=view)), headers={"Cache-Control": "no-store"})
 
@@ -48,8 +46,6 @@ async def show(runtime: Played, viewer: Looking, conversation_id: UUID, undo: UU
 @router.get("/conversations/{conversation_id}/older")
 async def older(runtime: Played, viewer: Looking, conversation_id: UUID, before: Number) -> HTMLResponse:
     view = await older_view(runtime, conversation_id, viewer, before=before)
-    if view is None:
-        raise missing()
     return HTMLResponse(str(render("_older.html", older=view)))
 
 
@@ -63,8 +59,6 @@ async def send(
     id: Annotated[UUID | None, Form()] = None,
 ) -> Response:
     sent = await send_message(runtime, viewer, conversation_id, message_id=id or runtime.ids(), content=content)
-    if isinstance(sent, Refused):
-        return refusal(request, sent)
     async with runtime.database.read() as session:
         standing = await find_standing(session, conversation_id, viewer)
         streams = await message_stream(session, sent.id, standing) + await run_stream(runtime, session, conversation_id)
@@ -73,9 +67,7 @@ async def send(
 
 @router.post("/conversations/{conversation_id}/retry")
 async def retry_reply(request: Request, runtime: Played, viewer: Looking, conversation_id: UUID) -> Response:
-    planned = await retry(runtime, viewer, conversation_id)
-    if isinstance(planned, Refused):
-        return refusal(request, planned)
+    await retry(runtime, viewer, conversation_id)
     async with runtime.database.read() as session:
         streams = await run_stream(runtime, session, conversation_id)
     return answer(request, streams, otherwise=f"/conversations/{conversation_id}")
@@ -83,9 +75,7 @@ async def retry_reply(request: Request, runtime: Played, viewer: Looking, conver
 
 @router.post("/conversations/{conversation_id}/skip")
 async def skip(request: Request, runtime: Played, viewer: Looking, conversation_id: UUID) -> Response:
-    turns = await skip_turn(runtime, viewer, conversation_id)
-    if isinstance(turns, Refused):
-        return refusal(request, turns)
+    await skip_turn(runtime, viewer, conversation_id)
     async with runtime.database.read() as session:
         streams = await run_stream(runtime, session, conversation_id)
     return answer(request, streams, otherwise=f"/conversations/{conversation_id}")
@@ -93,16 +83,13 @@ async def skip(request: Request, runtime: Played, viewer: Looking, conversation_
 
 @router.post("/conversations/{conversation_id}/restore")
 async def restore(
-    request: Request,
     runtime: Played,
     viewer: Looking,
     conversation_id: UUID,
     next: Annotated[Literal["archive", "conversation"], Form()] = "conversation",
 ) -> Response:
     """Bring an archived story back, and go on in it or to the others."""
-    restored = await restore_conversation(runtime, viewer, conversation_id)
-    if isinstance(restored, Refused):
-        return refusal(request, restored)
+    await restore_conversation(runtime, viewer, conversation_id)
     address = "/archive" if next == "archive" else f"/conversations/{conversation_id}"
     return RedirectResponse(address, status_code=303)
 
@@ -115,11 +102,11 @@ async def events(request: Request, runtime: Played, viewer: Looking, watch: Watc
     streams: dict[UUID, AsyncGenerator[str, None]] = {}
     refused: list[UUID] = []
     for conversation_id, after in map(_conversation_and_number, watch):
-        found = await watched_conversation(runtime, viewer, conversation_id)
-        if isinstance(found, Refused):
+        try:
+            conversation, entry = await watched_conversation(runtime, viewer, conversation_id)
+        except Refused:
             refused.append(conversation_id)
             continue
-        conversation, entry = found
         streams[conversation_id] = conversation_stream(
             runtime,
             conversation_id,

@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit import User as LibraryUser
 from tavernkit.playground.accounts.viewer import Viewer
-from tavernkit.playground.conversations.in_use import not_in_use
+from tavernkit.playground.conversations.in_use import require_in_use
 from tavernkit.playground.conversations.opening import greet, open_root
 from tavernkit.playground.conversations.regrafting import regraft_branches
 from tavernkit.playground.conversations.schemas import ConversationOut
@@ -40,9 +40,6 @@ __all__ = [
 MAX_ROOTS = 1_000
 
 Visibility = Literal["shared", "private", "public"]
-_OWNERS_CHOICE = Refused(
-    code="forbidden", sentence="Only the owner of the space decides that a conversation is private or public."
-)
 
 
 async def create_conversation(
@@ -53,17 +50,15 @@ async def create_conversation(
     title: str = "",
     visibility: Visibility = "shared",
     greeting: bool = True,
-) -> Conversation | Refused:
+) -> Conversation:
     """Begin another story in a space, with the greetings of those who are in it now."""
     async with runtime.database.write() as session:
         entry = await space_for(session, space_id, viewer, Access.TAKE_PART, lock=True)
-        if isinstance(entry, Refused):
-            return entry
         if visibility != "shared" and entry.access < Access.ADMINISTER:
-            return _OWNERS_CHOICE
+            raise _owners_choice()
         roots = await _count_roots(session, space_id)
         if roots >= MAX_ROOTS:
-            return Refused(code="conflict", sentence=f"A space holds at most {MAX_ROOTS:,} conversations.")
+            raise Refused(code="conflict", sentence=f"A space holds at most {MAX_ROOTS:,} conversations.")
         conversation = await open_root(
             session, runtime, space_id, title=titled(title, f"Conversation {roots + 1}"), visibility=visibility
         )
@@ -86,26 +81,21 @@ async def change_conversation(
     title: str | None = None,
     visibility: Visibility | None = None,
     archived: bool | None = None,
-) -> Conversation | Refused:
+) -> Conversation:
     """Rename a conversation, put it aside or bring it back; only the owner decides who else may see it."""
     now = runtime.clock()
     async with runtime.database.write() as session:
-        found = await conversation_for(session, conversation_id, viewer, Access.MODERATE, lock=True)
-        if isinstance(found, Refused):
-            return found
-        conversation, entry = found
-        if conversation.status in ("pending", "failed"):
-            return not_in_use(conversation) or conversation
+        conversation, entry = await conversation_for(session, conversation_id, viewer, Access.MODERATE, lock=True)
+        if conversation.status != "archived":
+            require_in_use(conversation)
         if visibility not in (None, conversation.visibility) and entry.access < Access.ADMINISTER:
-            return _OWNERS_CHOICE
+            raise _owners_choice()
         if title is not None:
             title = titled(title, "")
             if not title:
-                return Refused(code="blank", sentence="A conversation needs a title.")
+                raise Refused(code="blank", sentence="A conversation needs a title.")
         current = ConversationOut.model_validate(conversation).model_dump(mode="json")
-        refused = advance(conversation, settings_version, what="conversation", current=current)
-        if refused is not None:
-            return refused
+        advance(conversation, settings_version, what="conversation", current=current)
         if title is not None:
             conversation.title = title
         if visibility is not None:
@@ -124,21 +114,18 @@ def may_restore(entry: Entry) -> bool:
     return entry.access >= (Access.ADMINISTER if entry.space.status == "archived" else Access.MODERATE)
 
 
-async def restore_conversation(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> Conversation | Refused:
+async def restore_conversation(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> Conversation:
     """Bring an archived conversation back into use, and its space if that is archived."""
     now = runtime.clock()
     async with runtime.database.write() as session:
         space_id = await session.scalar(select(Conversation.space_id).where(Conversation.id == conversation_id))
         if space_id is None:
-            return not_found("conversation")
+            raise not_found("conversation")
         # The space before its conversations, as everybody locks them.
         await session.execute(select(Space.id).where(Space.id == space_id).with_for_update(key_share=True))
-        found = await conversation_for(session, conversation_id, viewer, Access.READ, lock=True)
-        if isinstance(found, Refused):
-            return found
-        conversation, entry = found
+        conversation, entry = await conversation_for(session, conversation_id, viewer, Access.READ, lock=True)
         if not may_restore(entry):
-            return Refused(code="forbidden", sentence="You may look at this, but not change it.")
+            raise Refused(code="forbidden", sentence="You may look at this, but not change it.")
         if entry.space.status == "archived":
             entry.space.status, entry.space.updated_at = "active", now
             entry.space.settings_version += 1
@@ -152,32 +139,27 @@ async def restore_conversation(runtime: Runtime, viewer: Viewer, conversation_id
         return conversation
 
 
-async def delete_conversation(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> Refused | None:
+async def delete_conversation(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> None:
     """Remove a conversation with its messages. What branches from it stays, and hangs where this one hung."""
     async with runtime.database.write() as session:
         space_id = await session.scalar(select(Conversation.space_id).where(Conversation.id == conversation_id))
         if space_id is None:
-            return not_found("conversation")
+            raise not_found("conversation")
         # Locked first, so that of two who delete the last two conversations, one is refused.
-        entry = await space_for(session, space_id, viewer, Access.READ, lock=True)
-        if isinstance(entry, Refused):
-            return not_found("conversation")
+        await space_for(session, space_id, viewer, Access.READ, lock=True, what="conversation")
         found = await conversation_for(session, conversation_id, viewer, Access.ADMINISTER, lock=True)
-        if isinstance(found, Refused):
-            return found
         others = await session.scalar(
             select(func.count())
             .select_from(Conversation)
             .where(Conversation.space_id == space_id, Conversation.id != conversation_id)
         )
         if not others:
-            return Refused(
+            raise Refused(
                 code="conflict", sentence="A space keeps at least one conversation. Delete the space instead."
             )
         announce_access_change(session, conversation_topic(conversation_id))
         await regraft_branches(session, found[0])
         await remove_conversation_rows(session, conversation_id)
-        return None
 
 
 async def _count_roots(session: AsyncSession, space_id: UUID) -> int:
@@ -187,3 +169,9 @@ async def _count_roots(session: AsyncSession, space_id: UUID) -> int:
         .where(Conversation.space_id == space_id, Conversation.kind == "root")
     )
     return count or 0
+
+
+def _owners_choice() -> Refused:
+    return Refused(
+        code="forbidden", sentence="Only the owner of the space decides that a conversation is private or public."
+    )

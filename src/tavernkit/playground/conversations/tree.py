@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.database.models import Conversation, Message
-from tavernkit.playground.outcome import Refused, not_found
+from tavernkit.playground.outcome import not_found
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.spaces.access import Access, Entry, conversation_for
 
@@ -26,17 +26,14 @@ class TreeNode(NamedTuple):
 
 async def read_tree(
     runtime: Runtime, viewer: Viewer, conversation_id: UUID, *, after: UUID | None = None, limit: int
-) -> list[TreeNode] | Refused:
+) -> list[TreeNode]:
     """The tree that a conversation stands in, as much of it as this person may see; parents come before children."""
     async with runtime.database.read() as session:
-        found = await conversation_for(session, conversation_id, viewer, Access.READ)
-        if isinstance(found, Refused):
-            return found
-        conversation, entry = found
+        conversation, entry = await conversation_for(session, conversation_id, viewer, Access.READ)
         root_id = conversation.root_conversation_id or conversation.id
         last = None if after is None else await session.get(Conversation, after)
         if after is not None and (last is None or last.root_conversation_id != root_id):
-            return not_found("place in the tree")
+            raise not_found("place in the tree")
         return await tree_of(session, root_id, visible=_visible_to(entry), after=last, limit=limit)
 
 

@@ -13,7 +13,6 @@ from tavernkit.playground.conversations.listing import last_texts
 from tavernkit.playground.conversations.tree import TreeNode, read_tree
 from tavernkit.playground.conversations.tree_views import Rail, TreeNodeView, TreeView
 from tavernkit.playground.database.models import Conversation
-from tavernkit.playground.outcome import Refused
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.spaces.access import Access, Entry, conversation_for
 from tavernkit.playground.spaces.trail import KINDS, trail_of
@@ -35,17 +34,12 @@ async def tree_view(
     problem: str = "",
     problem_id: UUID | None = None,
     typed: str = "",
-) -> TreeView | Refused:
+) -> TreeView:
     """The tree that a conversation stands in, as much of it as this person may see."""
     nodes = await read_tree(runtime, viewer, conversation_id, limit=NODES_SHOWN + 1)
-    if isinstance(nodes, Refused):
-        return nodes
     shown = nodes[:NODES_SHOWN]
     async with runtime.database.read() as session:
-        found = await conversation_for(session, conversation_id, viewer, Access.READ)
-        if isinstance(found, Refused):
-            return found
-        conversation, entry = found
+        conversation, entry = await conversation_for(session, conversation_id, viewer, Access.READ)
         trail = await trail_of(session, conversation, entry)
         texts = await last_texts(session, [node.conversation.id for node in shown])
         count = await session.scalar(

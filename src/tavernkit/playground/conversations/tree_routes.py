@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Form, Request, Response
+from fastapi import APIRouter, Form, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from tavernkit.playground.accounts.viewer import Viewer
@@ -17,9 +17,7 @@ from tavernkit.playground.outcome import Refused
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.web.forms import Version, understood
 from tavernkit.playground.web.rendering import render
-from tavernkit.playground.web.requests import Looking, Played, refusal
-
-__all__ = ["router"]
+from tavernkit.playground.web.requests import Looking, Played
 
 router = APIRouter(prefix="/conversations/{conversation_id}")
 
@@ -28,16 +26,13 @@ _UNCACHED = {"Cache-Control": "no-store"}
 
 
 @router.get("/tree")
-async def tree(request: Request, runtime: Played, viewer: Looking, conversation_id: UUID) -> Response:
+async def tree(runtime: Played, viewer: Looking, conversation_id: UUID) -> Response:
     view = await tree_view(runtime, viewer, conversation_id)
-    if isinstance(view, Refused):
-        return refusal(request, view)
     return HTMLResponse(str(render("tree.html", view=view)), headers=_UNCACHED)
 
 
 @router.post("/rename")
 async def rename(
-    request: Request,
     runtime: Played,
     viewer: Looking,
     conversation_id: UUID,
@@ -46,38 +41,31 @@ async def rename(
     here: Here = None,
 ) -> Response:
     """Give a conversation another title; `here` is the one whose tree is looked at."""
-    change = understood(ConversationChange, settings_version=settings_version, title=title)
-    renamed = (
-        change
-        if isinstance(change, Refused)
-        else await change_conversation(
+    shown = here or conversation_id
+    try:
+        change = understood(ConversationChange, settings_version=settings_version, title=title)
+        await change_conversation(
             runtime, viewer, conversation_id, settings_version=settings_version, title=change.title
         )
-    )
-    shown = here or conversation_id
-    if isinstance(renamed, Refused):
-        return await _refused(request, runtime, viewer, shown, conversation_id, renamed, typed=title)
+    except Refused as refused:
+        return await _refused(runtime, viewer, shown, conversation_id, refused, typed=title)
     return RedirectResponse(f"/conversations/{shown}/tree#node_{conversation_id}", status_code=303)
 
 
 @router.post("/delete")
-async def delete(
-    request: Request, runtime: Played, viewer: Looking, conversation_id: UUID, here: Here = None
-) -> Response:
+async def delete(runtime: Played, viewer: Looking, conversation_id: UUID, here: Here = None) -> Response:
     """Delete a conversation, and go back to the tree that it was in, if there is one left."""
     row = await read_conversation(runtime, viewer, conversation_id)
-    if isinstance(row, Refused):
-        return refusal(request, row)
-    refused = await delete_conversation(runtime, viewer, conversation_id)
-    if refused is not None:
-        return await _refused(request, runtime, viewer, here or conversation_id, conversation_id, refused, typed="")
+    try:
+        await delete_conversation(runtime, viewer, conversation_id)
+    except Refused as refused:
+        return await _refused(runtime, viewer, here or conversation_id, conversation_id, refused, typed="")
     left = here if here != conversation_id else row.parent_conversation_id
     address = f"/spaces/{row.space_id}" if left is None else f"/conversations/{left}/tree"
     return RedirectResponse(address, status_code=303)
 
 
 async def _refused(
-    request: Request,
     runtime: Runtime,
     viewer: Viewer,
     shown: UUID,
@@ -87,7 +75,7 @@ async def _refused(
     typed: str,
 ) -> Response:
     """The tree with the sentence beside the conversation that it is about."""
+    if refused.code == "not_found":
+        raise refused
     view = await tree_view(runtime, viewer, shown, problem=refused.sentence, problem_id=conversation_id, typed=typed)
-    if refused.code == "not_found" or isinstance(view, Refused):
-        return refusal(request, refused)
     return HTMLResponse(str(render("tree.html", view=view)), refused.status, _UNCACHED)

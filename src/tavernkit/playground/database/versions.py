@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from tavernkit.playground.outcome import Refused, stale
+from tavernkit.playground.outcome import stale
 from tavernkit.values import Json
-
-__all__ = ["Versioned", "advance"]
 
 
 class Versioned(Protocol):
@@ -16,12 +14,11 @@ class Versioned(Protocol):
     settings_version: int
 
 
-def advance(row: Versioned, expected: int | None, *, what: str, current: Json) -> Refused | None:
+def advance(row: Versioned, expected: int | None, *, what: str, current: Json) -> None:
     """Count one more change, or refuse one that was made from an older version; None is from whatever there is.
 
     The row must have been read in the transaction that writes it, under its lock.
     """
     if expected is not None and row.settings_version != expected:
-        return stale(what, current)
+        raise stale(what, current)
     row.settings_version += 1
-    return None

@@ -7,10 +7,9 @@ from datetime import datetime
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Form, HTTPException, Query, Request, Response
+from fastapi import APIRouter, Form, Query, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
-from tavernkit.playground.api.errors import RefusedError
 from tavernkit.playground.api.paging import behind_time
 from tavernkit.playground.database.models import User
 from tavernkit.playground.home.palette import places
@@ -20,9 +19,7 @@ from tavernkit.playground.outcome import Refused
 from tavernkit.playground.spaces.schemas import MAX_CHARACTERS, MAX_NAME
 from tavernkit.playground.spaces.service import create_space, start_story
 from tavernkit.playground.web.rendering import render
-from tavernkit.playground.web.requests import Looking, Played, refusal
-
-__all__ = ["router"]
+from tavernkit.playground.web.requests import Looking, Played
 
 router = APIRouter()
 
@@ -76,29 +73,24 @@ async def begin_story(
     name: Annotated[str, Form(max_length=MAX_NAME)] = "",
 ) -> Response:
     chosen = persona_id if isinstance(persona_id, UUID) else None
-    made = (
-        await create_space(runtime, viewer, name=name, character_ids=character_id, persona_id=chosen)
-        if character_id
-        else Refused(code="invalid", sentence=NOBODY)
-    )
-    if not isinstance(made, Refused):
-        return RedirectResponse(f"/conversations/{made.conversation.id}", status_code=303)
-    view = await new_story_view(
-        runtime, viewer, character_ids=character_id, persona_id=chosen, name=name, error=made.sentence
-    )
-    return HTMLResponse(str(render("new_story.html", view=view)), made.status, _UNCACHED)
+    try:
+        if not character_id:
+            raise Refused(code="invalid", sentence=NOBODY)
+        made = await create_space(runtime, viewer, name=name, character_ids=character_id, persona_id=chosen)
+    except Refused as refused:
+        view = await new_story_view(
+            runtime, viewer, character_ids=character_id, persona_id=chosen, name=name, error=refused.sentence
+        )
+        return HTMLResponse(str(render("new_story.html", view=view)), refused.status, _UNCACHED)
+    return RedirectResponse(f"/conversations/{made.conversation.id}", status_code=303)
 
 
 @router.post("/spaces")
-async def begin_story_at_once(
-    request: Request, runtime: Played, viewer: Looking, character_id: Annotated[UUID, Form()]
-) -> Response:
+async def begin_story_at_once(runtime: Played, viewer: Looking, character_id: Annotated[UUID, Form()]) -> Response:
     """A story with one character, as whoever took part the last time."""
     async with runtime.database.read() as session:
         user = await session.get_one(User, viewer.user_id)
     started = await start_story(runtime, user, character_id)
-    if isinstance(started, Refused):
-        return refusal(request, started)
     return RedirectResponse(f"/conversations/{started.id}", status_code=303)
 
 
@@ -114,8 +106,9 @@ async def palette(
 def _place(after: str | None) -> tuple[datetime, UUID] | None:
     try:
         return behind_time(after)
-    except RefusedError as error:
-        raise HTTPException(422, "This page of the list cannot be found. Begin at the first one.") from error
+    except Refused:
+        sentence = "This page of the list cannot be found. Begin at the first one."
+        raise Refused(code="invalid", sentence=sentence) from None
 
 
 def _json(place: Place) -> dict[str, str]:

@@ -6,13 +6,13 @@ from uuid import UUID
 
 from fastapi import APIRouter
 
-from tavernkit.playground.api.errors import documented, unless_refused
+from tavernkit.playground.api.errors import documented
 from tavernkit.playground.api.paging import After, Page, behind_number, behind_time, page
 from tavernkit.playground.api.requests import Asked, Limit, Running
 from tavernkit.playground.jobs.queries import files_of_job, find_job, jobs_of
 from tavernkit.playground.jobs.schemas import JobFileOut, JobOut
 from tavernkit.playground.jobs.service import request_cancel
-from tavernkit.playground.outcome import not_found
+from tavernkit.playground.outcome import existing
 
 __all__ = ["router"]
 
@@ -29,7 +29,7 @@ async def list_jobs(runtime: Running, viewer: Asked, limit: Limit = 50, after: A
 @router.get("/{job_id}", summary="How far a job has come")
 async def get_job(runtime: Running, viewer: Asked, job_id: UUID) -> JobOut:
     async with runtime.database.read() as session:
-        return JobOut.of(unless_refused(await find_job(session, job_id, viewer) or not_found("job")))
+        return JobOut.of(existing(await find_job(session, job_id, viewer), "job"))
 
 
 @router.get("/{job_id}/files", summary="What became of each file that came with a job")
@@ -37,11 +37,11 @@ async def list_job_files(
     runtime: Running, viewer: Asked, job_id: UUID, limit: Limit = 100, after: After = None
 ) -> Page[JobFileOut]:
     async with runtime.database.read() as session:
-        job = unless_refused(await find_job(session, job_id, viewer) or not_found("job"))
+        job = existing(await find_job(session, job_id, viewer), "job")
         files = await files_of_job(session, job.id, after=behind_number(after), limit=limit + 1)
     return page(files, limit, JobFileOut.of, lambda file: (file.position,))
 
 
 @router.post("/{job_id}/cancel", summary="Stop a job; what it has done is kept")
 async def cancel(runtime: Running, viewer: Asked, job_id: UUID) -> JobOut:
-    return JobOut.of(unless_refused(await request_cancel(runtime, viewer, job_id)))
+    return JobOut.of(await request_cancel(runtime, viewer, job_id))

@@ -20,7 +20,7 @@ from tavernkit.playground.artifacts.open_runs import forget_outputs
 from tavernkit.playground.database import announce
 from tavernkit.playground.database.models import Job, JobFile, Space
 from tavernkit.playground.jobs.queries import find_job
-from tavernkit.playground.outcome import Refused, not_found
+from tavernkit.playground.outcome import not_found
 from tavernkit.playground.realtime.bus import JOBS, user_topic
 from tavernkit.playground.runtime import Runtime
 from tavernkit.values import Value
@@ -195,14 +195,14 @@ async def reap_jobs(runtime: Runtime) -> int:
         return len(lost)
 
 
-async def request_cancel(runtime: Runtime, viewer: Viewer, job_id: UUID) -> Job | Refused:
+async def request_cancel(runtime: Runtime, viewer: Viewer, job_id: UUID) -> Job:
     """Stop a job: at once if it only waits or its worker is gone, otherwise by asking its worker. What is over stays
     as it is."""
     now = runtime.clock()
     async with runtime.database.write() as session:
         job = await find_job(session, job_id, viewer, lock=True)
         if job is None:
-            return not_found("job")
+            raise not_found("job")
         if job.status == "queued" or (job.status == "running" and await _is_left(session, runtime, job)):
             job.cancel_requested_at, job.fence = now, job.fence + 1
             await _close(session, runtime, job, "canceled", now)

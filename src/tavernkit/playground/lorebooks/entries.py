@@ -15,40 +15,23 @@ from tavernkit.playground.lorebooks.forms import ORIGINAL_PLACE, decode_entry, n
 from tavernkit.playground.lorebooks.queries import all_entries, entry_of, last_place, lorebook_of
 from tavernkit.playground.lorebooks.schemas import EntryOut
 from tavernkit.playground.lorebooks.service import entry_columns
-from tavernkit.playground.outcome import Refused, not_found, stale
+from tavernkit.playground.outcome import Refused, stale
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.storable import presentable
 from tavernkit.values import Json, JsonObject
-
-__all__ = [
-    "MAX_ENTRIES",
-    "MAX_ENTRY_CHARACTERS",
-    "add_entry",
-    "delete_entry",
-    "duplicate_entry",
-    "reorder_entries",
-    "toggle_entries",
-    "update_entry",
-]
 
 MAX_ENTRIES = 50_000
 MAX_ENTRY_CHARACTERS = 500_000
 
 
-async def add_entry(runtime: Runtime, viewer: Viewer, lorebook_id: UUID, data: JsonObject) -> LorebookEntry | Refused:
+async def add_entry(runtime: Runtime, viewer: Viewer, lorebook_id: UUID, data: JsonObject) -> LorebookEntry:
     """A new entry at the end of the book, with SillyTavern's defaults for what is not given."""
     async with runtime.database.write() as session:
         book = await lorebook_of(session, viewer, lorebook_id, lock=True)
-        if isinstance(book, Refused):
-            return book
-        full = _full(book)
-        if full is not None:
-            return full
+        _check_room(book)
         uid, position = await last_place(session, book.id)
         form = new_entry(uid + 1, position + 1, presentable(data))
         entry = _understood(form)
-        if isinstance(entry, Refused):
-            return entry
         row = _row(runtime, book, form, entry, uid=uid + 1, position=position + 1)
         session.add(row)
         _count_change(runtime, book, entries=1)
@@ -57,37 +40,27 @@ async def add_entry(runtime: Runtime, viewer: Viewer, lorebook_id: UUID, data: J
 
 async def update_entry(
     runtime: Runtime, viewer: Viewer, lorebook_id: UUID, entry_id: UUID, *, revision: int, data: JsonObject
-) -> LorebookEntry | Refused:
+) -> LorebookEntry:
     """Change some fields of an entry; who saw an older revision is shown the current one instead."""
     async with runtime.database.write() as session:
         book = await lorebook_of(session, viewer, lorebook_id, lock=True)
-        row = book if isinstance(book, Refused) else await entry_of(session, book, entry_id)
-        if isinstance(book, Refused) or isinstance(row, Refused):
-            return not_found("entry")
+        row = await entry_of(session, book, entry_id)
         if row.revision != revision:
-            return stale("entry", EntryOut.of(row).model_dump(mode="json"))
+            raise stale("entry", EntryOut.of(row).model_dump(mode="json"))
         form = {**row.data, **presentable(data), "uid": row.data.get("uid", row.uid)}
         entry = _understood(form, changed=data)
-        if isinstance(entry, Refused):
-            return entry
         _change(row, form, entry)
         row.updated_at = runtime.clock()
         _count_change(runtime, book)
         return row
 
 
-async def duplicate_entry(
-    runtime: Runtime, viewer: Viewer, lorebook_id: UUID, entry_id: UUID
-) -> LorebookEntry | Refused:
+async def duplicate_entry(runtime: Runtime, viewer: Viewer, lorebook_id: UUID, entry_id: UUID) -> LorebookEntry:
     """A copy at the end of the book."""
     async with runtime.database.write() as session:
         book = await lorebook_of(session, viewer, lorebook_id, lock=True)
-        row = book if isinstance(book, Refused) else await entry_of(session, book, entry_id)
-        if isinstance(book, Refused) or isinstance(row, Refused):
-            return not_found("entry")
-        full = _full(book)
-        if full is not None:
-            return full
+        row = await entry_of(session, book, entry_id)
+        _check_room(book)
         uid, position = await last_place(session, book.id)
         form = {**row.data, "uid": uid + 1, "displayIndex": position + 1}
         form.pop(ORIGINAL_PLACE, None)
@@ -99,29 +72,24 @@ async def duplicate_entry(
 
 async def delete_entry(
     runtime: Runtime, viewer: Viewer, lorebook_id: UUID, entry_id: UUID, *, revision: int | None = None
-) -> Refused | None:
+) -> None:
     """Take an entry out of the book; with a revision, only if it is still that one."""
     async with runtime.database.write() as session:
         book = await lorebook_of(session, viewer, lorebook_id, lock=True)
-        row = book if isinstance(book, Refused) else await entry_of(session, book, entry_id)
-        if isinstance(book, Refused) or isinstance(row, Refused):
-            return not_found("entry")
+        row = await entry_of(session, book, entry_id)
         if revision is not None and row.revision != revision:
-            return stale("entry", EntryOut.of(row).model_dump(mode="json"))
+            raise stale("entry", EntryOut.of(row).model_dump(mode="json"))
         await session.delete(row)
         _count_change(runtime, book, entries=-1)
-        return None
 
 
-async def reorder_entries(runtime: Runtime, viewer: Viewer, lorebook_id: UUID, ids: list[UUID]) -> Lorebook | Refused:
+async def reorder_entries(runtime: Runtime, viewer: Viewer, lorebook_id: UUID, ids: list[UUID]) -> Lorebook:
     """Put these entries into this order, on the places that they hold together; no other entry moves."""
     async with runtime.database.write() as session:
         book = await lorebook_of(session, viewer, lorebook_id, lock=True)
-        if isinstance(book, Refused):
-            return book
         rows = {row.id: row for row in await all_entries(session, book.id, ids)}
         if len(rows) != len(ids):
-            return Refused(
+            raise Refused(
                 code="invalid", sentence="The order names an entry twice, or one that is not in this book any more."
             )
         places = sorted(row.position for row in rows.values())
@@ -138,12 +106,10 @@ async def reorder_entries(runtime: Runtime, viewer: Viewer, lorebook_id: UUID, i
 
 async def toggle_entries(
     runtime: Runtime, viewer: Viewer, lorebook_id: UUID, *, enabled: bool, ids: list[UUID] | None = None
-) -> tuple[int, Lorebook] | Refused:
+) -> tuple[int, Lorebook]:
     """Switch all entries of the book, or some, on or off; the number is of those that were not yet."""
     async with runtime.database.write() as session:
         book = await lorebook_of(session, viewer, lorebook_id, lock=True)
-        if isinstance(book, Refused):
-            return book
         now = runtime.clock()
         changed: list[dict[str, Any]] = [
             {
@@ -162,17 +128,16 @@ async def toggle_entries(
         return len(changed), book
 
 
-def _full(book: Lorebook) -> Refused | None:
-    if book.entries_count < MAX_ENTRIES:
-        return None
-    return Refused(code="conflict", sentence=f"The book has {MAX_ENTRIES:,} entries; no more fit into one book.")
+def _check_room(book: Lorebook) -> None:
+    if book.entries_count >= MAX_ENTRIES:
+        raise Refused(code="conflict", sentence=f"The book has {MAX_ENTRIES:,} entries; no more fit into one book.")
 
 
-def _understood(form: dict[str, Json], *, changed: JsonObject | None = None) -> Entry | Refused:
+def _understood(form: dict[str, Json], *, changed: JsonObject | None = None) -> Entry:
     """The entry, unless a field that somebody has just written makes no sense."""
     size = len(json.dumps(form))
     if size > MAX_ENTRY_CHARACTERS:
-        return Refused(
+        raise Refused(
             code="too_long",
             sentence=f"The entry is {size:,} characters long; at most {MAX_ENTRY_CHARACTERS:,} fit into one.",
         )
@@ -181,7 +146,7 @@ def _understood(form: dict[str, Json], *, changed: JsonObject | None = None) -> 
     wrong = [note for note in report.ignored if note not in before]
     if wrong:
         field = wrong[0].path.rpartition("].")[2]
-        return Refused(code="invalid", sentence=f"The field {field} of the entry makes no sense: {wrong[0].message}.")
+        raise Refused(code="invalid", sentence=f"The field {field} of the entry makes no sense: {wrong[0].message}.")
     return entry
 
 

@@ -16,8 +16,6 @@ from tavernkit.playground.web.forms import as_lines, one_newline, whole_number
 from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.values import Json, JsonObject
 
-__all__ = ["LABELS", "LOGICS", "POSITIONS", "ROLES", "EntryForm", "changed_fields", "entry_form"]
-
 POSITIONS: Final = {
     "0": "Before the character",
     "1": "After the character",
@@ -116,17 +114,14 @@ def entry_form(data: JsonObject) -> EntryForm:
     ).tidy()
 
 
-def changed_fields(before: EntryForm, after: EntryForm) -> dict[str, Json] | Refused:
+def changed_fields(before: EntryForm, after: EntryForm) -> dict[str, Json]:
     """The World Info fields of the boxes that were changed."""
     after = after.tidy()
     fields: dict[str, Json] = {}
     for name, write in _WRITERS.items():
         value = getattr(after, name)
         if value != getattr(before, name):
-            written = write(value)
-            if isinstance(written, Refused):
-                return written
-            fields |= written
+            fields |= write(value)
     return fields
 
 
@@ -144,30 +139,28 @@ def _level(entry: LooseObject) -> str:
     return str(int(value)) if isinstance(value, bool) else str(entry.integer("delayUntilRecursion"))
 
 
-Written = Callable[[str], Mapping[str, Json] | Refused]
+Written = Callable[[str], Mapping[str, Json]]
 
 
 def _number(field: str, *, name: str, least: int = 0, most: int, **beside: Json) -> Written:
-    def write(text: str) -> Mapping[str, Json] | Refused:
-        number = whole_number(text, name=name, least=least, most=most)
-        return number if isinstance(number, Refused) else {field: number, **beside}
+    def write(text: str) -> Mapping[str, Json]:
+        return {field: whole_number(text, name=name, least=least, most=most), **beside}
 
     return write
 
 
 def _messages(field: str, *, name: str) -> Written:
-    def write(text: str) -> Mapping[str, Json] | Refused:
-        number = whole_number(text or "0", name=name, least=0, most=1_000_000)
-        return number if isinstance(number, Refused) else {field: number or None}
+    def write(text: str) -> Mapping[str, Json]:
+        return {field: whole_number(text or "0", name=name, least=0, most=1_000_000) or None}
 
     return write
 
 
 def _choice(field: str, choices: Mapping[str, str], *, name: str) -> Written:
-    def write(text: str) -> Mapping[str, Json] | Refused:
+    def write(text: str) -> Mapping[str, Json]:
         if text in choices:
             return {field: int(text)}
-        return Refused(code="invalid", sentence=f"“{name}” is one of those that the list shows.")
+        raise Refused(code="invalid", sentence=f"“{name}” is one of those that the list shows.")
 
     return write
 

@@ -20,28 +20,20 @@ from tavernkit.playground.database.models import (
 from tavernkit.playground.lorebooks.books import card_book
 from tavernkit.playground.lorebooks.queries import lorebooks_page
 from tavernkit.playground.members.queries import active_members
-from tavernkit.playground.outcome import Refused
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.spaces.access import Access, Entry
 from tavernkit.playground.spaces.panel import panel_entry, panel_view
 from tavernkit.playground.spaces.views import BookPlace, BookView, ChoiceView, LoreView
 from tavernkit.playground.web.names import shown_name
 
-__all__ = ["lore_view"]
-
 BOOKS_SHOWN = 500
 ORDER: tuple[BookPlace, ...] = ("conversation", "space", "character", "persona")
 
 
-async def lore_view(
-    runtime: Runtime, viewer: Viewer, conversation_id: UUID, *, problem: str = ""
-) -> LoreView | Refused:
+async def lore_view(runtime: Runtime, viewer: Viewer, conversation_id: UUID, *, problem: str = "") -> LoreView:
     """The books that count in a conversation, whoever speaks, and those that the viewer could add."""
     async with runtime.database.read() as session:
-        found = await panel_entry(session, viewer, conversation_id)
-        if isinstance(found, Refused):
-            return found
-        conversation, entry = found
+        conversation, entry = await panel_entry(session, viewer, conversation_id)
         members = await active_members(session, entry.space.id)
         names = _names(members)
         links = await _links(session, conversation, members)

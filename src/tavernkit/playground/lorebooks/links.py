@@ -13,31 +13,25 @@ from tavernkit.playground.database.models import Character, Lorebook, LorebookLi
 from tavernkit.playground.lorebooks.queries import links_of, lorebook_of
 from tavernkit.playground.lorebooks.schemas import NewLink, PatchLink, Place
 from tavernkit.playground.lorebooks.telling import tell_of_links
-from tavernkit.playground.outcome import Refused, not_found
+from tavernkit.playground.outcome import Refused, existing, not_found
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.spaces.access import Access, conversation_for, space_for
 
-__all__ = ["attach_lorebook", "change_link", "detach_lorebook", "lorebooks_at"]
 
-
-async def lorebooks_at(runtime: Runtime, viewer: Viewer, place: Place) -> list[tuple[LorebookLink, str]] | Refused:
+async def lorebooks_at(runtime: Runtime, viewer: Viewer, place: Place) -> list[tuple[LorebookLink, str]]:
     """The books in use at a place, in their order, each with its name."""
     async with runtime.database.read() as session:
-        refused = await _may(session, viewer, place.as_columns(), changing=False)
-        return refused or await links_of(session, **place.as_columns())
+        await _check_place(session, viewer, place.as_columns(), changing=False)
+        return await links_of(session, **place.as_columns())
 
 
-async def attach_lorebook(runtime: Runtime, viewer: Viewer, new: NewLink) -> tuple[LorebookLink, str] | Refused:
+async def attach_lorebook(runtime: Runtime, viewer: Viewer, new: NewLink) -> tuple[LorebookLink, str]:
     """Use a book at a place, behind those that are there; one that is there already stays as it is."""
     now = runtime.clock()
     async with runtime.database.write() as session:
         book = await lorebook_of(session, viewer, new.lorebook_id, lock=True)
-        if isinstance(book, Refused):
-            return book
         place = new.as_columns()
-        refused = await _may(session, viewer, place, changing=True)
-        if refused is not None:
-            return refused
+        await _check_place(session, viewer, place, changing=True)
         there = await links_of(session, **place)
         for link, name in there:
             if link.lorebook_id == book.id:
@@ -56,15 +50,10 @@ async def attach_lorebook(runtime: Runtime, viewer: Viewer, new: NewLink) -> tup
         return link, book.name
 
 
-async def change_link(
-    runtime: Runtime, viewer: Viewer, link_id: UUID, patch: PatchLink
-) -> tuple[LorebookLink, str] | Refused:
+async def change_link(runtime: Runtime, viewer: Viewer, link_id: UUID, patch: PatchLink) -> tuple[LorebookLink, str]:
     """Switch a book on or off at its place, or move it among the books there."""
     async with runtime.database.write() as session:
-        found = await _link(session, viewer, link_id, runtime.clock())
-        if isinstance(found, Refused):
-            return found
-        link, name = found
+        link, name = await _link(session, viewer, link_id, runtime.clock())
         if patch.enabled is not None:
             link.enabled = patch.enabled
         if patch.position is not None:
@@ -75,26 +64,21 @@ async def change_link(
         return link, name
 
 
-async def detach_lorebook(runtime: Runtime, viewer: Viewer, link_id: UUID) -> Refused | None:
+async def detach_lorebook(runtime: Runtime, viewer: Viewer, link_id: UUID) -> None:
     """Use a book no more at this place."""
     async with runtime.database.write() as session:
-        found = await _link(session, viewer, link_id, runtime.clock())
-        if isinstance(found, Refused):
-            return found
-        await session.delete(found[0])
-        return None
+        link, _ = await _link(session, viewer, link_id, runtime.clock())
+        await session.delete(link)
 
 
-async def _link(
-    session: AsyncSession, viewer: Viewer, link_id: UUID, now: datetime
-) -> tuple[LorebookLink, str] | Refused:
+async def _link(session: AsyncSession, viewer: Viewer, link_id: UUID, now: datetime) -> tuple[LorebookLink, str]:
     """A link that is about to change, of which everybody is told."""
-    link = await session.get(LorebookLink, link_id)
-    if link is None:
-        return not_found("link")
-    refused = await _may(session, viewer, _place_of(link), changing=True)
-    if refused is not None:
-        return not_found("link") if refused.code == "not_found" else refused
+    link = existing(await session.get(LorebookLink, link_id), "link")
+    try:
+        await _check_place(session, viewer, _place_of(link), changing=True)
+    except Refused as refused:
+        # Who cannot see the place is not told that there is a link.
+        raise not_found("link") if refused.code == "not_found" else refused from None
     # Before the link is locked: who removes a place with its links goes the same way.
     await tell_of_links(session, [link], now)
     row = (
@@ -106,39 +90,35 @@ async def _link(
             .execution_options(populate_existing=True)
         )
     ).one_or_none()
-    return not_found("link") if row is None else (row[0], row[1])
+    link, name = existing(row, "link")
+    return link, name
 
 
-async def _may(
-    session: AsyncSession, viewer: Viewer, place: dict[str, UUID | None], *, changing: bool
-) -> Refused | None:
+async def _check_place(session: AsyncSession, viewer: Viewer, place: dict[str, UUID | None], *, changing: bool) -> None:
     """Spaces and conversations say for themselves who may; characters and personas are their owners' own."""
     space_id, conversation_id = place["space_id"], place["conversation_id"]
     if space_id is not None:
-        entry = await space_for(session, space_id, viewer, Access.ADMINISTER if changing else Access.READ)
-        return entry if isinstance(entry, Refused) else None
-    if conversation_id is not None:
-        found = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART if changing else Access.READ)
-        return found if isinstance(found, Refused) else None
-    if place["character_id"] is not None:
-        return await _may_character(session, viewer, place["character_id"], changing=changing)
-    owner: UUID | None = await session.scalar(select(Persona.owner_id).where(Persona.id == place["persona_id"]))
-    return None if owner == viewer.user_id else not_found("persona")
+        await space_for(session, space_id, viewer, Access.ADMINISTER if changing else Access.READ)
+    elif conversation_id is not None:
+        await conversation_for(session, conversation_id, viewer, Access.TAKE_PART if changing else Access.READ)
+    elif place["character_id"] is not None:
+        await _check_character(session, viewer, place["character_id"], changing=changing)
+    else:
+        owner = await session.scalar(select(Persona.owner_id).where(Persona.id == place["persona_id"]))
+        if owner != viewer.user_id:
+            raise not_found("persona")
 
 
-async def _may_character(
-    session: AsyncSession, viewer: Viewer, character_id: UUID, *, changing: bool
-) -> Refused | None:
+async def _check_character(session: AsyncSession, viewer: Viewer, character_id: UUID, *, changing: bool) -> None:
     row = (
         await session.execute(
             select(Character.owner_id).where(Character.id == character_id, Character.status != "deleted")
         )
     ).one_or_none()
     if row is None or row.owner_id not in (None, viewer.user_id):
-        return not_found("character")
+        raise not_found("character")
     if row.owner_id is None and changing and not viewer.is_administrator:
-        return Refused(code="forbidden", sentence="This character is everybody's; only administrators change it.")
-    return None
+        raise Refused(code="forbidden", sentence="This character is everybody's; only administrators change it.")
 
 
 def _place_of(link: LorebookLink) -> dict[str, UUID | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from typing import Annotated, Literal
 from uuid import UUID
 
@@ -14,18 +15,16 @@ from tavernkit.playground.lorebooks.queries import lorebook_of
 from tavernkit.playground.lorebooks.schemas import NewLink, PatchLink
 from tavernkit.playground.outcome import Refused
 from tavernkit.playground.runtime import Runtime
-from tavernkit.playground.spaces.panel import panel_answer, panel_entry, panel_page, panel_refusal
+from tavernkit.playground.spaces.panel import IN_PANEL, panel_answer, panel_entry, panel_page
 from tavernkit.playground.web.requests import Looking, Played
 
-__all__ = ["router"]
-
-router = APIRouter(prefix="/conversations/{conversation_id}/panel/lore")
+router = APIRouter(prefix="/conversations/{conversation_id}/panel/lore", dependencies=IN_PANEL)
 
 
 @router.get("")
 async def lore(request: Request, runtime: Played, viewer: Looking, conversation_id: UUID) -> Response:
     view = await lore_view(runtime, viewer, conversation_id)
-    return panel_refusal(request, view) if isinstance(view, Refused) else panel_page(request, "lore", view)
+    return panel_page(request, "lore", view)
 
 
 @router.post("")
@@ -39,18 +38,14 @@ async def attach(
 ) -> Response:
     async with runtime.database.read() as session:
         # The book first: who has no such book is told nothing about conversations.
-        book = await lorebook_of(session, viewer, lorebook_id)
-        found = book if isinstance(book, Refused) else await panel_entry(session, viewer, conversation_id)
-    outcome: object = found
-    if not isinstance(found, Refused):
-        conversation, entry = found
-        new = (
-            NewLink(lorebook_id=lorebook_id, conversation_id=conversation.id)
-            if place == "conversation"
-            else NewLink(lorebook_id=lorebook_id, space_id=entry.space.id)
-        )
-        outcome = await attach_lorebook(runtime, viewer, new)
-    return await _answer(request, runtime, viewer, conversation_id, outcome)
+        await lorebook_of(session, viewer, lorebook_id)
+        conversation, entry = await panel_entry(session, viewer, conversation_id)
+    new = (
+        NewLink(lorebook_id=lorebook_id, conversation_id=conversation.id)
+        if place == "conversation"
+        else NewLink(lorebook_id=lorebook_id, space_id=entry.space.id)
+    )
+    return await _answer(request, runtime, viewer, conversation_id, attach_lorebook(runtime, viewer, new))
 
 
 @router.post("/{link_id}")
@@ -62,23 +57,25 @@ async def switch(
     link_id: UUID,
     enabled: Annotated[bool, Form()],
 ) -> Response:
-    outcome = await change_link(runtime, viewer, link_id, PatchLink(enabled=enabled))
-    return await _answer(request, runtime, viewer, conversation_id, outcome)
+    change = change_link(runtime, viewer, link_id, PatchLink(enabled=enabled))
+    return await _answer(request, runtime, viewer, conversation_id, change)
 
 
 @router.post("/{link_id}/detach")
 async def detach(request: Request, runtime: Played, viewer: Looking, conversation_id: UUID, link_id: UUID) -> Response:
-    outcome = await detach_lorebook(runtime, viewer, link_id)
-    return await _answer(request, runtime, viewer, conversation_id, outcome)
+    return await _answer(request, runtime, viewer, conversation_id, detach_lorebook(runtime, viewer, link_id))
 
 
 async def _answer(
-    request: Request, runtime: Runtime, viewer: Viewer, conversation_id: UUID, outcome: object
+    request: Request, runtime: Runtime, viewer: Viewer, conversation_id: UUID, change: Awaitable[object]
 ) -> Response:
-    refused = outcome if isinstance(outcome, Refused) else None
-    if refused is not None and refused.code == "not_found":
-        return panel_refusal(request, refused)
+    """The tab after a change, or with why there was none."""
+    refused: Refused | None = None
+    try:
+        await change
+    except Refused as raised:
+        if raised.code == "not_found":
+            raise
+        refused = raised
     view = await lore_view(runtime, viewer, conversation_id, problem=refused.sentence if refused else "")
-    if isinstance(view, Refused):
-        return panel_refusal(request, view)
     return panel_answer(request, "lore", view, otherwise=view.panel.address, refused=refused)

@@ -10,18 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.database.models import Lorebook, LorebookEntry, LorebookLink
-from tavernkit.playground.outcome import Refused, not_found
-
-__all__ = [
-    "all_entries",
-    "entries_page",
-    "entry_of",
-    "last_place",
-    "links_of",
-    "lorebook_of",
-    "lorebooks_page",
-    "newest_lorebooks",
-]
+from tavernkit.playground.outcome import existing
 
 PLACES = {
     "space_id": LorebookLink.space_id,
@@ -31,15 +20,13 @@ PLACES = {
 }
 
 
-async def lorebook_of(
-    session: AsyncSession, viewer: Viewer, lorebook_id: UUID, *, lock: bool = False
-) -> Lorebook | Refused:
+async def lorebook_of(session: AsyncSession, viewer: Viewer, lorebook_id: UUID, *, lock: bool = False) -> Lorebook:
     """One of the person's own books."""
     query = select(Lorebook).where(
         Lorebook.id == lorebook_id, Lorebook.owner_id == viewer.user_id, Lorebook.status == "ready"
     )
     found: Lorebook | None = await session.scalar(query.with_for_update() if lock else query)
-    return found or not_found("lorebook")
+    return existing(found, "lorebook")
 
 
 async def lorebooks_page(
@@ -52,12 +39,12 @@ async def lorebooks_page(
     return list(await session.scalars(query.order_by(Lorebook.name, Lorebook.id).limit(limit)))
 
 
-async def entry_of(session: AsyncSession, lorebook: Lorebook, entry_id: UUID) -> LorebookEntry | Refused:
+async def entry_of(session: AsyncSession, lorebook: Lorebook, entry_id: UUID) -> LorebookEntry:
     """One of the book's entries."""
     found: LorebookEntry | None = await session.scalar(
         select(LorebookEntry).where(LorebookEntry.id == entry_id, LorebookEntry.lorebook_id == lorebook.id)
     )
-    return found or not_found("entry")
+    return existing(found, "entry")
 
 
 async def entries_page(

@@ -12,7 +12,6 @@ from pydantic import Field
 
 from tavernkit.lore.files.world_fields import ENTRY_TEMPLATE
 from tavernkit.playground.accounts.viewer import Viewer
-from tavernkit.playground.api.errors import unless_refused
 from tavernkit.playground.api.paging import After
 from tavernkit.playground.blobs.uploads import file_body
 from tavernkit.playground.database.models import LorebookEntry
@@ -30,15 +29,13 @@ from tavernkit.playground.lorebooks.views import (
     lorebooks_view,
     trial_view,
 )
-from tavernkit.playground.outcome import Refused, not_found
+from tavernkit.playground.outcome import Refused
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.web.forms import Text, Version, one_newline, page, saved_streams, understood
 from tavernkit.playground.web.imports import Made, imported_answer, take_in
 from tavernkit.playground.web.rendering import render
 from tavernkit.playground.web.requests import Looking, Played, answer, wants_streams
 from tavernkit.playground.web.streams import stream
-
-__all__ = ["router"]
 
 router = APIRouter()
 
@@ -60,21 +57,18 @@ async def lorebooks(runtime: Played, viewer: Looking, after: After = None) -> HT
 
 @router.post("/lorebooks")
 async def create(runtime: Played, viewer: Looking, name: Text) -> Response:
-    new = understood(NewLorebook, name=name)
-    made = new if isinstance(new, Refused) else await service.create_lorebook(runtime, viewer, new)
-    if isinstance(made, Refused):
+    try:
+        made = await service.create_lorebook(runtime, viewer, understood(NewLorebook, name=name))
+    except Refused as refused:
         view = await lorebooks_view(runtime, viewer)
-        return page("lorebooks/index.html", made, view=view, typed=name, problem=made.sentence)
+        return page("lorebooks/index.html", refused, view=view, typed=name, problem=refused.sentence)
     return RedirectResponse(f"/lorebooks/{made.id}", status_code=303)
 
 
 @router.post("/lorebooks/import", openapi_extra=file_body("file", many=True))
 async def import_files(request: Request, runtime: Played, viewer: Looking) -> Response:
-    async def import_one(data: bytes, name: str) -> Made | Refused:
-        outcome = await service.import_lorebook(runtime, viewer, data, name=name)
-        if isinstance(outcome, Refused):
-            return outcome
-        row, report = outcome
+    async def import_one(data: bytes, name: str) -> Made:
+        row, report = await service.import_lorebook(runtime, viewer, data, name=name)
         return Made(name=row.name, address=f"/lorebooks/{row.id}", report=report)
 
     outcomes = await take_in(request, import_one, max_bytes=service.MAX_FILE_BYTES)
@@ -103,31 +97,30 @@ async def change(
     description: Text = "",
 ) -> Response:
     given = {"name": name, "description": one_newline(description)}
-    patch = understood(PatchLorebook, settings_version=settings_version, **given)
-    outcome = (
-        patch if isinstance(patch, Refused) else await service.update_lorebook(runtime, viewer, lorebook_id, patch)
-    )
-    if isinstance(outcome, Refused):
-        return await _book_page(runtime, viewer, lorebook_id, refused=outcome, given=given)
+    try:
+        patch = understood(PatchLorebook, settings_version=settings_version, **given)
+        await service.update_lorebook(runtime, viewer, lorebook_id, patch)
+    except Refused as refused:
+        return await _book_page(runtime, viewer, lorebook_id, refused=refused, given=given)
     return RedirectResponse(f"/lorebooks/{lorebook_id}", status_code=303)
 
 
 @router.post("/lorebooks/{lorebook_id}/delete")
 async def delete(runtime: Played, viewer: Looking, lorebook_id: UUID) -> Response:
-    unless_refused(await service.delete_lorebook(runtime, viewer, lorebook_id))
+    await service.delete_lorebook(runtime, viewer, lorebook_id)
     return RedirectResponse("/lorebooks", status_code=303)
 
 
 @router.post("/lorebooks/{lorebook_id}/duplicate")
 async def duplicate(runtime: Played, viewer: Looking, lorebook_id: UUID) -> Response:
-    copy = unless_refused(await service.duplicate_lorebook(runtime, viewer, lorebook_id))
+    copy = await service.duplicate_lorebook(runtime, viewer, lorebook_id)
     return RedirectResponse(f"/lorebooks/{copy.id}", status_code=303)
 
 
 @router.post("/lorebooks/{lorebook_id}/test")
 async def try_out(request: Request, runtime: Played, viewer: Looking, lorebook_id: UUID, text: Text = "") -> Response:
     """Nothing is changed, so there is nowhere to redirect to: without scripts, the page comes with the outcome."""
-    trial = unless_refused(await trial_view(runtime, viewer, lorebook_id, one_newline(text)[:LONGEST_TRIAL]))
+    trial = await trial_view(runtime, viewer, lorebook_id, one_newline(text)[:LONGEST_TRIAL])
     if wants_streams(request):
         drawn = stream("replace", "trial", render("lorebooks/_trial.html", trial=trial))
         return answer(request, drawn, otherwise=f"/lorebooks/{lorebook_id}")
@@ -143,10 +136,11 @@ async def new_entry(runtime: Played, viewer: Looking, lorebook_id: UUID) -> Resp
 async def add_entry(
     runtime: Played, viewer: Looking, lorebook_id: UUID, form: Annotated[EntryForm, Form()]
 ) -> Response:
-    data = changed_fields(form_of(ENTRY_TEMPLATE), form)
-    made = data if isinstance(data, Refused) else await entry_service.add_entry(runtime, viewer, lorebook_id, data)
-    if isinstance(made, Refused):
-        return await _entry_page(runtime, viewer, lorebook_id, form=form, refused=made)
+    try:
+        data = changed_fields(form_of(ENTRY_TEMPLATE), form)
+        made = await entry_service.add_entry(runtime, viewer, lorebook_id, data)
+    except Refused as refused:
+        return await _entry_page(runtime, viewer, lorebook_id, form=form, refused=refused)
     return RedirectResponse(f"/lorebooks/{lorebook_id}#entry_{made.id}", status_code=303)
 
 
@@ -165,17 +159,14 @@ async def change_entry(
     given: Annotated[SeenEntryForm, Form()],
 ) -> Response:
     form = EntryForm(**given.model_dump(exclude={"revision"}))
-    seen = unless_refused(await _entry(runtime, viewer, lorebook_id, entry_id))
-    data = changed_fields(form_of(seen.data), form)
-    saved = (
-        data
-        if isinstance(data, Refused)
-        else await entry_service.update_entry(
+    seen = await _entry(runtime, viewer, lorebook_id, entry_id)
+    try:
+        data = changed_fields(form_of(seen.data), form)
+        saved = await entry_service.update_entry(
             runtime, viewer, lorebook_id, entry_id, revision=given.revision, data=data
         )
-    )
-    if isinstance(saved, Refused):
-        return await _entry_page(runtime, viewer, lorebook_id, entry_id, form=form, refused=saved)
+    except Refused as refused:
+        return await _entry_page(runtime, viewer, lorebook_id, entry_id, form=form, refused=refused)
     streams = saved_streams("revision", saved.revision, saved.updated_at)
     return answer(request, streams, otherwise=f"/lorebooks/{lorebook_id}/entries/{entry_id}")
 
@@ -189,9 +180,8 @@ async def switch_entry(
     entry_id: UUID,
     enabled: Annotated[bool, Form()],
 ) -> Response:
-    switched = await entry_service.toggle_entries(runtime, viewer, lorebook_id, enabled=enabled, ids=[entry_id])
-    entry = unless_refused(await _entry(runtime, viewer, lorebook_id, entry_id))
-    _, book = unless_refused(switched)
+    _, book = await entry_service.toggle_entries(runtime, viewer, lorebook_id, enabled=enabled, ids=[entry_id])
+    entry = await _entry(runtime, viewer, lorebook_id, entry_id)
     row = render("lorebooks/_entry.html", entry=entry_row(entry), book_id=lorebook_id)
     streams = stream("replace", f"entry_{entry_id}", row) + saved_streams("settings_version", book.settings_version)
     return answer(request, streams, otherwise=f"/lorebooks/{lorebook_id}#entry_{entry_id}")
@@ -199,7 +189,7 @@ async def switch_entry(
 
 @router.post("/lorebooks/{lorebook_id}/entries/{entry_id}/duplicate")
 async def duplicate_entry(runtime: Played, viewer: Looking, lorebook_id: UUID, entry_id: UUID) -> Response:
-    copy = unless_refused(await entry_service.duplicate_entry(runtime, viewer, lorebook_id, entry_id))
+    copy = await entry_service.duplicate_entry(runtime, viewer, lorebook_id, entry_id)
     return RedirectResponse(f"/lorebooks/{lorebook_id}/entries/{copy.id}", status_code=303)
 
 
@@ -207,16 +197,17 @@ async def duplicate_entry(runtime: Played, viewer: Looking, lorebook_id: UUID, e
 async def delete_entry(
     runtime: Played, viewer: Looking, lorebook_id: UUID, entry_id: UUID, revision: Revision
 ) -> Response:
-    refused = await entry_service.delete_entry(runtime, viewer, lorebook_id, entry_id, revision=revision)
-    if refused is None:
-        return RedirectResponse(f"/lorebooks/{lorebook_id}", status_code=303)
-    return await _entry_page(runtime, viewer, lorebook_id, entry_id, refused=refused)
+    try:
+        await entry_service.delete_entry(runtime, viewer, lorebook_id, entry_id, revision=revision)
+    except Refused as refused:
+        return await _entry_page(runtime, viewer, lorebook_id, entry_id, refused=refused)
+    return RedirectResponse(f"/lorebooks/{lorebook_id}", status_code=303)
 
 
-async def _entry(runtime: Runtime, viewer: Viewer, lorebook_id: UUID, entry_id: UUID) -> LorebookEntry | Refused:
+async def _entry(runtime: Runtime, viewer: Viewer, lorebook_id: UUID, entry_id: UUID) -> LorebookEntry:
     async with runtime.database.read() as session:
         book = await lorebook_of(session, viewer, lorebook_id)
-        return not_found("entry") if isinstance(book, Refused) else await entry_of(session, book, entry_id)
+        return await entry_of(session, book, entry_id)
 
 
 async def _book_page(
@@ -231,7 +222,7 @@ async def _book_page(
     given: Mapping[str, str] | None = None,
 ) -> Response:
     """A book as it is now; `given` is what somebody wanted it to be called, and was refused."""
-    view = unless_refused(await lorebook_view(runtime, viewer, lorebook_id, after=after, search=search))
+    view = await lorebook_view(runtime, viewer, lorebook_id, after=after, search=search)
     return page(
         "lorebooks/book.html",
         refused,
@@ -254,10 +245,7 @@ async def _entry_page(
     """The form of an entry, or of one that is yet to be made; `form` is what somebody has typed, and it stays."""
     async with runtime.database.read() as session:
         book = await lorebook_of(session, viewer, lorebook_id)
-        if isinstance(book, Refused) and entry_id is not None:
-            book = not_found("entry")
-        book = unless_refused(book)
-        row = None if entry_id is None else unless_refused(await entry_of(session, book, entry_id))
+        row = None if entry_id is None else await entry_of(session, book, entry_id)
     stored = form_of(ENTRY_TEMPLATE if row is None else row.data)
     shown = form or stored
     was_changed = refused is not None and refused.code == "stale"

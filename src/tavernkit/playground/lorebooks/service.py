@@ -28,24 +28,12 @@ from tavernkit.playground.storable import presentable, storable, titled
 from tavernkit.reading import ImportReport, Note
 from tavernkit.values import Json
 
-__all__ = [
-    "MAX_FILE_BYTES",
-    "create_lorebook",
-    "delete_lorebook",
-    "duplicate_lorebook",
-    "entry_columns",
-    "export_lorebook",
-    "import_lorebook",
-    "store_book",
-    "update_lorebook",
-]
-
 MAX_FILE_BYTES = 16 * 1024 * 1024
 NAMELESS = "Lorebook"
 PIECE = 500
 
 
-async def create_lorebook(runtime: Runtime, viewer: Viewer, new: NewLorebook) -> Lorebook | Refused:
+async def create_lorebook(runtime: Runtime, viewer: Viewer, new: NewLorebook) -> Lorebook:
     """An empty book."""
     async with runtime.database.write() as session:
         name = titled(new.name, NAMELESS)
@@ -60,7 +48,7 @@ async def create_lorebook(runtime: Runtime, viewer: Viewer, new: NewLorebook) ->
 
 async def import_lorebook(
     runtime: Runtime, viewer: Viewer, file: bytes, *, name: str = ""
-) -> tuple[Lorebook, ImportReport] | Refused:
+) -> tuple[Lorebook, ImportReport]:
     """A book from a file of any format that the library reads; `name` is for one whose file gives none.
 
     It is linked with the characters, conversations and personas whose files name it.
@@ -68,7 +56,7 @@ async def import_lorebook(
     try:
         book, report = await to_thread.run_sync(read_book, file)
     except TavernKitError as error:
-        return Refused(code="invalid", sentence=str(error))
+        raise Refused(code="invalid", sentence=str(error)) from None
     async with runtime.database.read() as session:
         places = await places_that_name(session, viewer.user_id, titled(book.name or name, NAMELESS))
     async with runtime.database.write() as session:
@@ -111,18 +99,12 @@ async def store_book(
     return row
 
 
-async def update_lorebook(
-    runtime: Runtime, viewer: Viewer, lorebook_id: UUID, patch: PatchLorebook
-) -> Lorebook | Refused:
+async def update_lorebook(runtime: Runtime, viewer: Viewer, lorebook_id: UUID, patch: PatchLorebook) -> Lorebook:
     """Change what a book says about itself."""
     async with runtime.database.write() as session:
         row = await lorebook_of(session, viewer, lorebook_id, lock=True)
-        if isinstance(row, Refused):
-            return row
         current = LorebookOut.of(row).model_dump(mode="json")
-        refused = advance(row, patch.settings_version, what="lorebook", current=current)
-        if refused is not None:
-            return refused
+        advance(row, patch.settings_version, what="lorebook", current=current)
         changes = presentable(patch.model_dump(exclude_unset=True, exclude={"settings_version"}))
         if patch.name is not None:
             row.name = changes["name"] = titled(patch.name, NAMELESS)
@@ -136,12 +118,10 @@ async def update_lorebook(
         return row
 
 
-async def duplicate_lorebook(runtime: Runtime, viewer: Viewer, lorebook_id: UUID) -> Lorebook | Refused:
+async def duplicate_lorebook(runtime: Runtime, viewer: Viewer, lorebook_id: UUID) -> Lorebook:
     """A copy with all entries, used nowhere yet."""
     async with runtime.database.write() as session:
         row = await lorebook_of(session, viewer, lorebook_id)
-        if isinstance(row, Refused):
-            return row
         name = f"{row.name[:190]} (copy)"
         fields = {**row.data.get("fields", {}), "name": name}
         copy = _row(runtime, viewer.user_id, name, {**row.data, "fields": fields})
@@ -167,25 +147,20 @@ async def duplicate_lorebook(runtime: Runtime, viewer: Viewer, lorebook_id: UUID
         return copy
 
 
-async def delete_lorebook(runtime: Runtime, viewer: Viewer, lorebook_id: UUID) -> Refused | None:
+async def delete_lorebook(runtime: Runtime, viewer: Viewer, lorebook_id: UUID) -> None:
     """Delete a book with its entries; wherever it was in use, it is not any more."""
     async with runtime.database.write() as session:
         row = await lorebook_of(session, viewer, lorebook_id, lock=True)
-        if isinstance(row, Refused):
-            return row
         await tell_of_book(session, row.id, runtime.clock())
         await session.execute(delete(Lorebook).where(Lorebook.id == row.id))
-        return None
 
 
 async def export_lorebook(
     runtime: Runtime, viewer: Viewer, lorebook_id: UUID, *, character_book: bool = False
-) -> tuple[str, dict[str, Json]] | Refused:
+) -> tuple[str, dict[str, Json]]:
     """The name and the file: SillyTavern's world file, or the `character_book` of a card."""
     async with runtime.database.read() as session:
         row = await lorebook_of(session, viewer, lorebook_id)
-        if isinstance(row, Refused):
-            return row
         forms = [entry.data for entry in await all_entries(session, row.id)]
         write = as_character_book if character_book else as_world_info
         return row.name, write(row.data, forms)

@@ -13,29 +13,12 @@ from tavernkit.playground.database.models import Lorebook, LorebookEntry
 from tavernkit.playground.lorebooks.entry_form import LABELS, LOGICS, POSITIONS, ROLES, EntryForm, entry_form
 from tavernkit.playground.lorebooks.forms import decode_book
 from tavernkit.playground.lorebooks.queries import all_entries, entries_page, lorebook_of, lorebooks_page
-from tavernkit.playground.outcome import Refused
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.storable import presentable
 from tavernkit.playground.web.names import shown_name
 from tavernkit.prompt.tokens import default_estimator
 from tavernkit.sillytavern.world_info.trial import LoreTest, run_test
 from tavernkit.values import Value
-
-__all__ = [
-    "DifferenceView",
-    "EntryRow",
-    "FiredView",
-    "LorebookRow",
-    "LorebookView",
-    "LorebooksView",
-    "SilentView",
-    "TrialView",
-    "differences",
-    "entry_row",
-    "lorebook_view",
-    "lorebooks_view",
-    "trial_view",
-]
 
 BOOKS_PER_PAGE = 100
 ENTRIES_PER_PAGE = 100
@@ -145,13 +128,11 @@ async def lorebooks_view(runtime: Runtime, viewer: Viewer, after: str | None = N
 
 async def lorebook_view(
     runtime: Runtime, viewer: Viewer, lorebook_id: UUID, *, after: str | None = None, search: str = ""
-) -> LorebookView | Refused:
+) -> LorebookView:
     """A book and a page of its entries."""
     search = search.replace("\x00", "").strip()
     async with runtime.database.read() as session:
         book = await lorebook_of(session, viewer, lorebook_id)
-        if isinstance(book, Refused):
-            return book
         rows = await entries_page(
             session, book.id, behind=behind_number(after), limit=ENTRIES_PER_PAGE + 1, search=search
         )
@@ -189,12 +170,10 @@ def entry_row(row: LorebookEntry) -> EntryRow:
     )
 
 
-async def trial_view(runtime: Runtime, viewer: Viewer, lorebook_id: UUID, text: str) -> TrialView | Refused:
+async def trial_view(runtime: Runtime, viewer: Viewer, lorebook_id: UUID, text: str) -> TrialView:
     """Which entries of a book a text wakes up, and why the others stay silent."""
     async with runtime.database.read() as session:
         book = await lorebook_of(session, viewer, lorebook_id)
-        if isinstance(book, Refused):
-            return book
         if not text.strip():
             return TrialView(text=text)
         rows = await all_entries(session, book.id)

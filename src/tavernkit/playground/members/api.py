@@ -7,8 +7,8 @@ from uuid import UUID
 
 from fastapi import APIRouter, Query
 
-from tavernkit.playground.api.errors import RefusedError, documented, unless_refused
-from tavernkit.playground.api.paging import FOREIGN, After, Page, page, place_behind
+from tavernkit.playground.api.errors import documented
+from tavernkit.playground.api.paging import After, Page, foreign_cursor, page, place_behind
 from tavernkit.playground.api.requests import Asked, Limit, Running
 from tavernkit.playground.members.queries import list_members, read_member
 from tavernkit.playground.members.schemas import MemberChange, MemberIn, MemberOrder, MemberOut
@@ -29,9 +29,7 @@ async def index(
     limit: Limit = 50,
 ) -> Page[MemberOut]:
     """Who is in a space, in their order."""
-    rows = unless_refused(
-        await list_members(runtime, viewer, space_id, removed=removed, after=_behind(after), limit=limit + 1)
-    )
+    rows = await list_members(runtime, viewer, space_id, removed=removed, after=_behind(after), limit=limit + 1)
     return page(rows, limit, MemberOut.of, lambda row: (row.position, str(row.id)))
 
 
@@ -39,7 +37,7 @@ async def index(
 async def add(runtime: Running, viewer: Asked, space_id: UUID, body: MemberIn) -> MemberOut:
     """Let a character or, in a discussion, a person join; who was there before comes back as the same member."""
     member = await add_member(runtime, viewer, space_id, character_id=body.character_id, user_id=body.user_id)
-    return MemberOut.of(unless_refused(member))
+    return MemberOut.of(member)
 
 
 @router.put("/spaces/{space_id}/members/order", responses=documented(409))
@@ -48,13 +46,13 @@ async def reorder(runtime: Running, viewer: Asked, space_id: UUID, body: MemberO
     members = await reorder_members(
         runtime, viewer, space_id, settings_version=body.settings_version, member_ids=body.member_ids
     )
-    return [MemberOut.of(member) for member in unless_refused(members)]
+    return [MemberOut.of(member) for member in members]
 
 
 @router.get("/members/{member_id}", responses=documented())
 async def show(runtime: Running, viewer: Asked, member_id: UUID) -> MemberOut:
     """One member."""
-    return MemberOut.of(unless_refused(await read_member(runtime, viewer, member_id)))
+    return MemberOut.of(await read_member(runtime, viewer, member_id))
 
 
 @router.patch("/members/{member_id}", responses=documented(409))
@@ -62,7 +60,7 @@ async def change(runtime: Running, viewer: Asked, member_id: UUID, body: MemberC
     """Change how a member takes part."""
     changes = body.model_dump(exclude_unset=True, exclude={"settings_version"})
     member = await change_member(runtime, viewer, member_id, settings_version=body.settings_version, changes=changes)
-    return MemberOut.of(unless_refused(member))
+    return MemberOut.of(member)
 
 
 @router.delete("/members/{member_id}", responses=documented(409))
@@ -73,15 +71,15 @@ async def remove(
     reason: Annotated[str | None, Query(max_length=500, description="Why; others can read it.")] = None,
 ) -> MemberOut:
     """Take a member out of the space. What they said stays, and so does who said it."""
-    return MemberOut.of(unless_refused(await remove_member(runtime, viewer, member_id, reason=reason)))
+    return MemberOut.of(await remove_member(runtime, viewer, member_id, reason=reason))
 
 
 def _behind(after: str | None) -> tuple[int, UUID] | None:
     """The position and the id that a cursor names."""
     if after is None:
         return None
-    position, id = unless_refused(place_behind(after, int, str))
+    position, id = place_behind(after, int, str)
     try:
         return int(position), UUID(str(id))
     except ValueError:
-        raise RefusedError(FOREIGN) from None
+        raise foreign_cursor() from None

@@ -27,17 +27,13 @@ _CHARACTERS = ("talkativeness",)
 
 async def refuse_change(
     session: AsyncSession, viewer: Viewer, entry: Entry, member: SpaceMembership, changes: Mapping[str, Any]
-) -> Refused | None:
+) -> None:
     """Why the change cannot be made, if so."""
     if member.status == "removed":
-        return Refused(code="conflict", sentence=f"{member.cached_display_name} was removed. Bring them back first.")
-    refused = _refuse_fields(entry, member, changes)
-    if refused is not None:
-        return refused
+        raise Refused(code="conflict", sentence=f"{member.cached_display_name} was removed. Bring them back first.")
+    _refuse_fields(entry, member, changes)
     if changes.get("persona_id") is not None:
-        persona = await persona_of(session, changes["persona_id"], member.user_id)
-        if isinstance(persona, Refused):
-            return persona
+        await persona_of(session, changes["persona_id"], member.user_id)
     chosen = {f"model.{field}": changes[field] for field in ("provider_id", "preset_id") if field in changes}
     return await refuse_unknown_in(session, viewer, chosen)
 
@@ -57,20 +53,20 @@ def apply_change(member: SpaceMembership, changes: Mapping[str, Any]) -> None:
     _apply_copilot(member, changes.get("copilot_mode"), changes.get("copilot_remaining_steps"))
 
 
-def _refuse_fields(entry: Entry, member: SpaceMembership, changes: Mapping[str, Any]) -> Refused | None:
+def _refuse_fields(entry: Entry, member: SpaceMembership, changes: Mapping[str, Any]) -> None:
     for field in changes:
         if field in _OWNERS and entry.access < Access.ADMINISTER:
-            return Refused(code="forbidden", sentence=f"Only the owner of the space changes the {field} of members.")
+            raise Refused(code="forbidden", sentence=f"Only the owner of the space changes the {field} of members.")
         if field in _PEOPLES and member.kind != "human":
-            return _refused(field, "a character has none")
+            raise _refused(field, "a character has none")
         if field in _CHARACTERS and member.kind != "character":
-            return _refused(field, "it is for characters")
+            raise _refused(field, "it is for characters")
     if changes.get("role") is not None and member.role == "owner":
-        return Refused(code="conflict", sentence="The owner of a space stays its owner.")
+        raise Refused(code="conflict", sentence="The owner of a space stays its owner.")
     mode = changes.get("copilot_mode") or member.copilot_mode
     if changes.get("copilot_remaining_steps") is not None and mode != "full":
-        return _refused("copilot_remaining_steps", "the copilot is off; set copilot_mode to full as well")
-    return None
+        raise _refused("copilot_remaining_steps", "the copilot is off; set copilot_mode to full as well")
+    return
 
 
 def _apply_copilot(member: SpaceMembership, mode: str | None, steps: int | None) -> None:

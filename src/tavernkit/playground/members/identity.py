@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from tavernkit import User as LibraryUser
 from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.database.models import Character, Persona, SpaceMembership, User
-from tavernkit.playground.outcome import Refused, not_found
+from tavernkit.playground.outcome import existing, not_found
 from tavernkit.playground.storable import titled
 
 __all__ = ["character_name", "display_name", "persona_of", "story_user", "usable_characters"]
@@ -18,7 +18,7 @@ __all__ = ["character_name", "display_name", "persona_of", "story_user", "usable
 UNNAMED = "Somebody"
 
 
-async def usable_characters(session: AsyncSession, viewer: Viewer, ids: list[UUID]) -> list[Character] | Refused:
+async def usable_characters(session: AsyncSession, viewer: Viewer, ids: list[UUID]) -> list[Character]:
     """The characters in the order of their ids, if this person may use all of them."""
     found = {
         row.id: row
@@ -31,16 +31,14 @@ async def usable_characters(session: AsyncSession, viewer: Viewer, ids: list[UUI
         )
     }
     if len(found) < len(set(ids)):
-        return not_found("character")
+        raise not_found("character")
     return [found[id] for id in ids]
 
 
-async def persona_of(session: AsyncSession, persona_id: UUID, user_id: UUID | None) -> Persona | Refused:
+async def persona_of(session: AsyncSession, persona_id: UUID, user_id: UUID | None) -> Persona:
     """One of the person's own personas."""
-    found: Persona | None = await session.scalar(
-        select(Persona).where(Persona.id == persona_id, Persona.owner_id == user_id)
-    )
-    return not_found("persona") if found is None else found
+    query = select(Persona).where(Persona.id == persona_id, Persona.owner_id == user_id)
+    return existing(await session.scalar(query), "persona")
 
 
 def character_name(character: Character) -> str:

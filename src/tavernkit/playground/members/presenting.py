@@ -12,7 +12,6 @@ from tavernkit.playground.characters.queries import CharacterLine, characters_pa
 from tavernkit.playground.database.models import Persona, Preset, Provider
 from tavernkit.playground.home.presenting import face
 from tavernkit.playground.members.queries import PicturedMember, pictured_members
-from tavernkit.playground.outcome import Refused
 from tavernkit.playground.personas.queries import all_personas
 from tavernkit.playground.presets.queries import presets_page
 from tavernkit.playground.providers.queries import providers_page
@@ -42,14 +41,11 @@ class _Choices(Value, frozen=True, kw_only=True):
 
 async def members_view(
     runtime: Runtime, viewer: Viewer, conversation_id: UUID, *, search: str = "", problem: str = ""
-) -> MembersView | Refused:
+) -> MembersView:
     """Who is in the space of a conversation, as one who may look there sees it."""
     search = search.replace("\x00", "").strip()
     async with runtime.database.read() as session:
-        found = await panel_entry(session, viewer, conversation_id)
-        if isinstance(found, Refused):
-            return found
-        conversation, entry = found
+        conversation, entry = await panel_entry(session, viewer, conversation_id)
         rows = await pictured_members(session, entry.space.id, limit=MEMBERS_SHOWN)
         choices = _Choices(
             personas=await all_personas(session, viewer.user_id),

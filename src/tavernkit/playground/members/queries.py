@@ -11,7 +11,6 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.database.models import Character, Persona, SpaceMembership
-from tavernkit.playground.outcome import Refused
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.spaces.access import Access, member_for, space_for
 
@@ -35,21 +34,19 @@ class PicturedMember(NamedTuple):
     has_card: bool
 
 
-async def read_member(runtime: Runtime, viewer: Viewer, member_id: UUID) -> SpaceMembership | Refused:
+async def read_member(runtime: Runtime, viewer: Viewer, member_id: UUID) -> SpaceMembership:
     """One membership."""
     async with runtime.database.read() as session:
         found = await member_for(session, member_id, viewer, Access.READ)
-        return found if isinstance(found, Refused) else found[0]
+        return found[0]
 
 
 async def list_members(
     runtime: Runtime, viewer: Viewer, space_id: UUID, *, removed: bool, after: tuple[int, UUID] | None, limit: int
-) -> list[SpaceMembership] | Refused:
+) -> list[SpaceMembership]:
     """The members of a space in their order; those who were removed too, if asked for."""
     async with runtime.database.read() as session:
-        entry = await space_for(session, space_id, viewer, Access.READ)
-        if isinstance(entry, Refused):
-            return entry
+        await space_for(session, space_id, viewer, Access.READ)
         query = (
             select(SpaceMembership)
             .where(SpaceMembership.space_id == space_id)

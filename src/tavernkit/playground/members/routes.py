@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
@@ -16,13 +17,11 @@ from tavernkit.playground.members.service import add_member, change_member, remo
 from tavernkit.playground.outcome import Refused
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.spaces.access import Access, member_for
-from tavernkit.playground.spaces.panel import panel_answer, panel_entry, panel_page, panel_refusal
+from tavernkit.playground.spaces.panel import IN_PANEL, panel_answer, panel_entry, panel_page
 from tavernkit.playground.web.forms import Version, understood, whole_number
 from tavernkit.playground.web.requests import Looking, Played
 
-__all__ = ["router"]
-
-router = APIRouter(prefix="/conversations/{conversation_id}/panel/members")
+router = APIRouter(prefix="/conversations/{conversation_id}/panel/members", dependencies=IN_PANEL)
 
 CHANGEABLE = frozenset({"participation", "talkativeness", "persona_id", "provider_id", "preset_id"})
 
@@ -36,7 +35,7 @@ async def members(
     search: Annotated[str, Query(max_length=200)] = "",
 ) -> Response:
     view = await members_view(runtime, viewer, conversation_id, search=search)
-    return panel_refusal(request, view) if isinstance(view, Refused) else panel_page(request, "members", view)
+    return panel_page(request, "members", view)
 
 
 @router.post("")
@@ -51,12 +50,9 @@ async def add(
 ) -> Response:
     """Somebody joins, or comes back."""
     async with runtime.database.read() as session:
-        found = await panel_entry(session, viewer, conversation_id)
-    outcome: object = found
-    if not isinstance(found, Refused):
-        space_id = found[1].space.id
-        outcome = await add_member(runtime, viewer, space_id, character_id=character_id, user_id=user_id)
-    return await _answer(request, runtime, viewer, conversation_id, outcome, search=search)
+        _, entry = await panel_entry(session, viewer, conversation_id)
+    joining = add_member(runtime, viewer, entry.space.id, character_id=character_id, user_id=user_id)
+    return await _answer(request, runtime, viewer, conversation_id, joining, search=search)
 
 
 @router.post("/{member_id}")
@@ -73,29 +69,22 @@ async def change(
     form = await request.form()
     given = {name: value for name, value in form.items() if isinstance(value, str) and name in CHANGEABLE}
     changes: dict[str, Any] = {name: value or None for name, value in given.items()}
-    share = changes.get("talkativeness")
-    number = None if share is None else whole_number(share, name="Talkativeness", least=0, most=100)
-    if isinstance(number, int):
-        changes["talkativeness"] = number / 100
-    checked = number if isinstance(number, Refused) else understood(MemberChange, settings_version=0, **changes)
-    outcome: object = checked
-    if not isinstance(checked, Refused):
-        outcome = await change_member(
-            runtime,
-            viewer,
-            member_id,
-            settings_version=settings_version,
-            changes=checked.model_dump(include=set(changes)),
-        )
-    return await _answer(request, runtime, viewer, conversation_id, outcome)
+
+    async def save() -> None:
+        share = changes.get("talkativeness")
+        if share is not None:
+            changes["talkativeness"] = whole_number(share, name="Talkativeness", least=0, most=100) / 100
+        checked = understood(MemberChange, settings_version=0, **changes).model_dump(include=set(changes))
+        await change_member(runtime, viewer, member_id, settings_version=settings_version, changes=checked)
+
+    return await _answer(request, runtime, viewer, conversation_id, save())
 
 
 @router.post("/{member_id}/remove")
 async def remove(
     request: Request, runtime: Played, viewer: Looking, conversation_id: UUID, member_id: UUID
 ) -> Response:
-    outcome = await remove_member(runtime, viewer, member_id)
-    return await _answer(request, runtime, viewer, conversation_id, outcome)
+    return await _answer(request, runtime, viewer, conversation_id, remove_member(runtime, viewer, member_id))
 
 
 @router.post("/{member_id}/move")
@@ -110,18 +99,11 @@ async def move(
 ) -> Response:
     """Change places with whoever is before or behind; `settings_version` is the space's."""
     async with runtime.database.read() as session:
-        found = await member_for(session, member_id, viewer, Access.READ)
-        ids = [] if isinstance(found, Refused) else [row.id for row in await active_members(session, found[0].space_id)]
-    outcome: object = found
-    if not isinstance(found, Refused):
-        outcome = await reorder_members(
-            runtime,
-            viewer,
-            found[0].space_id,
-            settings_version=settings_version,
-            member_ids=_moved(ids, member_id, -1 if direction == "up" else 1),
-        )
-    return await _answer(request, runtime, viewer, conversation_id, outcome)
+        member, _ = await member_for(session, member_id, viewer, Access.READ)
+        ids = [row.id for row in await active_members(session, member.space_id)]
+    moved = _moved(ids, member_id, -1 if direction == "up" else 1)
+    moving = reorder_members(runtime, viewer, member.space_id, settings_version=settings_version, member_ids=moved)
+    return await _answer(request, runtime, viewer, conversation_id, moving)
 
 
 def _moved(ids: list[UUID], member_id: UUID, by: int) -> list[UUID]:
@@ -134,16 +116,30 @@ def _moved(ids: list[UUID], member_id: UUID, by: int) -> list[UUID]:
 
 
 async def _answer(
-    request: Request, runtime: Runtime, viewer: Viewer, conversation_id: UUID, outcome: object, *, search: str = ""
+    request: Request,
+    runtime: Runtime,
+    viewer: Viewer,
+    conversation_id: UUID,
+    action: Awaitable[object],
+    *,
+    search: str = "",
 ) -> Response:
-    refused = outcome if isinstance(outcome, Refused) else None
-    if refused is not None and refused.code == "not_found":
-        return panel_refusal(request, refused)
+    """Do it, and show the tab as it is then, with the sentence about what was refused."""
+    refused: Refused | None = None
+    try:
+        await action
+    except Refused as raised:
+        if raised.code == "not_found":
+            raise
+        refused = raised
     problem = refused.sentence if refused else ""
-    view = await members_view(runtime, viewer, conversation_id, search=search, problem=problem)
-    if isinstance(view, Refused):
+    try:
+        view = await members_view(runtime, viewer, conversation_id, search=search, problem=problem)
+    except Refused:
+        if refused is not None:
+            raise refused from None
         # Who has just left sees no more of the space.
-        return panel_refusal(request, refused) if refused else RedirectResponse("/", status_code=303)
+        return RedirectResponse("/", status_code=303)
     return panel_answer(
         request, "members", view, otherwise=f"/conversations/{conversation_id}/panel/members", refused=refused
     )

@@ -16,7 +16,7 @@ from tavernkit.playground.members.changing import apply_change, refuse_change
 from tavernkit.playground.members.identity import display_name, usable_characters
 from tavernkit.playground.members.queries import active_members, find_member, next_position
 from tavernkit.playground.members.schemas import MemberOut
-from tavernkit.playground.outcome import Refused, not_found
+from tavernkit.playground.outcome import Refused, existing
 from tavernkit.playground.realtime.access import announce_access_change
 from tavernkit.playground.realtime.bus import user_topic
 from tavernkit.playground.runs.unavailable import members_changed
@@ -34,30 +34,26 @@ MAX_HUMANS = 20
 
 async def add_member(
     runtime: Runtime, viewer: Viewer, space_id: UUID, *, character_id: UUID | None = None, user_id: UUID | None = None
-) -> SpaceMembership | Refused:
+) -> SpaceMembership:
     """Let a character or a person join; who was there before comes back as the same member, behind the others."""
     if (character_id is None) == (user_id is None):
-        return Refused(code="invalid", sentence="Say who joins: either a character or a person.")
+        raise Refused(code="invalid", sentence="Say who joins: either a character or a person.")
     now = runtime.clock()
     async with runtime.database.write() as session:
         entry = await space_for(session, space_id, viewer, Access.ADMINISTER, lock=True)
-        if isinstance(entry, Refused):
-            return entry
         member = await find_member(session, space_id, user_id=user_id, character_id=character_id)
         if member is not None and member.status == "active":
-            return Refused(
+            raise Refused(
                 code="conflict",
                 sentence=f"{member.cached_display_name} is here already.",
                 current=MemberOut.of(member).model_dump(mode="json"),
             )
-        refused = await _refuse_joining(session, entry, human=user_id is not None)
-        if refused is None:
-            refused = await _refuse_person(session, user_id)
-        if refused is None and character_id is not None:
-            usable = await usable_characters(session, viewer, [character_id])
-            refused = usable if isinstance(usable, Refused) else None
-        if refused is not None:
-            return refused
+        await _require_room(session, entry, human=user_id is not None)
+        if user_id is not None:
+            active = select(User.id).where(User.id == user_id, User.status == "active")
+            existing(await session.scalar(active), "person")
+        if character_id is not None:
+            await usable_characters(session, viewer, [character_id])
         position = await next_position(session, space_id)
         if member is None:
             member = SpaceMembership(
@@ -81,21 +77,14 @@ async def add_member(
 
 async def change_member(
     runtime: Runtime, viewer: Viewer, member_id: UUID, *, settings_version: int, changes: Mapping[str, Any]
-) -> SpaceMembership | Refused:
+) -> SpaceMembership:
     """Change what is named in `changes`; people may change how they themselves take part, the owner everything."""
     now = runtime.clock()
     async with runtime.database.write() as session:
-        found = await member_for(session, member_id, viewer, Access.ADMINISTER, lock=True)
-        if isinstance(found, Refused):
-            return found
-        member, entry = found
-        refused = await refuse_change(session, viewer, entry, member, changes)
-        if refused is not None:
-            return refused
+        member, entry = await member_for(session, member_id, viewer, Access.ADMINISTER, lock=True)
+        await refuse_change(session, viewer, entry, member, changes)
         current = MemberOut.of(member).model_dump(mode="json")
-        refused = advance(member, settings_version, what="member", current=current)
-        if refused is not None:
-            return refused
+        advance(member, settings_version, what="member", current=current)
         apply_change(member, changes)
         if changes.get("copilot_mode") == "full":
             # A model writes for somebody, or characters go on among themselves, but never both.
@@ -113,16 +102,13 @@ async def change_member(
 
 async def remove_member(
     runtime: Runtime, viewer: Viewer, member_id: UUID, *, reason: str | None = None
-) -> SpaceMembership | Refused:
+) -> SpaceMembership:
     """Take somebody out of a space; what they said stays theirs. People may leave by themselves, the owner may not."""
     now = runtime.clock()
     async with runtime.database.write() as session:
-        found = await member_for(session, member_id, viewer, Access.ADMINISTER, lock=True)
-        if isinstance(found, Refused):
-            return found
-        member, _ = found
+        member, _ = await member_for(session, member_id, viewer, Access.ADMINISTER, lock=True)
         if member.role == "owner":
-            return Refused(code="conflict", sentence="The owner cannot leave the space. Delete or archive it instead.")
+            raise Refused(code="conflict", sentence="The owner cannot leave the space. Delete or archive it instead.")
         if member.status == "removed":
             return member
         member.status, member.participation = "removed", "muted"
@@ -140,21 +126,17 @@ async def remove_member(
 
 async def reorder_members(
     runtime: Runtime, viewer: Viewer, space_id: UUID, *, settings_version: int, member_ids: Sequence[UUID]
-) -> Sequence[SpaceMembership] | Refused:
+) -> Sequence[SpaceMembership]:
     """Put the members into this order, which must name everybody who is there exactly once."""
     now = runtime.clock()
     async with runtime.database.write() as session:
         entry = await space_for(session, space_id, viewer, Access.ADMINISTER, lock=True)
-        if isinstance(entry, Refused):
-            return entry
         space = entry.space
         members = {member.id: member for member in await active_members(session, space_id)}
         is_whole = len(member_ids) == len(members) and set(member_ids) == set(members)
         if not is_whole and space.settings_version == settings_version:
-            return Refused(code="conflict", sentence="The order must name every member exactly once.")
-        refused = advance(space, settings_version, what="space", current=SpaceOut.of(space).model_dump(mode="json"))
-        if refused is not None:
-            return refused
+            raise Refused(code="conflict", sentence="The order must name every member exactly once.")
+        advance(space, settings_version, what="space", current=SpaceOut.of(space).model_dump(mode="json"))
         for position, member_id in enumerate(member_ids):
             members[member_id].position = position
         await session.flush()
@@ -162,24 +144,14 @@ async def reorder_members(
         return [members[member_id] for member_id in member_ids]
 
 
-async def _refuse_joining(session: AsyncSession, entry: Entry, *, human: bool) -> Refused | None:
+async def _require_room(session: AsyncSession, entry: Entry, *, human: bool) -> None:
     members = await active_members(session, entry.space.id)
     if len(members) >= MAX_MEMBERS:
-        return Refused(code="conflict", sentence=f"At most {MAX_MEMBERS} can be in a space.")
-    if not human:
-        return None
-    if entry.space.kind != "discussion":
-        return Refused(code="conflict", sentence="A Playground is for one person. Open a discussion for several.")
-    if sum(member.kind == "human" for member in members) >= MAX_HUMANS:
-        return Refused(code="conflict", sentence=f"At most {MAX_HUMANS} people can be in a discussion.")
-    return None
-
-
-async def _refuse_person(session: AsyncSession, user_id: UUID | None) -> Refused | None:
-    if user_id is None:
-        return None
-    found = await session.scalar(select(User.id).where(User.id == user_id, User.status == "active"))
-    return not_found("person") if found is None else None
+        raise Refused(code="conflict", sentence=f"At most {MAX_MEMBERS} can be in a space.")
+    if human and entry.space.kind != "discussion":
+        raise Refused(code="conflict", sentence="A Playground is for one person. Open a discussion for several.")
+    if human and sum(member.kind == "human" for member in members) >= MAX_HUMANS:
+        raise Refused(code="conflict", sentence=f"At most {MAX_HUMANS} people can be in a discussion.")
 
 
 def _revive(member: SpaceMembership, position: int) -> None:

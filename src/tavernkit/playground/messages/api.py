@@ -7,7 +7,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Path, Query
 
-from tavernkit.playground.api.errors import documented, unless_refused
+from tavernkit.playground.api.errors import documented
 from tavernkit.playground.api.requests import Asked, Limit, Running
 from tavernkit.playground.messages.changing import exclude_message, hide_message, include_message, restore_message
 from tavernkit.playground.messages.queries import shown_message
@@ -47,9 +47,7 @@ async def list_messages(
     limit: Limit = 50,
 ) -> MessagePage:
     """The newest messages below the number `before`, or the oldest above `after`; always oldest first."""
-    page = unless_refused(
-        await read_messages(runtime, viewer, conversation_id, before=before, after=after, limit=limit)
-    )
+    page = await read_messages(runtime, viewer, conversation_id, before=before, after=after, limit=limit)
     return MessagePage(items=[MessageOut.of(shown) for shown in page.messages], next=page.next)
 
 
@@ -58,15 +56,13 @@ async def create_message(
     runtime: Running, viewer: Asked, conversation_id: ConversationId, body: MessageIn
 ) -> MessageOut:
     """Say something. With an id of your own, sending again what may have arrived never doubles it."""
-    sent = unless_refused(
-        await send_message(
-            runtime,
-            viewer,
-            conversation_id,
-            message_id=body.id or runtime.ids(),
-            content=body.content,
-            role=body.role,
-        )
+    sent = await send_message(
+        runtime,
+        viewer,
+        conversation_id,
+        message_id=body.id or runtime.ids(),
+        content=body.content,
+        role=body.role,
     )
     return await _out(runtime, sent.id)
 
@@ -74,41 +70,41 @@ async def create_message(
 @router.get("/messages/{message_id}", responses=documented())
 async def show_message(runtime: Running, viewer: Asked, message_id: MessageId) -> MessageOut:
     """One message."""
-    return MessageOut.of(unless_refused(await read_message(runtime, viewer, message_id)))
+    return MessageOut.of(await read_message(runtime, viewer, message_id))
 
 
 @router.patch("/messages/{message_id}", responses=documented(409))
 async def change_message(runtime: Running, viewer: Asked, message_id: MessageId, body: MessageEdit) -> MessageOut:
     """Rewrite the version that is seen."""
-    unless_refused(await edit_message(runtime, viewer, message_id, content=body.content, revision=body.revision))
+    await edit_message(runtime, viewer, message_id, content=body.content, revision=body.revision)
     return await _out(runtime, message_id)
 
 
 @router.post("/messages/{message_id}/hide", responses=documented(409))
 async def hide(runtime: Running, viewer: Asked, message_id: MessageId) -> MessageOut:
     """Delete a message so that it can be restored."""
-    unless_refused(await hide_message(runtime, viewer, message_id))
+    await hide_message(runtime, viewer, message_id)
     return await _out(runtime, message_id)
 
 
 @router.post("/messages/{message_id}/restore", responses=documented(409))
 async def restore(runtime: Running, viewer: Asked, message_id: MessageId) -> MessageOut:
     """Bring a hidden message back."""
-    unless_refused(await restore_message(runtime, viewer, message_id))
+    await restore_message(runtime, viewer, message_id)
     return await _out(runtime, message_id)
 
 
 @router.post("/messages/{message_id}/exclude", responses=documented(409))
 async def exclude(runtime: Running, viewer: Asked, message_id: MessageId) -> MessageOut:
     """Keep a message out of prompts."""
-    unless_refused(await exclude_message(runtime, viewer, message_id))
+    await exclude_message(runtime, viewer, message_id)
     return await _out(runtime, message_id)
 
 
 @router.post("/messages/{message_id}/include", responses=documented(409))
 async def include(runtime: Running, viewer: Asked, message_id: MessageId) -> MessageOut:
     """Put a message back into prompts."""
-    unless_refused(await include_message(runtime, viewer, message_id))
+    await include_message(runtime, viewer, message_id)
     return await _out(runtime, message_id)
 
 
@@ -121,7 +117,7 @@ async def list_swipes(
     limit: Limit = 50,
 ) -> SwipePage:
     """The versions of a message in their order."""
-    page = unless_refused(await read_swipes(runtime, viewer, message_id, after=after, limit=limit))
+    page = await read_swipes(runtime, viewer, message_id, after=after, limit=limit)
     return SwipePage(items=[SwipeOut.of(swipe) for swipe in page.swipes], next=page.next)
 
 
@@ -136,13 +132,13 @@ async def create_swipe(runtime: Running, viewer: Asked, message_id: MessageId, b
         content=body.content,
         activate=body.activate,
     )
-    return SwipeOut.of(unless_refused(added))
+    return SwipeOut.of(added)
 
 
 @router.put("/messages/{message_id}/active_swipe", responses=documented(409))
 async def choose_swipe(runtime: Running, viewer: Asked, message_id: MessageId, body: ActiveSwipeIn) -> MessageOut:
     """Show another version."""
-    unless_refused(await select_swipe(runtime, viewer, message_id, body.to, revision=body.revision))
+    await select_swipe(runtime, viewer, message_id, body.to, revision=body.revision)
     return await _out(runtime, message_id)
 
 
@@ -151,9 +147,7 @@ async def change_swipe(
     runtime: Running, viewer: Asked, message_id: MessageId, swipe_id: UUID, body: SwipeEdit
 ) -> MessageOut:
     """Rewrite one version, seen or not."""
-    unless_refused(
-        await edit_swipe(runtime, viewer, message_id, swipe_id, content=body.content, revision=body.revision)
-    )
+    await edit_swipe(runtime, viewer, message_id, swipe_id, content=body.content, revision=body.revision)
     return await _out(runtime, message_id)
 
 
@@ -166,7 +160,7 @@ async def remove_swipe(
     revision: Annotated[Revision, Query()] = None,
 ) -> MessageOut:
     """Remove a version; never the last."""
-    unless_refused(await delete_swipe(runtime, viewer, message_id, swipe_id, revision=revision))
+    await delete_swipe(runtime, viewer, message_id, swipe_id, revision=revision)
     return await _out(runtime, message_id)
 
 

@@ -7,7 +7,7 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.accounts.viewer import Viewer
-from tavernkit.playground.conversations.in_use import not_in_use
+from tavernkit.playground.conversations.in_use import require_in_use
 from tavernkit.playground.database.models import Conversation, Message
 from tavernkit.playground.messages.queries import shown_message
 from tavernkit.playground.messages.schemas import MessageOut
@@ -16,22 +16,15 @@ from tavernkit.playground.realtime.outbox import append_event
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.spaces.access import Access, message_for
 
-__all__ = ["changeable_message", "note_change", "stale_message"]
-
 
 async def changeable_message(
     session: AsyncSession, message_id: UUID, viewer: Viewer, needs: Access, *, hidden: bool = False
-) -> tuple[Message, Conversation] | Refused:
+) -> tuple[Message, Conversation]:
     """The message as it is now; one that is hidden only for who asks for these."""
-    found = await message_for(session, message_id, viewer, needs, lock=True)
-    if isinstance(found, Refused):
-        return found
-    message, conversation, _ = found
-    refused = not_in_use(conversation)
-    if refused is not None:
-        return refused
+    message, conversation, _ = await message_for(session, message_id, viewer, needs, lock=True)
+    require_in_use(conversation)
     if message.visibility == "hidden" and not hidden:
-        return Refused(
+        raise Refused(
             code="conflict",
             sentence="This message was deleted in the meantime. Bring it back to change it.",
             current=await _current(session, message_id),
@@ -39,11 +32,10 @@ async def changeable_message(
     return message, conversation
 
 
-async def stale_message(session: AsyncSession, message: Message, revision: int | None) -> Refused | None:
-    """The refusal of a change that was made from another revision; None is from whatever there is."""
-    if revision is None or revision == message.revision:
-        return None
-    return stale("message", await _current(session, message.id))
+async def refuse_stale(session: AsyncSession, message: Message, revision: int | None) -> None:
+    """Refuse a change that was made from another revision; None is from whatever there is."""
+    if revision not in (None, message.revision):
+        raise stale("message", await _current(session, message.id))
 
 
 async def note_change(session: AsyncSession, runtime: Runtime, message: Message, kind: str) -> None:

@@ -13,7 +13,6 @@ from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.database.models import Message
 from tavernkit.playground.messages.changeable import changeable_message, note_change
 from tavernkit.playground.messages.queries import active_swipe
-from tavernkit.playground.outcome import Refused
 from tavernkit.playground.paths.snapshots import path_changed
 from tavernkit.playground.runs.unavailable import before_hiding
 from tavernkit.playground.runtime import Runtime
@@ -22,23 +21,20 @@ from tavernkit.playground.spaces.access import Access
 __all__ = ["exclude_message", "hide_message", "include_message", "restore_message"]
 
 
-async def exclude_message(runtime: Runtime, viewer: Viewer, message_id: UUID) -> Message | Refused:
+async def exclude_message(runtime: Runtime, viewer: Viewer, message_id: UUID) -> Message:
     """Keep it on the page and out of prompts."""
     return await _show_as(runtime, viewer, message_id, "excluded")
 
 
-async def include_message(runtime: Runtime, viewer: Viewer, message_id: UUID) -> Message | Refused:
+async def include_message(runtime: Runtime, viewer: Viewer, message_id: UUID) -> Message:
     """Let models read it again."""
     return await _show_as(runtime, viewer, message_id, "normal")
 
 
-async def hide_message(runtime: Runtime, viewer: Viewer, message_id: UUID) -> Message | Refused:
+async def hide_message(runtime: Runtime, viewer: Viewer, message_id: UUID) -> Message:
     """Delete it, softly: gone from pages, prompts, branches and the story's state until it is restored."""
     async with runtime.database.write() as session:
-        found = await changeable_message(session, message_id, viewer, Access.MODERATE, hidden=True)
-        if isinstance(found, Refused):
-            return found
-        message, conversation = found
+        message, conversation = await changeable_message(session, message_id, viewer, Access.MODERATE, hidden=True)
         if message.visibility == "hidden":
             return message
         await before_hiding(session, runtime, conversation, message)
@@ -50,13 +46,10 @@ async def hide_message(runtime: Runtime, viewer: Viewer, message_id: UUID) -> Me
         return message
 
 
-async def restore_message(runtime: Runtime, viewer: Viewer, message_id: UUID) -> Message | Refused:
+async def restore_message(runtime: Runtime, viewer: Viewer, message_id: UUID) -> Message:
     """Bring a hidden message back to where and what it was."""
     async with runtime.database.write() as session:
-        found = await changeable_message(session, message_id, viewer, Access.MODERATE, hidden=True)
-        if isinstance(found, Refused):
-            return found
-        message, conversation = found
+        message, conversation = await changeable_message(session, message_id, viewer, Access.MODERATE, hidden=True)
         if message.visibility != "hidden":
             return message
         message.visibility, message.hidden_from = message.hidden_from or "normal", None
@@ -69,12 +62,9 @@ async def restore_message(runtime: Runtime, viewer: Viewer, message_id: UUID) ->
 
 async def _show_as(
     runtime: Runtime, viewer: Viewer, message_id: UUID, visibility: Literal["normal", "excluded"]
-) -> Message | Refused:
+) -> Message:
     async with runtime.database.write() as session:
-        found = await changeable_message(session, message_id, viewer, Access.TAKE_PART)
-        if isinstance(found, Refused):
-            return found
-        message, _ = found
+        message, _ = await changeable_message(session, message_id, viewer, Access.TAKE_PART)
         if message.visibility != visibility:
             message.visibility = visibility
             await note_change(session, runtime, message, "message_changed")

@@ -15,7 +15,7 @@ from tavernkit.playground.artifacts.views import ChatArtifactView
 from tavernkit.playground.characters.queries import pictures_of
 from tavernkit.playground.messages.drawn import DrawnMessage, drawn_message, drawn_messages
 from tavernkit.playground.messages.standing import standing_of
-from tavernkit.playground.outcome import Refused, not_found
+from tavernkit.playground.outcome import existing
 from tavernkit.playground.prompting.fitting import LEFT_OUT, left_out_words
 from tavernkit.playground.prompting.history import REASONING, told_text
 from tavernkit.playground.prompting.records import LORE
@@ -49,14 +49,12 @@ async def message_view(session: AsyncSession, message_id: UUID) -> MessageView |
 
 async def shown_to(
     runtime: Runtime, viewer: Viewer, message_id: UUID, *, needs: Access = Access.READ
-) -> tuple[MessageView, Standing] | Refused:
+) -> tuple[MessageView, Standing]:
     """A message, if this person may do with it what they want to, and what else they may do with it."""
     async with runtime.database.read() as session:
         found = await message_for(session, message_id, viewer, needs)
-        if isinstance(found, Refused):
-            return found
         view = await message_view(session, message_id)
-        return not_found("message") if view is None else (view, standing_of(*found[1:]))
+        return existing(view, "message"), standing_of(*found[1:])
 
 
 async def _views(session: AsyncSession, rows: Sequence[DrawnMessage]) -> tuple[MessageView, ...]:

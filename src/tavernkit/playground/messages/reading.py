@@ -37,14 +37,12 @@ class SwipeWindow(NamedTuple):
 
 async def read_messages(
     runtime: Runtime, viewer: Viewer, conversation_id: UUID, *, before: int | None, after: int | None, limit: int
-) -> MessageWindow | Refused:
+) -> MessageWindow:
     """The newest visible messages below `before`, or the oldest above `after`."""
     if before is not None and after is not None:
-        return Refused(code="invalid", sentence="Ask for what is before a message or after one, not for both.")
+        raise Refused(code="invalid", sentence="Ask for what is before a message or after one, not for both.")
     async with runtime.database.read() as session:
-        found = await conversation_for(session, conversation_id, viewer, Access.READ)
-        if isinstance(found, Refused):
-            return found
+        await conversation_for(session, conversation_id, viewer, Access.READ)
         if after is not None:
             newer = await messages_after(session, conversation_id, after=after, limit=limit + 1)
             return MessageWindow(newer[:limit], newer[limit - 1].message.seq if len(newer) > limit else None)
@@ -52,24 +50,20 @@ async def read_messages(
         return MessageWindow(older[-limit:], older[-limit].message.seq if len(older) > limit else None)
 
 
-async def read_message(runtime: Runtime, viewer: Viewer, message_id: UUID) -> ShownMessage | Refused:
+async def read_message(runtime: Runtime, viewer: Viewer, message_id: UUID) -> ShownMessage:
     """One message; hidden ones are not there."""
     async with runtime.database.read() as session:
         found = await message_for(session, message_id, viewer, Access.READ)
-        if isinstance(found, Refused):
-            return found
-        return not_found("message") if found[0].visibility == "hidden" else await shown_message(session, message_id)
+        if found[0].visibility == "hidden":
+            raise not_found("message")
+        return await shown_message(session, message_id)
 
 
-async def read_swipes(
-    runtime: Runtime, viewer: Viewer, message_id: UUID, *, after: int, limit: int
-) -> SwipeWindow | Refused:
+async def read_swipes(runtime: Runtime, viewer: Viewer, message_id: UUID, *, after: int, limit: int) -> SwipeWindow:
     """The swipes of a message that is not hidden, behind a position."""
     async with runtime.database.read() as session:
         found = await message_for(session, message_id, viewer, Access.READ)
-        if isinstance(found, Refused):
-            return found
         if found[0].visibility == "hidden":
-            return not_found("message")
+            raise not_found("message")
         swipes = await swipes_of(session, message_id, after=after, limit=limit + 1)
         return SwipeWindow(swipes[:limit], swipes[limit - 1].position if len(swipes) > limit else None)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, NoReturn
+from typing import Annotated, Literal
 from uuid import UUID
 
-from fastapi import APIRouter, Form, Header, HTTPException, Request, Response
+from fastapi import APIRouter, Form, Header, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from markupsafe import Markup
 
@@ -23,13 +23,11 @@ from tavernkit.playground.runs.regenerating import regenerate
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.spaces.access import Access
 from tavernkit.playground.web.rendering import render
-from tavernkit.playground.web.requests import Looking, Played, answer, refusal, wants_streams
+from tavernkit.playground.web.requests import TOAST, Looking, Played, answer, refuse_in, toast_stream, wants_streams
 from tavernkit.playground.web.streams import CONTENT_TYPE, stream
 from tavernkit.playground.web.views import MessageView, ToastView
 
-__all__ = ["router"]
-
-router = APIRouter(prefix="/messages/{message_id}")
+router = APIRouter(prefix="/messages/{message_id}", dependencies=[refuse_in(TOAST)])
 
 Revision = Annotated[int | None, Form(ge=1, le=2**31 - 1)]
 Frame = Annotated[str, Header()]
@@ -41,10 +39,7 @@ _NOTHING = Markup()
 @router.get("")
 async def show(runtime: Played, viewer: Looking, message_id: UUID, turbo_frame: Frame = "") -> Response:
     """The text, for the frame that it was edited in; for everybody else the way to its place."""
-    found = await shown_to(runtime, viewer, message_id)
-    if isinstance(found, Refused):
-        _refuse(found)
-    message, _ = found
+    message, _ = await shown_to(runtime, viewer, message_id)
     if not turbo_frame:
         return RedirectResponse(_place(message.conversation_id, message_id), status_code=303)
     return HTMLResponse(str(render("_message_text.html", message=message)), headers=_UNCACHED)
@@ -53,8 +48,6 @@ async def show(runtime: Played, viewer: Looking, message_id: UUID, turbo_frame: 
 @router.get("/edit")
 async def edit(runtime: Played, viewer: Looking, message_id: UUID, turbo_frame: Frame = "") -> Response:
     found = await shown_to(runtime, viewer, message_id, needs=Access.MODERATE)
-    if isinstance(found, Refused):
-        _refuse(found)
     return _edit_page(found[0], alone=not turbo_frame)
 
 
@@ -67,9 +60,10 @@ async def save(
     content: Annotated[str, Form()] = "",
     revision: Revision = None,
 ) -> Response:
-    saved = await edit_message(runtime, viewer, message_id, content=content, revision=revision)
-    if isinstance(saved, Refused):
-        return await _not_saved(request, runtime, viewer, message_id, content, saved)
+    try:
+        saved = await edit_message(runtime, viewer, message_id, content=content, revision=revision)
+    except Refused as refused:
+        return await _not_saved(request, runtime, viewer, message_id, content, refused)
     return await _changed(request, runtime, viewer, saved, first=stream("remove", f"edit_{message_id}"))
 
 
@@ -97,11 +91,11 @@ async def include(request: Request, runtime: Played, viewer: Looking, message_id
 @router.post("/hide")
 async def hide(request: Request, runtime: Played, viewer: Looking, message_id: UUID) -> Response:
     hidden = await hide_message(runtime, viewer, message_id)
-    if isinstance(hidden, Refused):
-        return _problem(request, hidden)
     toast = ToastView(sentence="The message is deleted.", restore_id=str(message_id))
     async with runtime.database.read() as session:
-        streams = stream("remove", f"edit_{message_id}") + stream("remove", f"message_{message_id}") + _toast(toast)
+        streams = (
+            stream("remove", f"edit_{message_id}") + stream("remove", f"message_{message_id}") + toast_stream(toast)
+        )
         streams += await run_stream(runtime, session, hidden.conversation_id)
     return answer(request, streams, otherwise=f"/conversations/{hidden.conversation_id}?undo={message_id}")
 
@@ -109,12 +103,10 @@ async def hide(request: Request, runtime: Played, viewer: Looking, message_id: U
 @router.post("/restore")
 async def restore(request: Request, runtime: Played, viewer: Looking, message_id: UUID) -> Response:
     restored = await restore_message(runtime, viewer, message_id)
-    if isinstance(restored, Refused):
-        return _problem(request, restored)
     async with runtime.database.read() as session:
         standing = await find_standing(session, restored.conversation_id, viewer)
         streams = await restored_message_stream(session, message_id, standing)
-        streams += _toast(ToastView(sentence="The message is back.")) + await run_stream(
+        streams += toast_stream(ToastView(sentence="The message is back.")) + await run_stream(
             runtime, session, restored.conversation_id
         )
     return answer(request, streams, otherwise=_place(restored.conversation_id, message_id))
@@ -130,12 +122,8 @@ async def tell_anew(
 ) -> Response:
     """In its place if it is the last message, else in a branch, where the page then goes."""
     found = await shown_to(runtime, viewer, message_id)
-    if isinstance(found, Refused):
-        return _problem(request, found)
     conversation_id = UUID(found[0].conversation_id)
     run = await regenerate(runtime, viewer, conversation_id, message_id=message_id, only_message=only_message)
-    if isinstance(run, Refused):
-        return _problem(request, run)
     if run.conversation_id != conversation_id:
         return RedirectResponse(f"/conversations/{run.conversation_id}", status_code=303)
     return await _begun(request, runtime, conversation_id)
@@ -144,49 +132,35 @@ async def tell_anew(
 @router.post("/continue")
 async def go_on(request: Request, runtime: Played, viewer: Looking, message_id: UUID) -> Response:
     found = await shown_to(runtime, viewer, message_id)
-    if isinstance(found, Refused):
-        return _problem(request, found)
     conversation_id = UUID(found[0].conversation_id)
-    run = await continue_reply(runtime, viewer, conversation_id)
-    return _problem(request, run) if isinstance(run, Refused) else await _begun(request, runtime, conversation_id)
+    await continue_reply(runtime, viewer, conversation_id)
+    return await _begun(request, runtime, conversation_id)
 
 
 @router.post("/branch")
-async def branch(request: Request, runtime: Played, viewer: Looking, message_id: UUID) -> Response:
+async def branch(runtime: Played, viewer: Looking, message_id: UUID) -> Response:
     """A story that goes on differently from here; where there are only threads, one of these."""
-    found = await shown_to(runtime, viewer, message_id)
-    if isinstance(found, Refused):
-        return _problem(request, found)
-    message, standing = found
+    message, standing = await shown_to(runtime, viewer, message_id)
     kind: ForkKind = "branch" if standing.has_branches else "thread"
     made = await fork(runtime, viewer, UUID(message.conversation_id), message_id, kind=kind)
-    if isinstance(made, Refused):
-        return _problem(request, made)
     return RedirectResponse(f"/conversations/{made.id}", status_code=303)
 
 
 @router.post("/checkpoint")
 async def checkpoint(request: Request, runtime: Played, viewer: Looking, message_id: UUID) -> Response:
     """The story up to here, to come back to; the page stays where it is."""
-    found = await shown_to(runtime, viewer, message_id)
-    if isinstance(found, Refused):
-        return _problem(request, found)
-    message, standing = found
+    message, standing = await shown_to(runtime, viewer, message_id)
     conversation_id = message.conversation_id
     kind: ForkKind = "checkpoint" if standing.has_branches else "thread"
     made = await fork(runtime, viewer, UUID(conversation_id), message_id, kind=kind)
-    if isinstance(made, Refused):
-        return _problem(request, made)
     toast = ToastView(sentence=f"The story up to here is kept as a {kind}.", address=f"/conversations/{made.id}")
-    return answer(request, _toast(toast), otherwise=_place(conversation_id, message_id))
+    return answer(request, toast_stream(toast), otherwise=_place(conversation_id, message_id))
 
 
 async def _changed(
-    request: Request, runtime: Runtime, viewer: Viewer, changed: Message | Refused, *, first: Markup = _NOTHING
+    request: Request, runtime: Runtime, viewer: Viewer, changed: Message, *, first: Markup = _NOTHING
 ) -> Response:
     """The message as it is now, for who has just changed it."""
-    if isinstance(changed, Refused):
-        return _problem(request, changed)
     async with runtime.database.read() as session:
         standing = await find_standing(session, changed.conversation_id, viewer)
         streams = first + await changed_message_stream(session, changed.id, standing)
@@ -203,10 +177,10 @@ async def _not_saved(
     request: Request, runtime: Runtime, viewer: Viewer, message_id: UUID, typed: str, refused: Refused
 ) -> Response:
     """What was typed stays in the form; beside it stands why, and what the message says now if it was changed."""
-    found = await shown_to(runtime, viewer, message_id, needs=Access.MODERATE)
-    if isinstance(found, Refused):
-        return _problem(request, refused)
-    message = found[0]
+    try:
+        message, _ = await shown_to(runtime, viewer, message_id, needs=Access.MODERATE)
+    except Refused:
+        raise refused from None
     is_stale = refused.code == "stale"
     if not wants_streams(request):
         return _edit_page(
@@ -236,20 +210,5 @@ def _edit_page(
     return HTMLResponse(str(html), status, headers=_UNCACHED)
 
 
-def _problem(request: Request, refused: Refused) -> Response:
-    if not wants_streams(request):
-        return refusal(request, refused)
-    html = _toast(ToastView(sentence=refused.sentence, is_problem=True))
-    return HTMLResponse(str(html), refused.status, media_type=CONTENT_TYPE)
-
-
-def _toast(toast: ToastView) -> Markup:
-    return stream("replace", "toast", render("_toast.html", toast=toast))
-
-
 def _place(conversation_id: UUID | str, message_id: UUID) -> str:
     return f"/conversations/{conversation_id}#message_{message_id}"
-
-
-def _refuse(refused: Refused) -> NoReturn:
-    raise HTTPException(refused.status, refused.sentence)

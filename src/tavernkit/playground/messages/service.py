@@ -11,7 +11,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.accounts.viewer import Viewer
-from tavernkit.playground.conversations.in_use import not_in_use
+from tavernkit.playground.conversations.in_use import require_in_use
 from tavernkit.playground.database.models import Conversation, Message, SpaceMembership
 from tavernkit.playground.messages.texts import MAX_MESSAGE_CHARACTERS, clean_text
 from tavernkit.playground.messages.writing import add_message
@@ -39,7 +39,7 @@ async def send_message(
     role: SentRole = "user",
     speaker_id: UUID | None = None,
     limits: Mapping[str, Any] | None = None,
-) -> Message | Refused:
+) -> Message:
     """Store what the person said and begin a round of replies, in one transaction; narration, of the role `system`,
     gets none, unless a speaker is named.
 
@@ -48,40 +48,32 @@ async def send_message(
     what may or may not have arrived never doubles it.
     """
     text = clean_text(content)
-    if isinstance(text, Refused):
-        return text
     try:
         async with runtime.database.write() as session:
-            found = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART, lock=True)
-            if isinstance(found, Refused):
-                return found
-            conversation, entry = found
+            conversation, entry = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART, lock=True)
             known: Message | None = await session.scalar(select(Message).where(Message.id == message_id))
             if known is not None:
-                return known if known.conversation_id == conversation_id else _taken()
+                if known.conversation_id != conversation_id:
+                    raise _taken()
+                return known
             author = _may_speak(conversation, entry.member)
-            if isinstance(author, Refused):
-                return author
             if speaker_id is not None and not await is_character_here(session, conversation, speaker_id):
-                return not_found("character")
+                raise not_found("character")
             is_answered = role == "user" or speaker_id is not None
-            refused = await make_way(session, runtime, conversation, even_queued=True) if is_answered else None
-            if refused is not None:
-                return refused
+            if is_answered:
+                await make_way(session, runtime, conversation, even_queued=True)
             return await _say(session, runtime, conversation, author, message_id, text, role, speaker_id, limits)
     except IntegrityError:
         # The same id was sent into another conversation at the same moment.
-        return _taken()
+        raise _taken() from None
 
 
-def _may_speak(conversation: Conversation, member: SpaceMembership | None) -> SpaceMembership | Refused:
+def _may_speak(conversation: Conversation, member: SpaceMembership | None) -> SpaceMembership:
     """The membership that speaks."""
-    refused = not_in_use(conversation)
-    if refused is not None:
-        return refused
+    require_in_use(conversation)
     author = speaking_member(member)
-    if not isinstance(author, Refused) and has_copilot(author, conversation.id):
-        return Refused(
+    if has_copilot(author, conversation.id):
+        raise Refused(
             code="copilot_blocked", sentence="The copilot is writing for you. Switch it off to write yourself."
         )
     return author

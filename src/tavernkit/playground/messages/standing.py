@@ -7,19 +7,16 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.accounts.viewer import Viewer
-from tavernkit.playground.conversations.in_use import not_in_use
 from tavernkit.playground.database.models import Conversation
 from tavernkit.playground.outcome import Refused
 from tavernkit.playground.spaces.access import Access, Entry, conversation_for
 from tavernkit.playground.web.views import Standing
 
-__all__ = ["find_standing", "standing_of"]
-
 
 def standing_of(conversation: Conversation, entry: Entry) -> Standing:
     """What somebody who may read the conversation may do in it beyond that."""
     takes_part = entry.access >= Access.TAKE_PART and entry.space.status == "active"
-    in_use = takes_part and not_in_use(conversation) is None
+    in_use = takes_part and conversation.status == "ready"
     return Standing(
         member_id="" if entry.member is None else str(entry.member.id),
         can_take_part=in_use,
@@ -30,6 +27,8 @@ def standing_of(conversation: Conversation, entry: Entry) -> Standing:
 
 
 async def find_standing(session: AsyncSession, conversation_id: UUID, viewer: Viewer) -> Standing:
-    """The same, for a conversation that the person has just done something in."""
-    found = await conversation_for(session, conversation_id, viewer, Access.READ)
-    return Standing() if isinstance(found, Refused) else standing_of(*found)
+    """The same, for a conversation that the person has just done something in, and may have left by it."""
+    try:
+        return standing_of(*await conversation_for(session, conversation_id, viewer, Access.READ))
+    except Refused:
+        return Standing()

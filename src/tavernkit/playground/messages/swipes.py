@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.database.models import Message, MessageSwipe
-from tavernkit.playground.messages.changeable import changeable_message, note_change, stale_message
+from tavernkit.playground.messages.changeable import changeable_message, note_change, refuse_stale
 from tavernkit.playground.messages.queries import active_swipe
 from tavernkit.playground.messages.texts import clean_text
 from tavernkit.playground.messages.writing import add_text
@@ -27,32 +27,25 @@ MAX_SWIPES = 1_000
 
 async def edit_message(
     runtime: Runtime, viewer: Viewer, message_id: UUID, *, content: str, revision: int | None
-) -> Message | Refused:
+) -> Message:
     """Give the active swipe another text; what it does to the story's state stays."""
     return await edit_swipe(runtime, viewer, message_id, None, content=content, revision=revision)
 
 
 async def edit_swipe(
     runtime: Runtime, viewer: Viewer, message_id: UUID, swipe_id: UUID | None, *, content: str, revision: int | None
-) -> Message | Refused:
+) -> Message:
     """Give one swipe, or the active one, another text."""
     text = clean_text(content)
-    if isinstance(text, Refused):
-        return text
     async with runtime.database.write() as session:
-        found = await changeable_message(session, message_id, viewer, Access.MODERATE)
-        if isinstance(found, Refused):
-            return found
-        message, _ = found
+        message, _ = await changeable_message(session, message_id, viewer, Access.MODERATE)
         swipe = await _swipe(session, message, swipe_id or message.active_swipe_id)
         if swipe is None:
-            return not_found("swipe")
+            raise not_found("swipe")
         if swipe.content == text:
             # Perhaps the answer to the same change was lost; there is nothing to refuse.
             return message
-        refused = await stale_message(session, message, revision)
-        if refused is not None:
-            return refused
+        await refuse_stale(session, message, revision)
         swipe.text = await add_text(session, runtime.ids, text)
         if swipe.id == message.active_swipe_id:
             message.text = swipe.text
@@ -67,20 +60,15 @@ async def select_swipe(
     to: int | Literal["left", "right"],
     *,
     revision: int | None = None,
-) -> Message | Refused:
+) -> Message:
     """Show the swipe at a position, or the one beside the one that is shown; behind the ends there is none."""
     async with runtime.database.write() as session:
-        found = await changeable_message(session, message_id, viewer, Access.TAKE_PART)
-        if isinstance(found, Refused):
-            return found
-        message, _ = found
-        refused = await stale_message(session, message, revision)
-        if refused is not None:
-            return refused
+        message, _ = await changeable_message(session, message_id, viewer, Access.TAKE_PART)
+        await refuse_stale(session, message, revision)
         current = await active_swipe(session, message)
         chosen = await _swipe_at(session, message, _position(message, current, to))
         if chosen is None:
-            return not_found("swipe")
+            raise not_found("swipe")
         if chosen.id != current.id:
             await _show(session, runtime, message, current, chosen)
         return message
@@ -88,22 +76,19 @@ async def select_swipe(
 
 async def add_swipe(
     runtime: Runtime, viewer: Viewer, message_id: UUID, *, swipe_id: UUID, content: str, activate: bool = True
-) -> MessageSwipe | Refused:
+) -> MessageSwipe:
     """Add a version that was written by hand behind the others; it changes nothing in the story's state."""
     text = clean_text(content)
-    if isinstance(text, Refused):
-        return text
     try:
         async with runtime.database.write() as session:
-            found = await changeable_message(session, message_id, viewer, Access.MODERATE)
-            if isinstance(found, Refused):
-                return found
-            message, _ = found
+            message, _ = await changeable_message(session, message_id, viewer, Access.MODERATE)
             known = await session.get(MessageSwipe, swipe_id)
             if known is not None:
-                return known if known.message_id == message_id else _taken()
+                if known.message_id != message_id:
+                    raise _taken()
+                return known
             if message.swipes_count >= MAX_SWIPES:
-                return Refused(
+                raise Refused(
                     code="conflict", sentence=f"A message has at most {MAX_SWIPES:,} swipes. Remove one of them first."
                 )
             swipe = MessageSwipe(
@@ -123,26 +108,21 @@ async def add_swipe(
             return swipe
     except IntegrityError:
         # The same id was given to a swipe of another message at the same moment.
-        return _taken()
+        raise _taken() from None
 
 
 async def delete_swipe(
     runtime: Runtime, viewer: Viewer, message_id: UUID, swipe_id: UUID, *, revision: int | None = None
-) -> Message | Refused:
+) -> Message:
     """Remove a version, never the last; where it was shown, its neighbour is shown instead."""
     async with runtime.database.write() as session:
-        found = await changeable_message(session, message_id, viewer, Access.MODERATE)
-        if isinstance(found, Refused):
-            return found
-        message, _ = found
+        message, _ = await changeable_message(session, message_id, viewer, Access.MODERATE)
         swipe = await _swipe(session, message, swipe_id)
         if swipe is None:
-            return not_found("swipe")
-        refused = await stale_message(session, message, revision)
-        if refused is not None:
-            return refused
+            raise not_found("swipe")
+        await refuse_stale(session, message, revision)
         if message.swipes_count == 1:
-            return Refused(
+            raise Refused(
                 code="conflict", sentence="This is the only version of the message. Delete the message instead."
             )
         neighbour = await _swipe_at(session, message, swipe.position + (1 if swipe.position == 0 else -1))

@@ -10,13 +10,13 @@ __all__ = ["MAX_MESSAGE_CHARACTERS", "clean_text"]
 MAX_MESSAGE_CHARACTERS = 100_000
 
 
-def clean_text(content: str) -> str | Refused:
+def clean_text(content: str) -> str:
     """The text without the space around it and without what no database can hold; a blank one is refused."""
     text = storable(content).strip()
     if not text:
-        return Refused(code="blank", sentence="There is nothing to send yet.")
+        raise Refused(code="blank", sentence="There is nothing to send yet.")
     if len(text) > MAX_MESSAGE_CHARACTERS:
-        return Refused(
+        raise Refused(
             code="too_long",
             sentence=f"That is {len(text):,} characters; at most {MAX_MESSAGE_CHARACTERS:,} fit into one message.",
         )

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from fastapi import APIRouter, Request, Response
 
 from tavernkit.playground.accounts.proof import proof_of
-from tavernkit.playground.api.errors import unless_refused
 from tavernkit.playground.api.requests import Asked, Running
 from tavernkit.playground.messages.texts import clean_text
 from tavernkit.playground.models_api.completing import CompletionResponse, Question
@@ -27,8 +26,6 @@ from tavernkit.playground.models_api.schemas import (
 from tavernkit.playground.outcome import Refused
 from tavernkit.playground.realtime.watching import still_watching
 from tavernkit.playground.web.bodies import takes
-
-__all__ = ["router"]
 
 router = APIRouter(prefix=PREFIX, tags=["models"])
 
@@ -71,7 +68,7 @@ async def complete(request: Request, runtime: Running, viewer: Asked, body: Comp
     options = body.stream_options
     question = Question(
         model=model,
-        conversation_id=unless_refused(place),
+        conversation_id=place,
         is_named=where is not None,
         last=last,
         limits=body.limits,
@@ -114,9 +111,10 @@ def _all_said(messages: Sequence[MessageIn]) -> list[Said]:
 def _said(message: MessageIn, place: int) -> Said | None:
     if message.content is None or message.role in ("tool", "function"):
         return None
-    text = clean_text(message.content)
-    if isinstance(text, Refused):
-        if text.code == "blank":
+    try:
+        text = clean_text(message.content)
+    except Refused as refused:
+        if refused.code == "blank":
             return None
-        raise EndpointError(400, text.sentence, code=text.code, param=f"messages.{place}.content")
+        raise EndpointError(400, refused.sentence, code=refused.code, param=f"messages.{place}.content") from None
     return Said(message.role if message.role in ("user", "assistant") else "system", text)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -19,7 +20,7 @@ from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.database.errors import DatabaseBusyError
 from tavernkit.playground.database.models import Message, Run
 from tavernkit.playground.messages.service import send_message
-from tavernkit.playground.models_api.errors import EndpointError, error_of
+from tavernkit.playground.models_api.errors import EndpointError
 from tavernkit.playground.models_api.following import Following
 from tavernkit.playground.models_api.history import Said
 from tavernkit.playground.models_api.leaving import Leaving, leaving
@@ -33,8 +34,6 @@ from tavernkit.playground.realtime.bus import conversation_topic, space_topic, u
 from tavernkit.playground.runs.asking import continue_reply
 from tavernkit.playground.runs.deciding import request_stop
 from tavernkit.playground.runtime import Runtime
-
-__all__ = ["CompletionResponse", "Question"]
 
 KEEP_ALIVE_SECONDS = 15.0
 STREAM_HEADERS = [
@@ -110,7 +109,9 @@ class CompletionResponse(Response):
                 answer = await self._whole(following)
                 await answer(scope, receive, send)
             if (watched.is_gone or following.is_refused) and not following.has_ended:
-                await request_stop(self._runtime, self._viewer, run.id)
+                # Who may not read it any more may not stop it either.
+                with suppress(Refused):
+                    await request_stop(self._runtime, self._viewer, run.id)
 
     async def _say(self) -> Run | EndpointError:
         runtime, question = self._runtime, self._question
@@ -127,8 +128,6 @@ class CompletionResponse(Response):
             speaker_id=question.model.member.id,
             limits=limits,
         )
-        if isinstance(sent, Refused):
-            return error_of(sent)
         self._is_said = True
         async with runtime.database.read() as session:
             run = await run_for(session, sent, question.model.member.id)
@@ -136,15 +135,14 @@ class CompletionResponse(Response):
             return EndpointError(503, "Nobody answers there at the moment.", code="no_reply", is_final=True)
         return run
 
-    async def _go_on(self, limits: dict[str, Any]) -> Run | EndpointError:
+    async def _go_on(self, limits: dict[str, Any]) -> Run:
         runtime, question = self._runtime, self._question
         async with runtime.database.read() as session:
             end = await end_of_path(session, question.conversation_id)
         self._continued = "" if end is None else end[0].content
         # What was found by its history may be stored otherwise than it was sent.
         text = question.last.text if question.is_named else self._continued.strip()
-        run = await continue_reply(runtime, self._viewer, question.conversation_id, text=text, limits=limits)
-        return error_of(run) if isinstance(run, Refused) else run
+        return await continue_reply(runtime, self._viewer, question.conversation_id, text=text, limits=limits)
 
     async def _whole(self, following: Following) -> Response:
         async for _ in following.pieces():

@@ -11,11 +11,8 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException as StarletteHTTPException
 
-from tavernkit.playground.api.errors import RefusedError
 from tavernkit.playground.database.errors import DatabaseBusyError, StorageFullError
 from tavernkit.playground.outcome import Refused
-
-__all__ = ["PREFIX", "UNEXPECTED", "EndpointError", "error_answer", "error_of", "is_below", "told_errors"]
 
 PREFIX = "/v1"
 UNEXPECTED = "Something went wrong inside the application; its log says more."
@@ -84,15 +81,14 @@ def error_answer(error: Exception) -> JSONResponse:
     return error_of(error).response()
 
 
-def error_of(error: Exception | Refused) -> EndpointError:
+def error_of(error: Exception) -> EndpointError:
     match error:
         case EndpointError():
             return error
         case Refused():
             status = _STATUS_OF.get(error.status, error.status)
-            return EndpointError(status, error.sentence, code="invalid_api_key" if status == 401 else error.code)
-        case RefusedError():
-            return error_of(error.refused)
+            code = "invalid_api_key" if status == 401 else error.code
+            return EndpointError(status, error.sentence, code=code, retry_after=error.retry_after)
         case RequestValidationError():
             return _unreadable(error)
         case DatabaseBusyError():

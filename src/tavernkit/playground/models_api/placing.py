@@ -15,12 +15,11 @@ from tavernkit.playground.database.models import Conversation
 from tavernkit.playground.models_api.history import Common, Said, Told, common_part
 from tavernkit.playground.models_api.queries import Model, recent_conversations, told_between
 from tavernkit.playground.models_api.storing import store_said
-from tavernkit.playground.outcome import Refused, not_found
+from tavernkit.playground.outcome import not_found
+from tavernkit.playground.runs.speakers import speaking_member
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.spaces.access import Access, conversation_for, space_for
 from tavernkit.playground.storable import titled
-
-__all__ = ["named_place", "place_for"]
 
 CONVERSATIONS = 20
 """How many of the newest conversations are compared."""
@@ -40,18 +39,16 @@ class Candidate(NamedTuple):
     last: Told | None
 
 
-async def named_place(runtime: Runtime, viewer: Viewer, model: Model, conversation_id: UUID) -> UUID | Refused:
+async def named_place(runtime: Runtime, viewer: Viewer, model: Model, conversation_id: UUID) -> UUID:
     """The conversation that the request names, if it is one of the model's space."""
     async with runtime.database.read() as session:
-        found = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART)
-    if isinstance(found, Refused):
-        return found
-    return conversation_id if found[0].space_id == model.space.id else not_found("conversation")
+        conversation, _ = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART)
+    if conversation.space_id != model.space.id:
+        raise not_found("conversation")
+    return conversation_id
 
 
-async def place_for(
-    runtime: Runtime, viewer: Viewer, model: Model, earlier: Sequence[Said], last: Said
-) -> UUID | Refused:
+async def place_for(runtime: Runtime, viewer: Viewer, model: Model, earlier: Sequence[Said], last: Said) -> UUID:
     """Where what was said last belongs: behind what was said before.
 
     That is the conversation that has just that; or a branch of one that has the beginning of it, where the rest is then
@@ -59,8 +56,6 @@ async def place_for(
     """
     async with runtime.database.read() as session:
         candidates = await _candidates(session, viewer, model, earlier)
-    if isinstance(candidates, Refused):
-        return candidates
     for candidate in candidates:
         if candidate.is_whole:
             return candidate.conversation.id
@@ -75,28 +70,23 @@ async def place_for(
         title = titled(first, "", limit=TITLE_CHARACTERS)
         made = await create_conversation(runtime, viewer, model.space.id, title=title, greeting=not _has_talk(earlier))
         rest = earlier
-    if isinstance(made, Refused):
-        return made
-    stored = await store_said(runtime, viewer, made.id, rest, character_id=model.member.id) if rest else None
-    return made.id if stored is None else stored
+    if rest:
+        await store_said(runtime, viewer, made.id, rest, character_id=model.member.id)
+    return made.id
 
 
-async def _candidates(
-    session: AsyncSession, viewer: Viewer, model: Model, earlier: Sequence[Said]
-) -> list[Candidate] | Refused:
+async def _candidates(session: AsyncSession, viewer: Viewer, model: Model, earlier: Sequence[Said]) -> list[Candidate]:
     """The newest conversations, each with how far it is the same; read no further than that."""
     entry = await space_for(session, model.space.id, viewer, Access.TAKE_PART)
-    if isinstance(entry, Refused):
-        return entry
-    if entry.member is None:
-        return Refused(code="forbidden", sentence="Only members speak here. Join the space first.")
+    # Before anything is written down for who may not speak.
+    member = speaking_member(entry.member)
     conversations = await recent_conversations(session, entry, limit=CONVERSATIONS)
     told: dict[UUID, list[Told]] = {conversation.id: [] for conversation in conversations}
     common = {id: common_part((), earlier) for id in told}
     reading, after, until = list(conversations), 0, FIRST_WINDOW
     while reading:
         ids = [conversation.id for conversation in reading]
-        read = await told_between(session, ids, entry.member.id, after=after, until=until)
+        read = await told_between(session, ids, member.id, after=after, until=until)
         for id, messages in read.items():
             told[id] += messages
             common[id] = common_part(told[id], earlier)

@@ -7,32 +7,26 @@ from typing import Any
 from uuid import UUID
 
 from tavernkit.playground.accounts.viewer import Viewer
-from tavernkit.playground.conversations.in_use import not_in_use
+from tavernkit.playground.conversations.in_use import require_in_use
 from tavernkit.playground.database.bulk import insert_rows
 from tavernkit.playground.database.models import Message, MessageSwipe, Run, TextContent
 from tavernkit.playground.models_api.history import Said, fingerprint
 from tavernkit.playground.models_api.queries import SENT_AS
-from tavernkit.playground.outcome import Refused
 from tavernkit.playground.paths.snapshots import keep_snapshots
+from tavernkit.playground.runs.speakers import speaking_member
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.spaces.access import Access, conversation_for
-
-__all__ = ["note_sent_text", "store_said"]
 
 
 async def store_said(
     runtime: Runtime, viewer: Viewer, conversation_id: UUID, said: Sequence[Said], *, character_id: UUID
-) -> Refused | None:
+) -> None:
     """Put messages at the end of a conversation that nobody looks at yet: the person's own, and the character's."""
     now = runtime.clock()
     async with runtime.database.write() as session:
-        found = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART, lock=True)
-        if isinstance(found, Refused):
-            return found
-        conversation, entry = found
-        refused = not_in_use(conversation)
-        if refused is not None or entry.member is None:
-            return refused or Refused(code="forbidden", sentence="Only members speak here. Join the space first.")
+        conversation, entry = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART, lock=True)
+        require_in_use(conversation)
+        author = speaking_member(entry.member)
         texts: list[dict[str, Any]] = []
         messages: list[dict[str, Any]] = []
         swipes: list[dict[str, Any]] = []
@@ -43,7 +37,7 @@ async def store_said(
                 {
                     "id": message_id,
                     "conversation_id": conversation_id,
-                    "membership_id": character_id if role == "assistant" else entry.member.id,
+                    "membership_id": character_id if role == "assistant" else author.id,
                     "seq": seq,
                     "role": role,
                     "text_id": text_id,
@@ -73,7 +67,6 @@ async def store_said(
         conversation.updated_at = now
         await session.flush()
         await keep_snapshots(session, conversation_id, conversation.last_seq)
-        return None
 
 
 async def note_sent_text(runtime: Runtime, run_id: UUID, text: str) -> None:

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Path, Query
 
-from tavernkit.playground.api.errors import documented, unless_refused
+from tavernkit.playground.api.errors import documented
 from tavernkit.playground.api.requests import Asked, Running
 from tavernkit.playground.paths.global_variables import delete_global, get_globals, set_global
 from tavernkit.playground.paths.queries import read_state
@@ -18,8 +18,6 @@ from tavernkit.playground.paths.variables import (
     get_variables,
     set_variable,
 )
-
-__all__ = ["global_router", "router"]
 
 router = APIRouter(prefix="/conversations/{conversation_id}", tags=["state"])
 global_router = APIRouter(prefix="/variables", tags=["state"])
@@ -32,7 +30,7 @@ Name = Annotated[str, Path(min_length=1, max_length=MAX_NAME_CHARACTERS, descrip
 @router.get("/state", responses=documented())
 async def show_state(runtime: Running, viewer: Asked, conversation_id: ConversationId, at: At = None) -> StateOut:
     """Everything that the messages up to one have left behind."""
-    seq, state = unless_refused(await read_state(runtime, viewer, conversation_id, message_id=at))
+    seq, state = await read_state(runtime, viewer, conversation_id, message_id=at)
     return StateOut(seq=seq, state=state)
 
 
@@ -41,8 +39,7 @@ async def list_variables(
     runtime: Running, viewer: Asked, conversation_id: ConversationId, at: At = None
 ) -> VariablesOut:
     """The chat variables."""
-    found = await get_variables(runtime, viewer, conversation_id, message_id=at)
-    return VariablesOut(variables=unless_refused(found))
+    return VariablesOut(variables=await get_variables(runtime, viewer, conversation_id, message_id=at))
 
 
 @router.put("/variables/{name:path}", responses=documented(409))
@@ -50,15 +47,13 @@ async def change_variable(
     runtime: Running, viewer: Asked, conversation_id: ConversationId, name: Name, body: VariableIn
 ) -> VariablesOut:
     """Set a variable at the end of the path."""
-    changed = await set_variable(runtime, viewer, conversation_id, name, body.value)
-    return VariablesOut(variables=unless_refused(changed))
+    return VariablesOut(variables=await set_variable(runtime, viewer, conversation_id, name, body.value))
 
 
 @router.delete("/variables/{name:path}", responses=documented(409))
 async def remove_variable(runtime: Running, viewer: Asked, conversation_id: ConversationId, name: Name) -> VariablesOut:
     """Remove a variable at the end of the path."""
-    left = await delete_variable(runtime, viewer, conversation_id, name)
-    return VariablesOut(variables=unless_refused(left))
+    return VariablesOut(variables=await delete_variable(runtime, viewer, conversation_id, name))
 
 
 @global_router.get("", responses=documented())
@@ -70,10 +65,10 @@ async def list_globals(runtime: Running, viewer: Asked) -> VariablesOut:
 @global_router.put("/{name:path}", responses=documented(409))
 async def change_global(runtime: Running, viewer: Asked, name: Name, body: VariableIn) -> VariablesOut:
     """Set a global variable."""
-    return VariablesOut(variables=unless_refused(await set_global(runtime, viewer, name, body.value)))
+    return VariablesOut(variables=await set_global(runtime, viewer, name, body.value))
 
 
 @global_router.delete("/{name:path}", responses=documented())
 async def remove_global(runtime: Running, viewer: Asked, name: Name) -> VariablesOut:
     """Remove a global variable."""
-    return VariablesOut(variables=unless_refused(await delete_global(runtime, viewer, name)))
+    return VariablesOut(variables=await delete_global(runtime, viewer, name))

@@ -11,12 +11,10 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.database.models import GlobalVariable, User
-from tavernkit.playground.outcome import Refused, not_found
-from tavernkit.playground.paths.variables import MAX_VARIABLES, full, unfit
+from tavernkit.playground.outcome import not_found
+from tavernkit.playground.paths.variables import MAX_VARIABLES, check_room, check_variable
 from tavernkit.playground.runtime import Runtime
 from tavernkit.values import Json, Value
-
-__all__ = ["GlobalChanges", "change_globals", "delete_global", "get_globals", "read_globals", "set_global"]
 
 
 class GlobalChanges(Value, frozen=True, kw_only=True):
@@ -58,27 +56,24 @@ async def get_globals(runtime: Runtime, viewer: Viewer) -> dict[str, Json]:
         return await read_globals(session, viewer.user_id)
 
 
-async def set_global(runtime: Runtime, viewer: Viewer, name: str, value: Json) -> dict[str, Json] | Refused:
+async def set_global(runtime: Runtime, viewer: Viewer, name: str, value: Json) -> dict[str, Json]:
     """Set one; all of them as they are then."""
-    refused = unfit(name, value)
-    if refused is not None:
-        return refused
+    check_variable(name, value)
     async with runtime.database.write() as session:
         await _lock(session, viewer.user_id)
         known = await read_globals(session, viewer.user_id)
-        if name not in known and len(known) >= MAX_VARIABLES:
-            return full()
+        check_room(known, name)
         await change_globals(session, viewer.user_id, GlobalChanges(set={name: value}), runtime.clock())
         return {**known, name: value}
 
 
-async def delete_global(runtime: Runtime, viewer: Viewer, name: str) -> dict[str, Json] | Refused:
+async def delete_global(runtime: Runtime, viewer: Viewer, name: str) -> dict[str, Json]:
     """Remove one; what there is then."""
     async with runtime.database.write() as session:
         await _lock(session, viewer.user_id)
         known = await read_globals(session, viewer.user_id)
         if name not in known:
-            return not_found("variable")
+            raise not_found("variable")
         await change_globals(session, viewer.user_id, GlobalChanges(unset=(name,)), runtime.clock())
         return {other: value for other, value in known.items() if other != name}
 

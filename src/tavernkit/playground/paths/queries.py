@@ -9,13 +9,11 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.database.models import Message, MessageSwipe
-from tavernkit.playground.outcome import Refused, not_found
+from tavernkit.playground.outcome import existing
 from tavernkit.playground.paths.snapshots import state_at
 from tavernkit.playground.paths.state import State
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.spaces.access import Access, conversation_for
-
-__all__ = ["end_of_path", "read_state"]
 
 
 async def end_of_path(session: AsyncSession, conversation_id: UUID) -> tuple[Message, MessageSwipe] | None:
@@ -34,13 +32,11 @@ async def end_of_path(session: AsyncSession, conversation_id: UUID) -> tuple[Mes
 
 async def read_state(
     runtime: Runtime, viewer: Viewer, conversation_id: UUID, *, message_id: UUID | None = None
-) -> tuple[int, State] | Refused:
+) -> tuple[int, State]:
     """The state behind a message, or at the end, with the number of the message it was asked for."""
     async with runtime.database.read() as session:
-        found = await conversation_for(session, conversation_id, viewer, Access.READ)
-        if isinstance(found, Refused):
-            return found
-        seq: int | None = found[0].last_seq
+        conversation, _ = await conversation_for(session, conversation_id, viewer, Access.READ)
+        seq: int | None = conversation.last_seq
         if message_id is not None:
             seq = await session.scalar(
                 select(Message.seq).where(
@@ -49,6 +45,5 @@ async def read_state(
                     Message.visibility != "hidden",
                 )
             )
-        if seq is None:
-            return not_found("message")
+        seq = existing(seq, "message")
         return seq, await state_at(session, conversation_id, seq)

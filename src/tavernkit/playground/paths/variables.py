@@ -13,7 +13,7 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.accounts.viewer import Viewer
-from tavernkit.playground.conversations.in_use import not_in_use
+from tavernkit.playground.conversations.in_use import require_in_use
 from tavernkit.playground.outcome import Refused, not_found
 from tavernkit.playground.paths.queries import end_of_path, read_state
 from tavernkit.playground.paths.recording import record_delta
@@ -24,18 +24,6 @@ from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.spaces.access import Access, conversation_for
 from tavernkit.values import Json
 
-__all__ = [
-    "MAX_NAME_CHARACTERS",
-    "MAX_VALUE_CHARACTERS",
-    "MAX_VARIABLES",
-    "VARIABLES",
-    "delete_variable",
-    "full",
-    "get_variables",
-    "set_variable",
-    "unfit",
-]
-
 VARIABLES = "variables."
 MAX_NAME_CHARACTERS = 200
 MAX_VALUE_CHARACTERS = 20_000
@@ -44,52 +32,38 @@ MAX_VARIABLES = 1_000
 
 async def get_variables(
     runtime: Runtime, viewer: Viewer, conversation_id: UUID, *, message_id: UUID | None = None
-) -> dict[str, Json] | Refused:
+) -> dict[str, Json]:
     """The variables behind a message, or at the end."""
-    found = await read_state(runtime, viewer, conversation_id, message_id=message_id)
-    return found if isinstance(found, Refused) else _variables(found[1])
+    _, state = await read_state(runtime, viewer, conversation_id, message_id=message_id)
+    return _variables(state)
 
 
 async def set_variable(
     runtime: Runtime, viewer: Viewer, conversation_id: UUID, name: str, value: Json
-) -> dict[str, Json] | Refused:
+) -> dict[str, Json]:
     """Set one at the end of the path; all of them as they are then."""
-    refused = unfit(name, value)
-    if refused is not None:
-        return refused
+    check_variable(name, value)
     async with runtime.database.write() as session:
-        state = await _state_to_change(session, viewer, conversation_id)
-        if isinstance(state, Refused):
-            return state
-        known = _variables(state)
-        if name not in known and len(known) >= MAX_VARIABLES:
-            return full()
+        known = _variables(await _state_to_change(session, viewer, conversation_id))
+        check_room(known, name)
         await _change(session, runtime, conversation_id, set={VARIABLES + name: value}, unset=[])
         return {**known, name: value}
 
 
-async def delete_variable(
-    runtime: Runtime, viewer: Viewer, conversation_id: UUID, name: str
-) -> dict[str, Json] | Refused:
+async def delete_variable(runtime: Runtime, viewer: Viewer, conversation_id: UUID, name: str) -> dict[str, Json]:
     """Remove one at the end of the path; what there is then."""
     async with runtime.database.write() as session:
-        state = await _state_to_change(session, viewer, conversation_id)
-        if isinstance(state, Refused):
-            return state
-        known = _variables(state)
+        known = _variables(await _state_to_change(session, viewer, conversation_id))
         if name not in known:
-            return not_found("variable")
+            raise not_found("variable")
         await _change(session, runtime, conversation_id, set={}, unset=[VARIABLES + name])
         return {other: value for other, value in known.items() if other != name}
 
 
-async def _state_to_change(session: AsyncSession, viewer: Viewer, conversation_id: UUID) -> State | Refused:
-    found = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART, lock=True)
-    if isinstance(found, Refused):
-        return found
-    conversation, _ = found
-    refused = not_in_use(conversation)
-    return refused or await state_at(session, conversation_id, conversation.last_seq)
+async def _state_to_change(session: AsyncSession, viewer: Viewer, conversation_id: UUID) -> State:
+    conversation, _ = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART, lock=True)
+    require_in_use(conversation)
+    return await state_at(session, conversation_id, conversation.last_seq)
 
 
 async def _change(
@@ -108,27 +82,27 @@ def _variables(state: State) -> dict[str, Json]:
     return {key.removeprefix(VARIABLES): value for key, value in state.items() if key.startswith(VARIABLES)}
 
 
-def full() -> Refused:
-    """A refusal where there are as many variables as there may be."""
-    return Refused(
-        code="conflict", sentence=f"There are {MAX_VARIABLES:,} variables already. Remove one of them first."
-    )
+def check_room(known: Mapping[str, Json], name: str) -> None:
+    """Refuse one more variable where there are as many as there may be."""
+    if name not in known and len(known) >= MAX_VARIABLES:
+        raise Refused(
+            code="conflict", sentence=f"There are {MAX_VARIABLES:,} variables already. Remove one of them first."
+        )
 
 
-def unfit(name: str, value: Json) -> Refused | None:
-    """A refusal of what cannot be a variable."""
+def check_variable(name: str, value: Json) -> None:
+    """Refuse what cannot be a variable."""
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False)
         (name + text).encode()
     except (ValueError, RecursionError):
-        return Refused(
+        raise Refused(
             code="invalid", sentence="A variable holds text, whole numbers and fractions, lists and objects of these."
-        )
+        ) from None
     if not name or len(name) > MAX_NAME_CHARACTERS or "\x00" in name:
-        return Refused(code="invalid", sentence=f"A variable's name has 1 to {MAX_NAME_CHARACTERS} characters.")
+        raise Refused(code="invalid", sentence=f"A variable's name has 1 to {MAX_NAME_CHARACTERS} characters.")
     if len(text) > MAX_VALUE_CHARACTERS:
-        return Refused(
+        raise Refused(
             code="too_long",
             sentence=f"That is {len(text):,} characters; at most {MAX_VALUE_CHARACTERS:,} fit into one variable.",
         )
-    return None

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Request, Response
 
-from tavernkit.playground.api.errors import documented, unless_refused
+from tavernkit.playground.api.errors import documented
 from tavernkit.playground.api.files import json_download, upload
 from tavernkit.playground.api.paging import After, Page, behind_name, page
 from tavernkit.playground.api.requests import Asked, Limit, Running
@@ -14,8 +14,6 @@ from tavernkit.playground.blobs.uploads import file_body
 from tavernkit.playground.lorebooks.schemas import notes_of
 from tavernkit.playground.personas import queries, service
 from tavernkit.playground.personas.schemas import NewPersona, PatchPersona, PersonaOut, PersonasImported
-
-__all__ = ["router"]
 
 router = APIRouter(prefix="/personas", tags=["personas"])
 
@@ -31,14 +29,14 @@ async def list_personas(running: Running, asked: Asked, limit: Limit = 50, after
 @router.post("", status_code=201, responses=documented())
 async def create_persona(running: Running, asked: Asked, new: NewPersona) -> PersonaOut:
     """Make a persona."""
-    return PersonaOut.of(unless_refused(await service.create_persona(running, asked, new)))
+    return PersonaOut.of(await service.create_persona(running, asked, new))
 
 
 @router.post("/import", status_code=201, responses=documented(413), openapi_extra=file_body("file"))
 async def import_personas(running: Running, asked: Asked, request: Request) -> PersonasImported:
     """Take in the personas of SillyTavern's backup, or of its `settings.json`."""
-    data, _ = unless_refused(await upload(request, max_bytes=service.MAX_BACKUP_BYTES))
-    rows, known, report = unless_refused(await service.import_personas(running, asked, data))
+    data, _ = await upload(request, max_bytes=service.MAX_BACKUP_BYTES)
+    rows, known, report = await service.import_personas(running, asked, data)
     return PersonasImported(personas=[PersonaOut.of(row) for row in rows], known=known, notes=notes_of(report))
 
 
@@ -52,22 +50,22 @@ async def export_personas(running: Running, asked: Asked) -> Response:
 async def show_persona(running: Running, asked: Asked, persona_id: UUID) -> PersonaOut:
     """One persona."""
     async with running.database.read() as session:
-        return PersonaOut.of(unless_refused(await queries.persona_for(session, asked, persona_id)))
+        return PersonaOut.of(await queries.persona_for(session, asked, persona_id))
 
 
 @router.patch("/{persona_id}", responses=documented(409))
 async def update_persona(running: Running, asked: Asked, persona_id: UUID, patch: PatchPersona) -> PersonaOut:
     """Change a persona, or make it the one that your new spaces begin with."""
-    return PersonaOut.of(unless_refused(await service.update_persona(running, asked, persona_id, patch)))
+    return PersonaOut.of(await service.update_persona(running, asked, persona_id, patch))
 
 
 @router.delete("/{persona_id}", status_code=204, responses=documented())
 async def delete_persona(running: Running, asked: Asked, persona_id: UUID) -> None:
     """Delete a persona; what was said with it stays."""
-    unless_refused(await service.delete_persona(running, asked, persona_id))
+    await service.delete_persona(running, asked, persona_id)
 
 
 @router.post("/{persona_id}/duplicate", status_code=201, responses=documented())
 async def duplicate_persona(running: Running, asked: Asked, persona_id: UUID) -> PersonaOut:
     """Copy a persona."""
-    return PersonaOut.of(unless_refused(await service.duplicate_persona(running, asked, persona_id)))
+    return PersonaOut.of(await service.duplicate_persona(running, asked, persona_id))

@@ -16,27 +16,21 @@ from tavernkit.playground.personas.queries import persona_for
 from tavernkit.playground.personas.schemas import PersonaOut
 from tavernkit.playground.runtime import Runtime
 
-__all__ = ["MAX_PICTURE_BYTES", "set_picture"]
-
 MAX_PICTURE_BYTES = 16 * 1024 * 1024
 
 
 async def set_picture(
     runtime: Runtime, viewer: Viewer, persona_id: UUID, data: bytes | None, *, settings_version: int
-) -> Persona | Refused:
+) -> Persona:
     """Give a persona a picture, which is kept small, or take it away."""
     try:
         picture = None if data is None else (await to_thread.run_sync(read_picture, data)).thumbnail
     except PictureError as error:
-        return Refused(code="invalid", sentence=str(error))
+        raise Refused(code="invalid", sentence=str(error)) from None
     async with runtime.database.write() as session:
         row = await persona_for(session, viewer, persona_id, lock=True)
-        if isinstance(row, Refused):
-            return row
         current = PersonaOut.of(row).model_dump(mode="json")
-        refused = advance(row, settings_version, what="persona", current=current)
-        if refused is not None:
-            return refused
+        advance(row, settings_version, what="persona", current=current)
         before = row.avatar_sha256
         if picture is not None:
             await store(session, [picture], runtime.clock())

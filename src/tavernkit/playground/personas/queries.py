@@ -9,18 +9,14 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.database.models import Lorebook, LorebookLink, Persona
-from tavernkit.playground.outcome import Refused, not_found
-
-__all__ = ["all_personas", "default_persona", "lorebook_names", "persona_for", "personas_page"]
+from tavernkit.playground.outcome import existing
 
 
-async def persona_for(
-    session: AsyncSession, viewer: Viewer, persona_id: UUID, *, lock: bool = False
-) -> Persona | Refused:
+async def persona_for(session: AsyncSession, viewer: Viewer, persona_id: UUID, *, lock: bool = False) -> Persona:
     """One of the person's own personas."""
     query = select(Persona).where(Persona.id == persona_id, Persona.owner_id == viewer.user_id)
     found: Persona | None = await session.scalar(query.with_for_update() if lock else query)
-    return found or not_found("persona")
+    return existing(found, "persona")
 
 
 async def personas_page(

@@ -11,7 +11,6 @@ from markupsafe import Markup
 from pydantic import Field
 
 from tavernkit.playground.accounts.viewer import Viewer
-from tavernkit.playground.api.errors import unless_refused
 from tavernkit.playground.api.paging import After
 from tavernkit.playground.blobs.uploads import file_body, one_file
 from tavernkit.playground.database.models import Persona
@@ -37,8 +36,6 @@ from tavernkit.playground.web.rendering import render
 from tavernkit.playground.web.requests import Looking, Played, answer
 from tavernkit.playground.web.streams import stream
 
-__all__ = ["router"]
-
 router = APIRouter()
 
 # A form with a file is read as it comes, and never as a whole, so what it was filled in from stands in its address.
@@ -63,20 +60,17 @@ async def new(_: Looking) -> HTMLResponse:
 
 @router.post("/personas")
 async def create(runtime: Played, viewer: Looking, form: Annotated[PersonaForm, Form()]) -> Response:
-    new = understood(NewPersona, **form.fields())
-    made = new if isinstance(new, Refused) else await service.create_persona(runtime, viewer, new)
-    if isinstance(made, Refused):
-        return _form_page(None, form, made)
+    try:
+        made = await service.create_persona(runtime, viewer, understood(NewPersona, **form.fields()))
+    except Refused as refused:
+        return _form_page(None, form, refused)
     return RedirectResponse(f"/personas/{made.id}", status_code=303)
 
 
 @router.post("/personas/import", openapi_extra=file_body("file", many=True))
 async def import_files(request: Request, runtime: Played, viewer: Looking) -> Response:
-    async def import_one(data: bytes, _: str) -> Made | Refused:
-        outcome = await service.import_personas(runtime, viewer, data)
-        if isinstance(outcome, Refused):
-            return outcome
-        rows, known, report = outcome
+    async def import_one(data: bytes, _: str) -> Made:
+        rows, known, report = await service.import_personas(runtime, viewer, data)
         passed_over = f"; {known} {'was' if known == 1 else 'were'} there already" if known else ""
         count = f"{len(rows)} {'persona' if len(rows) == 1 else 'personas'}"
         return Made(name=count + passed_over, address="/personas", report=report)
@@ -96,10 +90,11 @@ async def change(
     request: Request, runtime: Played, viewer: Looking, persona_id: UUID, given: Annotated[SeenPersonaForm, Form()]
 ) -> Response:
     form = PersonaForm(**given.model_dump(exclude={"settings_version"}))
-    patch = understood(PatchPersona, settings_version=given.settings_version, **form.fields())
-    row = patch if isinstance(patch, Refused) else await service.update_persona(runtime, viewer, persona_id, patch)
-    if isinstance(row, Refused):
-        return await _persona_page(runtime, viewer, persona_id, form=form, refused=row)
+    try:
+        patch = understood(PatchPersona, settings_version=given.settings_version, **form.fields())
+        row = await service.update_persona(runtime, viewer, persona_id, patch)
+    except Refused as refused:
+        return await _persona_page(runtime, viewer, persona_id, form=form, refused=refused)
     streams = saved_streams("settings_version", row.settings_version, row.updated_at) + _picture(row)
     return answer(request, streams, otherwise=f"/personas/{persona_id}")
 
@@ -107,7 +102,7 @@ async def change(
 @router.post("/personas/{persona_id}/default")
 async def choose_default(runtime: Played, viewer: Looking, persona_id: UUID, settings_version: Version) -> Response:
     patch = PatchPersona(settings_version=settings_version, is_default=True)
-    unless_refused(await service.update_persona(runtime, viewer, persona_id, patch))
+    await service.update_persona(runtime, viewer, persona_id, patch)
     return RedirectResponse("/personas", status_code=303)
 
 
@@ -115,9 +110,10 @@ async def choose_default(runtime: Played, viewer: Looking, persona_id: UUID, set
 async def put_picture(
     request: Request, runtime: Played, viewer: Looking, persona_id: UUID, settings_version: VersionInAddress
 ) -> Response:
-    data = await one_file(request, max_bytes=MAX_PICTURE_BYTES)
-    if isinstance(data, Refused):
-        return await _persona_page(runtime, viewer, persona_id, refused=data)
+    try:
+        data = await one_file(request, max_bytes=MAX_PICTURE_BYTES)
+    except Refused as refused:
+        return await _persona_page(runtime, viewer, persona_id, refused=refused)
     return await _pictured(request, runtime, viewer, persona_id, data, settings_version)
 
 
@@ -130,16 +126,17 @@ async def remove_picture(
 
 @router.post("/personas/{persona_id}/delete")
 async def delete(runtime: Played, viewer: Looking, persona_id: UUID) -> Response:
-    unless_refused(await service.delete_persona(runtime, viewer, persona_id))
+    await service.delete_persona(runtime, viewer, persona_id)
     return RedirectResponse("/personas", status_code=303)
 
 
 async def _pictured(
     request: Request, runtime: Runtime, viewer: Viewer, persona_id: UUID, data: bytes | None, version: int
 ) -> Response:
-    row = await set_picture(runtime, viewer, persona_id, data, settings_version=version)
-    if isinstance(row, Refused):
-        return await _persona_page(runtime, viewer, persona_id, refused=row)
+    try:
+        row = await set_picture(runtime, viewer, persona_id, data, settings_version=version)
+    except Refused as refused:
+        return await _persona_page(runtime, viewer, persona_id, refused=refused)
     streams = saved_streams("settings_version", row.settings_version) + _picture(row)
     return answer(request, streams, otherwise=f"/personas/{persona_id}")
 
@@ -154,7 +151,7 @@ async def _persona_page(
 ) -> Response:
     """A persona as it is now; `form` is what somebody has typed, and it stays."""
     async with runtime.database.read() as session:
-        row = unless_refused(await persona_for(session, viewer, persona_id))
+        row = await persona_for(session, viewer, persona_id)
     return _form_page(row, form or persona_form(row), refused)
 
 

@@ -24,26 +24,14 @@ from tavernkit.playground.storable import storable, titled
 from tavernkit.reading import ImportReport, Note
 from tavernkit.values import Json
 
-__all__ = [
-    "MAX_BACKUP_BYTES",
-    "create_persona",
-    "delete_persona",
-    "duplicate_persona",
-    "export_personas",
-    "import_personas",
-    "update_persona",
-]
-
 MAX_BACKUP_BYTES = 16 * 1024 * 1024
 NAMELESS = "Persona"
 
 
-async def create_persona(runtime: Runtime, viewer: Viewer, new: NewPersona) -> Persona | Refused:
+async def create_persona(runtime: Runtime, viewer: Viewer, new: NewPersona) -> Persona:
     """A new persona."""
     async with runtime.database.write() as session:
-        missing = await _missing_picture(session, new.avatar_sha256)
-        if missing is not None:
-            return missing
+        await _check_picture(session, new.avatar_sha256)
         if new.is_default:
             await _no_default(session, viewer)
         row = _row(
@@ -63,19 +51,13 @@ async def create_persona(runtime: Runtime, viewer: Viewer, new: NewPersona) -> P
         return row
 
 
-async def update_persona(runtime: Runtime, viewer: Viewer, persona_id: UUID, patch: PatchPersona) -> Persona | Refused:
+async def update_persona(runtime: Runtime, viewer: Viewer, persona_id: UUID, patch: PatchPersona) -> Persona:
     """Change a persona; making it the default takes that from the one before."""
     async with runtime.database.write() as session:
         row = await persona_for(session, viewer, persona_id, lock=True)
-        if isinstance(row, Refused):
-            return row
-        missing = await _missing_picture(session, patch.avatar_sha256)
-        if missing is not None:
-            return missing
+        await _check_picture(session, patch.avatar_sha256)
         current = PersonaOut.of(row).model_dump(mode="json")
-        refused = advance(row, patch.settings_version, what="persona", current=current)
-        if refused is not None:
-            return refused
+        advance(row, patch.settings_version, what="persona", current=current)
         if patch.is_default:
             await _no_default(session, viewer, besides=row.id)
         if patch.name is not None:
@@ -92,12 +74,10 @@ async def update_persona(runtime: Runtime, viewer: Viewer, persona_id: UUID, pat
         return row
 
 
-async def duplicate_persona(runtime: Runtime, viewer: Viewer, persona_id: UUID) -> Persona | Refused:
+async def duplicate_persona(runtime: Runtime, viewer: Viewer, persona_id: UUID) -> Persona:
     """A copy, with the same picture and the same books."""
     async with runtime.database.write() as session:
         row = await persona_for(session, viewer, persona_id)
-        if isinstance(row, Refused):
-            return row
         copy = _row(
             runtime,
             viewer,
@@ -117,19 +97,14 @@ async def duplicate_persona(runtime: Runtime, viewer: Viewer, persona_id: UUID) 
         return copy
 
 
-async def delete_persona(runtime: Runtime, viewer: Viewer, persona_id: UUID) -> Refused | None:
+async def delete_persona(runtime: Runtime, viewer: Viewer, persona_id: UUID) -> None:
     """Delete a persona; who took part with it keeps their name in what was said."""
     async with runtime.database.write() as session:
         row = await persona_for(session, viewer, persona_id, lock=True)
-        if isinstance(row, Refused):
-            return row
         await session.execute(delete(Persona).where(Persona.id == row.id))
-        return None
 
 
-async def import_personas(
-    runtime: Runtime, viewer: Viewer, file: bytes
-) -> tuple[list[Persona], int, ImportReport] | Refused:
+async def import_personas(runtime: Runtime, viewer: Viewer, file: bytes) -> tuple[list[Persona], int, ImportReport]:
     """The personas of SillyTavern's backup; those that are there already are passed over, and counted.
 
     A book is attached where the person has one of its name. The default of the backup becomes the default only where
@@ -138,9 +113,9 @@ async def import_personas(
     try:
         backed_up, report = await to_thread.run_sync(read_backup, file)
     except TavernKitError as error:
-        return Refused(code="invalid", sentence=str(error))
+        raise Refused(code="invalid", sentence=str(error)) from None
     if not backed_up:
-        return Refused(code="invalid", sentence="There are no personas in this file: it has nothing under 'personas'.")
+        raise Refused(code="invalid", sentence="There are no personas in this file: it has nothing under 'personas'.")
     async with runtime.database.write() as session:
         await _lock_owner(session, viewer)
         before = await all_personas(session, viewer.user_id)
@@ -208,13 +183,12 @@ async def export_personas(runtime: Runtime, viewer: Viewer) -> dict[str, Json]:
     )
 
 
-async def _missing_picture(session: AsyncSession, sha256: str | None) -> Refused | None:
+async def _check_picture(session: AsyncSession, sha256: str | None) -> None:
     if sha256 is None:
-        return None
+        return
     media_type: str | None = await session.scalar(select(Blob.media_type).where(Blob.sha256 == sha256))
-    if media_type is not None and media_type.startswith("image/"):
-        return None
-    return Refused(code="invalid", sentence="There is no such picture here. Store it first, then name it.")
+    if media_type is None or not media_type.startswith("image/"):
+        raise Refused(code="invalid", sentence="There is no such picture here. Store it first, then name it.")
 
 
 async def _lock_owner(session: AsyncSession, viewer: Viewer) -> None:

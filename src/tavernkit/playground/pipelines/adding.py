@@ -15,7 +15,7 @@ from tavernkit.playground.database.models import (
     Space,
 )
 from tavernkit.playground.outcome import Refused, not_found, stale
-from tavernkit.playground.pipelines.choosing import follow, may_choose, place_columns
+from tavernkit.playground.pipelines.choosing import follow, place_columns, require_may_choose
 from tavernkit.playground.pipelines.copies import example_in_full
 from tavernkit.playground.pipelines.here import choices_here
 from tavernkit.playground.pipelines.queries import choice_at, choices_count, free_name, profile_for, version_of
@@ -26,26 +26,21 @@ from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.web.names import shown_name
 from tavernkit.values import Json, JsonObject
 
-__all__ = ["add_example", "examples_in"]
-
 LONGEST_FIRST_NAME = 150
 
 Written = tuple[PipelineProfile, PipelineProfileVersion]
 
 
-async def add_example(runtime: Runtime, viewer: Viewer, new: AddExample) -> Written | Refused:
+async def add_example(runtime: Runtime, viewer: Viewer, new: AddExample) -> Written:
     """Follow an example at a place beside what is followed there already.
 
     Where that is the person's own and followed nowhere else, it becomes its next version; otherwise the two become a
     new profile of theirs, and what others and other places follow stays as it is. All of it is done or nothing.
     """
     if new.example not in EXAMPLES:
-        return not_found("example")
-    async with runtime.database.write() as session, session.begin_nested() as attempt:
-        outcome = await _add(session, runtime, viewer, new)
-        if isinstance(outcome, Refused):
-            await attempt.rollback()
-        return outcome
+        raise not_found("example")
+    async with runtime.database.write() as session:
+        return await _add(session, runtime, viewer, new)
 
 
 def examples_in(profile: Profile) -> tuple[str, ...]:
@@ -56,23 +51,13 @@ def examples_in(profile: Profile) -> tuple[str, ...]:
     return tuple(sorted(held, key=lambda key: ids.index(firsts[key][0])))
 
 
-async def _add(session: AsyncSession, runtime: Runtime, viewer: Viewer, new: AddExample) -> Written | Refused:
-    seen = await profile_for(session, viewer, new.profile_id)
-    if isinstance(seen, Refused):
-        return seen
-    refused = await may_choose(session, viewer, new, changing=True)
-    if refused is not None:
-        return refused
+async def _add(session: AsyncSession, runtime: Runtime, viewer: Viewer, new: AddExample) -> Written:
+    await profile_for(session, viewer, new.profile_id)
+    await require_may_choose(session, viewer, new, changing=True)
     profile = await _followed_as_seen(session, viewer, new)
-    if isinstance(profile, Refused):
-        return profile
     before = await version_of(session, profile)
     usable = profile_of(profile, before.content)
-    if isinstance(usable, Refused):
-        return usable
     content = await _joined(usable, before.content, new.example)
-    if isinstance(content, Refused):
-        return content
     example = example_in_full(new.example)[0].name
     name = f"{profile.name[:LONGEST_FIRST_NAME]} + {example}"
     description = f"“{profile.name}” and “{example}” together."
@@ -89,36 +74,34 @@ async def _add(session: AsyncSession, runtime: Runtime, viewer: Viewer, new: Add
     else:
         free = await free_name(session, viewer.user_id, name)
         written = await add_profile(session, runtime, viewer, free, description, content)
-    choice = await follow(session, runtime, viewer, new, written[0])
-    return choice if isinstance(choice, Refused) else written
+    await follow(session, runtime, viewer, new, written[0])
+    return written
 
 
-async def _followed_as_seen(session: AsyncSession, viewer: Viewer, new: AddExample) -> PipelineProfile | Refused:
+async def _followed_as_seen(session: AsyncSession, viewer: Viewer, new: AddExample) -> PipelineProfile:
     """The profile that the example is added to, under its lock, if it is still what is followed at the place."""
     choice = await _in_force(session, viewer, new)
-    if isinstance(choice, Refused):
-        return choice
     if choice is None or choice.profile_id is None:
-        return Refused(code="conflict", sentence="Nothing is followed there. Switch the example on instead.")
-    profile = await profile_for(session, viewer, choice.profile_id, lock=True)
-    if isinstance(profile, Refused):
-        return Refused(
-            code="conflict", sentence="Another profile is followed there now, and it is somebody else's. Look again."
-        )
+        raise Refused(code="conflict", sentence="Nothing is followed there. Switch the example on instead.")
+    try:
+        profile = await profile_for(session, viewer, choice.profile_id, lock=True)
+    except Refused:
+        sentence = "Another profile is followed there now, and it is somebody else's. Look again."
+        raise Refused(code="conflict", sentence=sentence) from None
     if (profile.id, profile.settings_version) != (new.profile_id, new.settings_version):
         current = ProfileOut.with_content(profile, await version_of(session, profile))
-        return stale("profile that is followed there", current.model_dump(mode="json"))
+        raise stale("profile that is followed there", current.model_dump(mode="json"))
     return profile
 
 
-async def _in_force(session: AsyncSession, viewer: Viewer, place: Place) -> PipelineChoice | Refused | None:
+async def _in_force(session: AsyncSession, viewer: Viewer, place: Place) -> PipelineChoice | None:
     """The choice that counts at a place, be it a wider one."""
     if place.conversation_id is not None:
         conversation = await session.get_one(Conversation, place.conversation_id)
         space = await session.get_one(Space, conversation.space_id)
         decisions = (await choices_here(session, conversation, space)).decisions()
         if len(decisions) > 1:
-            return Refused(
+            raise Refused(
                 code="conflict",
                 sentence="What is followed there depends on who speaks. Choose one profile for the chat first.",
             )
@@ -129,7 +112,7 @@ async def _in_force(session: AsyncSession, viewer: Viewer, place: Place) -> Pipe
     return here
 
 
-async def _joined(profile: Profile, content: JsonObject, key: str) -> dict[str, Json] | Refused:
+async def _joined(profile: Profile, content: JsonObject, key: str) -> dict[str, Json]:
     """The content with the example's pipelines behind its own, unless the two cannot be in one profile."""
     example, source = example_in_full(key)
     names = f"“{example.name}” was not added to “{shown_name(profile.name)}”"
@@ -142,10 +125,10 @@ async def _joined(profile: Profile, content: JsonObject, key: str) -> dict[str, 
             sentence = f"“{example.name}” is part of “{shown_name(profile.name)}” already."
         else:
             sentence = f"{names}: both have a pipeline with the id “{pipeline.id}”. Rename the one in your profile."
-        return Refused(code="conflict", sentence=sentence)
+        raise Refused(code="conflict", sentence=sentence)
     collisions = tag_collisions((*profile.claims(), *example.claims()))
     if collisions:
-        return Refused(code="conflict", sentence=" ".join([f"{names}:", *map(str, collisions)]))
+        raise Refused(code="conflict", sentence=" ".join([f"{names}:", *map(str, collisions)]))
     return await checked_content({**content, "pipelines": [*content.get("pipelines", ()), *source["pipelines"]]})
 
 

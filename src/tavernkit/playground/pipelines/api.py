@@ -7,7 +7,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Query, Response
 
-from tavernkit.playground.api.errors import documented, unless_refused
+from tavernkit.playground.api.errors import documented
 from tavernkit.playground.api.files import json_download
 from tavernkit.playground.api.paging import After, Page, behind_name, page
 from tavernkit.playground.api.requests import Asked, Limit, Running
@@ -49,7 +49,7 @@ async def list_profiles(running: Running, asked: Asked, limit: Limit = 50, after
 @takes(MAX_FILE_BYTES)
 async def create_profile(running: Running, asked: Asked, new: NewProfile) -> ProfileOut:
     """Make a profile."""
-    return ProfileOut.with_content(*unless_refused(await service.create_profile(running, asked, new)))
+    return ProfileOut.with_content(*await service.create_profile(running, asked, new))
 
 
 @router.post("/check", responses=documented())
@@ -64,7 +64,7 @@ async def check_profile(running: Running, _: Asked, check: CheckProfile) -> Chec
 async def show_profile(running: Running, asked: Asked, profile_id: UUID) -> ProfileOut:
     """A profile as it is now."""
     async with running.database.read() as session:
-        profile = unless_refused(await queries.profile_for(session, asked, profile_id))
+        profile = await queries.profile_for(session, asked, profile_id)
         return ProfileOut.with_content(profile, await queries.version_of(session, profile))
 
 
@@ -72,7 +72,7 @@ async def show_profile(running: Running, asked: Asked, profile_id: UUID) -> Prof
 async def export_profile(running: Running, asked: Asked, profile_id: UUID) -> Response:
     """The profile as a file that the library reads, and that can be imported again."""
     async with running.database.read() as session:
-        profile = unless_refused(await queries.profile_for(session, asked, profile_id))
+        profile = await queries.profile_for(session, asked, profile_id)
         version = await queries.version_of(session, profile)
     return json_download(profile.name, exported(profile, version.content))
 
@@ -81,34 +81,34 @@ async def export_profile(running: Running, asked: Asked, profile_id: UUID) -> Re
 @takes(MAX_FILE_BYTES)
 async def edit_profile(running: Running, asked: Asked, profile_id: UUID, patch: PatchProfile) -> ProfileOut:
     """Change a profile: its next version."""
-    return ProfileOut.with_content(*unless_refused(await service.edit_profile(running, asked, profile_id, patch)))
+    return ProfileOut.with_content(*await service.edit_profile(running, asked, profile_id, patch))
 
 
 @router.delete("/{profile_id}", status_code=204, responses=documented(409))
 async def delete_profile(running: Running, asked: Asked, profile_id: UUID) -> None:
     """Delete a profile that is followed nowhere."""
-    unless_refused(await service.delete_profile(running, asked, profile_id))
+    await service.delete_profile(running, asked, profile_id)
 
 
 @choices_router.get("", responses=documented())
 async def show_choice(running: Running, asked: Asked, place: At) -> ChoiceOut:
     """What was chosen in a conversation, with a character, in a space, or for everything of yours."""
-    return ChoiceOut.of(unless_refused(await choosing.chosen_at(running, asked, place)))
+    return ChoiceOut.of(await choosing.chosen_at(running, asked, place))
 
 
 @choices_router.put("", responses=documented(409))
 async def choose_profile(running: Running, asked: Asked, new: Choose) -> ChoiceOut:
     """Follow a profile at such a place, or none; the nearest choice counts."""
-    return ChoiceOut.of(unless_refused(await choosing.choose_profile(running, asked, new)))
+    return ChoiceOut.of(await choosing.choose_profile(running, asked, new))
 
 
 @choices_router.post("/add", responses=documented(409))
 async def add_example(running: Running, asked: Asked, new: AddExample) -> ProfileOut:
     """Follow an example beside what is followed at such a place, in one profile of yours that holds both."""
-    return ProfileOut.with_content(*unless_refused(await adding.add_example(running, asked, new)))
+    return ProfileOut.with_content(*await adding.add_example(running, asked, new))
 
 
 @choices_router.delete("", status_code=204, responses=documented(409))
 async def forget_choice(running: Running, asked: Asked, place: At) -> None:
     """Let wider places decide again."""
-    unless_refused(await choosing.forget_choice(running, asked, place))
+    await choosing.forget_choice(running, asked, place)

@@ -17,7 +17,7 @@ from tavernkit.errors import ArtifactPolicyError
 from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.artifacts.path import session_of
 from tavernkit.playground.artifacts.store import TransactionArtifactStore
-from tavernkit.playground.conversations.in_use import not_in_use
+from tavernkit.playground.conversations.in_use import require_in_use
 from tavernkit.playground.database.models import Character, PipelineChoice, PipelineProfile, User
 from tavernkit.playground.outcome import Refused, not_found
 from tavernkit.playground.pipelines.here import NONE, WIDER, mark_of
@@ -31,49 +31,32 @@ from tavernkit.playground.runs.locks import lock_conversation
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.spaces.access import Access, conversation_for, space_for
 
-__all__ = [
-    "choose_profile",
-    "chosen_at",
-    "follow",
-    "forget_choice",
-    "may_choose",
-    "place_columns",
-    "reserve_free_tags",
-    "reserve_profile",
-]
 
-
-async def chosen_at(runtime: Runtime, viewer: Viewer, place: Place) -> PipelineChoice | Refused | None:
+async def chosen_at(runtime: Runtime, viewer: Viewer, place: Place) -> PipelineChoice | None:
     """What was chosen at a place; None where wider places decide."""
     async with runtime.database.read() as session:
-        refused = await may_choose(session, viewer, place, changing=False)
-        return refused or await choice_at(session, place_columns(viewer, place))
+        await require_may_choose(session, viewer, place, changing=False)
+        return await choice_at(session, place_columns(viewer, place))
 
 
-async def choose_profile(runtime: Runtime, viewer: Viewer, new: Choose) -> PipelineChoice | Refused:
+async def choose_profile(runtime: Runtime, viewer: Viewer, new: Choose) -> PipelineChoice:
     """Follow a profile at a place, or none."""
     async with runtime.database.write() as session:
-        refused = await may_choose(session, viewer, new, changing=True)
-        if refused is not None:
-            return refused
+        await require_may_choose(session, viewer, new, changing=True)
         profile = None if new.profile_id is None else await profile_for(session, viewer, new.profile_id)
-        if isinstance(profile, Refused):
-            return profile
         return await follow(session, runtime, viewer, new, profile)
 
 
 async def follow(
     session: AsyncSession, runtime: Runtime, viewer: Viewer, place: Place, profile: PipelineProfile | None
-) -> PipelineChoice | Refused:
+) -> PipelineChoice:
     """Follow a profile, or none, at a place whose lock is held by who may choose there."""
     columns = place_columns(viewer, place)
     before = await choice_at(session, columns)
     if place.conversation_id is None:
         await tell_around(session, viewer.user_id, place, NONE if profile is None else mark_of(profile))
     else:
-        refused = await _switch(session, runtime, place.conversation_id, before, profile)
-        if refused is not None:
-            return refused
+        await _switch(session, runtime, place.conversation_id, before, profile)
     chosen = None if profile is None else profile.id
     if before is not None:
         before.profile_id = chosen
@@ -83,19 +66,16 @@ async def follow(
     return choice
 
 
-async def forget_choice(runtime: Runtime, viewer: Viewer, place: Place) -> Refused | None:
+async def forget_choice(runtime: Runtime, viewer: Viewer, place: Place) -> None:
     """Let wider places decide again."""
     async with runtime.database.write() as session:
-        refused = await may_choose(session, viewer, place, changing=True)
-        if refused is not None:
-            return refused
+        await require_may_choose(session, viewer, place, changing=True)
         if place.conversation_id is None:
             await tell_around(session, viewer.user_id, place, WIDER)
         else:
             before = await choice_at(session, place_columns(viewer, place))
             await _switch(session, runtime, place.conversation_id, before, None)
         await session.execute(delete(PipelineChoice).filter_by(**place_columns(viewer, place)))
-        return None
 
 
 async def reserve_profile(
@@ -105,20 +85,19 @@ async def reserve_profile(
     profile: Profile | None,
     *,
     instead_of: Profile | None = None,
-) -> Refused | None:
-    """Give the profile's tags to its pipelines in a conversation, all of them or, if one is another's, none. What the
-    profile before it has reserved and never written is given up."""
+) -> None:
+    """Give the profile's tags to its pipelines in a conversation; it is refused if one is another's. What the profile
+    before it has reserved and never written is given up."""
     place = await session_of(session, conversation_id)
     store = TransactionArtifactStore(session, ids=lambda: str(ids()))
+    for pipeline in () if instead_of is None else instead_of.pipelines:
+        await store.release(place, pipeline.id)
+    if profile is None:
+        return
     try:
-        async with session.begin_nested():
-            for pipeline in () if instead_of is None else instead_of.pipelines:
-                await store.release(place, pipeline.id)
-            if profile is not None:
-                await _take(session, ids, conversation_id, profile, but_foreign=False)
+        await _take(session, ids, conversation_id, profile, but_foreign=False)
     except ArtifactPolicyError as error:
-        return Refused(code="conflict", sentence=str(error))
-    return None
+        raise Refused(code="conflict", sentence=str(error)) from None
 
 
 async def reserve_free_tags(
@@ -147,43 +126,38 @@ async def _switch(
     conversation_id: UUID,
     before: PipelineChoice | None,
     chosen: PipelineProfile | None,
-) -> Refused | None:
+) -> None:
     former = None
     if before is not None and before.profile_id is not None:
         row = await session.get_one(PipelineProfile, before.profile_id)
         former = readable_part(row, (await version_of(session, row)).content)
     profile = None if chosen is None else profile_of(chosen, (await version_of(session, chosen)).content)
-    if isinstance(profile, Refused):
-        return profile
-    refused = await reserve_profile(session, runtime.ids, conversation_id, profile, instead_of=former)
-    if refused is None:
-        await append_event(session, conversation_id, "pipelines", runtime.clock())
-    return refused
+    await reserve_profile(session, runtime.ids, conversation_id, profile, instead_of=former)
+    await append_event(session, conversation_id, "pipelines", runtime.clock())
 
 
-async def may_choose(session: AsyncSession, viewer: Viewer, place: Place, *, changing: bool) -> Refused | None:
-    """Whether the person may see or decide what is followed there; who changes it holds the lock of the place."""
+async def require_may_choose(session: AsyncSession, viewer: Viewer, place: Place, *, changing: bool) -> None:
+    """Refuse who may not see or decide what is followed there; who changes it holds the lock of the place."""
     if place.conversation_id is not None:
         needs = Access.MODERATE if changing else Access.READ
-        found = await conversation_for(session, place.conversation_id, viewer, needs, lock=changing)
-        if isinstance(found, Refused):
-            return found
-        return not_in_use(found[0]) if changing else None
+        conversation, _ = await conversation_for(session, place.conversation_id, viewer, needs, lock=changing)
+        if changing:
+            require_in_use(conversation)
+        return
     if place.space_id is not None:
         needs = Access.ADMINISTER if changing else Access.READ
-        entry = await space_for(session, place.space_id, viewer, needs, lock=changing)
-        return entry if isinstance(entry, Refused) else None
+        await space_for(session, place.space_id, viewer, needs, lock=changing)
+        return
     if place.character_id is None:
         own = select(User.id).where(User.id == viewer.user_id)
         await session.execute(own.with_for_update(key_share=True) if changing else own)
-        return None
+        return
     query = select(Character).where(Character.id == place.character_id, Character.status != "deleted")
     character: Character | None = await session.scalar(query.with_for_update(key_share=True) if changing else query)
     if character is None or character.owner_id not in (None, viewer.user_id):
-        return not_found("character")
+        raise not_found("character")
     if character.owner_id is None and changing and not viewer.is_administrator:
-        return Refused(code="forbidden", sentence="This character is everybody's; only administrators change it.")
-    return None
+        raise Refused(code="forbidden", sentence="This character is everybody's; only administrators change it.")
 
 
 def place_columns(viewer: Viewer, place: Place) -> dict[str, UUID]:

@@ -12,53 +12,40 @@ from tavernkit.errors import ParseError
 from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.database.models import PipelineProfile
 from tavernkit.playground.outcome import Refused, not_found
-from tavernkit.playground.pipelines.choosing import choose_profile, chosen_at
+from tavernkit.playground.pipelines.choosing import follow, require_may_choose
 from tavernkit.playground.pipelines.queries import free_name, own_profiles_named, profile_for, version_of
 from tavernkit.playground.pipelines.reading import MAX_CONTENT_CHARACTERS, checked_content
-from tavernkit.playground.pipelines.schemas import Choose, NewProfile, Place
-from tavernkit.playground.pipelines.service import NAMELESS, add_profile, create_profile
+from tavernkit.playground.pipelines.schemas import Place
+from tavernkit.playground.pipelines.service import NAMELESS, add_profile
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.storable import titled
 from tavernkit.reading import ImportReport, ReportBuilder, kind_of, parse_json
 from tavernkit.values import Json, JsonObject
 
-__all__ = [
-    "MAX_FILE_BYTES",
-    "duplicate_profile",
-    "example_in_full",
-    "exported",
-    "import_profile",
-    "switch_on_example",
-]
-
 MAX_FILE_BYTES = 8 * MAX_CONTENT_CHARACTERS
 
 
-async def duplicate_profile(runtime: Runtime, viewer: Viewer, profile_id: UUID) -> PipelineProfile | Refused:
+async def duplicate_profile(runtime: Runtime, viewer: Viewer, profile_id: UUID) -> PipelineProfile:
     """A copy of one's own."""
     async with runtime.database.read() as session:
         profile = await profile_for(session, viewer, profile_id)
-        if isinstance(profile, Refused):
-            return profile
         content = (await version_of(session, profile)).content
     return await _add(runtime, viewer, f"{profile.name[:190]} (copy)", profile.description, content)
 
 
 async def import_profile(
     runtime: Runtime, viewer: Viewer, file: bytes, *, name: str = ""
-) -> tuple[PipelineProfile, ImportReport] | Refused:
+) -> tuple[PipelineProfile, ImportReport]:
     """A profile from a file; `name` is for one whose file gives none."""
     try:
         source: Json = await to_thread.run_sync(lambda: parse_json(file, what="The file", max_bytes=MAX_FILE_BYTES))
     except ParseError as error:
-        return Refused(code="invalid", sentence=str(error))
+        raise Refused(code="invalid", sentence=str(error)) from None
     if not isinstance(source, dict):
-        return Refused(code="invalid", sentence=f"A profile is an object, and the file holds {kind_of(source)}.")
+        raise Refused(code="invalid", sentence=f"A profile is an object, and the file holds {kind_of(source)}.")
     if "pipelines" not in source:
-        return Refused(code="invalid", sentence="There are no pipelines in the file. It is no profile.")
+        raise Refused(code="invalid", sentence="There are no pipelines in the file. It is no profile.")
     content = await checked_content(source)
-    if isinstance(content, Refused):
-        return content
     title, description = source.get("name"), source.get("description")
     profile = await _add(
         runtime,
@@ -70,18 +57,21 @@ async def import_profile(
     return profile, await to_thread.run_sync(_report, content)
 
 
-async def switch_on_example(runtime: Runtime, viewer: Viewer, example: str, place: Place) -> PipelineProfile | Refused:
+async def switch_on_example(runtime: Runtime, viewer: Viewer, example: str, place: Place) -> PipelineProfile:
     """Follow an example at a place: one's own profile of its name, or else a copy of the example."""
     if example not in EXAMPLES:
-        return not_found("example")
-    seen = await chosen_at(runtime, viewer, place)
-    if isinstance(seen, Refused):
-        return seen
-    profile = await _own_copy(runtime, viewer, example)
-    if isinstance(profile, Refused):
-        return profile
-    chosen = await choose_profile(runtime, viewer, Choose(profile_id=profile.id, **place.named()))
-    return chosen if isinstance(chosen, Refused) else profile
+        raise not_found("example")
+    profile, source = example_in_full(example)
+    content = await checked_content(source)
+    async with runtime.database.write() as session:
+        await require_may_choose(session, viewer, place, changing=True)
+        own = await own_profiles_named(session, viewer, [profile.name])
+        if own:
+            copy = own[0]
+        else:
+            copy, _ = await add_profile(session, runtime, viewer, profile.name, profile.description, content)
+        await follow(session, runtime, viewer, place, copy)
+        return copy
 
 
 def exported(profile: PipelineProfile, content: JsonObject) -> dict[str, Json]:
@@ -99,24 +89,6 @@ def exported(profile: PipelineProfile, content: JsonObject) -> dict[str, Json]:
 def example_in_full(id: str) -> tuple[Profile, JsonObject]:
     """One of the examples, and its JSON."""
     return example_profile(id), example_source(id)
-
-
-async def _own_copy(runtime: Runtime, viewer: Viewer, example: str) -> PipelineProfile | Refused:
-    profile, source = example_in_full(example)
-    new = NewProfile(name=profile.name, description=profile.description, content=dict(source))
-    async with runtime.database.read() as session:
-        found = await own_profiles_named(session, viewer, [profile.name])
-    if found:
-        return found[0]
-    made = await create_profile(runtime, viewer, new)
-    if not isinstance(made, Refused):
-        return made[0]
-    if made.code != "taken":
-        return made
-    # Made by another click in the meantime.
-    async with runtime.database.read() as session:
-        found = await own_profiles_named(session, viewer, [profile.name])
-    return found[0] if found else made
 
 
 async def _add(runtime: Runtime, viewer: Viewer, name: str, description: str, content: JsonObject) -> PipelineProfile:

@@ -27,7 +27,7 @@ from tavernkit.artifacts.pipelines import (
 from tavernkit.artifacts.pipelines.planning import Planned, plan_hook
 from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.artifacts.path import turns_before
-from tavernkit.playground.conversations.in_use import not_in_use
+from tavernkit.playground.conversations.in_use import require_in_use
 from tavernkit.playground.database.models import Conversation, Job, Message, SpaceMembership
 from tavernkit.playground.jobs.service import enqueue_job
 from tavernkit.playground.jobs.work import JobWork
@@ -51,8 +51,6 @@ from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.spaces.access import Access, Entry, conversation_for
 from tavernkit.playground.storable import storable
 
-__all__ = ["DRY_RUN_KIND", "ask_dry_run", "carry_out_dry_run"]
-
 DRY_RUN_KIND = "pipeline_dry_run"
 
 EARLIER_REPLY = (
@@ -64,26 +62,15 @@ NO_REPLY = "There is no reply in this story yet, so the steps behind the reply w
 T = TypeVar("T")
 
 
-async def ask_dry_run(runtime: Runtime, viewer: Viewer, profile_id: UUID, asked: DryRun) -> Job | Refused:
+async def ask_dry_run(runtime: Runtime, viewer: Viewer, profile_id: UUID, asked: DryRun) -> Job:
     """Have a profile tried, as it is saved or as somebody is just writing it; what comes of it is the job's result."""
     typed = None if asked.content is None else await checked_content(asked.content)
     async with runtime.database.write() as session:
         profile = await profile_for(session, viewer, profile_id)
-        if isinstance(profile, Refused):
-            return profile
-        found = await conversation_for(session, asked.conversation_id, viewer, Access.TAKE_PART)
-        if isinstance(found, Refused):
-            return found
-        conversation, entry = found
-        refused = not_in_use(conversation)
-        if refused is not None:
-            return refused
+        conversation, entry = await conversation_for(session, asked.conversation_id, viewer, Access.TAKE_PART)
+        require_in_use(conversation)
         content = (await version_of(session, profile)).content if typed is None else typed
-        if isinstance(content, Refused):
-            return content
         usable = profile_of(profile, content)
-        if isinstance(usable, Refused):
-            return usable
         source = {**content, "id": str(profile.id), "version": profile.settings_version, "name": profile.name}
         total = sum(
             len(pipeline.steps)
@@ -92,11 +79,8 @@ async def ask_dry_run(runtime: Runtime, viewer: Viewer, profile_id: UUID, asked:
         )
         if total == 0:
             sentence = f"No pipeline of this profile has a step that runs on {asked.trigger}. Choose another trigger."
-            return Refused(code="conflict", sentence=sentence)
-        told = await _turn_to_try(session, conversation, entry)
-        if isinstance(told, Refused):
-            return told
-        speaker, target = told
+            raise Refused(code="conflict", sentence=sentence)
+        speaker, target = await _turn_to_try(session, conversation, entry)
         return await enqueue_job(
             session,
             runtime,
@@ -118,15 +102,14 @@ async def ask_dry_run(runtime: Runtime, viewer: Viewer, profile_id: UUID, asked:
 
 async def _turn_to_try(
     session: AsyncSession, conversation: Conversation, entry: Entry
-) -> tuple[SpaceMembership, Message | None] | Refused:
+) -> tuple[SpaceMembership, Message | None]:
     """Who speaks in the turn that is tried, and the reply that it had already."""
     end = await end_of_path(session, conversation.id)
     if end is not None and end[0].role == "assistant" and await turns_before(session, conversation.id, end[0].seq):
         author = await session.get_one(SpaceMembership, end[0].membership_id)
         if author.status == "active" and author.kind == "character":
             return author, end[0]
-    speaker = await speaker_at_hand(session, conversation, entry, None, "normal")
-    return speaker if isinstance(speaker, Refused) else (speaker, None)
+    return await speaker_at_hand(session, conversation, entry, None, "normal"), None
 
 
 async def carry_out_dry_run(work: JobWork) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Form, HTTPException, Query, Request, Response
+from fastapi import APIRouter, Form, Query, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from tavernkit.artifacts.pipelines.profile import Trigger
@@ -14,22 +14,18 @@ from tavernkit.playground.jobs.service import request_cancel
 from tavernkit.playground.outcome import Refused
 from tavernkit.playground.pipelines.checking import check_text
 from tavernkit.playground.pipelines.dry_run import ask_dry_run
-from tavernkit.playground.pipelines.dry_run_views import TRIGGERS, DryRunView, dry_run_form, dry_run_view
+from tavernkit.playground.pipelines.dry_run_views import TRIGGERS, dry_run_form, dry_run_view
 from tavernkit.playground.pipelines.manual import run_pipelines
 from tavernkit.playground.pipelines.run_schemas import DryRun
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.web.forms import Text, page
 from tavernkit.playground.web.rendering import render
-from tavernkit.playground.web.requests import Looking, Played, answer, refusal
+from tavernkit.playground.web.requests import Looking, Played, answer
 from tavernkit.playground.web.streams import CONTENT_TYPE, stream
 from tavernkit.playground.web.views import ToastView
 from tavernkit.values import Json
 
-__all__ = ["router"]
-
 router = APIRouter()
-
-NO_STORY = Refused(code="invalid", sentence="Choose a story to try it on.")
 
 
 @router.get("/pipelines/{profile_id}/dry_run")
@@ -38,8 +34,6 @@ async def show_form(
 ) -> Response:
     """The form: a page, and the content of the frame in the editor."""
     form = await dry_run_form(runtime, viewer, profile_id, chosen=conversation)
-    if isinstance(form, Refused):
-        raise HTTPException(form.status, form.sentence)
     return page("dry_run.html", form=form, view=None, triggers=TRIGGERS)
 
 
@@ -54,44 +48,43 @@ async def begin(
     content: Text = "",
 ) -> Response:
     """Try what is in the editor, or without that, what is saved."""
-    outcome = await _begun(runtime, viewer, profile_id, conversation_id, trigger, with_reply=with_reply, text=content)
-    if isinstance(outcome, UUID):
-        return RedirectResponse(f"/pipelines/{profile_id}/dry_run/{outcome}", status_code=303)
-    form = await dry_run_form(
-        runtime,
-        viewer,
-        profile_id,
-        chosen=conversation_id,
-        trigger=trigger,
-        with_reply=with_reply,
-        problem=outcome.sentence,
-    )
-    if isinstance(form, Refused):
-        raise HTTPException(form.status, form.sentence)
-    return page("dry_run.html", outcome, form=form, view=None, triggers=TRIGGERS)
+    try:
+        job_id = await _begun(
+            runtime, viewer, profile_id, conversation_id, trigger, with_reply=with_reply, text=content
+        )
+    except Refused as refused:
+        form = await dry_run_form(
+            runtime,
+            viewer,
+            profile_id,
+            chosen=conversation_id,
+            trigger=trigger,
+            with_reply=with_reply,
+            problem=refused.sentence,
+        )
+        return page("dry_run.html", refused, form=form, view=None, triggers=TRIGGERS)
+    return RedirectResponse(f"/pipelines/{profile_id}/dry_run/{job_id}", status_code=303)
 
 
 @router.get("/pipelines/{profile_id}/dry_run/{job_id}")
 async def show(runtime: Played, viewer: Looking, profile_id: UUID, job_id: UUID) -> Response:
     """How far it has come, or what came of it."""
-    view = await _shown(runtime, viewer, profile_id, job_id)
+    view = await dry_run_view(runtime, viewer, profile_id, job_id)
     return page("dry_run.html", form=view.form, view=view, triggers=TRIGGERS)
 
 
 @router.get("/pipelines/{profile_id}/dry_run/{job_id}/progress")
 async def progress(runtime: Played, viewer: Looking, profile_id: UUID, job_id: UUID) -> Response:
     """The same as a Turbo stream, for a page that asks again and again."""
-    view = await _shown(runtime, viewer, profile_id, job_id)
+    view = await dry_run_view(runtime, viewer, profile_id, job_id)
     html = stream("replace", "dry_run_state", render("_dry_run_state.html", view=view), morph=True)
     return HTMLResponse(str(html), media_type=CONTENT_TYPE)
 
 
 @router.post("/pipelines/{profile_id}/dry_run/{job_id}/stop")
-async def stop(request: Request, runtime: Played, viewer: Looking, profile_id: UUID, job_id: UUID) -> Response:
-    await _shown(runtime, viewer, profile_id, job_id)
-    stopped = await request_cancel(runtime, viewer, job_id)
-    if isinstance(stopped, Refused):
-        return refusal(request, stopped)
+async def stop(runtime: Played, viewer: Looking, profile_id: UUID, job_id: UUID) -> Response:
+    await dry_run_view(runtime, viewer, profile_id, job_id)
+    await request_cancel(runtime, viewer, job_id)
     return RedirectResponse(f"/pipelines/{profile_id}/dry_run/{job_id}", status_code=303)
 
 
@@ -104,21 +97,10 @@ async def run_now(
     request_id: Annotated[UUID | None, Form()] = None,
 ) -> Response:
     """Run the pipelines that have the trigger `manual`, once."""
-    known = await run_pipelines(
-        runtime, viewer, conversation_id, trigger="manual", request_id=request_id or runtime.ids()
-    )
-    if isinstance(known, Refused):
-        return refusal(request, known)
+    await run_pipelines(runtime, viewer, conversation_id, trigger="manual", request_id=request_id or runtime.ids())
     toast = ToastView(sentence="The pipelines are at work. What they write appears by itself.")
     streams = stream("replace", "toast", render("_toast.html", toast=toast))
     return answer(request, streams, otherwise=f"/conversations/{conversation_id}?panel=state")
-
-
-async def _shown(runtime: Runtime, viewer: Viewer, profile_id: UUID, job_id: UUID) -> DryRunView:
-    view = await dry_run_view(runtime, viewer, profile_id, job_id)
-    if isinstance(view, Refused):
-        raise HTTPException(view.status, view.sentence)
-    return view
 
 
 async def _begun(
@@ -130,18 +112,18 @@ async def _begun(
     *,
     with_reply: bool,
     text: str,
-) -> UUID | Refused:
+) -> UUID:
     """The job of the dry run."""
     if conversation_id is None:
-        return NO_STORY
+        raise Refused(code="invalid", sentence="Choose a story to try it on.")
     content: dict[str, Json] | None = None
     if text.strip():
         checked = await check_text(text, runtime.functions)
         if checked.content is None or checked.errors:
             first = checked.errors[0]
             where = f"{first.path}: " if first.path else ""
-            return Refused(code="invalid", sentence=f"What is in the editor cannot be tried. {where}{first.message}")
+            raise Refused(code="invalid", sentence=f"What is in the editor cannot be tried. {where}{first.message}")
         content = dict(checked.content)
     asked = DryRun(conversation_id=conversation_id, content=content, trigger=trigger, with_reply=with_reply)
     job = await ask_dry_run(runtime, viewer, profile_id, asked)
-    return job if isinstance(job, Refused) else job.id
+    return job.id

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from difflib import unified_diff
 from textwrap import shorten
 from typing import Any
@@ -175,12 +176,10 @@ async def dry_run_form(
     trigger: Trigger = "user_message",
     with_reply: bool = False,
     problem: str = "",
-) -> DryRunFormView | Refused:
+) -> DryRunFormView:
     """The form, with the person's stories that have changed last, and the one that was chosen."""
     async with runtime.database.read() as session:
         profile = await profile_for(session, viewer, profile_id)
-        if isinstance(profile, Refused):
-            return profile
         return DryRunFormView(
             profile_id=str(profile.id),
             profile_name=shown_name(profile.name),
@@ -192,12 +191,12 @@ async def dry_run_form(
         )
 
 
-async def dry_run_view(runtime: Runtime, viewer: Viewer, profile_id: UUID, job_id: UUID) -> DryRunView | Refused:
+async def dry_run_view(runtime: Runtime, viewer: Viewer, profile_id: UUID, job_id: UUID) -> DryRunView:
     """A dry run of the person's, with the form that it came from."""
     async with runtime.database.read() as session:
         job = await find_job(session, job_id, viewer)
     if job is None or job.kind != DRY_RUN_KIND or job.payload["profile"]["id"] != str(profile_id):
-        return not_found("dry run")
+        raise not_found("dry run")
     asked = job.payload
     form = await dry_run_form(
         runtime,
@@ -207,7 +206,7 @@ async def dry_run_view(runtime: Runtime, viewer: Viewer, profile_id: UUID, job_i
         trigger=asked["trigger"],
         with_reply=bool(asked["with_reply"]),
     )
-    return form if isinstance(form, Refused) else await to_thread.run_sync(_view, job, form)
+    return await to_thread.run_sync(_view, job, form)
 
 
 async def _stories(session: AsyncSession, viewer: Viewer, chosen: UUID | None) -> tuple[StoryChoice, ...]:
@@ -216,9 +215,9 @@ async def _stories(session: AsyncSession, viewer: Viewer, chosen: UUID | None) -
         _story(one.conversation.id, one.space.name, one.conversation.title, one.last_words or "") for one in told
     ]
     if chosen is not None and str(chosen) not in {story.id for story in stories}:
-        found = await conversation_for(session, chosen, viewer, Access.READ)
-        if not isinstance(found, Refused):
-            stories.insert(0, _story(chosen, found[1].space.name, found[0].title))
+        with suppress(Refused):
+            conversation, entry = await conversation_for(session, chosen, viewer, Access.READ)
+            stories.insert(0, _story(chosen, entry.space.name, conversation.title))
     return tuple(stories)
 
 

@@ -41,18 +41,6 @@ from tavernkit.playground.runs.storing import ReplyIds
 from tavernkit.playground.runtime import Runtime
 from tavernkit.values import Json, JsonObject, Value
 
-__all__ = [
-    "TRIGGERS",
-    "Beginning",
-    "NotFollowedError",
-    "beginning_of",
-    "candidates_for",
-    "reserve_followed",
-    "run_context",
-    "said_in",
-    "usable_profile",
-]
-
 TRIGGERS: Mapping[str, Trigger] = {
     "user_turn": "user_message",
     "auto_mode": "user_message",
@@ -83,10 +71,10 @@ class Beginning(Value, frozen=True, kw_only=True):
 
 def usable_profile(profile: PipelineProfile, content: JsonObject) -> Profile:
     """A version of a profile; NotFollowedError if it cannot be used."""
-    found = profile_of(profile, content)
-    if isinstance(found, Refused):
-        raise NotFollowedError(found.sentence)
-    return found
+    try:
+        return profile_of(profile, content)
+    except Refused as refused:
+        raise NotFollowedError(refused.sentence) from None
 
 
 async def beginning_of(session: AsyncSession, runtime: Runtime, run: Run) -> Beginning | None:

@@ -12,7 +12,6 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.database.models import Character, Conversation, PipelineChoice, PipelineProfile, Space
 from tavernkit.playground.members.queries import active_members
-from tavernkit.playground.outcome import Refused
 from tavernkit.playground.pipelines.queries import choices_around, profiles_by_id, profiles_page
 from tavernkit.playground.pipelines.views import FollowedView, HereView, PlaceChoiceView
 from tavernkit.playground.runtime import Runtime
@@ -21,8 +20,6 @@ from tavernkit.playground.spaces.panel import panel_entry, panel_view
 from tavernkit.playground.spaces.views import ChoiceView
 from tavernkit.playground.web.names import shown_name
 from tavernkit.values import Value
-
-__all__ = ["NONE", "WIDER", "Around", "PlaceKind", "choices_here", "followed_here", "here_view", "mark_of"]
 
 PlaceKind: TypeAlias = Literal["conversation", "character", "space", "everywhere"]
 
@@ -105,13 +102,10 @@ def followed_here(around: Around, viewer: Viewer, entry: Entry) -> tuple[Followe
 
 async def here_view(
     runtime: Runtime, viewer: Viewer, conversation_id: UUID, *, problem: str = "", at: str = ""
-) -> HereView | Refused:
+) -> HereView:
     """The tab of the side panel; `problem` is why the choice at the place `at` was refused."""
     async with runtime.database.read() as session:
-        found = await panel_entry(session, viewer, conversation_id)
-        if isinstance(found, Refused):
-            return found
-        conversation, entry = found
+        conversation, entry = await panel_entry(session, viewer, conversation_id)
         around = await choices_here(session, conversation, entry.space)
         usable = await profiles_page(session, viewer, behind=None, limit=PROFILES_SHOWN)
     here, *wider = _places(around, viewer, conversation, entry, usable)

@@ -22,7 +22,7 @@ from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.artifacts.journal import DatabaseJournal
 from tavernkit.playground.artifacts.open_runs import abandon_pipeline_run
 from tavernkit.playground.artifacts.path import reader_again, turns_before
-from tavernkit.playground.conversations.in_use import not_in_use
+from tavernkit.playground.conversations.in_use import require_in_use
 from tavernkit.playground.conversations.queries import active_run
 from tavernkit.playground.database.models import (
     Conversation,
@@ -49,7 +49,7 @@ from tavernkit.playground.pipelines.reports import KnownRun, known_runs
 from tavernkit.playground.prompting.inputs import PromptInputs, Turn, inputs_for
 from tavernkit.playground.prompting.previewing import speaker_at_hand
 from tavernkit.playground.realtime.bus import conversation_topic
-from tavernkit.playground.runs.asking import LOCKED
+from tavernkit.playground.runs.asking import locked
 from tavernkit.playground.runs.limits import check_tokens
 from tavernkit.playground.runs.locks import lock_conversation, lock_totals
 from tavernkit.playground.runs.storing import ReplyIds
@@ -58,16 +58,10 @@ from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.spaces.access import Access, conversation_for
 from tavernkit.values import Value
 
-__all__ = ["PIPELINES_KIND", "AskedFor", "ReplyBegunError", "carry_out_pipelines", "run_pipelines"]
-
 PIPELINES_KIND = "pipeline_run"
 
 AskedFor = Literal["manual", "api"]
 """The triggers that need no reply."""
-
-AT_WORK = Refused(
-    code="generation_locked", sentence="Pipelines are at work here already. Wait for them, or stop them first."
-)
 
 
 class ReplyBegunError(TavernKitError):
@@ -110,38 +104,26 @@ async def run_pipelines(
     trigger: AskedFor,
     request_id: UUID,
     pipelines: Sequence[str] | None = None,
-) -> KnownRun | Refused:
+) -> KnownRun:
     """Have the pipelines of the profile that is followed here run once; asked again, it is answered with that run.
 
     The row of the run is there from now on, with the id of its job.
     """
     async with runtime.database.write() as session:
-        found = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART, lock=True)
-        if isinstance(found, Refused):
-            return found
-        conversation, entry = found
+        conversation, entry = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART, lock=True)
         key = idempotency_key(trigger, str(conversation_id), str(request_id))
         asked_before = await _known(session, conversation_id, key)
         if asked_before is not None:
             return asked_before
-        refused = not_in_use(conversation) or await _busy(session, conversation_id)
-        if refused is not None:
-            return refused
+        require_in_use(conversation)
+        await _require_idle(session, conversation_id)
         speaker = await speaker_at_hand(session, conversation, entry, None, "normal")
-        if isinstance(speaker, Refused):
-            return speaker
         followed = await followed_profile(session, conversation_id, speaker.character_id)
         if followed is None:
-            return Refused(code="conflict", sentence="No pipelines are followed here. Choose a profile first.")
+            raise Refused(code="conflict", sentence="No pipelines are followed here. Choose a profile first.")
         profile = profile_of(followed[0], followed[1].content)
-        if isinstance(profile, Refused):
-            return profile
         chosen = _chosen(profile, trigger, pipelines)
-        if isinstance(chosen, Refused):
-            return chosen
-        refused = await reserve_profile(session, runtime.ids, conversation_id, profile)
-        if refused is not None:
-            return refused
+        await reserve_profile(session, runtime.ids, conversation_id, profile)
         end = await end_of_path(session, conversation_id)
         job = await enqueue_job(
             session,
@@ -179,9 +161,9 @@ async def _known(session: AsyncSession, conversation_id: UUID, key: str) -> Know
     return None if row is None else KnownRun(run=row[0], job=row[1])
 
 
-async def _busy(session: AsyncSession, conversation_id: UUID) -> Refused | None:
+async def _require_idle(session: AsyncSession, conversation_id: UUID) -> None:
     if await active_run(session, conversation_id) is not None:
-        return LOCKED
+        raise locked()
     at_work = await session.scalar(
         select(PipelineRun.id)
         .join(Job, Job.id == PipelineRun.id)
@@ -192,21 +174,23 @@ async def _busy(session: AsyncSession, conversation_id: UUID) -> Refused | None:
         )
         .limit(1)
     )
-    return None if at_work is None else AT_WORK
+    if at_work is not None:
+        sentence = "Pipelines are at work here already. Wait for them, or stop them first."
+        raise Refused(code="generation_locked", sentence=sentence)
 
 
-def _chosen(profile: Profile, trigger: AskedFor, wanted: Sequence[str] | None) -> frozenset[str] | Refused:
+def _chosen(profile: Profile, trigger: AskedFor, wanted: Sequence[str] | None) -> frozenset[str]:
     """The pipelines to run: those that were named, or all that have the trigger."""
     able = {pipeline.id for pipeline in profile.pipelines if pipeline.enabled and trigger in pipeline.triggers}
     if wanted is not None:
         unable = sorted(set(wanted) - able)
         if unable:
             sentence = f"The profile has no pipeline {unable[0]!r} that is enabled and has the trigger {trigger}."
-            return Refused(code="invalid", sentence=sentence)
+            raise Refused(code="invalid", sentence=sentence)
         return frozenset(wanted)
     if not able:
         sentence = f"No pipeline of {profile.name} has the trigger {trigger}. Give it to those that run by themselves."
-        return Refused(code="conflict", sentence=sentence)
+        raise Refused(code="conflict", sentence=sentence)
     return frozenset(able)
 
 

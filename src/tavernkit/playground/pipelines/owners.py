@@ -25,8 +25,6 @@ from tavernkit.playground.pipelines.reading import readable_part
 from tavernkit.playground.web.names import shown_name
 from tavernkit.values import Value
 
-__all__ = ["TagOwners", "collision_on_save", "hand_over_tags", "tag_owners"]
-
 
 class TagOwners(Value, frozen=True, kw_only=True):
     """The tags of a profile that have another owner in a conversation: `renamed` have the id that their pipeline had in
@@ -62,8 +60,8 @@ async def hand_over_tags(session: AsyncSession, conversation_id: UUID, owners: T
         )
 
 
-async def collision_on_save(session: AsyncSession, row: PipelineProfile, profile: Profile) -> Refused | None:
-    """Why a profile cannot become this: in a chat that follows it, one of its tags is another pipeline's."""
+async def require_free_tags(session: AsyncSession, row: PipelineProfile, profile: Profile) -> None:
+    """Refuse a profile of which, in a chat that follows it, a tag is another pipeline's."""
     makers = {claim.tag: claim.pipeline for claim in profile.claims()}
     heads = await session.execute(
         select(ArtifactHead.tag, ArtifactHead.owner, Conversation.title)
@@ -76,14 +74,14 @@ async def collision_on_save(session: AsyncSession, row: PipelineProfile, profile
     former = await _former_makers(session, row.id) if others else frozenset()
     rival = next((head for head in others if (head.tag, head.owner) not in former), None)
     if rival is None:
-        return None
+        return
     # A profile of everybody's is followed in chats that are not for everybody.
     where = "a chat" if row.owner_id is None else f"the chat “{shown_name(rival.title)}”"
     sentence = (
         f"It was not saved: {where} follows this profile, and art.{rival.tag} belongs to the pipeline {rival.owner!r} "
         f"there; {makers[rival.tag]!r} cannot write it. Give the artifact another tag."
     )
-    return Refused(code="conflict", sentence=sentence)
+    raise Refused(code="conflict", sentence=sentence)
 
 
 async def _former_makers(session: AsyncSession, profile_id: UUID) -> frozenset[tuple[str, str]]:

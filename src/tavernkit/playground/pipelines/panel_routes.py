@@ -14,19 +14,16 @@ from tavernkit.playground.pipelines.here import WIDER, PlaceKind, here_view
 from tavernkit.playground.pipelines.queries import profiles_by_id
 from tavernkit.playground.pipelines.schemas import Choose, Place
 from tavernkit.playground.runtime import Runtime
-from tavernkit.playground.spaces.panel import panel_answer, panel_entry, panel_page, panel_refusal
+from tavernkit.playground.spaces.panel import panel_answer, panel_entry, panel_page
 from tavernkit.playground.web.names import shown_name
 from tavernkit.playground.web.requests import Looking, Played
-
-__all__ = ["router"]
 
 router = APIRouter(prefix="/conversations/{conversation_id}/panel/pipelines")
 
 
 @router.get("")
 async def pipelines(request: Request, runtime: Played, viewer: Looking, conversation_id: UUID) -> Response:
-    view = await here_view(runtime, viewer, conversation_id)
-    return panel_refusal(request, view) if isinstance(view, Refused) else panel_page(request, "pipelines", view)
+    return panel_page(request, "pipelines", await here_view(runtime, viewer, conversation_id))
 
 
 @router.post("")
@@ -41,25 +38,24 @@ async def choose(
 ) -> Response:
     """Choose for this conversation, or for a place around it."""
     async with runtime.database.read() as session:
-        found = await panel_entry(session, viewer, conversation_id)
-    if isinstance(found, Refused):
-        return panel_refusal(request, found)
-    where = _where(place, conversation_id, found[1].space.id, character_id or None)
-    refused = where if isinstance(where, Refused) else await _choose(runtime, viewer, where, profile)
+        _, entry = await panel_entry(session, viewer, conversation_id)
+    problem, refused = "", None
+    try:
+        where = _where(place, conversation_id, entry.space.id, character_id or None)
+        await _choose(runtime, viewer, where, profile)
+    except Refused as error:
+        problem, refused = await _sentence(runtime, profile, error), error
     at = f"character_{character_id}" if place == "character" else place
-    problem = "" if refused is None else await _sentence(runtime, profile, refused)
     view = await here_view(runtime, viewer, conversation_id, problem=problem, at=at)
-    if isinstance(view, Refused):
-        return panel_refusal(request, view)
     return panel_answer(request, "pipelines", view, otherwise=view.panel.address, refused=refused)
 
 
-def _where(place: PlaceKind, conversation_id: UUID, space_id: UUID, character_id: UUID | None) -> Place | Refused:
+def _where(place: PlaceKind, conversation_id: UUID, space_id: UUID, character_id: UUID | None) -> Place:
     match place:
         case "conversation":
             return Place(conversation_id=conversation_id)
         case "character" if character_id is None:
-            return Refused(code="invalid", sentence="Say which character.")
+            raise Refused(code="invalid", sentence="Say which character.")
         case "character":
             return Place(character_id=character_id)
         case "space":
@@ -68,12 +64,12 @@ def _where(place: PlaceKind, conversation_id: UUID, space_id: UUID, character_id
             return Place()
 
 
-async def _choose(runtime: Runtime, viewer: Viewer, where: Place, profile: UUID | str) -> Refused | None:
+async def _choose(runtime: Runtime, viewer: Viewer, where: Place, profile: UUID | str) -> None:
     if profile == WIDER:
-        return await forget_choice(runtime, viewer, where)
-    profile_id = profile if isinstance(profile, UUID) else None
-    outcome = await choose_profile(runtime, viewer, Choose(profile_id=profile_id, **where.named()))
-    return outcome if isinstance(outcome, Refused) else None
+        await forget_choice(runtime, viewer, where)
+    else:
+        profile_id = profile if isinstance(profile, UUID) else None
+        await choose_profile(runtime, viewer, Choose(profile_id=profile_id, **where.named()))
 
 
 async def _sentence(runtime: Runtime, profile: UUID | str, refused: Refused) -> str:

@@ -12,7 +12,6 @@ from tavernkit.artifacts.pipelines import EXAMPLES
 from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.api.paging import behind_name, cursor
 from tavernkit.playground.database.models import PipelineChoice, PipelineProfile
-from tavernkit.playground.outcome import Refused
 from tavernkit.playground.pipelines.adding import examples_in
 from tavernkit.playground.pipelines.checking import Checked, check_content
 from tavernkit.playground.pipelines.copies import example_in_full
@@ -45,8 +44,6 @@ from tavernkit.playground.web.names import shown_name
 from tavernkit.text.js_json import to_json
 from tavernkit.values import JsonObject
 
-__all__ = ["as_text", "conflict_view", "profile_view", "profiles_view"]
-
 PROFILES_PER_PAGE = 100
 LINES_SHOWN = 400
 
@@ -59,14 +56,12 @@ async def profiles_view(
     after: str | None = None,
     problem: str = "",
     at: str = "",
-) -> ProfilesView | Refused:
+) -> ProfilesView:
     """The profiles that the person can use; `problem` is why the one named `at`, by id or by key, was refused."""
     behind = behind_name(after)
     names = {example_in_full(key)[0].name: key for key in EXAMPLES}
     async with runtime.database.read() as session:
         target = await _target(session, viewer, conversation_id)
-        if isinstance(target, Refused):
-            return target
         rows = await profiles_page(session, viewer, behind=behind, limit=PROFILES_PER_PAGE + 1)
         copies = {names[row.name]: row for row in await own_profiles_named(session, viewer, names)}
         shown = rows[:PROFILES_PER_PAGE]
@@ -94,12 +89,10 @@ async def profile_view(
     *,
     given: Mapping[str, str] | None = None,
     checked: Checked | None = None,
-) -> ProfileView | Refused:
+) -> ProfileView:
     """A profile in the editor; `given` is what somebody has typed into its boxes, and `checked` what that is worth."""
     async with runtime.database.read() as session:
         row = await profile_for(session, viewer, profile_id)
-        if isinstance(row, Refused):
-            return row
         version = await version_of(session, row)
         followed = await places_followed(session, viewer, [row.id])
     checked = checked or await check_content(version.content, runtime.functions)
@@ -137,7 +130,7 @@ def conflict_view(current: JsonObject, given: Mapping[str, str]) -> ConflictView
     )
 
 
-async def _target(session: AsyncSession, viewer: Viewer, conversation_id: UUID | None) -> TargetView | Refused:
+async def _target(session: AsyncSession, viewer: Viewer, conversation_id: UUID | None) -> TargetView:
     if conversation_id is None:
         choice = await choice_at(session, {"user_id": viewer.user_id})
         profile_id = None if choice is None else choice.profile_id
@@ -145,10 +138,7 @@ async def _target(session: AsyncSession, viewer: Viewer, conversation_id: UUID |
         name = "" if profile_id is None else shown_name(profiles[profile_id].name)
         base = await _base(session, viewer, choice, profiles)
         return TargetView(conversation_id="", title="", chosen_id=profile_id, chosen=name, followed=(), base=base)
-    found = await panel_entry(session, viewer, conversation_id)
-    if isinstance(found, Refused):
-        return found
-    conversation, entry = found
+    conversation, entry = await panel_entry(session, viewer, conversation_id)
     around = await choices_here(session, conversation, entry.space)
     chosen = next((choice for choice in around.choices if choice.conversation_id is not None), None)
     decisions = around.decisions()

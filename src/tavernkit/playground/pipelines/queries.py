@@ -18,24 +18,8 @@ from tavernkit.playground.database.models import (
     Space,
     SpaceMembership,
 )
-from tavernkit.playground.outcome import Refused, not_found
+from tavernkit.playground.outcome import existing
 from tavernkit.values import Value
-
-__all__ = [
-    "Followed",
-    "choice_at",
-    "choices_around",
-    "choices_count",
-    "followed_profile",
-    "free_name",
-    "is_name_taken",
-    "own_profiles_named",
-    "places_followed",
-    "profile_for",
-    "profiles_by_id",
-    "profiles_page",
-    "version_of",
-]
 
 PLACES_SHOWN = 500
 
@@ -52,13 +36,13 @@ class Followed(Value, frozen=True, kw_only=True):
 
 async def profile_for(
     session: AsyncSession, viewer: Viewer, profile_id: UUID, *, lock: bool = False
-) -> PipelineProfile | Refused:
+) -> PipelineProfile:
     """One of the person's own profiles, or one of everybody's."""
     query = select(PipelineProfile).where(PipelineProfile.id == profile_id, _visible(viewer))
     if lock:
         query = query.with_for_update().execution_options(populate_existing=True)
     found: PipelineProfile | None = await session.scalar(query)
-    return found or not_found("profile")
+    return existing(found, "profile")
 
 
 async def profiles_page(

@@ -16,25 +16,23 @@ from tavernkit.playground.storable import presentable
 from tavernkit.playground.web.names import shown_name
 from tavernkit.values import Json, JsonObject
 
-__all__ = ["MAX_CONTENT_CHARACTERS", "checked_content", "profile_of", "readable_part"]
-
 MAX_CONTENT_CHARACTERS = 1_000_000
 _OF_THE_ROW = ("id", "version", "name", "description")
 
 
-async def checked_content(content: JsonObject) -> dict[str, Json] | Refused:
+async def checked_content(content: JsonObject) -> dict[str, Json]:
     """The content as it is stored, if a profile with it can be used; all that is wrong with it, if not."""
     return await to_thread.run_sync(_checked, content)
 
 
-def profile_of(profile: PipelineProfile, content: JsonObject) -> Profile | Refused:
+def profile_of(profile: PipelineProfile, content: JsonObject) -> Profile:
     """A version of a profile; its id, its number and its name are those of the row. What an earlier application has
     saved may be more than this one can use."""
     try:
         return read_profile(_source(profile, content))
     except InvalidProfileError as error:
         sentence = f"“{shown_name(profile.name)}” cannot be used as it was saved. Open it and mend it. {error}"
-        return Refused(code="conflict", sentence=sentence)
+        raise Refused(code="conflict", sentence=sentence) from None
 
 
 def readable_part(profile: PipelineProfile, content: JsonObject) -> Profile:
@@ -52,14 +50,14 @@ def _source(profile: PipelineProfile, content: JsonObject) -> dict[str, Json]:
     }
 
 
-def _checked(content: JsonObject) -> dict[str, Json] | Refused:
+def _checked(content: JsonObject) -> dict[str, Json]:
     stored: dict[str, Json] = presentable({key: value for key, value in content.items() if key not in _OF_THE_ROW})
     if len(json.dumps(stored)) > MAX_CONTENT_CHARACTERS:
-        return Refused(
+        raise Refused(
             code="too_long", sentence=f"A profile has at most {MAX_CONTENT_CHARACTERS:,} characters. Divide it."
         )
     try:
         read_profile({**stored, "id": "profile"})
     except InvalidProfileError as error:
-        return Refused(code="invalid", sentence=str(error))
+        raise Refused(code="invalid", sentence=str(error)) from None
     return stored

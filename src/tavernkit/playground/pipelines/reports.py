@@ -11,12 +11,10 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.database.models import Job, PipelineRun
-from tavernkit.playground.outcome import Refused, not_found
+from tavernkit.playground.outcome import Refused, existing, not_found
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.spaces.access import Access, conversation_for
 from tavernkit.values import Value
-
-__all__ = ["KnownRun", "known_runs", "list_pipeline_runs", "read_pipeline_run", "run_around", "runs_around"]
 
 
 class KnownRun(Value, frozen=True, kw_only=True):
@@ -28,12 +26,10 @@ class KnownRun(Value, frozen=True, kw_only=True):
 
 async def list_pipeline_runs(
     runtime: Runtime, viewer: Viewer, conversation_id: UUID, *, after: tuple[datetime, UUID] | None, limit: int
-) -> list[KnownRun] | Refused:
+) -> list[KnownRun]:
     """The runs of pipelines in a conversation, the newest first."""
     async with runtime.database.read() as session:
-        found = await conversation_for(session, conversation_id, viewer, Access.READ)
-        if isinstance(found, Refused):
-            return found
+        await conversation_for(session, conversation_id, viewer, Access.READ)
         query = known_runs().where(PipelineRun.conversation_id == conversation_id)
         if after is not None:
             time, id = after
@@ -43,16 +39,16 @@ async def list_pipeline_runs(
         return [KnownRun(run=run, job=job) for run, job in rows]
 
 
-async def read_pipeline_run(runtime: Runtime, viewer: Viewer, pipeline_run_id: UUID) -> KnownRun | Refused:
+async def read_pipeline_run(runtime: Runtime, viewer: Viewer, pipeline_run_id: UUID) -> KnownRun:
     """One run of pipelines."""
     async with runtime.database.read() as session:
         row = (await session.execute(known_runs().where(PipelineRun.id == pipeline_run_id))).one_or_none()
-        if row is None:
-            return not_found("run")
-        found = await conversation_for(session, row[0].conversation_id, viewer, Access.READ)
-        if isinstance(found, Refused):
-            return not_found("run") if found.code == "not_found" else found
-        return KnownRun(run=row[0], job=row[1])
+        run, job = existing(row, "run")
+        try:
+            await conversation_for(session, run.conversation_id, viewer, Access.READ)
+        except Refused:
+            raise not_found("run") from None
+        return KnownRun(run=run, job=job)
 
 
 async def run_around(session: AsyncSession, run_id: UUID) -> PipelineRun | None:

@@ -10,7 +10,6 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from markupsafe import Markup
 
 from tavernkit.playground.accounts.viewer import Viewer
-from tavernkit.playground.api.errors import unless_refused
 from tavernkit.playground.api.paging import After
 from tavernkit.playground.blobs.uploads import file_body
 from tavernkit.playground.outcome import Refused
@@ -24,11 +23,9 @@ from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.web.forms import Text, Version, one_newline, page, saved_streams, understood
 from tavernkit.playground.web.imports import Made, imported_answer, take_in
 from tavernkit.playground.web.rendering import render
-from tavernkit.playground.web.requests import Looking, Played, answer, missing, wants_streams
+from tavernkit.playground.web.requests import Looking, Played, answer, wants_streams
 from tavernkit.playground.web.streams import CONTENT_TYPE, stream
 from tavernkit.values import Json
-
-__all__ = ["router"]
 
 router = APIRouter()
 
@@ -62,31 +59,29 @@ STARTER: dict[str, Json] = {
 async def profiles(
     runtime: Played, viewer: Looking, conversation: Annotated[UUID | None, Query()] = None, after: After = None
 ) -> HTMLResponse:
-    view = unless_refused(await profiles_view(runtime, viewer, conversation_id=conversation, after=after))
+    view = await profiles_view(runtime, viewer, conversation_id=conversation, after=after)
     return page("pipelines/index.html", view=view, typed="", problem="")
 
 
 @router.post("/pipelines")
 async def create(runtime: Played, viewer: Looking, name: Text) -> Response:
-    new = understood(NewProfile, name=name, content=STARTER)
-    made = new if isinstance(new, Refused) else await service.create_profile(runtime, viewer, new)
-    if isinstance(made, Refused):
-        view = unless_refused(await profiles_view(runtime, viewer))
-        return page("pipelines/index.html", made, view=view, typed=name, problem=made.sentence)
-    return RedirectResponse(f"/pipelines/{made[0].id}", status_code=303)
+    try:
+        new = understood(NewProfile, name=name, content=STARTER)
+        profile, _ = await service.create_profile(runtime, viewer, new)
+    except Refused as refused:
+        view = await profiles_view(runtime, viewer)
+        return page("pipelines/index.html", refused, view=view, typed=name, problem=refused.sentence)
+    return RedirectResponse(f"/pipelines/{profile.id}", status_code=303)
 
 
 @router.post("/pipelines/import", openapi_extra=file_body("file", many=True))
 async def import_files(request: Request, runtime: Played, viewer: Looking) -> Response:
-    async def import_one(data: bytes, name: str) -> Made | Refused:
-        outcome = await copies.import_profile(runtime, viewer, data, name=name)
-        if isinstance(outcome, Refused):
-            return outcome
-        row, report = outcome
+    async def import_one(data: bytes, name: str) -> Made:
+        row, report = await copies.import_profile(runtime, viewer, data, name=name)
         return Made(name=row.name, address=f"/pipelines/{row.id}", report=report)
 
     outcomes = await take_in(request, import_one, max_bytes=copies.MAX_FILE_BYTES)
-    library = render("pipelines/_library.html", view=unless_refused(await profiles_view(runtime, viewer)))
+    library = render("pipelines/_library.html", view=await profiles_view(runtime, viewer))
     return imported_answer(request, outcomes, library, otherwise="/pipelines")
 
 
@@ -95,10 +90,12 @@ async def switch_on_example(
     request: Request, runtime: Played, viewer: Looking, example: Text, conversation: Context = ""
 ) -> Response:
     """Follow an example with one click: everywhere, or in the conversation that the page was opened from."""
-    outcome = await copies.switch_on_example(runtime, viewer, example, Place(conversation_id=conversation or None))
-    if isinstance(outcome, Refused):
-        return await _switched(request, runtime, viewer, conversation, refused=outcome, at=example)
-    return await _switched(request, runtime, viewer, conversation, told=_told_on(outcome.name, conversation))
+    place = Place(conversation_id=conversation or None)
+    try:
+        profile = await copies.switch_on_example(runtime, viewer, example, place)
+    except Refused as refused:
+        return await _switched(request, runtime, viewer, conversation, refused=refused, at=example)
+    return await _switched(request, runtime, viewer, conversation, told=_told_on(profile.name, conversation))
 
 
 @router.post("/pipelines/examples/add")
@@ -112,24 +109,25 @@ async def add_example(
     conversation: Context = "",
 ) -> Response:
     """Follow an example beside what is followed already, in all of it or in that conversation."""
-    new = understood(
-        AddExample,
-        example=example,
-        profile_id=profile_id,
-        settings_version=settings_version,
-        conversation_id=conversation or None,
-    )
-    outcome = new if isinstance(new, Refused) else await adding.add_example(runtime, viewer, new)
-    if isinstance(outcome, Refused):
-        if outcome.code == "not_found":
-            raise missing()
-        return await _switched(request, runtime, viewer, conversation, refused=outcome, at=example)
-    return await _switched(request, runtime, viewer, conversation, told=_told_on(outcome[0].name, conversation))
+    try:
+        new = understood(
+            AddExample,
+            example=example,
+            profile_id=profile_id,
+            settings_version=settings_version,
+            conversation_id=conversation or None,
+        )
+        profile, _ = await adding.add_example(runtime, viewer, new)
+    except Refused as refused:
+        if refused.code == "not_found":
+            raise
+        return await _switched(request, runtime, viewer, conversation, refused=refused, at=example)
+    return await _switched(request, runtime, viewer, conversation, told=_told_on(profile.name, conversation))
 
 
 @router.get("/pipelines/{profile_id}")
 async def show(runtime: Played, viewer: Looking, profile_id: UUID) -> Response:
-    return _editor(unless_refused(await profile_view(runtime, viewer, profile_id)))
+    return _editor(await profile_view(runtime, viewer, profile_id))
 
 
 @router.post("/pipelines/{profile_id}")
@@ -146,20 +144,19 @@ async def change(
     """Save what was typed, if nothing is wrong with it."""
     given = {"name": name, "description": one_newline(description), "content": one_newline(content)}
     checked = await check_text(given["content"], runtime.functions)
-    view = unless_refused(await profile_view(runtime, viewer, profile_id, given=given, checked=checked))
+    view = await profile_view(runtime, viewer, profile_id, given=given, checked=checked)
     if checked.errors and view.may_change:
         many = "Something is" if len(checked.errors) == 1 else f"{count_of(len(checked.errors), 'thing')} are"
         wrong = Refused(code="invalid", sentence=f"It was not saved: {many} wrong with it. See below the text.")
         return _refused(request, view, wrong)
-    patch = understood(
-        PatchProfile, settings_version=settings_version, **{**given, "content": dict(checked.content or {})}
-    )
-    saved = patch if isinstance(patch, Refused) else await service.edit_profile(runtime, viewer, profile_id, patch)
-    if isinstance(saved, Refused):
-        conflict = conflict_view(saved.current, given) if saved.code == "stale" else None
-        return _refused(request, view, saved, conflict)
-    profile, _ = saved
-    shown = unless_refused(await profile_view(runtime, viewer, profile_id, given=given, checked=checked))
+    fields = {**given, "content": dict(checked.content or {})}
+    try:
+        patch = understood(PatchProfile, settings_version=settings_version, **fields)
+        profile, _ = await service.edit_profile(runtime, viewer, profile_id, patch)
+    except Refused as refused:
+        conflict = conflict_view(refused.current, given) if refused.code == "stale" else None
+        return _refused(request, view, refused, conflict)
+    shown = await profile_view(runtime, viewer, profile_id, given=given, checked=checked)
     streams = saved_streams("settings_version", profile.settings_version, profile.updated_at) + _checked(shown)
     streams += stream("update", "profile_title", render("pipelines/_title.html", profile=shown))
     return answer(request, streams, otherwise=f"/pipelines/{profile_id}")
@@ -178,7 +175,7 @@ async def check(
     """Nothing is changed, so there is nowhere to redirect to: without scripts, the editor comes with the outcome."""
     given = {"name": name, "description": one_newline(description), "content": one_newline(content)}
     checked = await check_text(given["content"], runtime.functions)
-    view = unless_refused(await profile_view(runtime, viewer, profile_id, given=given, checked=checked))
+    view = await profile_view(runtime, viewer, profile_id, given=given, checked=checked)
     if wants_streams(request):
         return answer(request, _checked(view), otherwise=f"/pipelines/{profile_id}")
     return _editor(view, is_unsaved=True)
@@ -186,15 +183,16 @@ async def check(
 
 @router.post("/pipelines/{profile_id}/duplicate")
 async def duplicate(runtime: Played, viewer: Looking, profile_id: UUID) -> Response:
-    copy = unless_refused(await copies.duplicate_profile(runtime, viewer, profile_id))
+    copy = await copies.duplicate_profile(runtime, viewer, profile_id)
     return RedirectResponse(f"/pipelines/{copy.id}", status_code=303)
 
 
 @router.post("/pipelines/{profile_id}/delete")
 async def delete(request: Request, runtime: Played, viewer: Looking, profile_id: UUID) -> Response:
-    view = unless_refused(await profile_view(runtime, viewer, profile_id))
-    refused = await service.delete_profile(runtime, viewer, profile_id)
-    if refused is not None:
+    view = await profile_view(runtime, viewer, profile_id)
+    try:
+        await service.delete_profile(runtime, viewer, profile_id)
+    except Refused as refused:
         return _refused(request, view, refused)
     return RedirectResponse("/pipelines", status_code=303)
 
@@ -203,12 +201,14 @@ async def delete(request: Request, runtime: Played, viewer: Looking, profile_id:
 async def switch_on(
     request: Request, runtime: Played, viewer: Looking, profile_id: UUID, conversation: Context = ""
 ) -> Response:
-    profile = unless_refused(await profile_view(runtime, viewer, profile_id))
+    profile = await profile_view(runtime, viewer, profile_id)
     new = Choose(profile_id=profile_id, conversation_id=conversation or None)
-    outcome = await choose_profile(runtime, viewer, new)
-    refused = outcome if isinstance(outcome, Refused) else None
+    try:
+        await choose_profile(runtime, viewer, new)
+    except Refused as refused:
+        return await _switched(request, runtime, viewer, conversation, profile_id, refused=refused)
     told = _told_on(profile.title, conversation)
-    return await _switched(request, runtime, viewer, conversation, profile_id, refused=refused, told=told)
+    return await _switched(request, runtime, viewer, conversation, profile_id, told=told)
 
 
 @router.post("/pipelines/{profile_id}/off")
@@ -223,25 +223,21 @@ async def switch_off(
     conversation: Context = "",
 ) -> Response:
     """Follow the profile no longer at a place, if it is what is followed there."""
-    profile = unless_refused(await profile_view(runtime, viewer, profile_id))
-    place = understood(
-        Place,
-        conversation_id=conversation_id or None,
-        character_id=character_id or None,
-        space_id=space_id or None,
-    )
-    outcome = place if isinstance(place, Refused) else await _leave(runtime, viewer, profile_id, place)
+    profile = await profile_view(runtime, viewer, profile_id)
+    try:
+        place = understood(
+            Place,
+            conversation_id=conversation_id or None,
+            character_id=character_id or None,
+            space_id=space_id or None,
+        )
+        choice = await chosen_at(runtime, viewer, place)
+        if choice is not None and choice.profile_id == profile_id:
+            await forget_choice(runtime, viewer, place)
+    except Refused as refused:
+        return await _switched(request, runtime, viewer, conversation, profile_id, refused=refused)
     told = f"{profile.title} is switched off there."
-    return await _switched(request, runtime, viewer, conversation, profile_id, refused=outcome, told=told)
-
-
-async def _leave(runtime: Runtime, viewer: Viewer, profile_id: UUID, place: Place) -> Refused | None:
-    choice = await chosen_at(runtime, viewer, place)
-    if isinstance(choice, Refused):
-        return choice
-    if choice is None or choice.profile_id != profile_id:
-        return None
-    return await forget_choice(runtime, viewer, place)
+    return await _switched(request, runtime, viewer, conversation, profile_id, told=told)
 
 
 def _told_on(name: str, conversation: UUID | NoId) -> str:
@@ -261,10 +257,8 @@ async def _switched(
 ) -> Response:
     """The list as it is now, and in the editor the places; or the sentence beside the profile that was refused."""
     problem = refused.sentence if refused else ""
-    view = unless_refused(
-        await profiles_view(
-            runtime, viewer, conversation_id=conversation or None, problem=problem, at=at or str(profile_id or "")
-        )
+    view = await profiles_view(
+        runtime, viewer, conversation_id=conversation or None, problem=problem, at=at or str(profile_id or "")
     )
     if not wants_streams(request):
         if refused is not None:
@@ -272,7 +266,7 @@ async def _switched(
         return RedirectResponse(f"/pipelines{view.target.query}", status_code=303)
     streams = stream("replace", "library", render("pipelines/_library.html", view=view), morph=True)
     if profile_id is not None:
-        profile = unless_refused(await profile_view(runtime, viewer, profile_id))
+        profile = await profile_view(runtime, viewer, profile_id)
         streams += stream(
             "replace", "followed", render("pipelines/_followed.html", profile=profile, problem=problem), morph=True
         )

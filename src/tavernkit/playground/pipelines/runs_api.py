@@ -7,7 +7,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Path
 
-from tavernkit.playground.api.errors import documented, unless_refused
+from tavernkit.playground.api.errors import documented
 from tavernkit.playground.api.paging import After, Page, behind_time, page
 from tavernkit.playground.api.requests import Asked, Limit, Running
 from tavernkit.playground.jobs.schemas import JobOut
@@ -26,7 +26,7 @@ ConversationId = Annotated[UUID, Path(description="The conversation.")]
 @router.post("/pipeline_profiles/{profile_id}/dry_run", status_code=202, responses=documented(409))
 async def try_profile(running: Running, asked: Asked, profile_id: UUID, new: DryRun) -> JobOut:
     """Try a profile on a conversation: models are asked, and nothing is written. The job's result tells each step."""
-    return JobOut.of(unless_refused(await ask_dry_run(running, asked, profile_id, new)))
+    return JobOut.of(await ask_dry_run(running, asked, profile_id, new))
 
 
 @router.post("/conversations/{conversation_id}/pipeline_runs", status_code=202, responses=documented(409, 423))
@@ -34,10 +34,8 @@ async def start_pipelines(
     running: Running, asked: Asked, conversation_id: ConversationId, new: RunPipelines
 ) -> PipelineRunOut:
     """Run the pipelines that have the trigger `api` once, without a reply."""
-    known = unless_refused(
-        await run_pipelines(
-            running, asked, conversation_id, trigger="api", request_id=new.request_id, pipelines=new.pipelines
-        )
+    known = await run_pipelines(
+        running, asked, conversation_id, trigger="api", request_id=new.request_id, pipelines=new.pipelines
     )
     return PipelineRunOut.of(known.run, known.job)
 
@@ -47,9 +45,7 @@ async def list_runs(
     running: Running, asked: Asked, conversation_id: ConversationId, limit: Limit = 50, after: After = None
 ) -> Page[PipelineRunOut]:
     """What became of the pipelines of a conversation, the newest run first."""
-    runs = unless_refused(
-        await list_pipeline_runs(running, asked, conversation_id, after=behind_time(after), limit=limit + 1)
-    )
+    runs = await list_pipeline_runs(running, asked, conversation_id, after=behind_time(after), limit=limit + 1)
     return page(
         runs,
         limit,
@@ -61,5 +57,5 @@ async def list_runs(
 @router.get("/pipeline_runs/{pipeline_run_id}", responses=documented())
 async def show_run(running: Running, asked: Asked, pipeline_run_id: UUID) -> PipelineRunOut:
     """What became of the pipelines around a reply, or of those that were run alone."""
-    known = unless_refused(await read_pipeline_run(running, asked, pipeline_run_id))
+    known = await read_pipeline_run(running, asked, pipeline_run_id)
     return PipelineRunOut.of(known.run, known.job)

@@ -12,7 +12,7 @@ from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.database.models import PipelineProfile, PipelineProfileVersion
 from tavernkit.playground.database.versions import advance
 from tavernkit.playground.outcome import Refused
-from tavernkit.playground.pipelines.owners import collision_on_save
+from tavernkit.playground.pipelines.owners import require_free_tags
 from tavernkit.playground.pipelines.queries import choices_count, is_name_taken, profile_for, version_of
 from tavernkit.playground.pipelines.reading import checked_content, readable_part
 from tavernkit.playground.pipelines.schemas import NewProfile, PatchProfile, ProfileOut
@@ -20,23 +20,19 @@ from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.storable import storable, titled
 from tavernkit.values import JsonObject
 
-__all__ = ["add_profile", "add_version", "create_profile", "delete_profile", "edit_profile"]
-
 NAMELESS = "Profile"
 LONGEST_DESCRIPTION = 2000
 
 
 async def create_profile(
     runtime: Runtime, viewer: Viewer, new: NewProfile
-) -> tuple[PipelineProfile, PipelineProfileVersion] | Refused:
+) -> tuple[PipelineProfile, PipelineProfileVersion]:
     """A profile of one's own, in its first version."""
     name = titled(new.name, NAMELESS)
     content = await checked_content(new.content)
-    if isinstance(content, Refused):
-        return content
     async with runtime.database.write() as session:
         if await is_name_taken(session, viewer.user_id, name):
-            return _taken(name)
+            raise _taken(name)
         return await add_profile(session, runtime, viewer, name, new.description, content)
 
 
@@ -72,54 +68,41 @@ def add_version(
 
 async def edit_profile(
     runtime: Runtime, viewer: Viewer, profile_id: UUID, patch: PatchProfile
-) -> tuple[PipelineProfile, PipelineProfileVersion] | Refused:
+) -> tuple[PipelineProfile, PipelineProfileVersion]:
     """Rename a profile, describe it, give it other pipelines: its next version."""
     now = runtime.clock()
     content = None if patch.content is None else await checked_content(patch.content)
-    if isinstance(content, Refused):
-        return content
     async with runtime.database.write() as session:
         profile = await _to_change(session, viewer, profile_id)
-        if isinstance(profile, Refused):
-            return profile
         before = await version_of(session, profile)
         name = profile.name if patch.name is None else titled(patch.name, NAMELESS)
         if name != profile.name and await is_name_taken(session, profile.owner_id, name):
-            return _taken(name)
+            raise _taken(name)
         if content is not None:
-            refused = await collision_on_save(session, profile, readable_part(profile, content))
-            if refused is not None:
-                return refused
+            await require_free_tags(session, profile, readable_part(profile, content))
         current = ProfileOut.with_content(profile, before).model_dump(mode="json")
-        refused = advance(profile, patch.settings_version, what="profile", current=current)
-        if refused is not None:
-            return refused
+        advance(profile, patch.settings_version, what="profile", current=current)
         profile.name, profile.updated_at = name, now
         if patch.description is not None:
             profile.description = storable(patch.description)
         return profile, add_version(session, profile, before.content if content is None else content, now)
 
 
-async def delete_profile(runtime: Runtime, viewer: Viewer, profile_id: UUID) -> Refused | None:
+async def delete_profile(runtime: Runtime, viewer: Viewer, profile_id: UUID) -> None:
     """Delete a profile that is followed nowhere, with its versions; what it has made in conversations stays."""
     async with runtime.database.write() as session:
         profile = await _to_change(session, viewer, profile_id)
-        if isinstance(profile, Refused):
-            return profile
         places = await choices_count(session, profile.id)
         if places:
             where = "at one place" if places == 1 else f"at {places} places"
-            return Refused(
-                code="conflict", sentence=f"The profile is followed {where}. Choose another one there first."
-            )
+            raise Refused(code="conflict", sentence=f"The profile is followed {where}. Choose another one there first.")
         await session.execute(delete(PipelineProfile).where(PipelineProfile.id == profile.id))
-        return None
 
 
-async def _to_change(session: AsyncSession, viewer: Viewer, profile_id: UUID) -> PipelineProfile | Refused:
+async def _to_change(session: AsyncSession, viewer: Viewer, profile_id: UUID) -> PipelineProfile:
     profile = await profile_for(session, viewer, profile_id, lock=True)
-    if isinstance(profile, PipelineProfile) and profile.owner_id is None and not viewer.is_administrator:
-        return Refused(code="forbidden", sentence="This profile is everybody's; only administrators change it.")
+    if profile.owner_id is None and not viewer.is_administrator:
+        raise Refused(code="forbidden", sentence="This profile is everybody's; only administrators change it.")
     return profile
 
 

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Query, Request, Response
 
-from tavernkit.playground.api.errors import documented, unless_refused
+from tavernkit.playground.api.errors import documented
 from tavernkit.playground.api.files import upload
 from tavernkit.playground.api.paging import After, Page, behind_name, page
 from tavernkit.playground.api.requests import Asked, Limit, Running
@@ -32,8 +32,6 @@ from tavernkit.playground.presets.schemas import (
 from tavernkit.playground.web.bodies import takes
 from tavernkit.sillytavern.presets import ChatPreset
 
-__all__ = ["router"]
-
 router = APIRouter(prefix="/presets", tags=["presets"])
 
 
@@ -55,14 +53,14 @@ async def list_presets(
 @takes(service.MAX_FILE_BYTES)
 async def create_preset(running: Running, asked: Asked, new: NewPreset) -> PresetOut:
     """Make a preset."""
-    return PresetOut.of(unless_refused(await service.create_preset(running, asked, new)))
+    return PresetOut.of(await service.create_preset(running, asked, new))
 
 
 @router.post("/import", status_code=201, responses=documented(413), openapi_extra=file_body("file"))
 async def import_preset(running: Running, asked: Asked, request: Request) -> PresetImported:
     """Make a preset of a file of SillyTavern, of any kind, or of one of RisuAI."""
-    data, name = unless_refused(await upload(request, max_bytes=service.MAX_FILE_BYTES))
-    row, report = unless_refused(await service.import_preset(running, asked, data, name=name))
+    data, name = await upload(request, max_bytes=service.MAX_FILE_BYTES)
+    row, report = await service.import_preset(running, asked, data, name=name)
     return PresetImported(preset=PresetOut.of(row), notes=notes_of(report))
 
 
@@ -76,40 +74,40 @@ async def show_default(running: Running, asked: Asked) -> DefaultPreset:
 @router.put("/default", responses=documented())
 async def set_default(running: Running, asked: Asked, new: DefaultPreset) -> DefaultPreset:
     """Choose the preset that your new spaces use; null for none."""
-    return DefaultPreset(preset_id=unless_refused(await service.set_default_preset(running, asked, new.preset_id)))
+    return DefaultPreset(preset_id=await service.set_default_preset(running, asked, new.preset_id))
 
 
 @router.get("/{preset_id}", responses=documented())
 async def show_preset(running: Running, asked: Asked, preset_id: UUID) -> PresetOut:
     """A preset with its file."""
     async with running.database.read() as session:
-        return PresetOut.of(unless_refused(await queries.preset_for(session, asked, preset_id)))
+        return PresetOut.of(await queries.preset_for(session, asked, preset_id))
 
 
 @router.patch("/{preset_id}", responses=documented(409))
 @takes(service.MAX_FILE_BYTES)
 async def update_preset(running: Running, asked: Asked, preset_id: UUID, patch: PatchPreset) -> PresetOut:
     """Change a preset; of one that is everybody's, a copy of yours, under an id of its own."""
-    return PresetOut.of(unless_refused(await service.update_preset(running, asked, preset_id, patch)))
+    return PresetOut.of(await service.update_preset(running, asked, preset_id, patch))
 
 
 @router.delete("/{preset_id}", status_code=204, responses=documented(409))
 async def delete_preset(running: Running, asked: Asked, preset_id: UUID) -> None:
     """Delete a preset that is used nowhere."""
-    unless_refused(await service.delete_preset(running, asked, preset_id))
+    await service.delete_preset(running, asked, preset_id)
 
 
 @router.post("/{preset_id}/duplicate", status_code=201, responses=documented())
 async def duplicate_preset(running: Running, asked: Asked, preset_id: UUID) -> PresetOut:
     """Copy a preset."""
-    return PresetOut.of(unless_refused(await service.duplicate_preset(running, asked, preset_id)))
+    return PresetOut.of(await service.duplicate_preset(running, asked, preset_id))
 
 
 @router.get("/{preset_id}/export", response_class=Response, responses=documented())
 async def export_preset(running: Running, asked: Asked, preset_id: UUID) -> Response:
     """The preset as a file for the application that it came from."""
     async with running.database.read() as session:
-        row = unless_refused(await queries.preset_for(session, asked, preset_id))
+        row = await queries.preset_for(session, asked, preset_id)
     return download(row)
 
 
@@ -117,7 +115,7 @@ async def export_preset(running: Running, asked: Asked, preset_id: UUID) -> Resp
 async def list_prompts(running: Running, asked: Asked, preset_id: UUID) -> PromptsOut:
     """The prompts of a chat preset, in their order; of another preset, none."""
     async with running.database.read() as session:
-        row = unless_refused(await queries.preset_for(session, asked, preset_id))
+        row = await queries.preset_for(session, asked, preset_id)
     preset = decode_preset(row.kind, row.data)[0]
     return prompts_out(row, preset if isinstance(preset, ChatPreset) else ChatPreset())
 
@@ -125,13 +123,13 @@ async def list_prompts(running: Running, asked: Asked, preset_id: UUID) -> Promp
 @router.post("/{preset_id}/prompts", status_code=201, responses=documented(409))
 async def add_prompt(running: Running, asked: Asked, preset_id: UUID, new: NewPrompt) -> PromptsOut:
     """Add a prompt to a chat preset."""
-    return prompts_out(*unless_refused(await service.add_prompt(running, asked, preset_id, new)))
+    return prompts_out(*await service.add_prompt(running, asked, preset_id, new))
 
 
 @router.put("/{preset_id}/prompts/order", responses=documented(409))
 async def order_prompts(running: Running, asked: Asked, preset_id: UUID, new: OrderPrompts) -> PromptsOut:
     """Put the prompts into an order, each switched on or off; those not named are not sent."""
-    return prompts_out(*unless_refused(await service.order_prompts(running, asked, preset_id, new)))
+    return prompts_out(*await service.order_prompts(running, asked, preset_id, new))
 
 
 @router.patch("/{preset_id}/prompts/{identifier}", responses=documented(409))
@@ -139,7 +137,7 @@ async def change_prompt(
     running: Running, asked: Asked, preset_id: UUID, identifier: str, patch: PatchPrompt
 ) -> PromptsOut:
     """Change a prompt, or switch it on or off."""
-    return prompts_out(*unless_refused(await service.change_prompt(running, asked, preset_id, identifier, patch)))
+    return prompts_out(*await service.change_prompt(running, asked, preset_id, identifier, patch))
 
 
 @router.delete("/{preset_id}/prompts/{identifier}", responses=documented(409))
@@ -151,6 +149,4 @@ async def remove_prompt(
     settings_version: Annotated[int, Query(ge=0, le=2**31 - 1, description="The version that was read.")],
 ) -> PromptsOut:
     """Take a prompt out of the order; one that is not SillyTavern's own is deleted."""
-    return prompts_out(
-        *unless_refused(await service.remove_prompt(running, asked, preset_id, identifier, settings_version))
-    )
+    return prompts_out(*await service.remove_prompt(running, asked, preset_id, identifier, settings_version))

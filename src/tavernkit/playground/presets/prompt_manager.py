@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tavernkit.playground.outcome import Refused, not_found
+from tavernkit.playground.outcome import Refused, existing
 from tavernkit.sillytavern.chat_completion.entries import prompt_order
 from tavernkit.sillytavern.presets import ChatPreset, Prompt, PromptOrder, PromptToggle
 from tavernkit.values import Json
-
-__all__ = ["EVERY_CHARACTER", "add_prompt", "change_prompt", "listed_prompts", "order_prompts", "remove_prompt"]
 
 EVERY_CHARACTER = 100001
 MAX_PROMPTS = 1000
@@ -29,14 +27,14 @@ def listed_prompts(preset: ChatPreset) -> list[tuple[Prompt, bool | None]]:
     return [*ordered, *((prompt, None) for prompt in preset.prompts if prompt.identifier not in placed)]
 
 
-def add_prompt(preset: ChatPreset, prompt: Prompt, *, position: int | None, enabled: bool) -> ChatPreset | Refused:
+def add_prompt(preset: ChatPreset, prompt: Prompt, *, position: int | None, enabled: bool) -> ChatPreset:
     """Put a new prompt into the order, at the end unless a place is named."""
     if _find(preset, prompt.identifier) is not None:
-        return Refused(
+        raise Refused(
             code="taken", sentence=f"There is a prompt with the identifier {prompt.identifier!r}. Choose another one."
         )
     if len(preset.prompts) >= MAX_PROMPTS:
-        return Refused(code="conflict", sentence=f"The preset has {MAX_PROMPTS:,} prompts; no more fit into one.")
+        raise Refused(code="conflict", sentence=f"The preset has {MAX_PROMPTS:,} prompts; no more fit into one.")
     order = list(prompt_order(preset))
     order.insert(
         len(order) if position is None else position, PromptToggle(identifier=prompt.identifier, enabled=enabled)
@@ -44,15 +42,11 @@ def add_prompt(preset: ChatPreset, prompt: Prompt, *, position: int | None, enab
     return _with_order(preset.with_(prompts=(*preset.prompts, prompt)), order)
 
 
-def change_prompt(
-    preset: ChatPreset, identifier: str, fields: dict[str, Json], *, enabled: bool | None
-) -> ChatPreset | Refused:
+def change_prompt(preset: ChatPreset, identifier: str, fields: dict[str, Json], *, enabled: bool | None) -> ChatPreset:
     """Change fields of a prompt, and whether it is sent; one that is not in the order joins it at the end."""
-    found = _find(preset, identifier)
-    if found is None:
-        return not_found("prompt")
+    found = existing(_find(preset, identifier), "prompt")
     if found.marker and "content" in fields:
-        return Refused(
+        raise Refused(
             code="invalid",
             sentence="This prompt is a marker: what stands there is filled in, and has no text to write.",
         )
@@ -68,23 +62,21 @@ def change_prompt(
     return _with_order(preset, toggled)
 
 
-def remove_prompt(preset: ChatPreset, identifier: str) -> ChatPreset | Refused:
+def remove_prompt(preset: ChatPreset, identifier: str) -> ChatPreset:
     """Take a prompt out of the order, and out of the preset if it is not one of SillyTavern's own."""
-    found = _find(preset, identifier)
-    if found is None:
-        return not_found("prompt")
+    found = existing(_find(preset, identifier), "prompt")
     order = [toggle for toggle in prompt_order(preset) if toggle.identifier != identifier]
     if not (found.system_prompt or found.marker):
         preset = preset.with_(prompts=tuple(prompt for prompt in preset.prompts if prompt is not found))
     return _with_order(preset, order)
 
 
-def order_prompts(preset: ChatPreset, order: Sequence[tuple[str, bool]]) -> ChatPreset | Refused:
+def order_prompts(preset: ChatPreset, order: Sequence[tuple[str, bool]]) -> ChatPreset:
     """The new order, with who is sent; prompts that are not named leave it."""
     named = [identifier for identifier, _ in order]
     known = {prompt.identifier for prompt in preset.prompts}
     if len(set(named)) != len(named) or not known.issuperset(named):
-        return Refused(code="invalid", sentence="The order names a prompt twice, or one that the preset does not have.")
+        raise Refused(code="invalid", sentence="The order names a prompt twice, or one that the preset does not have.")
     before = {toggle.identifier: toggle for toggle in prompt_order(preset)}
     return _with_order(
         preset,

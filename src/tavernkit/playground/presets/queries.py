@@ -9,16 +9,14 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.database.models import Preset, SiteSetting, Space, SpaceMembership
-from tavernkit.playground.outcome import Refused, not_found
-
-__all__ = ["default_key", "default_preset_id", "free_name", "is_name_taken", "places_of", "preset_for", "presets_page"]
+from tavernkit.playground.outcome import existing
 
 
-async def preset_for(session: AsyncSession, viewer: Viewer, preset_id: UUID, *, lock: bool = False) -> Preset | Refused:
+async def preset_for(session: AsyncSession, viewer: Viewer, preset_id: UUID, *, lock: bool = False) -> Preset:
     """One of the person's own presets, or one of everybody's."""
     query = select(Preset).where(Preset.id == preset_id, _visible(viewer))
     found: Preset | None = await session.scalar(query.with_for_update() if lock else query)
-    return found or not_found("preset")
+    return existing(found, "preset")
 
 
 async def presets_page(

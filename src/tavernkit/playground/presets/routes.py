@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from typing import Annotated, Literal
 from uuid import UUID
 
@@ -10,7 +10,6 @@ from fastapi import APIRouter, Form, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from tavernkit.playground.accounts.viewer import Viewer
-from tavernkit.playground.api.errors import RefusedError, unless_refused
 from tavernkit.playground.api.paging import After
 from tavernkit.playground.blobs.uploads import file_body
 from tavernkit.playground.database.models import Preset
@@ -26,8 +25,6 @@ from tavernkit.playground.web.requests import Looking, Played, answer
 from tavernkit.playground.web.streams import stream
 from tavernkit.sillytavern.presets import ChatPreset
 
-__all__ = ["router"]
-
 router = APIRouter()
 
 Identifier = Annotated[str, Form(max_length=10_000)]
@@ -40,11 +37,8 @@ async def presets(runtime: Played, viewer: Looking, after: After = None) -> HTML
 
 @router.post("/presets/import", openapi_extra=file_body("file", many=True))
 async def import_files(request: Request, runtime: Played, viewer: Looking) -> Response:
-    async def import_one(data: bytes, name: str) -> Made | Refused:
-        outcome = await service.import_preset(runtime, viewer, data, name=name)
-        if isinstance(outcome, Refused):
-            return outcome
-        row, report = outcome
+    async def import_one(data: bytes, name: str) -> Made:
+        row, report = await service.import_preset(runtime, viewer, data, name=name)
         return Made(name=row.name, address=f"/presets/{row.id}", report=report)
 
     outcomes = await take_in(request, import_one, max_bytes=service.MAX_FILE_BYTES)
@@ -56,7 +50,7 @@ async def import_files(request: Request, runtime: Played, viewer: Looking) -> Re
 async def choose_default(
     runtime: Played, viewer: Looking, preset_id: Annotated[UUID | Literal[""], Form()] = ""
 ) -> Response:
-    unless_refused(await service.set_default_preset(runtime, viewer, preset_id or None))
+    await service.set_default_preset(runtime, viewer, preset_id or None)
     return RedirectResponse("/presets", status_code=303)
 
 
@@ -75,22 +69,23 @@ async def change(
     description: Text = "",
 ) -> Response:
     given = {"name": name, "description": one_newline(description)}
-    patch = understood(PatchPreset, settings_version=settings_version, **given)
-    row = patch if isinstance(patch, Refused) else await service.update_preset(runtime, viewer, preset_id, patch)
-    if isinstance(row, Refused):
-        return await _preset_page(runtime, viewer, preset_id, refused=row, given=given)
+    try:
+        patch = understood(PatchPreset, settings_version=settings_version, **given)
+        row = await service.update_preset(runtime, viewer, preset_id, patch)
+    except Refused as refused:
+        return await _preset_page(runtime, viewer, preset_id, refused=refused, given=given)
     return RedirectResponse(f"/presets/{row.id}", status_code=303)
 
 
 @router.post("/presets/{preset_id}/duplicate")
 async def duplicate(runtime: Played, viewer: Looking, preset_id: UUID) -> Response:
-    copy = unless_refused(await service.duplicate_preset(runtime, viewer, preset_id))
+    copy = await service.duplicate_preset(runtime, viewer, preset_id)
     return RedirectResponse(f"/presets/{copy.id}", status_code=303)
 
 
 @router.post("/presets/{preset_id}/delete")
 async def delete(runtime: Played, viewer: Looking, preset_id: UUID) -> Response:
-    unless_refused(await service.delete_preset(runtime, viewer, preset_id))
+    await service.delete_preset(runtime, viewer, preset_id)
     return RedirectResponse("/presets", status_code=303)
 
 
@@ -105,8 +100,8 @@ async def switch_prompt(
     enabled: Annotated[bool, Form()],
 ) -> Response:
     patch = PatchPrompt(settings_version=settings_version, enabled=enabled)
-    outcome = await service.change_prompt(runtime, viewer, preset_id, identifier, patch)
-    return await _changed(request, runtime, viewer, preset_id, outcome)
+    change = service.change_prompt(runtime, viewer, preset_id, identifier, patch)
+    return await _changed(request, runtime, viewer, preset_id, change)
 
 
 @router.post("/presets/{preset_id}/prompts/move")
@@ -120,7 +115,7 @@ async def move_prompt(
     direction: Annotated[Literal["up", "down"], Form()],
 ) -> Response:
     """Change places with the prompt before or behind."""
-    view = unless_refused(await preset_view(runtime, viewer, preset_id))
+    view = await preset_view(runtime, viewer, preset_id)
     order = [
         {"identifier": prompt.identifier, "enabled": prompt.enabled}
         for prompt in view.prompts
@@ -128,25 +123,29 @@ async def move_prompt(
     ]
     place = next((place for place, prompt in enumerate(order) if prompt["identifier"] == identifier), None)
     if place is None:
-        raise RefusedError(not_found("prompt"))
+        raise not_found("prompt")
     # At its end of the order, it stays.
     other = min(max(place + (-1 if direction == "up" else 1), 0), len(order) - 1)
     order[place], order[other] = order[other], order[place]
     new = understood(OrderPrompts, settings_version=settings_version, order=order)
-    outcome = new if isinstance(new, Refused) else await service.order_prompts(runtime, viewer, preset_id, new)
-    return await _changed(request, runtime, viewer, preset_id, outcome)
+    return await _changed(request, runtime, viewer, preset_id, service.order_prompts(runtime, viewer, preset_id, new))
 
 
 async def _changed(
-    request: Request, runtime: Runtime, viewer: Viewer, preset_id: UUID, outcome: tuple[Preset, ChatPreset] | Refused
+    request: Request,
+    runtime: Runtime,
+    viewer: Viewer,
+    preset_id: UUID,
+    change: Awaitable[tuple[Preset, ChatPreset]],
 ) -> Response:
-    """The prompts as they are now, in the preset or in the copy that was made of it."""
-    if isinstance(outcome, Refused):
-        return await _preset_page(runtime, viewer, preset_id, refused=outcome)
-    row, _ = outcome
-    view = await preset_view(runtime, viewer, row.id)
-    if row.id != preset_id or isinstance(view, Refused):
+    """The prompts as they are after the change, in the preset or in the copy that was made of it."""
+    try:
+        row, _ = await change
+    except Refused as refused:
+        return await _preset_page(runtime, viewer, preset_id, refused=refused)
+    if row.id != preset_id:
         return RedirectResponse(f"/presets/{row.id}", status_code=303)
+    view = await preset_view(runtime, viewer, row.id)
     streams = stream("replace", "prompts", render("presets/_prompts.html", view=view))
     streams += saved_streams("settings_version", view.version)
     return answer(request, streams, otherwise=f"/presets/{row.id}#prompts")
@@ -161,7 +160,7 @@ async def _preset_page(
     given: Mapping[str, str] | None = None,
 ) -> Response:
     """A preset as it is now; `given` is what somebody wanted it to be called, and was refused."""
-    view = unless_refused(await preset_view(runtime, viewer, preset_id))
+    view = await preset_view(runtime, viewer, preset_id)
     return page(
         "presets/preset.html",
         refused,

@@ -43,32 +43,18 @@ from tavernkit.reading import ImportReport
 from tavernkit.sillytavern.presets import ChatPreset, Prompt, write_preset
 from tavernkit.values import Json, JsonObject
 
-__all__ = [
-    "MAX_FILE_BYTES",
-    "add_prompt",
-    "change_prompt",
-    "create_preset",
-    "delete_preset",
-    "duplicate_preset",
-    "import_preset",
-    "order_prompts",
-    "remove_prompt",
-    "set_default_preset",
-    "update_preset",
-]
-
 MAX_FILE_BYTES = 8 * 1024 * 1024
 NAMELESS = "Preset"
 
 
 async def import_preset(
     runtime: Runtime, viewer: Viewer, file: bytes, *, name: str = ""
-) -> tuple[Preset, ImportReport] | Refused:
+) -> tuple[Preset, ImportReport]:
     """A preset from a file of any kind that SillyTavern or RisuAI writes; `name` is for one whose file gives none."""
     try:
         preset, report, document = await to_thread.run_sync(read_file, file)
     except TavernKitError as error:
-        return Refused(code="invalid", sentence=str(error))
+        raise Refused(code="invalid", sentence=str(error)) from None
     own = document.get("name")
     wanted = titled(own if isinstance(own, str) and own else name, NAMELESS)
     async with runtime.database.write() as session:
@@ -79,92 +65,77 @@ async def import_preset(
         return row, report
 
 
-async def create_preset(runtime: Runtime, viewer: Viewer, new: NewPreset) -> Preset | Refused:
+async def create_preset(runtime: Runtime, viewer: Viewer, new: NewPreset) -> Preset:
     """A preset with SillyTavern's defaults, besides what is given."""
     name = titled(new.name, NAMELESS)
     document = {**blank_preset(new.kind), **presentable(new.data)}
     if "name" in document:
         document["name"] = name
-    problem = _problem(new.kind, document, changed=new.data)
-    if problem is not None:
-        return problem
+    _check_document(new.kind, document, changed=new.data)
     async with runtime.database.write() as session:
         if await is_name_taken(session, viewer.user_id, new.kind, name):
-            return _taken(name)
+            raise _taken(name)
         row = _row(runtime, viewer.user_id, new.kind, name, document)
         row.description = storable(new.description)
         session.add(row)
         return row
 
 
-async def duplicate_preset(runtime: Runtime, viewer: Viewer, preset_id: UUID) -> Preset | Refused:
+async def duplicate_preset(runtime: Runtime, viewer: Viewer, preset_id: UUID) -> Preset:
     """A copy of one's own."""
     async with runtime.database.write() as session:
         row = await preset_for(session, viewer, preset_id)
-        if isinstance(row, Refused):
-            return row
         return await _copy(runtime, session, viewer, row, f"{row.name[:190]} (copy)", row.data)
 
 
-async def update_preset(runtime: Runtime, viewer: Viewer, preset_id: UUID, patch: PatchPreset) -> Preset | Refused:
+async def update_preset(runtime: Runtime, viewer: Viewer, preset_id: UUID, patch: PatchPreset) -> Preset:
     """Rename a preset, describe it, change fields of its file."""
     async with runtime.database.write() as session:
         row = await _as_read(session, viewer, preset_id, patch.settings_version)
-        if isinstance(row, Refused):
-            return row
         name = row.name if patch.name is None else titled(patch.name, NAMELESS)
         owner_id = viewer.user_id if _is_copied(row, viewer) else row.owner_id
         if name != row.name and await is_name_taken(session, owner_id, row.kind, name):
-            return _taken(name)
+            raise _taken(name)
         document = {**row.data, **presentable(patch.data)}
-        problem = _problem(row.kind, document, changed=patch.data)
-        if problem is not None:
-            return problem
+        _check_document(row.kind, document, changed=patch.data)
         target = await _change(runtime, session, viewer, row, document, name=name)
         if patch.description is not None:
             target.description = storable(patch.description)
         return target
 
 
-async def delete_preset(runtime: Runtime, viewer: Viewer, preset_id: UUID) -> Refused | None:
+async def delete_preset(runtime: Runtime, viewer: Viewer, preset_id: UUID) -> None:
     """Delete a preset that is used nowhere."""
     async with runtime.database.write() as session:
         row = await preset_for(session, viewer, preset_id, lock=True)
-        if isinstance(row, Refused):
-            return row
         if row.owner_id is None and not viewer.is_administrator:
-            return Refused(code="forbidden", sentence="This preset is everybody's; only administrators delete it.")
+            raise Refused(code="forbidden", sentence="This preset is everybody's; only administrators delete it.")
         spaces = await places_of(session, row.id)
         if spaces:
             own = [f"“{space.name}”" for space in spaces if space.owner_id == viewer.user_id][:3]
             more = len(spaces) - len(own)
             where = ", ".join([*own, *([f"{more} more" if own else f"{more}"] if more else [])])
-            return Refused(
+            raise Refused(
                 code="conflict", sentence=f"The preset is in use, in these spaces: {where}. Choose another one there."
             )
         if await default_preset_id(session, viewer.user_id) == row.id:
-            return Refused(
+            raise Refused(
                 code="conflict", sentence="The preset is the default of your new spaces. Choose another default first."
             )
         await session.execute(delete(Preset).where(Preset.id == row.id))
-        return None
 
 
-async def set_default_preset(runtime: Runtime, viewer: Viewer, preset_id: UUID | None) -> UUID | Refused | None:
+async def set_default_preset(runtime: Runtime, viewer: Viewer, preset_id: UUID | None) -> UUID | None:
     """Which preset the person's new spaces use."""
     async with runtime.database.write() as session:
         if preset_id is not None:
-            row = await preset_for(session, viewer, preset_id)
-            if isinstance(row, Refused):
-                return row
+            await preset_for(session, viewer, preset_id)
         value: dict[str, Json] = {"value": None if preset_id is None else str(preset_id)}
         await session.merge(SiteSetting(key=default_key(viewer.user_id), value=value, updated_at=runtime.clock()))
         return preset_id
 
 
-async def add_prompt(
-    runtime: Runtime, viewer: Viewer, preset_id: UUID, new: NewPrompt
-) -> tuple[Preset, ChatPreset] | Refused:
+async def add_prompt(runtime: Runtime, viewer: Viewer, preset_id: UUID, new: NewPrompt) -> tuple[Preset, ChatPreset]:
     """Put a new prompt into a chat preset."""
     identifier = storable(new.identifier or "") or str(runtime.ids())
     prompt = Prompt(identifier=identifier, **{"name": "", "role": "system", **new.given()})
@@ -179,7 +150,7 @@ async def add_prompt(
 
 async def change_prompt(
     runtime: Runtime, viewer: Viewer, preset_id: UUID, identifier: str, patch: PatchPrompt
-) -> tuple[Preset, ChatPreset] | Refused:
+) -> tuple[Preset, ChatPreset]:
     """Change a prompt of a chat preset, or switch it on or off."""
     return await _edit(
         runtime,
@@ -192,7 +163,7 @@ async def change_prompt(
 
 async def remove_prompt(
     runtime: Runtime, viewer: Viewer, preset_id: UUID, identifier: str, settings_version: int
-) -> tuple[Preset, ChatPreset] | Refused:
+) -> tuple[Preset, ChatPreset]:
     """Take a prompt out of a chat preset."""
     return await _edit(
         runtime,
@@ -205,7 +176,7 @@ async def remove_prompt(
 
 async def order_prompts(
     runtime: Runtime, viewer: Viewer, preset_id: UUID, new: OrderPrompts
-) -> tuple[Preset, ChatPreset] | Refused:
+) -> tuple[Preset, ChatPreset]:
     """Put the prompts of a chat preset into an order, each switched on or off."""
     order = [(place.identifier, place.enabled) for place in new.order]
     return await _edit(
@@ -222,31 +193,27 @@ async def _edit(
     viewer: Viewer,
     preset_id: UUID,
     settings_version: int,
-    change: Callable[[ChatPreset], ChatPreset | Refused],
-) -> tuple[Preset, ChatPreset] | Refused:
+    change: Callable[[ChatPreset], ChatPreset],
+) -> tuple[Preset, ChatPreset]:
     async with runtime.database.write() as session:
         row = await _as_read(session, viewer, preset_id, settings_version)
-        if isinstance(row, Refused):
-            return row
         preset = decode_preset(row.kind, row.data)[0]
-        changed = change(preset) if isinstance(preset, ChatPreset) else not_found("prompt")
-        if isinstance(changed, Refused):
-            return changed
+        if not isinstance(preset, ChatPreset):
+            raise not_found("prompt")
+        changed = change(preset)
         written = write_preset(changed)
         # Fields keep their places in the file.
         document = {key: written[key] for key in row.data if key in written} | written
-        too_long = _too_long(document)
-        if too_long is not None:
-            return too_long
+        _check_size(document)
         return await _change(runtime, session, viewer, row, document, name=row.name), changed
 
 
-async def _as_read(session: AsyncSession, viewer: Viewer, preset_id: UUID, settings_version: int) -> Preset | Refused:
+async def _as_read(session: AsyncSession, viewer: Viewer, preset_id: UUID, settings_version: int) -> Preset:
     """The preset, locked, if nobody has changed it since."""
     row = await preset_for(session, viewer, preset_id, lock=True)
-    if isinstance(row, Refused) or row.settings_version == settings_version:
-        return row
-    return stale("preset", PresetOut.of(row).model_dump(mode="json"))
+    if row.settings_version != settings_version:
+        raise stale("preset", PresetOut.of(row).model_dump(mode="json"))
+    return row
 
 
 async def _change(
@@ -276,24 +243,19 @@ async def _copy(
     return copy
 
 
-def _problem(kind: str, document: JsonObject, *, changed: JsonObject) -> Refused | None:
-    """What makes no sense in fields that somebody has just written."""
-    too_long = _too_long(document)
-    if too_long is not None:
-        return too_long
+def _check_document(kind: str, document: JsonObject, *, changed: JsonObject) -> None:
+    """Refuse what makes no sense in fields that somebody has just written."""
+    _check_size(document)
     for note in decode_preset(kind, document)[1].ignored:
         if note.path.split(".")[0].split("[")[0] in changed:
-            return Refused(code="invalid", sentence=f"The field {note.path} makes no sense: {note.message}.")
-    return None
+            raise Refused(code="invalid", sentence=f"The field {note.path} makes no sense: {note.message}.")
 
 
-def _too_long(document: JsonObject) -> Refused | None:
+def _check_size(document: JsonObject) -> None:
     size = len(json.dumps(document))
-    if size <= MAX_FILE_BYTES:
-        return None
-    return Refused(
-        code="too_long", sentence=f"The preset would be {size:,} characters long; at most {MAX_FILE_BYTES:,} fit."
-    )
+    if size > MAX_FILE_BYTES:
+        sentence = f"The preset would be {size:,} characters long; at most {MAX_FILE_BYTES:,} fit."
+        raise Refused(code="too_long", sentence=sentence)
 
 
 def _taken(name: str) -> Refused:

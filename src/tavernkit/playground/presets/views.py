@@ -12,7 +12,6 @@ from anyio import to_thread
 from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.api.paging import behind_name, cursor
 from tavernkit.playground.database.models import Preset
-from tavernkit.playground.outcome import Refused
 from tavernkit.playground.presets.kinds import decode_preset
 from tavernkit.playground.presets.prompt_manager import listed_prompts
 from tavernkit.playground.presets.queries import default_preset_id, preset_for, presets_page
@@ -23,17 +22,6 @@ from tavernkit.prompt.tokens import default_estimator
 from tavernkit.risuai import Settings as RisuSettings
 from tavernkit.sillytavern.presets import ChatPreset, Prompt
 from tavernkit.values import Json, JsonObject, Value
-
-__all__ = [
-    "FactView",
-    "KindView",
-    "PresetRow",
-    "PresetView",
-    "PresetsView",
-    "PromptView",
-    "preset_view",
-    "presets_view",
-]
 
 PRESETS_PER_PAGE = 200
 FACTS_SHOWN = 300
@@ -175,12 +163,10 @@ async def presets_view(runtime: Runtime, viewer: Viewer, after: str | None = Non
     )
 
 
-async def preset_view(runtime: Runtime, viewer: Viewer, preset_id: UUID) -> PresetView | Refused:
+async def preset_view(runtime: Runtime, viewer: Viewer, preset_id: UUID) -> PresetView:
     """A preset in words."""
     async with runtime.database.read() as session:
         row = await preset_for(session, viewer, preset_id)
-        if isinstance(row, Refused):
-            return row
         default = await default_preset_id(session, viewer.user_id)
     preset = decode_preset(row.kind, row.data)[0]
     match preset:

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Path, Query
 
-from tavernkit.playground.api.errors import documented, unless_refused
+from tavernkit.playground.api.errors import documented
 from tavernkit.playground.api.requests import Asked, Running
 from tavernkit.playground.prompting import previewing, queries
 from tavernkit.playground.prompting.schemas import ChangeOut, ComparisonOut, PreviewIn, PromptOut
@@ -23,13 +23,13 @@ Other = Annotated[UUID, Query(alias="with", description="The run whose prompt it
 @router.get("/runs/{run_id}/prompt", responses=documented())
 async def show_prompt(runtime: Running, viewer: Asked, run_id: RunId) -> PromptOut:
     """The prompt that a run has sent, with where each part came from and what was left out."""
-    return PromptOut.of(unless_refused(await queries.read_prompt(runtime, viewer, run_id)))
+    return PromptOut.of(await queries.read_prompt(runtime, viewer, run_id))
 
 
 @router.get("/runs/{run_id}/prompt/compare", responses=documented())
 async def compare_prompts(runtime: Running, viewer: Asked, run_id: RunId, other: Other) -> ComparisonOut:
     """What has changed from another run's prompt to this one's, block by block."""
-    changes = unless_refused(await queries.compare_prompts(runtime, viewer, other, run_id))
+    changes = await queries.compare_prompts(runtime, viewer, other, run_id)
     return ComparisonOut(before=other, after=run_id, changes=[ChangeOut.of(change) for change in changes])
 
 
@@ -44,4 +44,4 @@ async def preview_prompt(
     prompt = await previewing.preview_prompt(
         runtime, viewer, conversation_id, speaker_id=body.speaker_id, kind=body.kind
     )
-    return PromptOut.of(unless_refused(prompt))
+    return PromptOut.of(prompt)

@@ -9,7 +9,6 @@ from uuid import UUID
 
 from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.members.queries import active_members
-from tavernkit.playground.outcome import Refused
 from tavernkit.playground.prompting.parts import part_name
 from tavernkit.playground.prompting.previewing import PreviewKind, preview_prompt, speaker_at_hand
 from tavernkit.playground.prompting.queries import KeptBlock, KeptPrompt
@@ -17,20 +16,6 @@ from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.spaces.access import Access, conversation_for
 from tavernkit.playground.web.names import shown_name
 from tavernkit.values import JsonObject, Value
-
-__all__ = [
-    "BlockView",
-    "EvictedView",
-    "LoreView",
-    "PreviewView",
-    "SpeakerLink",
-    "block_view",
-    "evicted_view",
-    "platform_name",
-    "preview_view",
-    "request_text",
-    "verdict_view",
-]
 
 LONGEST_SHOWN = 20_000
 """Of a longer block, the page shows the beginning; the request has all of it."""
@@ -100,20 +85,13 @@ class PreviewView(Value, frozen=True, kw_only=True):
 
 async def preview_view(
     runtime: Runtime, viewer: Viewer, conversation_id: UUID, *, speaker_id: UUID | None, kind: PreviewKind | None
-) -> PreviewView | Refused:
+) -> PreviewView:
     """The prompt for what this member would say next here, or whoever would speak."""
     async with runtime.database.read() as session:
-        found = await conversation_for(session, conversation_id, viewer, Access.READ)
-        if isinstance(found, Refused):
-            return found
-        conversation, entry = found
+        conversation, entry = await conversation_for(session, conversation_id, viewer, Access.READ)
         speaker = await speaker_at_hand(session, conversation, entry, speaker_id, kind)
-        if isinstance(speaker, Refused):
-            return speaker
         members = await active_members(session, conversation.space_id)
     prompt = await preview_prompt(runtime, viewer, conversation_id, speaker_id=speaker.id, kind=kind)
-    if isinstance(prompt, Refused):
-        return prompt
     largest = max((block.tokens for block in prompt.blocks), default=0)
     tokens = sum(block.tokens for block in prompt.blocks)
     trimming = prompt.report["trimming"]

@@ -27,8 +27,6 @@ from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.settings.resolving import effective
 from tavernkit.playground.spaces.access import Access, Entry, conversation_for
 
-__all__ = ["PreviewKind", "preview_prompt", "speaker_at_hand"]
-
 PreviewKind: TypeAlias = Literal["normal", "continue", "impersonate"]
 
 _RUN_KINDS: Mapping[PreviewKind, str] = {"normal": "user_turn", "continue": "continue", "impersonate": "impersonate"}
@@ -43,24 +41,19 @@ async def preview_prompt(
     *,
     speaker_id: UUID | None = None,
     kind: PreviewKind | None = None,
-) -> KeptPrompt | Refused:
+) -> KeptPrompt:
     """The prompt for what this member would say next, or whoever would speak; for members of the space.
 
     A person is spoken for, a character speaks, unless `kind` says otherwise.
     """
     async with runtime.database.read() as session:
-        found = await conversation_for(session, conversation_id, viewer, Access.READ)
-        if isinstance(found, Refused):
-            return found
-        conversation, entry = found
+        conversation, entry = await conversation_for(session, conversation_id, viewer, Access.READ)
         if entry.member is None and entry.access < Access.ADMINISTER:
-            return Refused(code="forbidden", sentence="Only members of the space see what is sent to a model.")
+            raise Refused(code="forbidden", sentence="Only members of the space see what is sent to a model.")
         speaker = await speaker_at_hand(session, conversation, entry, speaker_id, kind)
-        if isinstance(speaker, Refused):
-            return speaker
         kind = kind or ("normal" if speaker.kind == "character" else "impersonate")
         if (speaker.kind == "human") is not (kind == "impersonate"):
-            return Refused(code="invalid", sentence="People are spoken for with `impersonate`, and only people are.")
+            raise Refused(code="invalid", sentence="People are spoken for with `impersonate`, and only people are.")
         turn = Turn(
             conversation=conversation,
             space=entry.space,
@@ -73,11 +66,11 @@ async def preview_prompt(
             if turn.kind in TRIGGERS:
                 inputs = inputs.with_(candidates=await candidates_for(session, inputs, conversation.id, speaker))
         except TavernKitError as error:
-            return _impossible(error)
+            raise _impossible(error) from error
     try:
         return await asyncio.get_running_loop().run_in_executor(_building, _preview, inputs)
     except TavernKitError as error:
-        return _impossible(error)
+        raise _impossible(error) from error
 
 
 def _preview(inputs: PromptInputs) -> KeptPrompt:
@@ -95,25 +88,29 @@ async def speaker_at_hand(
     entry: Entry,
     speaker_id: UUID | None,
     kind: PreviewKind | None,
-) -> SpaceMembership | Refused:
+) -> SpaceMembership:
     """The member who was asked for, or the one who fits best: oneself, who spoke last, or who would speak next."""
     last: Message | None = None
     if kind == "continue":
         end = await end_of_path(session, conversation.id)
         if end is None or end[0].role != "assistant":
-            return Refused(code="conflict", sentence="There is no reply at the end that could go on.")
+            raise Refused(code="conflict", sentence="There is no reply at the end that could go on.")
         last = end[0]
     members = {member.id: member for member in await active_members(session, conversation.space_id)}
     if speaker_id is not None:
-        return members.get(speaker_id) or Refused(code="invalid", sentence="That member is not in this space.")
+        if speaker_id not in members:
+            raise Refused(code="invalid", sentence="That member is not in this space.")
+        return members[speaker_id]
     if kind == "impersonate":
-        return entry.member or Refused(code="invalid", sentence="You are not in this space. Say who is spoken for.")
+        if entry.member is None:
+            raise Refused(code="invalid", sentence="You are not in this space. Say who is spoken for.")
+        return entry.member
     next_id = await _next(session, conversation, entry) if last is None else last.membership_id
     if next_id in members and (kind is None or members[next_id].kind == "character"):
         return members[next_id]
     characters = [member for member in members.values() if member.kind == "character"]
     if not characters:
-        return Refused(code="conflict", sentence="There is no character who could speak. Add one to the space.")
+        raise Refused(code="conflict", sentence="There is no character who could speak. Add one to the space.")
     return next((member for member in characters if member.participation == "active"), characters[0])
 
 

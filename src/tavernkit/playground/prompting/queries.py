@@ -18,8 +18,6 @@ from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.spaces.access import Access, conversation_for
 from tavernkit.values import Json, JsonObject, Value
 
-__all__ = ["Change", "KeptBlock", "KeptPrompt", "PromptChange", "compare_prompts", "prompt_of", "read_prompt"]
-
 Change: TypeAlias = Literal["same", "removed", "added"]
 
 
@@ -55,25 +53,21 @@ class PromptChange(Value, frozen=True, kw_only=True):
     block: KeptBlock
 
 
-async def read_prompt(runtime: Runtime, viewer: Viewer, run_id: UUID) -> KeptPrompt | Refused:
+async def read_prompt(runtime: Runtime, viewer: Viewer, run_id: UUID) -> KeptPrompt:
     """The prompt of a run, for members of its space: others who may read the story do not see the cards behind it."""
     async with runtime.database.read() as session:
         return await _read(session, viewer, run_id)
 
 
-async def compare_prompts(
-    runtime: Runtime, viewer: Viewer, before: UUID, after: UUID
-) -> tuple[PromptChange, ...] | Refused:
+async def compare_prompts(runtime: Runtime, viewer: Viewer, before: UUID, after: UUID) -> tuple[PromptChange, ...]:
     """What the prompt of one run has that another's has not, block by block."""
     async with runtime.database.read() as session:
         old = await _read(session, viewer, before)
-        if isinstance(old, Refused):
-            return old
         new = await _read(session, viewer, after)
-        return new if isinstance(new, Refused) else tuple(_changes(old.blocks, new.blocks))
+        return tuple(_changes(old.blocks, new.blocks))
 
 
-async def _read(session: AsyncSession, viewer: Viewer, run_id: UUID) -> KeptPrompt | Refused:
+async def _read(session: AsyncSession, viewer: Viewer, run_id: UUID) -> KeptPrompt:
     row = (
         await session.execute(
             select(PromptSnapshot, Run.conversation_id)
@@ -82,11 +76,14 @@ async def _read(session: AsyncSession, viewer: Viewer, run_id: UUID) -> KeptProm
         )
     ).one_or_none()
     if row is None:
-        return not_found("prompt")
+        raise not_found("prompt")
     snapshot, conversation_id = row
-    found = await conversation_for(session, conversation_id, viewer, Access.READ)
-    if isinstance(found, Refused) or (found[1].member is None and found[1].access < Access.ADMINISTER):
-        return not_found("prompt")
+    try:
+        _, entry = await conversation_for(session, conversation_id, viewer, Access.READ)
+    except Refused:
+        raise not_found("prompt") from None
+    if entry.member is None and entry.access < Access.ADMINISTER:
+        raise not_found("prompt")
     blocks: list[JsonObject] = snapshot.blocks["blocks"]
     hashes = {block["sha256"] for block in blocks} | set(_hashes(snapshot.request))
     kept = await session.scalars(select(PromptBlock).where(PromptBlock.sha256.in_(hashes)))

@@ -11,25 +11,23 @@ from urllib.parse import urlsplit
 
 from tavernkit.playground.outcome import Refused
 
-__all__ = ["is_same_server", "read_address", "without_credentials"]
 
-
-def read_address(text: str) -> str | Refused:
+def read_address(text: str) -> str:
     """The address without blanks around it, if it can be that of a server."""
     address = text.strip().rstrip("/")
     try:
         parts = urlsplit(address)
         port = parts.port
     except ValueError:
-        return _refused("cannot be read")
+        raise _refused("cannot be read") from None
     if parts.scheme not in ("http", "https"):
-        return _refused("does not begin with http:// or https://")
+        raise _refused("does not begin with http:// or https://")
     if not parts.hostname or port == 0 or not address.isprintable() or " " in address:
-        return _refused("names no server")
+        raise _refused("names no server")
     if "@" in parts.netloc:
-        return _refused("holds a name or a password; put the key into its own field")
+        raise _refused("holds a name or a password; put the key into its own field")
     if parts.query or parts.fragment:
-        return _refused("has something behind its path; leave out what follows the ? or the #")
+        raise _refused("has something behind its path; leave out what follows the ? or the #")
     return address
 
 

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from fastapi import APIRouter
 
-from tavernkit.playground.api.errors import documented, unless_refused
+from tavernkit.playground.api.errors import documented
 from tavernkit.playground.api.paging import After, Page, behind_name, page
 from tavernkit.playground.api.requests import Asked, Limit, Running
 from tavernkit.playground.providers import queries, service, trying
@@ -19,8 +19,6 @@ from tavernkit.playground.providers.schemas import (
     ProviderSummary,
     TrialOut,
 )
-
-__all__ = ["router"]
 
 router = APIRouter(prefix="/providers", tags=["providers"])
 
@@ -38,41 +36,41 @@ async def list_providers(
 @router.post("", status_code=201, responses=documented(409))
 async def add_provider(running: Running, asked: Asked, new: NewProvider) -> ProviderOut:
     """Add a provider. For administrators, as all that follows."""
-    return ProviderOut.of(unless_refused(await service.add_provider(running, asked, new)))
+    return ProviderOut.of(await service.add_provider(running, asked, new))
 
 
 @router.put("/default", responses=documented())
 async def make_default(running: Running, asked: Asked, new: DefaultProvider) -> ProviderOut:
     """Choose who answers where nobody has chosen; one that is disabled is enabled."""
-    return ProviderOut.of(unless_refused(await service.make_default(running, asked, new.provider_id)))
+    return ProviderOut.of(await service.make_default(running, asked, new.provider_id))
 
 
 @router.get("/{provider_id}", responses=documented())
 async def show_provider(running: Running, asked: Asked, provider_id: UUID) -> ProviderOut:
     """A provider, without its key."""
     async with running.database.read() as session:
-        return ProviderOut.of(unless_refused(await queries.provider_to_manage(session, asked, provider_id)))
+        return ProviderOut.of(await queries.provider_to_manage(session, asked, provider_id))
 
 
 @router.patch("/{provider_id}", responses=documented(409))
 async def change_provider(running: Running, asked: Asked, provider_id: UUID, patch: PatchProvider) -> ProviderOut:
     """Change a provider, or disable it."""
-    return ProviderOut.of(unless_refused(await service.change_provider(running, asked, provider_id, patch)))
+    return ProviderOut.of(await service.change_provider(running, asked, provider_id, patch))
 
 
 @router.delete("/{provider_id}", status_code=204, responses=documented(409))
 async def delete_provider(running: Running, asked: Asked, provider_id: UUID) -> None:
     """Delete a provider that is not the default; who had chosen it uses that."""
-    unless_refused(await service.delete_provider(running, asked, provider_id))
+    await service.delete_provider(running, asked, provider_id)
 
 
 @router.post("/{provider_id}/test", responses=documented())
 async def try_connection(running: Running, asked: Asked, provider_id: UUID) -> TrialOut:
     """Ask the model something tiny, and say whether it answers."""
-    return unless_refused(await trying.try_connection(running, asked, provider_id))
+    return await trying.try_connection(running, asked, provider_id)
 
 
 @router.get("/{provider_id}/models", responses=documented())
 async def list_models(running: Running, asked: Asked, provider_id: UUID) -> ModelsOut:
     """The models that the provider says it has."""
-    return unless_refused(await trying.list_models(running, asked, provider_id))
+    return await trying.list_models(running, asked, provider_id)

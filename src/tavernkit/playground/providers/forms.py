@@ -13,8 +13,6 @@ from tavernkit.playground.providers.addresses import without_credentials
 from tavernkit.playground.providers.schemas import NewProvider, PatchProvider
 from tavernkit.playground.providers.usual import UsualServer
 
-__all__ = ["ProviderForm", "Typed", "form_of", "new_form", "read_new", "read_patch"]
-
 FIELDS = {
     "name": "the name",
     "kind": "the kind",
@@ -68,7 +66,7 @@ def form_of(row: Provider) -> ProviderForm:
     )
 
 
-def read_new(form: ProviderForm) -> NewProvider | Refused:
+def read_new(form: ProviderForm) -> NewProvider:
     """What is to be added."""
     fields = {**_common(form), "kind": form.kind, "base_url": form.base_url.strip(), "model": form.model}
     fields["streamable"] = form.streamable
@@ -77,10 +75,10 @@ def read_new(form: ProviderForm) -> NewProvider | Refused:
     try:
         return NewProvider(**fields)
     except ValidationError as error:
-        return _refused(error)
+        raise _refused(error) from None
 
 
-def read_patch(form: ProviderForm, row: Provider) -> PatchProvider | Refused:
+def read_patch(form: ProviderForm, row: Provider) -> PatchProvider:
     """What is to be changed; an address that was not touched stays as it is, with what is not shown of it."""
     fields = {**_common(form), "settings_version": form.settings_version}
     if row.kind != "embedded":
@@ -93,7 +91,7 @@ def read_patch(form: ProviderForm, row: Provider) -> PatchProvider | Refused:
     try:
         return PatchProvider(**fields)
     except ValidationError as error:
-        return _refused(error)
+        raise _refused(error) from None
 
 
 def _common(form: ProviderForm) -> dict[str, Any]:

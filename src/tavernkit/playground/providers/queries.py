@@ -7,18 +7,9 @@ from uuid import UUID
 from sqlalchemy import and_, or_, select, tuple_
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from tavernkit.playground.accounts.viewer import Viewer, administrator
+from tavernkit.playground.accounts.viewer import Viewer, require_administrator
 from tavernkit.playground.database.models import Provider, Space, SpaceMembership
-from tavernkit.playground.outcome import Refused, not_found
-
-__all__ = [
-    "default_provider",
-    "is_name_taken",
-    "provider_for",
-    "provider_named",
-    "provider_to_manage",
-    "providers_page",
-]
+from tavernkit.playground.outcome import existing
 
 
 async def provider_for(session: AsyncSession, speaker: SpaceMembership) -> Provider | None:
@@ -38,14 +29,12 @@ async def default_provider(session: AsyncSession) -> Provider | None:
 
 async def provider_to_manage(
     session: AsyncSession, viewer: Viewer, provider_id: UUID, *, lock: bool = False
-) -> Provider | Refused:
+) -> Provider:
     """A provider, for an administrator in person."""
-    refused = administrator(viewer)
-    if refused is not None:
-        return refused
+    require_administrator(viewer)
     query = select(Provider).where(Provider.id == provider_id)
     found: Provider | None = await session.scalar(query.with_for_update() if lock else query)
-    return found or not_found("provider")
+    return existing(found, "provider")
 
 
 async def providers_page(

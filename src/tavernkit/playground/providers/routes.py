@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from typing import Annotated
 from uuid import UUID
 
@@ -9,7 +10,7 @@ from fastapi import APIRouter, Form, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from markupsafe import Markup
 
-from tavernkit.playground.accounts.viewer import Viewer, administrator
+from tavernkit.playground.accounts.viewer import Viewer, require_administrator
 from tavernkit.playground.database.models import Provider
 from tavernkit.playground.outcome import Refused
 from tavernkit.playground.providers import service, trying
@@ -20,10 +21,8 @@ from tavernkit.playground.providers.usual import KIND_NAMES, USUAL, usual_server
 from tavernkit.playground.providers.views import Answer, answer_of, models_answer, models_view, provider_row
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.web.rendering import render
-from tavernkit.playground.web.requests import Looking, Played, refusal, wants_streams
+from tavernkit.playground.web.requests import Looking, Played, wants_streams
 from tavernkit.playground.web.streams import CONTENT_TYPE, stream
-
-__all__ = ["router"]
 
 router = APIRouter()
 
@@ -37,37 +36,30 @@ async def models(runtime: Played, viewer: Looking) -> Response:
 
 
 @router.get("/models/new")
-async def new_model(request: Request, viewer: Looking, server: str = "") -> Response:
-    refused = administrator(viewer)
-    if refused is not None:
-        return refusal(request, refused)
-    known = usual_server(server)
-    return _new_page(new_form(known))
+async def new_model(viewer: Looking, server: str = "") -> Response:
+    require_administrator(viewer)
+    return _new_page(new_form(usual_server(server)))
 
 
 @router.post("/models")
-async def add_model(request: Request, runtime: Played, viewer: Looking, form: Typed) -> Response:
-    refused = administrator(viewer)
-    if refused is not None:
-        return refusal(request, refused)
-    new = read_new(form)
-    added = new if isinstance(new, Refused) else await service.add_provider(runtime, viewer, new)
-    if isinstance(added, Refused):
-        return _new_page(form, refused=added)
+async def add_model(runtime: Played, viewer: Looking, form: Typed) -> Response:
+    require_administrator(viewer)
+    try:
+        added = await service.add_provider(runtime, viewer, read_new(form))
+    except Refused as refused:
+        return _new_page(form, refused=refused)
     return RedirectResponse(f"/models/{added.id}?added=1", status_code=303)
 
 
 @router.get("/models/{provider_id}")
-async def model(request: Request, runtime: Played, viewer: Looking, provider_id: UUID, added: bool = False) -> Response:
+async def model(runtime: Played, viewer: Looking, provider_id: UUID, added: bool = False) -> Response:
     row = await _row(runtime, viewer, provider_id)
-    if isinstance(row, Refused):
-        return refusal(request, row)
     return _edit_page(row, form_of(row), is_new=added)
 
 
 @router.post("/models/{provider_id}")
-async def change_model(request: Request, runtime: Played, viewer: Looking, provider_id: UUID, form: Typed) -> Response:
-    saved = await _save(request, runtime, viewer, provider_id, form)
+async def change_model(runtime: Played, viewer: Looking, provider_id: UUID, form: Typed) -> Response:
+    saved = await _save(runtime, viewer, provider_id, form)
     if isinstance(saved, Response):
         return saved
     return RedirectResponse("/models", status_code=303)
@@ -76,74 +68,66 @@ async def change_model(request: Request, runtime: Played, viewer: Looking, provi
 @router.post("/models/{provider_id}/test")
 async def try_model(request: Request, runtime: Played, viewer: Looking, provider_id: UUID, form: Typed) -> Response:
     """Save what was typed, and ask the model something tiny."""
-    saved = await _save(request, runtime, viewer, provider_id, form)
+    saved = await _save(runtime, viewer, provider_id, form)
     if isinstance(saved, Response):
         return saved
     trial = await trying.try_connection(runtime, viewer, provider_id)
-    if isinstance(trial, Refused):
-        return refusal(request, trial)
     return _answered(request, saved, answer_of(saved, trial))
 
 
 @router.post("/models/{provider_id}/list")
 async def list_models(request: Request, runtime: Played, viewer: Looking, provider_id: UUID, form: Typed) -> Response:
     """Save what was typed, and ask which models there are."""
-    saved = await _save(request, runtime, viewer, provider_id, form)
+    saved = await _save(runtime, viewer, provider_id, form)
     if isinstance(saved, Response):
         return saved
     listed = await trying.list_models(runtime, viewer, provider_id)
-    if isinstance(listed, Refused):
-        return refusal(request, listed)
     return _answered(request, saved, models_answer(saved, listed), names=listed.models)
 
 
 @router.post("/models/{provider_id}/default")
 async def make_default(runtime: Played, viewer: Looking, provider_id: UUID) -> Response:
-    return await _back(runtime, viewer, await service.make_default(runtime, viewer, provider_id))
+    return await _back(runtime, viewer, service.make_default(runtime, viewer, provider_id))
 
 
 @router.post("/models/{provider_id}/switch")
 async def switch_model(
-    request: Request, runtime: Played, viewer: Looking, provider_id: UUID, disabled: Annotated[bool, Form()]
+    runtime: Played, viewer: Looking, provider_id: UUID, disabled: Annotated[bool, Form()]
 ) -> Response:
     """Let nobody use it, or let them again."""
     row = await _row(runtime, viewer, provider_id)
-    if isinstance(row, Refused):
-        return refusal(request, row)
     patch = PatchProvider(settings_version=row.settings_version, disabled=disabled)
-    return await _back(runtime, viewer, await service.change_provider(runtime, viewer, provider_id, patch))
+    return await _back(runtime, viewer, service.change_provider(runtime, viewer, provider_id, patch))
 
 
 @router.post("/models/{provider_id}/delete")
 async def delete_model(runtime: Played, viewer: Looking, provider_id: UUID) -> Response:
-    return await _back(runtime, viewer, await service.delete_provider(runtime, viewer, provider_id))
+    return await _back(runtime, viewer, service.delete_provider(runtime, viewer, provider_id))
 
 
-async def _row(runtime: Runtime, viewer: Viewer, provider_id: UUID) -> Provider | Refused:
+async def _row(runtime: Runtime, viewer: Viewer, provider_id: UUID) -> Provider:
     async with runtime.database.read() as session:
         return await provider_to_manage(session, viewer, provider_id)
 
 
-async def _save(
-    request: Request, runtime: Runtime, viewer: Viewer, provider_id: UUID, form: ProviderForm
-) -> Provider | Response:
+async def _save(runtime: Runtime, viewer: Viewer, provider_id: UUID, form: ProviderForm) -> Provider | Response:
     """The provider as it is stored now; else the page that says why not, with everything that was typed but the key."""
     row = await _row(runtime, viewer, provider_id)
-    if isinstance(row, Refused):
-        return refusal(request, row)
-    patch = read_patch(form, row)
-    saved = patch if isinstance(patch, Refused) else await service.change_provider(runtime, viewer, provider_id, patch)
-    if not isinstance(saved, Refused):
-        return saved
-    # Who has seen the sentence about somebody else's change can decide to save theirs all the same.
-    return _edit_page(row, form.model_copy(update={"settings_version": row.settings_version}), refused=saved)
+    try:
+        return await service.change_provider(runtime, viewer, provider_id, read_patch(form, row))
+    except Refused as refused:
+        # Who has seen the sentence about somebody else's change can decide to save theirs all the same.
+        return _edit_page(row, form.model_copy(update={"settings_version": row.settings_version}), refused=refused)
 
 
-async def _back(runtime: Runtime, viewer: Viewer, outcome: object) -> Response:
-    if not isinstance(outcome, Refused):
-        return RedirectResponse("/models", status_code=303)
-    view = await models_view(runtime, viewer, outcome)
-    return _page("providers/list.html", outcome, view=view, usual=USUAL)
+async def _back(runtime: Runtime, viewer: Viewer, change: Awaitable[object]) -> Response:
+    """The list after a change, or with why there was none."""
+    try:
+        await change
+    except Refused as refused:
+        view = await models_view(runtime, viewer, refused)
+        return _page("providers/list.html", refused, view=view, usual=USUAL)
+    return RedirectResponse("/models", status_code=303)
 
 
 def _answered(request: Request, row: Provider, answer: Answer, names: list[str] | None = None) -> Response:

@@ -8,7 +8,7 @@ from uuid import UUID
 from sqlalchemy import delete
 from sqlalchemy.exc import IntegrityError
 
-from tavernkit.playground.accounts.viewer import Viewer, administrator
+from tavernkit.playground.accounts.viewer import Viewer, require_administrator
 from tavernkit.playground.database.models import Provider
 from tavernkit.playground.outcome import Refused, stale
 from tavernkit.playground.providers import defaulting
@@ -21,27 +21,17 @@ from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.storable import presentable, storable, titled
 from tavernkit.values import JsonObject
 
-__all__ = [
-    "add_provider",
-    "change_provider",
-    "delete_provider",
-    "ensure_providers",
-    "make_default",
-    "provider_for",
-]
+__all__ = ["add_provider", "change_provider", "delete_provider", "ensure_providers", "make_default", "provider_for"]
 
 NAMELESS = "Provider"
 MAX_SETTINGS_CHARACTERS = 32_768
 
 
-async def add_provider(runtime: Runtime, viewer: Viewer, new: NewProvider) -> Provider | Refused:
+async def add_provider(runtime: Runtime, viewer: Viewer, new: NewProvider) -> Provider:
     """Add a provider; it answers for those who choose it, and is the default where there is none."""
+    require_administrator(viewer)
+    _check_size(new.settings)
     address = read_address(new.base_url or HOMES[new.kind])
-    refused = administrator(viewer) or _too_long(new.settings)
-    if refused is not None:
-        return refused
-    if isinstance(address, Refused):
-        return address
     name, provider_id = titled(new.name, NAMELESS), runtime.ids()
     row = Provider(
         id=provider_id,
@@ -63,7 +53,7 @@ async def add_provider(runtime: Runtime, viewer: Viewer, new: NewProvider) -> Pr
     try:
         async with runtime.database.write() as session:
             if await is_name_taken(session, name):
-                return _taken(name)
+                raise _taken(name)
             session.add(row)
             await session.flush()
             if await default_provider(session) is None:
@@ -71,81 +61,64 @@ async def add_provider(runtime: Runtime, viewer: Viewer, new: NewProvider) -> Pr
             return row
     except IntegrityError:
         # Somebody else was quicker.
-        return _taken(name)
+        raise _taken(name) from None
 
 
-async def change_provider(
-    runtime: Runtime, viewer: Viewer, provider_id: UUID, patch: PatchProvider
-) -> Provider | Refused:
+async def change_provider(runtime: Runtime, viewer: Viewer, provider_id: UUID, patch: PatchProvider) -> Provider:
     """Change a provider, or disable it; runs that have begun go on as they began."""
     try:
         async with runtime.database.write() as session:
             row = await provider_to_manage(session, viewer, provider_id, lock=True)
-            if isinstance(row, Refused):
-                return row
             if row.settings_version != patch.settings_version:
-                return stale("provider", ProviderOut.of(row).model_dump(mode="json"))
+                raise stale("provider", ProviderOut.of(row).model_dump(mode="json"))
             address = row.base_url
             if patch.base_url is not None:
-                given = read_address(patch.base_url or HOMES.get(row.kind, ""))
-                if isinstance(given, Refused):
-                    return given
-                address = given
+                address = read_address(patch.base_url or HOMES.get(row.kind, ""))
             name = row.name if patch.name is None else titled(patch.name, NAMELESS)
-            refused = _refusal(row, patch, address)
-            if refused is not None:
-                return refused
+            _check(row, patch, address)
             if name != row.name and await is_name_taken(session, name):
-                return _taken(name)
+                raise _taken(name)
             _write(runtime, row, patch, name=name, address=address)
             await session.flush()
             return row
     except IntegrityError:
-        return _taken(patch.name or "")
+        raise _taken(patch.name or "") from None
 
 
-async def delete_provider(runtime: Runtime, viewer: Viewer, provider_id: UUID) -> Refused | None:
+async def delete_provider(runtime: Runtime, viewer: Viewer, provider_id: UUID) -> None:
     """Delete a provider; members and spaces that had chosen it use the default one."""
     async with runtime.database.write() as session:
         row = await provider_to_manage(session, viewer, provider_id, lock=True)
-        if isinstance(row, Refused):
-            return row
         if row.kind == "embedded":
-            return Refused(code="conflict", sentence="The embedded model comes along. Disable it instead.")
+            raise Refused(code="conflict", sentence="The embedded model comes along. Disable it instead.")
         if row.is_default:
-            return _IS_DEFAULT
+            raise _is_default()
         await session.execute(delete(Provider).where(Provider.id == row.id))
-        return None
 
 
-async def make_default(runtime: Runtime, viewer: Viewer, provider_id: UUID) -> Provider | Refused:
+async def make_default(runtime: Runtime, viewer: Viewer, provider_id: UUID) -> Provider:
     """Let a provider answer where nobody has chosen one."""
     async with runtime.database.write() as session:
         row = await provider_to_manage(session, viewer, provider_id)
-        if isinstance(row, Refused):
-            return row
         if row.kind == "embedded" and not runtime.models.has_embedded:
-            return Refused(code="conflict", sentence="The built-in model is not installed. Choose another model.")
+            raise Refused(code="conflict", sentence="The built-in model is not installed. Choose another model.")
         await defaulting.make_default(session, row)
         return row
 
 
-_IS_DEFAULT = Refused(code="conflict", sentence="This is the default provider. Choose another default first.")
-
-
-def _refusal(row: Provider, patch: PatchProvider, address: str) -> Refused | None:
-    """What is wrong with a change."""
+def _check(row: Provider, patch: PatchProvider, address: str) -> None:
+    """Refuse a change that would not work, or give the key away."""
     given = patch.model_fields_set
     if row.kind == "embedded" and given & {"base_url", "api_key", "model", "streamable", "timeouts"}:
         sentence = "The embedded model has neither an address nor a key, and is one model."
-        return Refused(code="invalid", sentence=sentence)
+        raise Refused(code="invalid", sentence=sentence)
     if patch.disabled and row.is_default:
-        return _IS_DEFAULT
+        raise _is_default()
     if row.api_key is not None and "api_key" not in given and not is_same_server(row.base_url, address):
         # Whoever got hold of an administrator's session could have the key sent to themselves.
         sentence = "The address is on another server. Give the key for it along, or null for none."
-        return Refused(code="invalid", sentence=sentence)
-    return _too_long(patch.settings or {})
+        raise Refused(code="invalid", sentence=sentence)
+    _check_size(patch.settings or {})
 
 
 def _write(runtime: Runtime, row: Provider, patch: PatchProvider, *, name: str, address: str) -> None:
@@ -165,13 +138,15 @@ def _write(runtime: Runtime, row: Provider, patch: PatchProvider, *, name: str, 
     row.disabled = row.disabled if patch.disabled is None else patch.disabled
 
 
-def _too_long(settings: JsonObject) -> Refused | None:
-    if len(json.dumps(settings)) <= MAX_SETTINGS_CHARACTERS:
-        return None
-    return Refused(
-        code="too_long", sentence=f"The settings are too long; at most {MAX_SETTINGS_CHARACTERS:,} characters fit."
-    )
+def _check_size(settings: JsonObject) -> None:
+    if len(json.dumps(settings)) > MAX_SETTINGS_CHARACTERS:
+        sentence = f"The settings are too long; at most {MAX_SETTINGS_CHARACTERS:,} characters fit."
+        raise Refused(code="too_long", sentence=sentence)
 
 
 def _taken(name: str) -> Refused:
     return Refused(code="taken", sentence=f"There is a provider with the name “{name}”. Choose another name.")
+
+
+def _is_default() -> Refused:
+    return Refused(code="conflict", sentence="This is the default provider. Choose another default first.")

@@ -11,25 +11,18 @@ from sqlalchemy import update
 from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.database.models import Provider
 from tavernkit.playground.llm.base import ChatRequest, ModelClient, ModelError
-from tavernkit.playground.outcome import Refused
 from tavernkit.playground.providers.queries import provider_to_manage
 from tavernkit.playground.providers.schemas import ModelsOut, Problem, TrialOut
 from tavernkit.playground.runtime import Runtime
-
-__all__ = ["list_models", "try_connection"]
 
 SECONDS = 20.0
 QUESTION = "Say one word."
 MAX_TOKENS = 16
 
 
-async def try_connection(
-    runtime: Runtime, viewer: Viewer, provider_id: UUID, *, seconds: float = SECONDS
-) -> TrialOut | Refused:
+async def try_connection(runtime: Runtime, viewer: Viewer, provider_id: UUID, *, seconds: float = SECONDS) -> TrialOut:
     """Ask the model something tiny, once, and leave as soon as it begins to answer."""
     row = await _provider(runtime, viewer, provider_id)
-    if isinstance(row, Refused):
-        return row
     loop = asyncio.get_running_loop()
     began = loop.time()
     problem: Problem | None = None
@@ -55,13 +48,9 @@ async def try_connection(
     return TrialOut(ok=problem is None, milliseconds=milliseconds, problem=problem)
 
 
-async def list_models(
-    runtime: Runtime, viewer: Viewer, provider_id: UUID, *, seconds: float = SECONDS
-) -> ModelsOut | Refused:
+async def list_models(runtime: Runtime, viewer: Viewer, provider_id: UUID, *, seconds: float = SECONDS) -> ModelsOut:
     """Ask the provider which models it has."""
     row = await _provider(runtime, viewer, provider_id)
-    if isinstance(row, Refused):
-        return row
     try:
         async with asyncio.timeout(seconds):
             return ModelsOut(models=list(await runtime.models.client_for(row).list_models()))
@@ -71,7 +60,7 @@ async def list_models(
         return ModelsOut(models=[], problem=_late(row, seconds))
 
 
-async def _provider(runtime: Runtime, viewer: Viewer, provider_id: UUID) -> Provider | Refused:
+async def _provider(runtime: Runtime, viewer: Viewer, provider_id: UUID) -> Provider:
     async with runtime.database.read() as session:
         return await provider_to_manage(session, viewer, provider_id)
 

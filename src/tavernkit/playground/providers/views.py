@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from tavernkit.playground.accounts.viewer import Viewer, administrator
+from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.database.models import Provider
 from tavernkit.playground.outcome import Refused
 from tavernkit.playground.providers.addresses import without_credentials
@@ -14,8 +14,6 @@ from tavernkit.playground.providers.usual import KIND_NAMES
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.web.names import shown_name
 from tavernkit.values import Value
-
-__all__ = ["Answer", "ModelsView", "ProviderRow", "answer_of", "models_answer", "models_view", "provider_row"]
 
 MOST_SHOWN = 200
 
@@ -54,7 +52,7 @@ class Answer(Value, frozen=True, kw_only=True):
 
 async def models_view(runtime: Runtime, viewer: Viewer, refused: Refused | None = None) -> ModelsView:
     """The providers that this person can see."""
-    may_change = administrator(viewer) is None
+    may_change = viewer.is_administrator and viewer.via != "api_key"
     async with runtime.database.read() as session:
         rows = await providers_page(session, viewer, behind=None, limit=MOST_SHOWN)
     return ModelsView(

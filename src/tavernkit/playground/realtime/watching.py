@@ -16,9 +16,7 @@ from tavernkit.playground.spaces.access import Access, Entry, conversation_for
 __all__ = ["still_watching", "watched_conversation"]
 
 
-async def watched_conversation(
-    runtime: Runtime, viewer: Viewer, conversation_id: UUID
-) -> tuple[Conversation, Entry] | Refused:
+async def watched_conversation(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> tuple[Conversation, Entry]:
     """The conversation and what this person may do in it, if they may read it."""
     async with runtime.database.read() as session:
         return await conversation_for(session, conversation_id, viewer, Access.READ)
@@ -30,10 +28,12 @@ def still_watching(
     """Asks whether the proof is still good, is still this person's, and they may still read the conversation."""
 
     async def look() -> bool:
-        now = await authenticate(runtime, proof, owner_id)
-        if isinstance(now, Refused) or now.user_id != viewer.user_id:
+        try:
+            now = await authenticate(runtime, proof, owner_id)
+            await watched_conversation(runtime, now, conversation_id)
+        except Refused:
             return False
-        return not isinstance(await watched_conversation(runtime, now, conversation_id), Refused)
+        return now.user_id == viewer.user_id
 
     # The tabs of one person ask together.
     return lambda: runtime.shared.do(("watching", proof, conversation_id, viewer.user_id), look)

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Body, Path
 
-from tavernkit.playground.api.errors import documented, unless_refused
+from tavernkit.playground.api.errors import documented
 from tavernkit.playground.api.moments import moment
 from tavernkit.playground.api.paging import After, Page, behind_time, page
 from tavernkit.playground.api.requests import Asked, Limit, Running
@@ -15,7 +15,6 @@ from tavernkit.playground.database.models import Run
 from tavernkit.playground.jobs.schemas import JobOut
 from tavernkit.playground.messages.queries import shown_message
 from tavernkit.playground.messages.schemas import MessageOut
-from tavernkit.playground.outcome import Refused
 from tavernkit.playground.runs.asking import continue_reply, force_talk, impersonate
 from tavernkit.playground.runs.automation import set_auto_mode, set_copilot
 from tavernkit.playground.runs.candidates import ask_candidates
@@ -35,8 +34,6 @@ from tavernkit.playground.runs.schemas import (
 )
 from tavernkit.playground.runtime import Runtime
 
-__all__ = ["router"]
-
 router = APIRouter(tags=["runs"])
 
 ConversationId = Annotated[UUID, Path(description="The conversation.")]
@@ -54,7 +51,7 @@ async def list_of_runs(
     runtime: Running, viewer: Asked, conversation_id: ConversationId, after: After = None, limit: Limit = 50
 ) -> Page[RunOut]:
     """The runs of a conversation, the newest first."""
-    found = unless_refused(await list_runs(runtime, viewer, conversation_id, after=behind_time(after), limit=limit + 1))
+    found = await list_runs(runtime, viewer, conversation_id, after=behind_time(after), limit=limit + 1)
     return page(
         found, limit, lambda run: RunOut.of(run, runtime.live_text), lambda run: (moment(run.created_at), str(run.id))
     )
@@ -118,7 +115,7 @@ async def stop(runtime: Running, viewer: Asked, run_id: RunId) -> RunOut:
 @router.post("/runs/{run_id}/keep", responses=documented(409))
 async def keep(runtime: Running, viewer: Asked, run_id: RunId) -> MessageOut:
     """Make a message of what a stopped or failed run had written; its round goes on behind it."""
-    message = unless_refused(await keep_text(runtime, viewer, run_id))
+    message = await keep_text(runtime, viewer, run_id)
     async with runtime.database.read() as session:
         return MessageOut.of(await shown_message(session, message.id))
 
@@ -180,12 +177,12 @@ async def write_on_for_me(
 async def suggest(runtime: Running, viewer: Asked, conversation_id: ConversationId, body: CandidatesIn) -> JobOut:
     """Have suggestions written for one's own next message. They come one by one as events for the person who asked,
     and are the job's result; none of them is sent."""
-    return JobOut.of(unless_refused(await ask_candidates(runtime, viewer, conversation_id, count=body.count)))
+    return JobOut.of(await ask_candidates(runtime, viewer, conversation_id, count=body.count))
 
 
-def _run(runtime: Runtime, run: Run | Refused) -> RunOut:
-    return RunOut.of(unless_refused(run), runtime.live_text)
+def _run(runtime: Runtime, run: Run) -> RunOut:
+    return RunOut.of(run, runtime.live_text)
 
 
-def _turns(runtime: Runtime, turns: Turns | Refused) -> TurnsOut:
-    return TurnsOut.of(unless_refused(turns), runtime.live_text)
+def _turns(runtime: Runtime, turns: Turns) -> TurnsOut:
+    return TurnsOut.of(turns, runtime.live_text)

@@ -8,7 +8,7 @@ from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.accounts.viewer import Viewer
-from tavernkit.playground.conversations.in_use import not_in_use
+from tavernkit.playground.conversations.in_use import require_in_use
 from tavernkit.playground.conversations.queries import active_round, active_run
 from tavernkit.playground.database.models import Conversation
 from tavernkit.playground.members.queries import active_members
@@ -22,22 +22,17 @@ from tavernkit.playground.runs.unavailable import members_changed
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.spaces.access import Access, Entry, conversation_for
 
-__all__ = ["MAX_ROUNDS", "MAX_STEPS", "set_auto_mode", "set_copilot", "stop_auto_mode"]
-
 MAX_ROUNDS = 10
 MAX_STEPS = 10
 
 
-async def set_auto_mode(runtime: Runtime, viewer: Viewer, conversation_id: UUID, *, rounds: int) -> Turns | Refused:
+async def set_auto_mode(runtime: Runtime, viewer: Viewer, conversation_id: UUID, *, rounds: int) -> Turns:
     """Let characters answer each other for so many rounds; 0 stops after the round that goes on."""
     async with runtime.database.write() as session:
-        found = await _entered(session, viewer, conversation_id)
-        if isinstance(found, Refused):
-            return found
-        conversation, _ = found
+        conversation, _ = await _entered(session, viewer, conversation_id)
         members = await active_members(session, conversation.space_id)
         if rounds and not is_group(members):
-            return Refused(code="conflict", sentence="Characters go on by themselves only where there are several.")
+            raise Refused(code="conflict", sentence="Characters go on by themselves only where there are several.")
         conversation.auto_mode_remaining_rounds = rounds or None
         if rounds:
             for member in members:
@@ -68,16 +63,13 @@ async def stop_auto_mode(session: AsyncSession, runtime: Runtime, space_id: UUID
         await tell_turns(session, runtime, conversation_id)
 
 
-async def set_copilot(runtime: Runtime, viewer: Viewer, conversation_id: UUID, *, steps: int) -> Turns | Refused:
+async def set_copilot(runtime: Runtime, viewer: Viewer, conversation_id: UUID, *, steps: int) -> Turns:
     """Let a model write the person's own next messages, so many of them; with 0 they write themselves again."""
     async with runtime.database.write() as session:
-        found = await _entered(session, viewer, conversation_id)
-        if isinstance(found, Refused):
-            return found
-        conversation, entry = found
+        conversation, entry = await _entered(session, viewer, conversation_id)
         member = entry.member
         if member is None:
-            return Refused(code="forbidden", sentence="Only members speak here. Join the space first.")
+            raise Refused(code="forbidden", sentence="Only members speak here. Join the space first.")
         if steps:
             conversation.auto_mode_remaining_rounds = None
             member.copilot_mode, member.copilot_remaining_steps = "full", steps
@@ -105,11 +97,8 @@ async def _begin(session: AsyncSession, runtime: Runtime, conversation: Conversa
         await start_round(session, runtime, conversation, by="automation")
 
 
-async def _entered(
-    session: AsyncSession, viewer: Viewer, conversation_id: UUID
-) -> tuple[Conversation, Entry] | Refused:
+async def _entered(session: AsyncSession, viewer: Viewer, conversation_id: UUID) -> tuple[Conversation, Entry]:
     await lock_space_of(session, conversation_id)
     found = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART, lock=True)
-    if isinstance(found, Refused):
-        return found
-    return not_in_use(found[0]) or found
+    require_in_use(found[0])
+    return found

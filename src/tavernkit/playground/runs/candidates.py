@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.errors import TavernKitError
 from tavernkit.playground.accounts.viewer import Viewer
-from tavernkit.playground.conversations.in_use import not_in_use
+from tavernkit.playground.conversations.in_use import require_in_use
 from tavernkit.playground.database import announce
 from tavernkit.playground.database.models import Conversation, Job, Space, SpaceMembership
 from tavernkit.playground.jobs.service import enqueue_job
@@ -30,8 +30,6 @@ from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.spaces.access import Access, conversation_for
 from tavernkit.values import Json, Value
 
-__all__ = ["CANDIDATES_KIND", "MAX_CANDIDATES", "ask_candidates", "write_candidates"]
-
 CANDIDATES_KIND = "copilot_candidates"
 MAX_CANDIDATES = 4
 LOOK_SECONDS = 0.05
@@ -42,18 +40,13 @@ class _Written(Value, frozen=True, kw_only=True):
     usage: Usage
 
 
-async def ask_candidates(runtime: Runtime, viewer: Viewer, conversation_id: UUID, *, count: int) -> Job | Refused:
+async def ask_candidates(runtime: Runtime, viewer: Viewer, conversation_id: UUID, *, count: int) -> Job:
     """Have some suggestions written for the person who asks; they arrive one by one, and are the job's result."""
     async with runtime.database.write() as session:
-        found = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART)
-        if isinstance(found, Refused):
-            return found
-        conversation, entry = found
-        refused = not_in_use(conversation)
-        if refused is not None:
-            return refused
+        conversation, entry = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART)
+        require_in_use(conversation)
         if entry.member is None:
-            return Refused(code="forbidden", sentence="Only members speak here. Join the space first.")
+            raise Refused(code="forbidden", sentence="Only members speak here. Join the space first.")
         return await enqueue_job(
             session,
             runtime,

@@ -7,13 +7,13 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.accounts.viewer import Viewer
-from tavernkit.playground.conversations.in_use import not_in_use
+from tavernkit.playground.conversations.in_use import require_in_use
 from tavernkit.playground.conversations.queries import active_round, active_run, last_run
-from tavernkit.playground.database.models import Conversation, Message, Run, SpaceMembership
+from tavernkit.playground.database.models import Conversation, Message, Run
 from tavernkit.playground.outcome import Refused
 from tavernkit.playground.pipelines.reports import run_around
 from tavernkit.playground.realtime.outbox import append_event
-from tavernkit.playground.runs.asking import LOCKED
+from tavernkit.playground.runs.asking import check_is_here, locked
 from tavernkit.playground.runs.locks import lock_space_of, lock_space_of_run
 from tavernkit.playground.runs.planner import plan_run, stop_run
 from tavernkit.playground.runs.queries import run_for
@@ -23,8 +23,6 @@ from tavernkit.playground.runs.states import RunKind
 from tavernkit.playground.runs.storing import ReplyIds, store_reply
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.spaces.access import Access, conversation_for
-
-__all__ = ["discard_text", "keep_text", "request_stop", "retry"]
 
 _OVER = ("failed", "canceled")
 _KINDS: dict[str, RunKind] = {
@@ -39,15 +37,12 @@ _KINDS: dict[str, RunKind] = {
 """As what each kind of run is tried again outside of a round."""
 
 
-async def request_stop(runtime: Runtime, viewer: Viewer, run_id: UUID) -> Run | Refused:
+async def request_stop(runtime: Runtime, viewer: Viewer, run_id: UUID) -> Run:
     """Stop a run, at once if it only waits or its worker is gone, otherwise by asking its worker; its round pauses."""
     now = runtime.clock()
     async with runtime.database.write() as session:
         await lock_space_of_run(session, run_id)
-        found = await run_for(session, run_id, viewer, Access.TAKE_PART, lock=True)
-        if isinstance(found, Refused):
-            return found
-        run, conversation = found
+        run, conversation = await run_for(session, run_id, viewer, Access.TAKE_PART, lock=True)
         if run.status not in ("queued", "running"):
             return run
         if run.status == "queued":
@@ -63,20 +58,15 @@ async def request_stop(runtime: Runtime, viewer: Viewer, run_id: UUID) -> Run | 
         return run
 
 
-async def keep_text(runtime: Runtime, viewer: Viewer, run_id: UUID) -> Message | Refused:
+async def keep_text(runtime: Runtime, viewer: Viewer, run_id: UUID) -> Message:
     """Make what a stopped or failed run had written the reply; its round goes on behind it."""
     now = runtime.clock()
     async with runtime.database.write() as session:
         await lock_space_of_run(session, run_id)
-        found = await run_for(session, run_id, viewer, Access.TAKE_PART, lock=True)
-        if isinstance(found, Refused):
-            return found
-        run, conversation = found
-        refused = not_in_use(conversation)
-        if refused is not None:
-            return refused
+        run, conversation = await run_for(session, run_id, viewer, Access.TAKE_PART, lock=True)
+        require_in_use(conversation)
         if run.dismissed or run.status not in _OVER or not run.text.strip():
-            return Refused(code="nothing_to_keep", sentence="There is no interrupted text to keep any more.")
+            raise Refused(code="nothing_to_keep", sentence="There is no interrupted text to keep any more.")
         run.dismissed = True
         message = await store_reply(
             session,
@@ -103,16 +93,13 @@ async def _planned_ids(session: AsyncSession, run: Run) -> ReplyIds | None:
     return ReplyIds(message_id=around.message_id, swipe_id=around.swipe_id)
 
 
-async def discard_text(runtime: Runtime, viewer: Viewer, run_id: UUID) -> Run | Refused:
+async def discard_text(runtime: Runtime, viewer: Viewer, run_id: UUID) -> Run:
     """Settle a stopped or failed run without keeping its text; its round is over, and nothing goes on by itself."""
     async with runtime.database.write() as session:
         await lock_space_of_run(session, run_id)
-        found = await run_for(session, run_id, viewer, Access.TAKE_PART, lock=True)
-        if isinstance(found, Refused):
-            return found
-        run, conversation = found
+        run, conversation = await run_for(session, run_id, viewer, Access.TAKE_PART, lock=True)
         if run.status not in _OVER:
-            return Refused(code="conflict", sentence="This reply is not over yet. Stop it first.")
+            raise Refused(code="conflict", sentence="This reply is not over yet. Stop it first.")
         if run.dismissed:
             # Something else has taken its place already, perhaps in the same round.
             return run
@@ -125,36 +112,29 @@ async def discard_text(runtime: Runtime, viewer: Viewer, run_id: UUID) -> Run | 
         return run
 
 
-async def retry(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> Run | Refused:
-    """Ask the same speaker again for the reply that failed or was stopped, in the same turn of its round."""
+async def retry(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> Run:
+    """Ask the same speaker again for the reply that failed or was stopped, in the same turn of its round; in person
+    where nobody of the round can speak any more, which ends it."""
     async with runtime.database.write() as session:
         await lock_space_of(session, conversation_id)
-        found = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART, lock=True)
-        if isinstance(found, Refused):
-            return found
-        conversation, _ = found
-        refused = not_in_use(conversation)
-        if refused is not None:
-            return refused
+        conversation, _ = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART, lock=True)
+        require_in_use(conversation)
         if await active_run(session, conversation_id) is not None:
-            return LOCKED
+            raise locked()
         round = await active_round(session, conversation_id)
         if round is not None:
             await go_on(session, runtime, conversation, round, at=round.current_position, delay_ms=0)
             planned = await active_run(session, conversation_id)
-            return _nothing() if planned is None else planned
+            if planned is not None:
+                return planned
         return await _again(session, runtime, conversation)
 
 
-async def _again(session: AsyncSession, runtime: Runtime, conversation: Conversation) -> Run | Refused:
+async def _again(session: AsyncSession, runtime: Runtime, conversation: Conversation) -> Run:
     last = await last_run(session, conversation.id)
     if last is None or last.status not in _OVER:
-        return _nothing()
-    speaker = await session.get_one(SpaceMembership, last.speaker_membership_id)
-    if speaker.status != "active":
-        return Refused(
-            code="conflict", sentence=f"{speaker.cached_display_name} is not here any more. Bring them back first."
-        )
+        raise Refused(code="nothing_to_retry", sentence="There is no reply that went wrong.")
+    await check_is_here(session, last.speaker_membership_id)
     return await plan_run(
         session,
         runtime,
@@ -174,7 +154,3 @@ async def _whole_text(session: AsyncSession, run: Run) -> str:
         return text
     target = await session.get(Message, run.target_message_id)
     return text if target is None else f"{target.content.rstrip()} {text}"
-
-
-def _nothing() -> Refused:
-    return Refused(code="nothing_to_retry", sentence="There is no reply that went wrong.")

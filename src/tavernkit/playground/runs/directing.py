@@ -8,12 +8,12 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.accounts.viewer import Viewer
-from tavernkit.playground.conversations.in_use import not_in_use
+from tavernkit.playground.conversations.in_use import require_in_use
 from tavernkit.playground.conversations.queries import active_round, active_run
 from tavernkit.playground.database.models import Conversation, Round
 from tavernkit.playground.members.queries import active_members
 from tavernkit.playground.outcome import Refused, not_found, stale
-from tavernkit.playground.runs.asking import LOCKED, make_way
+from tavernkit.playground.runs.asking import locked, make_way
 from tavernkit.playground.runs.locks import lock_space_of
 from tavernkit.playground.runs.planner import cancel_queued, leave_running, settle_undecided
 from tavernkit.playground.runs.queries import Turns, shown_turns
@@ -32,18 +32,11 @@ from tavernkit.playground.runs.speakers import Chosen, can_speak
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.spaces.access import Access, conversation_for
 
-__all__ = ["choose_queue", "pause_round", "resume_round", "skip_turn", "stop_round"]
 
-NO_ROUND = Refused(code="conflict", sentence="No round is going on. Send a message, or say who is to speak.")
-
-
-async def pause_round(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> Turns | Refused:
+async def pause_round(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> Turns:
     """Let nobody begin to speak; a reply that is being written is finished."""
     async with runtime.database.write() as session:
-        found = await _going_on(session, viewer, conversation_id)
-        if isinstance(found, Refused):
-            return found
-        conversation, round = found
+        conversation, round = await _going_on(session, viewer, conversation_id)
         if round.scheduling_state == "ai_generating":
             round.scheduling_state = "paused"
             await cancel_queued(session, runtime, conversation_id)
@@ -51,40 +44,31 @@ async def pause_round(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -
         return await shown_turns(session, conversation)
 
 
-async def resume_round(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> Turns | Refused:
+async def resume_round(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> Turns:
     """Go on with the turn that it is."""
     async with runtime.database.write() as session:
-        found = await _going_on(session, viewer, conversation_id)
-        if isinstance(found, Refused):
-            return found
-        conversation, round = found
+        conversation, round = await _going_on(session, viewer, conversation_id)
         if await active_run(session, conversation_id) is not None:
-            return Refused(code="conflict", sentence=LOCKED.sentence)
+            raise Refused(code="conflict", sentence=locked().sentence)
         await go_on(session, runtime, conversation, round, at=round.current_position, delay_ms=0)
         return await shown_turns(session, conversation)
 
 
-async def skip_turn(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> Turns | Refused:
+async def skip_turn(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> Turns:
     """Pass over the turn that it is; what was written of it stays on its run."""
     async with runtime.database.write() as session:
-        found = await _going_on(session, viewer, conversation_id)
-        if isinstance(found, Refused):
-            return found
-        conversation, round = found
+        conversation, round = await _going_on(session, viewer, conversation_id)
         await settle_undecided(session, runtime, conversation_id)
         await skip_slot(session, runtime, conversation, round, reason="skipped")
         await tell_round(session, runtime, round)
         return await shown_turns(session, conversation)
 
 
-async def stop_round(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> Turns | Refused:
+async def stop_round(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> Turns:
     """End the round and whatever goes on by itself; a reply that is being written is stopped."""
     async with runtime.database.write() as session:
         await lock_space_of(session, conversation_id)
-        found = await _going_on(session, viewer, conversation_id)
-        if isinstance(found, Refused):
-            return found
-        conversation, round = found
+        conversation, round = await _going_on(session, viewer, conversation_id)
         await switch_automation_off(session, conversation)
         running = await leave_running(session, runtime, conversation_id)
         await cancel_queued(session, runtime, conversation_id)
@@ -98,61 +82,53 @@ async def stop_round(runtime: Runtime, viewer: Viewer, conversation_id: UUID) ->
 
 async def choose_queue(
     runtime: Runtime, viewer: Viewer, conversation_id: UUID, *, round_id: UUID | None, member_ids: Sequence[UUID]
-) -> Turns | Refused:
+) -> Turns:
     """Say who speaks next, in which order; the same member may speak several times.
 
     `round_id` is the round whose queue it is; None begins one. Who saw another round than the one that goes on is
     refused.
     """
     async with runtime.database.write() as session:
-        found = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART, lock=True)
-        if isinstance(found, Refused):
-            return found
-        conversation, _ = found
-        refused = not_in_use(conversation) or await _refuse_speakers(session, conversation, member_ids)
-        if refused is not None:
-            return refused
+        conversation, _ = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART, lock=True)
+        require_in_use(conversation)
+        await _check_speakers(session, conversation, member_ids)
         round = await active_round(session, conversation_id)
         if (None if round is None else round.id) != round_id:
             turns = TurnsOut.of(await shown_turns(session, conversation), runtime.live_text)
-            return stale("round", turns.model_dump(mode="json"))
+            raise stale("round", turns.model_dump(mode="json"))
         chosen = [Chosen(member_id=id, cause="chosen", reason={"sentence": "Chosen by hand."}) for id in member_ids]
         if round is not None:
             await set_queue(session, runtime, round, chosen)
         elif not chosen:
-            return NO_ROUND
+            raise _no_round()
         else:
-            refused = await make_way(session, runtime, conversation)
-            if refused is not None:
-                return refused
+            await make_way(session, runtime, conversation)
             await begin_round(session, runtime, conversation, runtime.ids(), chosen)
         return await shown_turns(session, conversation)
 
 
-async def _going_on(
-    session: AsyncSession, viewer: Viewer, conversation_id: UUID
-) -> tuple[Conversation, Round] | Refused:
-    found = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART, lock=True)
-    if isinstance(found, Refused):
-        return found
-    refused = not_in_use(found[0])
-    if refused is not None:
-        return refused
+async def _going_on(session: AsyncSession, viewer: Viewer, conversation_id: UUID) -> tuple[Conversation, Round]:
+    conversation, _ = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART, lock=True)
+    require_in_use(conversation)
     round = await active_round(session, conversation_id)
-    return NO_ROUND if round is None else (found[0], round)
+    if round is None:
+        raise _no_round()
+    return conversation, round
 
 
-async def _refuse_speakers(
-    session: AsyncSession, conversation: Conversation, member_ids: Sequence[UUID]
-) -> Refused | None:
+async def _check_speakers(session: AsyncSession, conversation: Conversation, member_ids: Sequence[UUID]) -> None:
     members = await active_members(session, conversation.space_id)
     unable = set(member_ids) - {member.id for member in members if can_speak(member, conversation.id)}
     if not unable:
-        return None
+        return
     muted = [member.cached_display_name for member in members if member.id in unable and member.kind == "character"]
     if len(muted) < len(unable):
-        return not_found("speaker")
+        raise not_found("speaker")
     verb = "is" if len(muted) == 1 else "are"
-    return Refused(
+    raise Refused(
         code="conflict", sentence=f"{', '.join(muted)} {verb} muted. Unmute them, or take them out of the order."
     )
+
+
+def _no_round() -> Refused:
+    return Refused(code="conflict", sentence="No round is going on. Send a message, or say who is to speak.")

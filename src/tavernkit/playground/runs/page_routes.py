@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Form, HTTPException, Request, Response
+from fastapi import APIRouter, Form, Request, Response
 from fastapi.responses import HTMLResponse
 from markupsafe import Markup
 
 from tavernkit.playground.accounts.viewer import Viewer
-from tavernkit.playground.database.models import Conversation, Job
+from tavernkit.playground.database.models import Job
 from tavernkit.playground.jobs.queries import find_job
 from tavernkit.playground.outcome import Refused
 from tavernkit.playground.prompting.preview_page import preview_view
@@ -28,34 +28,38 @@ from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.spaces.access import Access, conversation_for
 from tavernkit.playground.web.forms import whole_number
 from tavernkit.playground.web.rendering import render
-from tavernkit.playground.web.requests import Looking, Played, answer, missing, refusal, wants_streams
+from tavernkit.playground.web.requests import Looking, Played, answer, missing, wants_streams
 from tavernkit.playground.web.streams import CONTENT_TYPE, stream
-
-__all__ = ["router"]
 
 router = APIRouter(prefix="/conversations/{conversation_id}")
 
 Number = Annotated[str, Form()]
 
+_NOTHING = Markup()
+
 
 @router.post("/round/pause")
 async def pause(request: Request, runtime: Played, viewer: Looking, conversation_id: UUID) -> Response:
-    return await _shown(request, runtime, conversation_id, await pause_round(runtime, viewer, conversation_id))
+    await pause_round(runtime, viewer, conversation_id)
+    return await _shown(request, runtime, conversation_id)
 
 
 @router.post("/round/resume")
 async def resume(request: Request, runtime: Played, viewer: Looking, conversation_id: UUID) -> Response:
-    return await _shown(request, runtime, conversation_id, await resume_round(runtime, viewer, conversation_id))
+    await resume_round(runtime, viewer, conversation_id)
+    return await _shown(request, runtime, conversation_id)
 
 
 @router.post("/round/skip")
 async def skip(request: Request, runtime: Played, viewer: Looking, conversation_id: UUID) -> Response:
-    return await _shown(request, runtime, conversation_id, await skip_turn(runtime, viewer, conversation_id))
+    await skip_turn(runtime, viewer, conversation_id)
+    return await _shown(request, runtime, conversation_id)
 
 
 @router.post("/round/stop")
 async def stop(request: Request, runtime: Played, viewer: Looking, conversation_id: UUID) -> Response:
-    return await _shown(request, runtime, conversation_id, await stop_round(runtime, viewer, conversation_id))
+    await stop_round(runtime, viewer, conversation_id)
+    return await _shown(request, runtime, conversation_id)
 
 
 @router.post("/generate")
@@ -67,8 +71,8 @@ async def generate(
     speaker_id: Annotated[UUID | None, Form()] = None,
 ) -> Response:
     """Let somebody speak, or whoever would speak next."""
-    asked = await force_talk(runtime, viewer, conversation_id, speaker_id=speaker_id)
-    return await _shown(request, runtime, conversation_id, asked)
+    await force_talk(runtime, viewer, conversation_id, speaker_id=speaker_id)
+    return await _shown(request, runtime, conversation_id)
 
 
 @router.post("/auto-mode")
@@ -76,19 +80,14 @@ async def auto_mode(
     request: Request, runtime: Played, viewer: Looking, conversation_id: UUID, rounds: Number
 ) -> Response:
     number = whole_number(rounds, name="The number of rounds", least=0, most=MAX_ROUNDS)
-    if isinstance(number, Refused):
-        return refusal(request, number)
-    set_ = await set_auto_mode(runtime, viewer, conversation_id, rounds=number)
-    return await _shown(request, runtime, conversation_id, set_)
+    await set_auto_mode(runtime, viewer, conversation_id, rounds=number)
+    return await _shown(request, runtime, conversation_id)
 
 
 @router.get("/round")
 async def show_round(runtime: Played, viewer: Looking, conversation_id: UUID) -> Response:
     """Who is to speak, to be changed: a page, and the content of the dialog."""
-    view = await _round(runtime, viewer, conversation_id)
-    if isinstance(view, Refused):
-        raise HTTPException(view.status, view.sentence)
-    return _page("round.html", view)
+    return _page("round.html", await _round(runtime, viewer, conversation_id))
 
 
 @router.post("/round")
@@ -105,29 +104,26 @@ async def change_round(
         seen = UUID(round_id) if round_id else None
         chosen = [UUID(id) for id in member or () if id]
     except ValueError:
-        return refusal(request, Refused(code="invalid", sentence="That is no order of speakers. Open the page again."))
+        sentence = "That is no order of speakers. Open the page again."
+        raise Refused(code="invalid", sentence=sentence) from None
     if len(chosen) > MAX_SLOTS:
-        return refusal(request, Refused(code="invalid", sentence=f"A round has at most {MAX_SLOTS} turns."))
-    turns = await choose_queue(runtime, viewer, conversation_id, round_id=seen, member_ids=chosen)
-    if not isinstance(turns, Refused):
-        return await _shown(request, runtime, conversation_id, turns)
-    view = await _round(runtime, viewer, conversation_id, refused=turns, chosen=chosen)
-    if isinstance(view, Refused):
-        return refusal(request, turns)
-    if wants_streams(request):
-        html = stream("replace", "round_editor", render("_round_editor.html", view=view))
-        return HTMLResponse(str(html), turns.status, media_type=CONTENT_TYPE)
-    return _page("round.html", view, status=turns.status)
+        raise Refused(code="invalid", sentence=f"A round has at most {MAX_SLOTS} turns.")
+    try:
+        await choose_queue(runtime, viewer, conversation_id, round_id=seen, member_ids=chosen)
+    except Refused as refused:
+        view = await _round(runtime, viewer, conversation_id, refused=refused, chosen=chosen)
+        if wants_streams(request):
+            html = stream("replace", "round_editor", render("_round_editor.html", view=view))
+            return HTMLResponse(str(html), refused.status, media_type=CONTENT_TYPE)
+        return _page("round.html", view, status=refused.status)
+    return await _shown(request, runtime, conversation_id)
 
 
 @router.get("/copilot")
 async def show_copilot(runtime: Played, viewer: Looking, conversation_id: UUID) -> Response:
     """For how many messages a model goes on to write for this person; the frame that the page asks for."""
     async with runtime.database.read() as session:
-        found = await conversation_for(session, conversation_id, viewer, Access.READ)
-        if isinstance(found, Refused):
-            raise missing()
-        conversation, entry = found
+        conversation, entry = await conversation_for(session, conversation_id, viewer, Access.READ)
         steps = copilot_steps(conversation, entry.member)
     return HTMLResponse(str(_copilot(conversation_id, steps)), headers={"Cache-Control": "no-store"})
 
@@ -135,13 +131,9 @@ async def show_copilot(runtime: Played, viewer: Looking, conversation_id: UUID) 
 @router.post("/copilot")
 async def copilot(request: Request, runtime: Played, viewer: Looking, conversation_id: UUID, steps: Number) -> Response:
     number = whole_number(steps, name="The number of messages", least=0, most=MAX_STEPS)
-    if isinstance(number, Refused):
-        return refusal(request, number)
-    turns = await set_copilot(runtime, viewer, conversation_id, steps=number)
-    if isinstance(turns, Refused):
-        return refusal(request, turns)
+    await set_copilot(runtime, viewer, conversation_id, steps=number)
     also = stream("replace", "copilot", _copilot(conversation_id, number))
-    return await _shown(request, runtime, conversation_id, turns, also=also)
+    return await _shown(request, runtime, conversation_id, also=also)
 
 
 @router.post("/candidates")
@@ -149,11 +141,7 @@ async def suggest(
     request: Request, runtime: Played, viewer: Looking, conversation_id: UUID, count: Number = "1"
 ) -> Response:
     number = whole_number(count, name="The number of suggestions", least=1, most=MAX_CANDIDATES)
-    if isinstance(number, Refused):
-        return refusal(request, number)
     job = await ask_candidates(runtime, viewer, conversation_id, count=number)
-    if isinstance(job, Refused):
-        return refusal(request, job)
     streams = _candidates(candidates_view(conversation_id, job))
     return answer(request, streams, otherwise=f"/conversations/{conversation_id}/candidates/{job.id}")
 
@@ -184,21 +172,20 @@ async def preview(
     kind: PreviewKind | None = None,
 ) -> Response:
     """The prompt that would be sent now: a page, and the content of the dialog."""
-    view = await preview_view(runtime, viewer, conversation_id, speaker_id=speaker, kind=kind)
-    if isinstance(view, Refused) and view.status == 404:
-        raise missing()
-    return _page("preview.html", view, status=view.status if isinstance(view, Refused) else 200)
+    try:
+        view = await preview_view(runtime, viewer, conversation_id, speaker_id=speaker, kind=kind)
+    except Refused as refused:
+        if refused.status == 404:
+            raise
+        return _page("preview.html", refused, status=refused.status)
+    return _page("preview.html", view)
 
 
-async def _shown(
-    request: Request, runtime: Runtime, conversation_id: UUID, outcome: object, *, also: Markup | None = None
-) -> Response:
-    """The page as it is after what somebody did, or the sentence that says why nothing was done."""
-    if isinstance(outcome, Refused):
-        return refusal(request, outcome)
+async def _shown(request: Request, runtime: Runtime, conversation_id: UUID, *, also: Markup = _NOTHING) -> Response:
+    """The page as it is after what somebody did."""
     async with runtime.database.read() as session:
         streams = await run_stream(runtime, session, conversation_id)
-    return answer(request, streams + (also or Markup()), otherwise=f"/conversations/{conversation_id}")
+    return answer(request, streams + also, otherwise=f"/conversations/{conversation_id}")
 
 
 async def _round(
@@ -208,12 +195,9 @@ async def _round(
     *,
     refused: Refused | None = None,
     chosen: Sequence[UUID] = (),
-) -> RoundView | Refused:
+) -> RoundView:
     async with runtime.database.read() as session:
-        found = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART)
-        if isinstance(found, Refused):
-            return found
-        conversation: Conversation = found[0]
+        conversation, _ = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART)
         view = await round_view(session, conversation)
     if refused is None:
         return view

@@ -12,12 +12,10 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.conversations.queries import active_round, active_run, last_run
 from tavernkit.playground.database.models import Conversation, Round, RoundSlot, Run, SpaceMembership
-from tavernkit.playground.outcome import Refused, not_found
+from tavernkit.playground.outcome import Refused, existing, not_found
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.spaces.access import Access, conversation_for
 from tavernkit.values import Value
-
-__all__ = ["ShownRound", "Turns", "list_runs", "read_run", "read_turns", "run_for", "shown_turns"]
 
 
 class ShownRound(Value, frozen=True, kw_only=True):
@@ -40,33 +38,29 @@ class Turns(Value, frozen=True, kw_only=True):
 
 async def run_for(
     session: AsyncSession, run_id: UUID, viewer: Viewer, needs: Access, *, lock: bool = False
-) -> tuple[Run, Conversation] | Refused:
+) -> tuple[Run, Conversation]:
     """The run with its conversation, which is locked if asked for, if this person may do with it what they want to."""
-    conversation_id = await session.scalar(select(Run.conversation_id).where(Run.id == run_id))
-    if conversation_id is None:
-        return not_found("run")
-    found = await conversation_for(session, conversation_id, viewer, needs, lock=lock)
-    if isinstance(found, Refused):
-        return not_found("run") if found.code == "not_found" else found
-    run: Run | None = await session.scalar(select(Run).where(Run.id == run_id))
-    return not_found("run") if run is None else (run, found[0])
+    conversation_id = existing(await session.scalar(select(Run.conversation_id).where(Run.id == run_id)), "run")
+    try:
+        conversation, _ = await conversation_for(session, conversation_id, viewer, needs, lock=lock)
+    except Refused as refused:
+        raise not_found("run") if refused.code == "not_found" else refused from None
+    return existing(await session.scalar(select(Run).where(Run.id == run_id)), "run"), conversation
 
 
-async def read_run(runtime: Runtime, viewer: Viewer, run_id: UUID) -> Run | Refused:
+async def read_run(runtime: Runtime, viewer: Viewer, run_id: UUID) -> Run:
     """One run."""
     async with runtime.database.read() as session:
-        found = await run_for(session, run_id, viewer, Access.READ)
-        return found if isinstance(found, Refused) else found[0]
+        run, _ = await run_for(session, run_id, viewer, Access.READ)
+        return run
 
 
 async def list_runs(
     runtime: Runtime, viewer: Viewer, conversation_id: UUID, *, after: tuple[datetime, UUID] | None, limit: int
-) -> list[Run] | Refused:
+) -> list[Run]:
     """The runs of a conversation, the newest first."""
     async with runtime.database.read() as session:
-        found = await conversation_for(session, conversation_id, viewer, Access.READ)
-        if isinstance(found, Refused):
-            return found
+        await conversation_for(session, conversation_id, viewer, Access.READ)
         query = (
             select(Run)
             .where(Run.conversation_id == conversation_id)
@@ -79,13 +73,11 @@ async def list_runs(
         return list(await session.scalars(query))
 
 
-async def read_turns(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> Turns | Refused:
+async def read_turns(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> Turns:
     """What goes on in a conversation."""
     async with runtime.database.read() as session:
-        found = await conversation_for(session, conversation_id, viewer, Access.READ)
-        if isinstance(found, Refused):
-            return found
-        return await shown_turns(session, found[0])
+        conversation, _ = await conversation_for(session, conversation_id, viewer, Access.READ)
+        return await shown_turns(session, conversation)
 
 
 async def shown_turns(session: AsyncSession, conversation: Conversation) -> Turns:

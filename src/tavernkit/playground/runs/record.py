@@ -25,7 +25,7 @@ from tavernkit.playground.prompting.preview_page import (
     request_text,
     verdict_view,
 )
-from tavernkit.playground.prompting.queries import KeptPrompt, PromptChange, compare_prompts, read_prompt
+from tavernkit.playground.prompting.queries import compare_prompts, read_prompt
 from tavernkit.playground.prompting.records import LORE
 from tavernkit.playground.runs.queries import list_runs, read_run
 from tavernkit.playground.runs.usage import cost_words
@@ -34,8 +34,6 @@ from tavernkit.playground.spaces.panel import panel_entry, panel_view
 from tavernkit.playground.spaces.views import PanelRunView, RunsView
 from tavernkit.playground.web.names import shown_name
 from tavernkit.values import Value
-
-__all__ = ["ChangeView", "FactView", "PromptView", "RunPageView", "run_page_view", "runs_view"]
 
 RUNS_SHOWN = 20
 STATES = {
@@ -106,34 +104,33 @@ class RunPageView(Value, frozen=True, kw_only=True):
     prompt: PromptView | None
 
 
-async def runs_view(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> RunsView | Refused:
+async def runs_view(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> RunsView:
     """The newest runs of a conversation."""
     async with runtime.database.read() as session:
-        found = await panel_entry(session, viewer, conversation_id)
-    if isinstance(found, Refused):
-        return found
+        entered = await panel_entry(session, viewer, conversation_id)
     # Behind the conversation, whose number of events the tab carries: it shows all that these tell of.
     runs = await list_runs(runtime, viewer, conversation_id, after=None, limit=RUNS_SHOWN)
-    if isinstance(runs, Refused):
-        return runs
     async with runtime.database.read() as session:
         names = await _names(session, runs)
         around = await runs_around(session, [run.id for run in runs])
-    return RunsView(panel=panel_view(*found, "runs"), runs=tuple(_run(run, names, around.get(run.id)) for run in runs))
+    return RunsView(
+        panel=panel_view(*entered, "runs"), runs=tuple(_run(run, names, around.get(run.id)) for run in runs)
+    )
 
 
-async def run_page_view(runtime: Runtime, viewer: Viewer, run_id: UUID) -> RunPageView | Refused:
+async def run_page_view(runtime: Runtime, viewer: Viewer, run_id: UUID) -> RunPageView:
     """A run and its prompt, and what has changed since the prompt before it."""
     run = await read_run(runtime, viewer, run_id)
-    if isinstance(run, Refused):
-        return run
     async with runtime.database.read() as session:
         names = await _names(session, [run])
         title = await session.scalar(select(Conversation.title).where(Conversation.id == run.conversation_id))
         before = await _prompt_before(session, run)
         pipelines = await run_around(session, run.id)
-    prompt = await read_prompt(runtime, viewer, run_id)
-    kept = None if isinstance(prompt, Refused) else await _prompt(runtime, viewer, prompt, before, run_id)
+    try:
+        prompt: PromptView | None = await _prompt(runtime, viewer, run_id, before)
+    except Refused:
+        # It was not kept, or it is not for everybody who may read the story.
+        prompt = None
     return RunPageView(
         run=_run(run, names, pipelines),
         conversation_id=str(run.conversation_id),
@@ -143,7 +140,7 @@ async def run_page_view(runtime: Runtime, viewer: Viewer, run_id: UUID) -> RunPa
         facts=tuple(_facts(run)),
         text=runtime.live_text.get(run.id, run.text),
         pipelines=None if pipelines is None else pipelines_view(pipelines),
-        prompt=kept,
+        prompt=prompt,
     )
 
 
@@ -171,11 +168,9 @@ async def _prompt_before(session: AsyncSession, run: Run) -> UUID | None:
     return found
 
 
-async def _prompt(
-    runtime: Runtime, viewer: Viewer, prompt: KeptPrompt, before: UUID | None, run_id: UUID
-) -> PromptView:
-    compared = () if before is None else await compare_prompts(runtime, viewer, before, run_id)
-    changes: tuple[PromptChange, ...] = () if isinstance(compared, Refused) else compared
+async def _prompt(runtime: Runtime, viewer: Viewer, run_id: UUID, before: UUID | None) -> PromptView:
+    prompt = await read_prompt(runtime, viewer, run_id)
+    changes = () if before is None else await compare_prompts(runtime, viewer, before, run_id)
     largest = max((block.tokens for block in prompt.blocks), default=0)
     trimming = prompt.report["trimming"]
     return PromptView(

@@ -7,26 +7,20 @@ from uuid import UUID
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse
 
-from tavernkit.playground.outcome import Refused
 from tavernkit.playground.runs.record import run_page_view, runs_view
-from tavernkit.playground.spaces.panel import panel_page, panel_refusal
+from tavernkit.playground.spaces.panel import panel_page
 from tavernkit.playground.web.rendering import render
 from tavernkit.playground.web.requests import Looking, Played
-
-__all__ = ["router"]
 
 router = APIRouter()
 
 
 @router.get("/conversations/{conversation_id}/panel/runs")
 async def runs(request: Request, runtime: Played, viewer: Looking, conversation_id: UUID) -> Response:
-    view = await runs_view(runtime, viewer, conversation_id)
-    return panel_refusal(request, view) if isinstance(view, Refused) else panel_page(request, "runs", view)
+    return panel_page(request, "runs", await runs_view(runtime, viewer, conversation_id))
 
 
 @router.get("/runs/{run_id}")
-async def show(request: Request, runtime: Played, viewer: Looking, run_id: UUID) -> Response:
+async def show(runtime: Played, viewer: Looking, run_id: UUID) -> Response:
     view = await run_page_view(runtime, viewer, run_id)
-    if isinstance(view, Refused):
-        return panel_refusal(request, view)
     return HTMLResponse(str(render("panel/run.html", view=view)), headers={"Cache-Control": "no-store"})

@@ -12,26 +12,23 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.conversations.forking import ForkKind, add_fork
-from tavernkit.playground.conversations.in_use import not_in_use
+from tavernkit.playground.conversations.in_use import require_in_use
 from tavernkit.playground.conversations.queries import queued_run
-from tavernkit.playground.database.models import Conversation, Message, Run, Space, SpaceMembership
+from tavernkit.playground.database.models import Conversation, Message, Run, Space
 from tavernkit.playground.members.queries import active_members
 from tavernkit.playground.outcome import Refused, not_found
 from tavernkit.playground.paths.queries import end_of_path
 from tavernkit.playground.paths.snapshots import path_changed
 from tavernkit.playground.realtime.outbox import append_event
+from tavernkit.playground.runs.asking import check_is_here
 from tavernkit.playground.runs.planner import cancel_queued, leave_running, plan_run
 from tavernkit.playground.runs.rounds import end_round, rules_of, start_round
-from tavernkit.playground.runs.speakers import can_speak, is_group
+from tavernkit.playground.runs.speakers import is_group
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.spaces.access import Access, conversation_for
 
-__all__ = ["MOST_HIDDEN", "regenerate"]
-
 MOST_HIDDEN = 100
 """A longer turn than this is told anew in a branch."""
-
-NO_REPLY = Refused(code="conflict", sentence="Only a reply can be told anew. Choose a message of a character.")
 
 
 async def regenerate(
@@ -41,38 +38,27 @@ async def regenerate(
     *,
     message_id: UUID | None = None,
     only_message: bool = False,
-) -> Run | Refused:
+) -> Run:
     """Regenerate a reply, or the last one.
 
     In a group whose space regenerates turns, the last reply stands for everything since a person spoke, unless
     `only_message`. The run says in which conversation that happens: another one, if it needs a branch.
     """
     async with runtime.database.write() as session:
-        found = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART, lock=True)
-        if isinstance(found, Refused):
-            return found
-        conversation, entry = found
-        refused = not_in_use(conversation)
-        if refused is not None:
-            return refused
+        conversation, entry = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART, lock=True)
+        require_in_use(conversation)
         end = await end_of_path(session, conversation.id)
         target = await _target(session, conversation, message_id) if message_id else end and end[0]
         if end is None or target is None:
-            return not_found("message")
+            raise not_found("message")
         if target.role != "assistant":
-            return NO_REPLY
+            sentence = "Only a reply can be told anew. Choose a message of a character."
+            raise Refused(code="conflict", sentence=sentence)
         rules = await rules_of(session, conversation)
-        members = await active_members(session, conversation.space_id)
         is_turn = target.id == end[0].id and not only_message and rules.group_regenerate_mode == "last_turn"
-        if is_turn and is_group(members):
-            if not any(can_speak(member, conversation.id) for member in members):
-                return Refused(code="conflict", sentence="Nobody here can speak. Add a character, or unmute one.")
+        if is_turn and is_group(await active_members(session, conversation.space_id)):
             return await _last_turn(session, runtime, conversation, entry.space)
-        author = await session.get_one(SpaceMembership, target.membership_id)
-        if author.status != "active":
-            return Refused(
-                code="conflict", sentence=f"{author.cached_display_name} is not here any more. Bring them back first."
-            )
+        await check_is_here(session, target.membership_id)
         if target.id != end[0].id:
             conversation, target = await _branch(session, runtime, conversation, entry.space, target)
         else:
@@ -88,9 +74,7 @@ async def regenerate(
         )
 
 
-async def _last_turn(
-    session: AsyncSession, runtime: Runtime, conversation: Conversation, space: Space
-) -> Run | Refused:
+async def _last_turn(session: AsyncSession, runtime: Runtime, conversation: Conversation, space: Space) -> Run:
     """Everything since a person spoke: hidden, where nothing hangs on it, and told by a new round."""
     asked: Message | None = await session.scalar(
         select(Message)
@@ -99,7 +83,7 @@ async def _last_turn(
         .limit(1)
     )
     if asked is None:
-        return Refused(code="conflict", sentence="Nobody has said anything yet that could be answered anew.")
+        raise Refused(code="conflict", sentence="Nobody has said anything yet that could be answered anew.")
     if await _hangs_on(session, conversation, asked.seq):
         conversation, asked = await _branch(session, runtime, conversation, space, asked)
     else:
@@ -107,7 +91,9 @@ async def _last_turn(
         await _hide_behind(session, runtime, conversation, asked.seq)
     await start_round(session, runtime, conversation, trigger=asked)
     planned = await queued_run(session, conversation.id)
-    return NO_REPLY if planned is None else planned
+    if planned is None:
+        raise Refused(code="conflict", sentence="Nobody here can speak. Add a character, or unmute one.")
+    return planned
 
 
 async def _hangs_on(session: AsyncSession, conversation: Conversation, seq: int) -> bool:

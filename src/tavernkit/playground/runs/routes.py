@@ -7,13 +7,10 @@ from uuid import UUID
 from fastapi import APIRouter, Request, Response
 
 from tavernkit.playground.messages.standing import find_standing
-from tavernkit.playground.outcome import Refused
 from tavernkit.playground.realtime.streaming import message_stream, run_stream
 from tavernkit.playground.runs.deciding import discard_text, keep_text, request_stop
 from tavernkit.playground.runs.queries import read_run
-from tavernkit.playground.web.requests import Looking, Played, answer, missing, refusal
-
-__all__ = ["router"]
+from tavernkit.playground.web.requests import Looking, Played, answer
 
 router = APIRouter(prefix="/runs/{run_id}")
 
@@ -21,8 +18,6 @@ router = APIRouter(prefix="/runs/{run_id}")
 @router.post("/stop")
 async def stop(request: Request, runtime: Played, viewer: Looking, run_id: UUID) -> Response:
     run = await request_stop(runtime, viewer, run_id)
-    if isinstance(run, Refused):
-        return refusal(request, run)
     async with runtime.database.read() as session:
         streams = await run_stream(runtime, session, run.conversation_id)
     return answer(request, streams, otherwise=f"/conversations/{run.conversation_id}")
@@ -31,8 +26,6 @@ async def stop(request: Request, runtime: Played, viewer: Looking, run_id: UUID)
 @router.post("/keep")
 async def keep(request: Request, runtime: Played, viewer: Looking, run_id: UUID) -> Response:
     message = await keep_text(runtime, viewer, run_id)
-    if isinstance(message, Refused):
-        return refusal(request, message)
     async with runtime.database.read() as session:
         standing = await find_standing(session, message.conversation_id, viewer)
         streams = await message_stream(session, message.id, standing)
@@ -43,8 +36,6 @@ async def keep(request: Request, runtime: Played, viewer: Looking, run_id: UUID)
 @router.post("/discard")
 async def discard(request: Request, runtime: Played, viewer: Looking, run_id: UUID) -> Response:
     run = await discard_text(runtime, viewer, run_id)
-    if isinstance(run, Refused):
-        return refusal(request, run)
     async with runtime.database.read() as session:
         streams = await run_stream(runtime, session, run.conversation_id)
     return answer(request, streams, otherwise=f"/conversations/{run.conversation_id}")
@@ -54,7 +45,5 @@ async def discard(request: Request, runtime: Played, viewer: Looking, run_id: UU
 async def text(runtime: Played, viewer: Looking, run_id: UUID) -> dict[str, str]:
     """What has been written so far, for a page that missed a piece."""
     run = await read_run(runtime, viewer, run_id)
-    if isinstance(run, Refused):
-        raise missing()
     is_behind = run.status == "running" and run.replied_at is not None
     return {"text": runtime.live_text.get(run.id, run.text), "status": "behind" if is_behind else run.status}

@@ -57,14 +57,14 @@ def can_speak(member: SpaceMembership | None, conversation_id: UUID) -> bool:
     return member.kind == "character" or (member.copilot_remaining_steps > 0 and has_copilot(member, conversation_id))
 
 
-def speaking_member(member: SpaceMembership | None) -> SpaceMembership | Refused:
+def speaking_member(member: SpaceMembership | None) -> SpaceMembership:
     """The membership as which a person speaks, whatever else their role lets them do."""
     if member is None:
-        return Refused(code="forbidden", sentence="Only members speak here. Join the space first.")
+        raise Refused(code="forbidden", sentence="Only members speak here. Join the space first.")
     if member.participation == "active":
         return member
     state = "muted" if member.participation == "muted" else "only watching"
-    return Refused(code="forbidden", sentence=f"You are {state} here. Set your participation to active to write.")
+    raise Refused(code="forbidden", sentence=f"You are {state} here. Set your participation to active to write.")
 
 
 def has_copilot(member: SpaceMembership, conversation_id: UUID) -> bool:

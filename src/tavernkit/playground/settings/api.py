@@ -8,13 +8,11 @@ from uuid import UUID
 from fastapi import APIRouter, Header, Query, Response
 from fastapi.responses import JSONResponse
 
-from tavernkit.playground.api.errors import documented, unless_refused
+from tavernkit.playground.api.errors import documented
 from tavernkit.playground.api.requests import Asked, Running
 from tavernkit.playground.settings import service
 from tavernkit.playground.settings.pack import json_schema, schema_etag
 from tavernkit.playground.settings.schemas import SettingsOut, SettingsPatch
-
-__all__ = ["router"]
 
 router = APIRouter(tags=["settings"])
 
@@ -40,32 +38,28 @@ async def settings_schema(
 @router.get("/spaces/{space_id}/settings", responses=documented())
 async def space_settings(runtime: Running, viewer: Asked, space_id: UUID) -> SettingsOut:
     """The settings of a space."""
-    return unless_refused(await service.read_space_settings(runtime, viewer, space_id))
+    return await service.read_space_settings(runtime, viewer, space_id)
 
 
 @router.patch("/spaces/{space_id}/settings", responses=documented(409))
 async def patch_space_settings(runtime: Running, viewer: Asked, space_id: UUID, body: SettingsPatch) -> SettingsOut:
     """Change settings of a space."""
-    return unless_refused(
-        await service.change_space_settings(
-            runtime, viewer, space_id, settings_version=body.settings_version, patch=body.settings
-        )
+    return await service.change_space_settings(
+        runtime, viewer, space_id, settings_version=body.settings_version, patch=body.settings
     )
 
 
 @router.get("/members/{member_id}/settings", responses=documented())
 async def member_settings(runtime: Running, viewer: Asked, member_id: UUID) -> SettingsOut:
     """The settings of a member, over those of the space."""
-    return unless_refused(await service.read_member_settings(runtime, viewer, member_id))
+    return await service.read_member_settings(runtime, viewer, member_id)
 
 
 @router.patch("/members/{member_id}/settings", responses=documented(409))
 async def patch_member_settings(runtime: Running, viewer: Asked, member_id: UUID, body: SettingsPatch) -> SettingsOut:
     """Change settings of a member."""
-    return unless_refused(
-        await service.change_member_settings(
-            runtime, viewer, member_id, settings_version=body.settings_version, patch=body.settings
-        )
+    return await service.change_member_settings(
+        runtime, viewer, member_id, settings_version=body.settings_version, patch=body.settings
     )
 
 
@@ -77,9 +71,7 @@ async def conversation_settings(
     member_id: Annotated[UUID | None, Query(description="As they are while this member speaks.")] = None,
 ) -> SettingsOut:
     """The settings of a conversation, over those of the space."""
-    return unless_refused(
-        await service.read_conversation_settings(runtime, viewer, conversation_id, member_id=member_id)
-    )
+    return await service.read_conversation_settings(runtime, viewer, conversation_id, member_id=member_id)
 
 
 @router.patch("/conversations/{conversation_id}/settings", responses=documented(409))
@@ -87,10 +79,8 @@ async def patch_conversation_settings(
     runtime: Running, viewer: Asked, conversation_id: UUID, body: SettingsPatch
 ) -> SettingsOut:
     """Change settings of a conversation, its author's note among them."""
-    return unless_refused(
-        await service.change_conversation_settings(
-            runtime, viewer, conversation_id, settings_version=body.settings_version, patch=body.settings
-        )
+    return await service.change_conversation_settings(
+        runtime, viewer, conversation_id, settings_version=body.settings_version, patch=body.settings
     )
 
 

@@ -13,37 +13,35 @@ from tavernkit.playground.settings.resolving import Layered, document_of
 from tavernkit.playground.storable import titled
 from tavernkit.values import Json, JsonObject
 
-__all__ = ["Changes", "apply_changes", "read_patch"]
-
 Changes = Mapping[str, Any]
 """The new value of each path; None leaves it to the layer below."""
 
 _PLACES: Mapping[Layer, str] = {"space": "a space", "member": "a member", "conversation": "a conversation"}
 
 
-def read_patch(patch: JsonObject, layer: Layer) -> Changes | Refused:
+def read_patch(patch: JsonObject, layer: Layer) -> Changes:
     """Check a merge patch: groups of settings, in which null takes a setting back; so does null for a group."""
     changes: dict[str, Any] = {}
     for group, content in patch.items():
         if group not in GROUPS:
-            return _refused(group, "there is no such group of settings")
+            raise _refused(group, "there is no such group of settings")
         if content is None:
             changes.update(dict.fromkeys(_paths(group, layer)))
             continue
         if not isinstance(content, dict):
-            return _refused(group, "a group of settings is an object")
+            raise _refused(group, "a group of settings is an object")
         for name, value in content.items():
             path = f"{group}.{name}"
             setting = SETTINGS.get(path)
             if setting is None:
-                return _refused(path, "there is no such setting")
+                raise _refused(path, "there is no such setting")
             if layer not in setting.leaf.layers:
                 places = " or ".join(_PLACES[place] for place in setting.leaf.layers)
-                return _refused(path, f"it is a setting of {places}, not of {_PLACES[layer]}")
+                raise _refused(path, f"it is a setting of {places}, not of {_PLACES[layer]}")
             cleaned = _cleaned(value)
             problem = None if cleaned is None else setting.problem(cleaned)
             if problem is not None:
-                return _refused(path, problem)
+                raise _refused(path, problem)
             changes[path] = None if cleaned is None else setting.read(cleaned)
     return changes
 

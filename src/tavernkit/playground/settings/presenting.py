@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.database.models import Conversation, Preset, Provider, SpaceMembership
 from tavernkit.playground.members.queries import active_members
-from tavernkit.playground.outcome import Refused, not_found
+from tavernkit.playground.outcome import not_found
 from tavernkit.playground.presets.queries import presets_page
 from tavernkit.playground.providers.queries import providers_page
 from tavernkit.playground.runtime import Runtime
@@ -26,8 +26,6 @@ from tavernkit.playground.spaces.panel import panel_entry, panel_view
 from tavernkit.playground.spaces.views import ChoiceView
 from tavernkit.playground.web.names import shown_name
 from tavernkit.values import Json, JsonObject, Value
-
-__all__ = ["settings_view"]
 
 CHOICES_SHOWN = 200
 UNSET = "Not set"
@@ -63,18 +61,15 @@ async def settings_view(
     member_id: UUID | None = None,
     typed: Mapping[str, str] | None = None,
     problem: str = "",
-) -> SettingsView | Refused:
+) -> SettingsView:
     """The settings of one layer; without one, that of the space for who may change it. `typed` stays in the fields."""
     async with runtime.database.read() as session:
-        found = await panel_entry(session, viewer, conversation_id)
-        if isinstance(found, Refused):
-            return found
-        conversation, entry = found
+        conversation, entry = await panel_entry(session, viewer, conversation_id)
         members = await active_members(session, entry.space.id)
         layer = layer or ("space" if entry.access >= Access.ADMINISTER else "conversation")
         member = _chosen(members, member_id)
         if (layer == "member" or member_id is not None) and member is None:
-            return not_found("member")
+            raise not_found("member")
         row, place = await _place(session, viewer, conversation, entry, member, layer, typed or {})
     context: dict[str, Json] = {
         "provider_kind": _provider_kind(place),

@@ -15,23 +15,18 @@ from tavernkit.playground.settings.leaf import Reference
 from tavernkit.playground.settings.pack import SETTINGS
 from tavernkit.playground.settings.patching import Changes
 
-__all__ = ["refuse_unknown_in"]
 
-
-async def refuse_unknown_in(session: AsyncSession, viewer: Viewer, changes: Changes) -> Refused | None:
+async def refuse_unknown_in(session: AsyncSession, viewer: Viewer, changes: Changes) -> None:
     """Refuse changes that point to what is not there or belongs to somebody else."""
     for path, value in changes.items():
         wanted = SETTINGS[path].leaf.refers_to
         if wanted and value is not None:
-            refused = await _refuse_unknown(session, viewer, path, value, wanted)
-            if refused is not None:
-                return refused
-    return None
+            await _refuse_unknown(session, viewer, path, value, wanted)
 
 
 async def _refuse_unknown(
     session: AsyncSession, viewer: Viewer, path: str, id: UUID, wanted: Sequence[Reference]
-) -> Refused | None:
+) -> None:
     """Refuse an id that is none of a provider in use, or of a preset of these kinds that this person may use."""
     if "provider" in wanted:
         found = await session.scalar(select(Provider.id).where(Provider.id == id, ~Provider.disabled))
@@ -43,7 +38,6 @@ async def _refuse_unknown(
                 or_(Preset.owner_id == viewer.user_id, Preset.owner_id.is_(None)),
             )
         )
-    if found is not None:
-        return None
-    what = "provider" if "provider" in wanted else f"preset of the kind {' or '.join(wanted)}"
-    return Refused(code="invalid", sentence=f"The setting {path} was not taken: there is no such {what}.")
+    if found is None:
+        what = "provider" if "provider" in wanted else f"preset of the kind {' or '.join(wanted)}"
+        raise Refused(code="invalid", sentence=f"The setting {path} was not taken: there is no such {what}.")

@@ -18,17 +18,15 @@ from tavernkit.playground.settings.presenting import settings_view
 from tavernkit.playground.settings.schemas import SettingsOut
 from tavernkit.playground.settings.typed import typed_changes
 from tavernkit.playground.settings.views import SettingsView
-from tavernkit.playground.spaces.panel import panel_page, panel_refusal
+from tavernkit.playground.spaces.panel import IN_PANEL, panel_page
 from tavernkit.playground.web.requests import Looking, Played
 
-__all__ = ["router"]
-
-router = APIRouter(prefix="/conversations/{conversation_id}/panel/settings")
+router = APIRouter(prefix="/conversations/{conversation_id}/panel/settings", dependencies=IN_PANEL)
 
 MAX_FIELD_BYTES = 1_000_000
 MAX_FIELDS = 500
 
-_Service: TypeAlias = Callable[..., Awaitable[SettingsOut | Refused]]
+_Service: TypeAlias = Callable[..., Awaitable[SettingsOut]]
 _SERVICES: Mapping[Layer, tuple[_Service, _Service]] = {
     "space": (service.read_space_settings, service.change_space_settings),
     "member": (service.read_member_settings, service.change_member_settings),
@@ -50,7 +48,7 @@ async def settings(
     member: Member = None,
 ) -> Response:
     view = await settings_view(runtime, viewer, conversation_id, layer=layer, member_id=member)
-    return panel_refusal(request, view) if isinstance(view, Refused) else panel_page(request, "settings", view)
+    return panel_page(request, "settings", view)
 
 
 @router.post("")
@@ -64,29 +62,24 @@ async def save(
 ) -> Response:
     """Save the fields that say something else than what is there."""
     view = await settings_view(runtime, viewer, conversation_id, layer=layer, member_id=member)
-    if isinstance(view, Refused):
-        return panel_refusal(request, view)
     async with request.form(max_fields=MAX_FIELDS, max_part_size=MAX_FIELD_BYTES) as form:
         fields = {name: value for name, value in form.items() if isinstance(value, str)}
         shown = [path for path in form.getlist("shown") if isinstance(path, str)]
-    saved = await _save(runtime, viewer, conversation_id, view, fields, shown)
-    if not isinstance(saved, Refused):
-        query = f"?layer={view.layer}" + (f"&member={view.member_id}" if view.member_id else "")
-        return RedirectResponse(f"{view.panel.address}{query}", status_code=303)
-    kept = await settings_view(
-        runtime,
-        viewer,
-        conversation_id,
-        layer=view.layer,
-        member_id=member,
-        typed={path: fields.get(path, "") for path in shown},
-        problem=saved.sentence,
-    )
-    return (
-        panel_refusal(request, kept)
-        if isinstance(kept, Refused)
-        else panel_page(request, "settings", kept, saved.status)
-    )
+    try:
+        await _save(runtime, viewer, conversation_id, view, fields, shown)
+    except Refused as refused:
+        kept = await settings_view(
+            runtime,
+            viewer,
+            conversation_id,
+            layer=view.layer,
+            member_id=member,
+            typed={path: fields.get(path, "") for path in shown},
+            problem=refused.sentence,
+        )
+        return panel_page(request, "settings", kept, refused.status)
+    query = f"?layer={view.layer}" + (f"&member={view.member_id}" if view.member_id else "")
+    return RedirectResponse(f"{view.panel.address}{query}", status_code=303)
 
 
 async def _save(
@@ -96,15 +89,13 @@ async def _save(
     view: SettingsView,
     fields: dict[str, str],
     shown: list[str],
-) -> SettingsOut | Refused:
+) -> None:
     ids = {"space": view.panel.space_id, "member": view.member_id, "conversation": conversation_id}
     id = UUID(str(ids[view.layer]))
     read, change = _SERVICES[view.layer]
     seen = await read(runtime, viewer, id)
-    if isinstance(seen, Refused):
-        return seen
     patch = typed_changes(fields, shown, view.layer, seen)
     version = fields.get("settings_version", "")
     # One that cannot be read is no version that there ever was.
     seen_version = int(version) if version.isascii() and version.isdigit() and len(version) < 10 else -1
-    return await change(runtime, viewer, id, settings_version=seen_version, patch=patch)
+    await change(runtime, viewer, id, settings_version=seen_version, patch=patch)

@@ -7,7 +7,7 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.accounts.viewer import Viewer
-from tavernkit.playground.conversations.in_use import not_in_use
+from tavernkit.playground.conversations.in_use import require_in_use
 from tavernkit.playground.database.models import Conversation, Space, SpaceMembership
 from tavernkit.playground.database.versions import advance
 from tavernkit.playground.outcome import Refused, not_found
@@ -23,59 +23,42 @@ from tavernkit.playground.spaces.access import Access, conversation_for, member_
 from tavernkit.playground.spaces.telling import tell_space
 from tavernkit.values import JsonObject
 
-__all__ = [
-    "change_conversation_settings",
-    "change_member_settings",
-    "change_space_settings",
-    "read_conversation_settings",
-    "read_member_settings",
-    "read_space_settings",
-]
 
-
-async def read_space_settings(runtime: Runtime, viewer: Viewer, space_id: UUID) -> SettingsOut | Refused:
+async def read_space_settings(runtime: Runtime, viewer: Viewer, space_id: UUID) -> SettingsOut:
     """What holds in a space unless a member or a conversation says otherwise."""
     async with runtime.database.read() as session:
-        entry = await space_for(session, space_id, viewer, Access.READ)
-        return entry if isinstance(entry, Refused) else _of_space(entry.space)
+        return _of_space((await space_for(session, space_id, viewer, Access.READ)).space)
 
 
-async def read_member_settings(runtime: Runtime, viewer: Viewer, member_id: UUID) -> SettingsOut | Refused:
+async def read_member_settings(runtime: Runtime, viewer: Viewer, member_id: UUID) -> SettingsOut:
     """What holds for a member."""
     async with runtime.database.read() as session:
-        found = await member_for(session, member_id, viewer, Access.READ)
-        return found if isinstance(found, Refused) else _of_member(found[1].space, found[0])
+        member, entry = await member_for(session, member_id, viewer, Access.READ)
+        return _of_member(entry.space, member)
 
 
 async def read_conversation_settings(
     runtime: Runtime, viewer: Viewer, conversation_id: UUID, *, member_id: UUID | None = None
-) -> SettingsOut | Refused:
+) -> SettingsOut:
     """What holds in a conversation, for everybody or while one member speaks."""
     async with runtime.database.read() as session:
-        found = await conversation_for(session, conversation_id, viewer, Access.READ)
-        if isinstance(found, Refused):
-            return found
-        conversation, entry = found
+        conversation, entry = await conversation_for(session, conversation_id, viewer, Access.READ)
         member = None if member_id is None else await session.get(SpaceMembership, member_id)
         if member_id is not None and (member is None or member.space_id != entry.space.id):
-            return not_found("member")
+            raise not_found("member")
         return _of_conversation(entry.space, conversation, member)
 
 
 async def change_space_settings(
     runtime: Runtime, viewer: Viewer, space_id: UUID, *, settings_version: int, patch: JsonObject
-) -> SettingsOut | Refused:
+) -> SettingsOut:
     """Merge a patch into the settings of a space."""
     now = runtime.clock()
     async with runtime.database.write() as session:
         entry = await space_for(session, space_id, viewer, Access.ADMINISTER, lock=True)
-        if isinstance(entry, Refused):
-            return entry
         space = entry.space
         was_automatic = space.auto_mode_enabled
-        refused = await _change(session, viewer, space, "space", settings_version, patch, _of_space(space))
-        if refused is not None:
-            return refused
+        await _change(session, viewer, space, "space", settings_version, patch, _of_space(space))
         space.updated_at = now
         await session.flush()
         if was_automatic and not space.auto_mode_enabled:
@@ -86,22 +69,15 @@ async def change_space_settings(
 
 async def change_member_settings(
     runtime: Runtime, viewer: Viewer, member_id: UUID, *, settings_version: int, patch: JsonObject
-) -> SettingsOut | Refused:
+) -> SettingsOut:
     """Merge a patch into the settings of a member: one's own, or as the owner anybody's."""
     now = runtime.clock()
     async with runtime.database.write() as session:
-        found = await member_for(session, member_id, viewer, Access.ADMINISTER, lock=True)
-        if isinstance(found, Refused):
-            return found
-        member, entry = found
+        member, entry = await member_for(session, member_id, viewer, Access.ADMINISTER, lock=True)
         if member.status == "removed":
-            return Refused(
-                code="conflict", sentence=f"{member.cached_display_name} was removed. Bring them back first."
-            )
+            raise Refused(code="conflict", sentence=f"{member.cached_display_name} was removed. Bring them back first.")
         before = _of_member(entry.space, member)
-        refused = await _change(session, viewer, member, "member", settings_version, patch, before)
-        if refused is not None:
-            return refused
+        await _change(session, viewer, member, "member", settings_version, patch, before)
         await session.flush()
         await tell_space(session, member.space_id, "settings", now, member_id=str(member.id))
         return _of_member(entry.space, member)
@@ -109,24 +85,13 @@ async def change_member_settings(
 
 async def change_conversation_settings(
     runtime: Runtime, viewer: Viewer, conversation_id: UUID, *, settings_version: int, patch: JsonObject
-) -> SettingsOut | Refused:
+) -> SettingsOut:
     """Merge a patch into the settings of a conversation."""
     async with runtime.database.write() as session:
-        found = await conversation_for(session, conversation_id, viewer, Access.MODERATE, lock=True)
-        if isinstance(found, Refused):
-            return found
-        conversation, entry = found
-        refused = not_in_use(conversation) or await _change(
-            session,
-            viewer,
-            conversation,
-            "conversation",
-            settings_version,
-            patch,
-            _of_conversation(entry.space, conversation, None),
-        )
-        if refused is not None:
-            return refused
+        conversation, entry = await conversation_for(session, conversation_id, viewer, Access.MODERATE, lock=True)
+        require_in_use(conversation)
+        before = _of_conversation(entry.space, conversation, None)
+        await _change(session, viewer, conversation, "conversation", settings_version, patch, before)
         await session.flush()
         await append_event(session, conversation_id, "settings", runtime.clock())
         return _of_conversation(entry.space, conversation, None)
@@ -140,17 +105,12 @@ async def _change(
     settings_version: int,
     patch: JsonObject,
     before: SettingsOut,
-) -> Refused | None:
+) -> None:
     """Check the whole patch, count the change, and make it; or none of the three."""
     changes = read_patch(patch, layer)
-    if isinstance(changes, Refused):
-        return changes
-    refused = await refuse_unknown_in(session, viewer, changes)
-    if refused is None:
-        refused = advance(row, settings_version, what="settings", current=before.model_dump(mode="json"))
-    if refused is None:
-        apply_changes(row, layer, changes)
-    return refused
+    await refuse_unknown_in(session, viewer, changes)
+    advance(row, settings_version, what="settings", current=before.model_dump(mode="json"))
+    apply_changes(row, layer, changes)
 
 
 def _of_space(space: Space) -> SettingsOut:

@@ -20,10 +20,6 @@ from tavernkit.playground.database.models import Conversation, Message, Space, S
 from tavernkit.playground.outcome import Refused, not_found
 from tavernkit.values import Value
 
-__all__ = ["Access", "Entry", "conversation_for", "member_for", "message_for", "space_for"]
-
-_ARCHIVED = Refused(code="forbidden", sentence="This space is archived. Its owner can bring it back into use.")
-
 
 class Access(IntEnum):
     """What somebody may do; each includes those before it."""
@@ -51,43 +47,50 @@ async def space_for(
     lock: bool = False,
     even_archived: bool = False,
     even_deleting: bool = False,
-) -> Entry | Refused:
-    """The space, if this person may do there what they want to."""
+    what: str = "space",
+) -> Entry:
+    """The space, if this person may do there what they want to; `what` is not there for who may not see it."""
     query = select(Space).where(Space.id == space_id)
     # The id stays: who adds a conversation to the space, holding a lock on another, need not wait for this one.
     space: Space | None = await session.scalar(query.with_for_update(key_share=True) if lock else query)
     if space is None or (space.status == "deleting" and not even_deleting):
-        return not_found("space")
+        raise not_found(what)
     entry = await _entry(session, space, viewer)
     if entry is None:
-        return not_found("space")
-    return _allowed(entry, needs, even_archived=even_archived)
+        raise not_found(what)
+    _require(entry, needs, even_archived=even_archived)
+    return entry
 
 
 async def member_for(
     session: AsyncSession, member_id: UUID, viewer: Viewer, needs: Access, *, lock: bool = False
-) -> tuple[SpaceMembership, Entry] | Refused:
+) -> tuple[SpaceMembership, Entry]:
     """The membership, if this person may do with it what they want to; people may do with their own what the owner may.
 
     The space is locked, not the membership: who is in a space is decided by one at a time.
     """
     space_id = await session.scalar(select(SpaceMembership.space_id).where(SpaceMembership.id == member_id))
     if space_id is None:
-        return not_found("member")
-    entry = await space_for(session, space_id, viewer, Access.READ, lock=lock)
-    if isinstance(entry, Refused):
-        return not_found("member")
-    member = await session.get_one(SpaceMembership, member_id)
-    if entry.member is not None and entry.member.id == member_id:
-        return _ARCHIVED if _is_closed(entry, needs) else (member, entry)
-    allowed = _allowed(entry, needs)
-    return allowed if isinstance(allowed, Refused) else (member, entry)
+        raise not_found("member")
+    entry = await space_for(session, space_id, viewer, Access.READ, lock=lock, what="member")
+    is_own = entry.member is not None and entry.member.id == member_id
+    _require(entry, needs, is_own=is_own)
+    return await session.get_one(SpaceMembership, member_id), entry
 
 
 async def conversation_for(
-    session: AsyncSession, conversation_id: UUID, viewer: Viewer, needs: Access, *, lock: bool = False
-) -> tuple[Conversation, Entry] | Refused:
-    """The conversation, if this person may do there what they want to; locked by who decides by what is in it."""
+    session: AsyncSession,
+    conversation_id: UUID,
+    viewer: Viewer,
+    needs: Access,
+    *,
+    lock: bool = False,
+    what: str = "conversation",
+) -> tuple[Conversation, Entry]:
+    """The conversation, if this person may do there what they want to; locked by who decides by what is in it.
+
+    `what` is not there for who may not see it.
+    """
     query = (
         select(Conversation, Space)
         .join(Space, Space.id == Conversation.space_id)
@@ -95,36 +98,33 @@ async def conversation_for(
     )
     row = (await session.execute(query.with_for_update(of=Conversation) if lock else query)).one_or_none()
     if row is None:
-        return not_found("conversation")
+        raise not_found(what)
     conversation, space = row
     entry = await _entry(session, space, viewer)
     if entry is None and conversation.visibility == "public":
         entry = Entry(space=space, member=None, access=Access.READ)
     if entry is None or (conversation.visibility == "private" and entry.access < Access.ADMINISTER):
-        return not_found("conversation")
-    allowed = _allowed(entry, needs)
-    return allowed if isinstance(allowed, Refused) else (conversation, allowed)
+        raise not_found(what)
+    _require(entry, needs)
+    return conversation, entry
 
 
 async def message_for(
     session: AsyncSession, message_id: UUID, viewer: Viewer, needs: Access, *, lock: bool = False
-) -> tuple[Message, Conversation, Entry] | Refused:
+) -> tuple[Message, Conversation, Entry]:
     """The message with its conversation, if this person may do with it what they want to.
 
     An author may do with their own message what moderators may do with any.
     """
     message: Message | None = await session.scalar(select(Message).where(Message.id == message_id))
     if message is None:
-        return not_found("message")
-    found = await conversation_for(session, message.conversation_id, viewer, min(needs, Access.TAKE_PART), lock=lock)
-    if isinstance(found, Refused):
-        return not_found("message") if found.code == "not_found" else found
-    conversation, entry = found
+        raise not_found("message")
+    conversation, entry = await conversation_for(
+        session, message.conversation_id, viewer, min(needs, Access.TAKE_PART), lock=lock, what="message"
+    )
     own = entry.member is not None and entry.member.id == message.membership_id
     if not (needs is Access.MODERATE and own):
-        allowed = _allowed(entry, needs)
-        if isinstance(allowed, Refused):
-            return allowed
+        _require(entry, needs)
     if lock:
         await session.refresh(message)
     return message, conversation, entry
@@ -145,11 +145,8 @@ async def _entry(session: AsyncSession, space: Space, viewer: Viewer) -> Entry |
     return Entry(space=space, member=member, access=Access.TAKE_PART if takes_part else Access.READ)
 
 
-def _allowed(entry: Entry, needs: Access, *, even_archived: bool = False) -> Entry | Refused:
-    if entry.access < needs:
-        return Refused(code="forbidden", sentence="You may look at this, but not change it.")
-    return _ARCHIVED if _is_closed(entry, needs) and not even_archived else entry
-
-
-def _is_closed(entry: Entry, needs: Access) -> bool:
-    return entry.space.status == "archived" and needs > Access.READ
+def _require(entry: Entry, needs: Access, *, is_own: bool = False, even_archived: bool = False) -> None:
+    if entry.access < needs and not is_own:
+        raise Refused(code="forbidden", sentence="You may look at this, but not change it.")
+    if entry.space.status == "archived" and needs > Access.READ and not even_archived:
+        raise Refused(code="forbidden", sentence="This space is archived. Its owner can bring it back into use.")

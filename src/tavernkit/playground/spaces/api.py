@@ -7,7 +7,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Query, Response
 
-from tavernkit.playground.api.errors import documented, unless_refused
+from tavernkit.playground.api.errors import documented
 from tavernkit.playground.api.moments import moment
 from tavernkit.playground.api.paging import After, Page, behind_time, page
 from tavernkit.playground.api.requests import Asked, Limit, Running
@@ -38,18 +38,16 @@ async def index(
 @router.post("", status_code=201, responses=documented())
 async def create(runtime: Running, viewer: Asked, body: SpaceIn) -> SpaceOpened:
     """Open a space with its characters; a conversation begins with their greetings."""
-    opened = unless_refused(
-        await create_space(
-            runtime,
-            viewer,
-            kind=body.kind,
-            name=body.name,
-            character_ids=body.character_ids,
-            persona_id=body.persona_id,
-            persona=body.persona,
-            name_override=body.name_override,
-            greeting=body.greeting,
-        )
+    opened = await create_space(
+        runtime,
+        viewer,
+        kind=body.kind,
+        name=body.name,
+        character_ids=body.character_ids,
+        persona_id=body.persona_id,
+        persona=body.persona,
+        name_override=body.name_override,
+        greeting=body.greeting,
     )
     return SpaceOpened(
         space=SpaceOut.of(opened.space), conversation=ConversationOut.model_validate(opened.conversation)
@@ -59,7 +57,7 @@ async def create(runtime: Running, viewer: Asked, body: SpaceIn) -> SpaceOpened:
 @router.get("/{space_id}", responses=documented())
 async def show(runtime: Running, viewer: Asked, space_id: UUID) -> SpaceOut:
     """One space."""
-    return SpaceOut.of(unless_refused(await read_space(runtime, viewer, space_id)))
+    return SpaceOut.of(await read_space(runtime, viewer, space_id))
 
 
 @router.patch("/{space_id}", responses=documented(409))
@@ -73,7 +71,7 @@ async def change(runtime: Running, viewer: Asked, space_id: UUID, body: SpaceCha
         name=body.name,
         archived=body.archived,
     )
-    return SpaceOut.of(unless_refused(space))
+    return SpaceOut.of(space)
 
 
 @router.delete(
@@ -84,7 +82,7 @@ async def change(runtime: Running, viewer: Asked, space_id: UUID, body: SpaceCha
 )
 async def remove(runtime: Running, viewer: Asked, space_id: UUID) -> Response:
     """Delete a space with everything said in it."""
-    job = unless_refused(await delete_space(runtime, viewer, space_id))
+    job = await delete_space(runtime, viewer, space_id)
     if job is None:
         return Response(status_code=204)
     return Response(JobOut.of(job).model_dump_json(), status_code=202, media_type="application/json")

@@ -16,10 +16,8 @@ from tavernkit.playground.spaces.access import Access, Entry, conversation_for
 from tavernkit.playground.spaces.views import PanelView, TabView
 from tavernkit.playground.web.names import shown_name
 from tavernkit.playground.web.rendering import render
-from tavernkit.playground.web.requests import refusal, wants_streams
+from tavernkit.playground.web.requests import refuse_in, wants_streams
 from tavernkit.playground.web.streams import CONTENT_TYPE, stream
-
-__all__ = ["FRAME", "Tab", "panel_answer", "panel_entry", "panel_page", "panel_refusal", "panel_view"]
 
 Tab: TypeAlias = Literal["members", "settings", "lore", "state", "pipelines", "runs"]
 
@@ -44,18 +42,18 @@ SHOWS: dict[Tab, str] = {
 FRAME = "side_panel_frame"
 PROBLEM = "panel_problem"
 """Where the panel says why something was not done."""
+IN_PANEL = [refuse_in(PROBLEM)]
+"""The dependencies of the routers of tabs."""
 
 _UNCACHED = {"Cache-Control": "no-store"}
 
 
-async def panel_entry(
-    session: AsyncSession, viewer: Viewer, conversation_id: UUID
-) -> tuple[Conversation, Entry] | Refused:
+async def panel_entry(session: AsyncSession, viewer: Viewer, conversation_id: UUID) -> tuple[Conversation, Entry]:
     """The conversation, for those who are in its space: others who may read the story do not see what is behind it."""
-    found = await conversation_for(session, conversation_id, viewer, Access.READ)
-    if isinstance(found, Refused) or (found[1].member is None and found[1].access < Access.ADMINISTER):
-        return not_found("conversation")
-    return found
+    conversation, entry = await conversation_for(session, conversation_id, viewer, Access.READ)
+    if entry.member is None and entry.access < Access.ADMINISTER:
+        raise not_found("conversation")
+    return conversation, entry
 
 
 def panel_view(conversation: Conversation, entry: Entry, tab: Tab, problem: str = "") -> PanelView:
@@ -96,8 +94,3 @@ def panel_answer(
     if refused is not None:
         return panel_page(request, tab, view, refused.status)
     return RedirectResponse(otherwise, status_code=303)
-
-
-def panel_refusal(request: Request, refused: Refused) -> Response:
-    """For somebody who cannot see the tab, or not what they asked about."""
-    return refusal(request, refused, place=PROBLEM)

@@ -10,7 +10,6 @@ from tavernkit.playground.api.paging import behind_time, cursor
 from tavernkit.playground.conversations.listing import ListedConversation, list_conversations
 from tavernkit.playground.home.presenting import face
 from tavernkit.playground.members.queries import pictured_members
-from tavernkit.playground.outcome import Refused
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.spaces.access import Access, space_for
 from tavernkit.playground.spaces.trail import KINDS
@@ -32,15 +31,11 @@ async def space_view(
     after: str | None = None,
     name_typed: str | None = None,
     problem: str = "",
-) -> SpaceView | Refused:
+) -> SpaceView:
     """A space with a page of its conversations, those that changed last first."""
     stories = await list_conversations(runtime, viewer, space_id, after=behind_time(after), limit=STORIES_PER_PAGE + 1)
-    if isinstance(stories, Refused):
-        return stories
     async with runtime.database.read() as session:
         entry = await space_for(session, space_id, viewer, Access.READ)
-        if isinstance(entry, Refused):
-            return entry
         members = await pictured_members(session, space_id, limit=MEMBERS_SHOWN)
     shown = stories[:STORIES_PER_PAGE]
     last = shown[-1].conversation if len(stories) > STORIES_PER_PAGE else None

@@ -15,7 +15,6 @@ from sqlalchemy.orm import aliased
 from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.conversations.listing import PREVIEW_CHARACTERS, last_message_id, preview
 from tavernkit.playground.database.models import Conversation, Message, Space, SpaceMembership, TextContent
-from tavernkit.playground.outcome import Refused
 from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.spaces.access import Access, space_for
 from tavernkit.playground.spaces.schemas import LastMessage
@@ -34,11 +33,10 @@ class ListedSpace(NamedTuple):
     members: Sequence[SpaceMembership]
 
 
-async def read_space(runtime: Runtime, viewer: Viewer, space_id: UUID) -> Space | Refused:
+async def read_space(runtime: Runtime, viewer: Viewer, space_id: UUID) -> Space:
     """One space."""
     async with runtime.database.read() as session:
-        entry = await space_for(session, space_id, viewer, Access.READ)
-        return entry if isinstance(entry, Refused) else entry.space
+        return (await space_for(session, space_id, viewer, Access.READ)).space
 
 
 async def list_spaces(

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Form, HTTPException, Query, Request, Response
+from fastapi import APIRouter, Form, Query, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from tavernkit.playground.accounts.viewer import Viewer
-from tavernkit.playground.api.errors import RefusedError
 from tavernkit.playground.conversations.service import create_conversation
 from tavernkit.playground.outcome import Refused
 from tavernkit.playground.runtime import Runtime
@@ -18,7 +17,7 @@ from tavernkit.playground.spaces.schemas import SpaceChange
 from tavernkit.playground.spaces.service import change_space, delete_space
 from tavernkit.playground.web.forms import Version, understood
 from tavernkit.playground.web.rendering import render
-from tavernkit.playground.web.requests import Looking, Played, refusal
+from tavernkit.playground.web.requests import Looking, Played
 
 __all__ = ["router"]
 
@@ -27,27 +26,23 @@ router = APIRouter(prefix="/spaces/{space_id}")
 
 @router.get("")
 async def space(
-    request: Request,
     runtime: Played,
     viewer: Looking,
     space_id: UUID,
     after: Annotated[str | None, Query(max_length=2000)] = None,
 ) -> Response:
-    return await _page(request, runtime, viewer, space_id, after=after)
+    return await _page(runtime, viewer, space_id, after=after)
 
 
 @router.post("/conversations")
-async def begin(request: Request, runtime: Played, viewer: Looking, space_id: UUID) -> Response:
+async def begin(runtime: Played, viewer: Looking, space_id: UUID) -> Response:
     """Begin another conversation, with the greetings of those who are there."""
     begun = await create_conversation(runtime, viewer, space_id)
-    if isinstance(begun, Refused):
-        return refusal(request, begun)
     return RedirectResponse(f"/conversations/{begun.id}", status_code=303)
 
 
 @router.post("")
 async def change(
-    request: Request,
     runtime: Played,
     viewer: Looking,
     space_id: UUID,
@@ -56,29 +51,26 @@ async def change(
     archived: Annotated[bool | None, Form()] = None,
 ) -> Response:
     """Rename the space, put it aside or bring it back."""
-    checked = understood(SpaceChange, settings_version=settings_version, name=name, archived=archived)
-    outcome = (
-        checked
-        if isinstance(checked, Refused)
-        else await change_space(
-            runtime, viewer, space_id, settings_version=settings_version, name=checked.name, archived=checked.archived
+    try:
+        change = understood(SpaceChange, settings_version=settings_version, name=name, archived=archived)
+        await change_space(
+            runtime, viewer, space_id, settings_version=settings_version, name=change.name, archived=change.archived
         )
-    )
-    if isinstance(outcome, Refused):
-        return await _page(request, runtime, viewer, space_id, refused=outcome, name_typed=name)
+    except Refused as refused:
+        return await _page(runtime, viewer, space_id, refused=refused, name_typed=name)
     return RedirectResponse(f"/spaces/{space_id}", status_code=303)
 
 
 @router.post("/delete")
-async def delete(request: Request, runtime: Played, viewer: Looking, space_id: UUID) -> Response:
-    outcome = await delete_space(runtime, viewer, space_id)
-    if isinstance(outcome, Refused):
-        return await _page(request, runtime, viewer, space_id, refused=outcome)
+async def delete(runtime: Played, viewer: Looking, space_id: UUID) -> Response:
+    try:
+        await delete_space(runtime, viewer, space_id)
+    except Refused as refused:
+        return await _page(runtime, viewer, space_id, refused=refused)
     return RedirectResponse("/", status_code=303)
 
 
 async def _page(
-    request: Request,
     runtime: Runtime,
     viewer: Viewer,
     space_id: UUID,
@@ -88,12 +80,9 @@ async def _page(
     name_typed: str | None = None,
 ) -> Response:
     """The space as it is now; where something was refused, with the sentence about it and the name that was typed."""
+    if refused is not None and refused.code == "not_found":
+        raise refused
     problem = refused.sentence if refused else ""
-    try:
-        view = await space_view(runtime, viewer, space_id, after=after, name_typed=name_typed, problem=problem)
-    except RefusedError as error:
-        raise HTTPException(422, "This page of the list cannot be found. Begin at the first one.") from error
-    if isinstance(view, Refused):
-        return refusal(request, refused or view)
+    view = await space_view(runtime, viewer, space_id, after=after, name_typed=name_typed, problem=problem)
     html = str(render("space.html", view=view))
     return HTMLResponse(html, refused.status if refused else 200, {"Cache-Control": "no-store"})

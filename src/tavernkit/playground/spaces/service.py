@@ -68,18 +68,14 @@ async def create_space(
     persona: str = "",
     name_override: str | None = None,
     greeting: bool = True,
-) -> OpenedSpace | Refused:
+) -> OpenedSpace:
     """Make a space with its owner, its characters and a conversation that begins with their greetings."""
     if len(set(character_ids)) < len(character_ids):
-        return Refused(code="invalid", sentence="A character can be in a space only once.")
+        raise Refused(code="invalid", sentence="A character can be in a space only once.")
     async with runtime.database.write() as session:
         characters = await usable_characters(session, viewer, list(character_ids))
-        if isinstance(characters, Refused):
-            return characters
         if persona_id is not None:
-            chosen = await persona_of(session, persona_id, viewer.user_id)
-            if isinstance(chosen, Refused):
-                return chosen
+            await persona_of(session, persona_id, viewer.user_id)
         human = SpaceMembership(
             id=runtime.ids(),
             kind="human",
@@ -94,12 +90,10 @@ async def create_space(
 
 async def start_story(
     runtime: Runtime, owner: User, character_id: UUID, *, persona: LibraryUser | None = None
-) -> Conversation | Refused:
+) -> Conversation:
     """Make a space with one character and its first conversation; without a persona, the one used last takes part."""
     async with runtime.database.write() as session:
         characters = await usable_characters(session, Viewer(user_id=owner.id), [character_id])
-        if isinstance(characters, Refused):
-            return characters
         human = SpaceMembership(id=runtime.ids(), kind="human", user_id=owner.id, role="owner", persona="")
         if persona is not None:
             human.name_override, human.persona = titled(persona.name, "") or None, storable(persona.persona)
@@ -117,21 +111,17 @@ async def change_space(
     settings_version: int,
     name: str | None = None,
     archived: bool | None = None,
-) -> Space | Refused:
+) -> Space:
     """Rename a space, put it aside, or bring it back."""
     now = runtime.clock()
     async with runtime.database.write() as session:
         entry = await space_for(session, space_id, viewer, Access.ADMINISTER, lock=True, even_archived=True)
-        if isinstance(entry, Refused):
-            return entry
         space = entry.space
         if name is not None:
             name = titled(name, "")
             if not name:
-                return Refused(code="blank", sentence="A space needs a name.")
-        refused = advance(space, settings_version, what="space", current=SpaceOut.of(space).model_dump(mode="json"))
-        if refused is not None:
-            return refused
+                raise Refused(code="blank", sentence="A space needs a name.")
+        advance(space, settings_version, what="space", current=SpaceOut.of(space).model_dump(mode="json"))
         if name is not None:
             space.name = name
         if archived is not None:
@@ -141,7 +131,7 @@ async def change_space(
         return space
 
 
-async def delete_space(runtime: Runtime, viewer: Viewer, space_id: UUID) -> Job | Refused | None:
+async def delete_space(runtime: Runtime, viewer: Viewer, space_id: UUID) -> Job | None:
     """Remove a space with everything said in it: at once, or by a job if that takes longer.
 
     From this moment nobody sees it any more, whichever of the two it is.
@@ -150,8 +140,6 @@ async def delete_space(runtime: Runtime, viewer: Viewer, space_id: UUID) -> Job 
         entry = await space_for(
             session, space_id, viewer, Access.ADMINISTER, lock=True, even_archived=True, even_deleting=True
         )
-        if isinstance(entry, Refused):
-            return entry
         space = entry.space
         announce_access_change(session, space_topic(space_id))
         messages = await session.scalar(

@@ -12,13 +12,12 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from typing import Any, TypeAlias, TypeVar
 
 from anyio import to_thread
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, HTTPException, Request, Response
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 from starlette.types import Message
 
 from tavernkit.errors import ParseError
-from tavernkit.playground.api.errors import RefusedError
 from tavernkit.playground.outcome import Refused
 from tavernkit.reading import check_nesting
 
@@ -76,7 +75,13 @@ class GuardedRoute(APIRoute):
             if self.body_field is not None:
                 for check in checks:
                     await check(request)
-            return await handle(_LimitedRequest(request, limit))
+            try:
+                return await handle(_LimitedRequest(request, limit))
+            except HTTPException as error:
+                # The framework takes whatever is raised while it reads a body for a body that cannot be read.
+                if isinstance(error.__cause__, Refused):
+                    raise error.__cause__ from None
+                raise
 
         return handle_guarded
 
@@ -108,11 +113,11 @@ class _LimitedRequest(Request):
     async def _receive_limited(self) -> Message:
         limit: int = getattr(self.state, "max_body_bytes", self._limit)
         if self._received == 0 and _declared_length(self) > limit:
-            raise RefusedError(too_large(limit))
+            raise too_large(limit)
         message = await self._unlimited()
         self._received += len(message.get("body", b""))
         if self._received > limit:
-            raise RefusedError(too_large(limit))
+            raise too_large(limit)
         return message
 
 
@@ -123,11 +128,11 @@ def _declared_length(request: Request) -> int:
 
 def _parsed(body: bytes) -> Any:
     if sum(body.count(mark) for mark in (b",", b"[", b"{")) > MAX_MARKS:
-        raise RefusedError(Refused(code="invalid", sentence="The body of the request holds too many values."))
+        raise Refused(code="invalid", sentence="The body of the request holds too many values.")
     try:
         check_nesting(body.decode("latin-1"), "The body of the request", MAX_MARKS)
     except ParseError as error:
-        raise RefusedError(Refused(code="invalid", sentence=str(error))) from None
+        raise Refused(code="invalid", sentence=str(error)) from None
     return json.loads(body)
 
 

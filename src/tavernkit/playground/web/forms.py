@@ -14,8 +14,6 @@ from tavernkit.playground.outcome import Refused
 from tavernkit.playground.web.rendering import render
 from tavernkit.playground.web.streams import stream
 
-__all__ = ["Text", "Version", "as_lines", "one_newline", "page", "saved_streams", "understood", "whole_number"]
-
 M = TypeVar("M", bound=BaseModel)
 
 Text = Annotated[str, Form()]
@@ -23,7 +21,7 @@ Version = Annotated[int, Form(ge=0, le=2**31 - 1)]
 """The version that a form was filled in from."""
 
 
-def understood(model: type[M], **fields: Any) -> M | Refused:
+def understood(model: type[M], **fields: Any) -> M:
     """The fields as a service takes them, or a sentence about the first that it would not take."""
     try:
         return model(**fields)
@@ -31,7 +29,7 @@ def understood(model: type[M], **fields: Any) -> M | Refused:
         first = error.errors()[0]
         field = str(first["loc"][0]).replace("_", " ") if first["loc"] else "form"
         message = first["msg"][:1].lower() + first["msg"][1:]
-        return Refused(code="invalid", sentence=f"Look at the {field} again: {message}.")
+        raise Refused(code="invalid", sentence=f"Look at the {field} again: {message}.") from None
 
 
 def one_newline(text: str) -> str:
@@ -44,13 +42,13 @@ def as_lines(text: str) -> list[str]:
     return [line.strip() for line in one_newline(text).split("\n") if line.strip()]
 
 
-def whole_number(text: str, *, name: str, least: int, most: int) -> int | Refused:
+def whole_number(text: str, *, name: str, least: int, most: int) -> int:
     """A number out of a field, or a sentence that says which would do."""
     number = text.strip()
     digits = number.removeprefix("-")
     if digits.isascii() and digits.isdigit() and len(digits) <= 10 and least <= int(number) <= most:
         return int(number)
-    return Refused(code="invalid", sentence=f"{name} is a whole number from {least:,} to {most:,}.")
+    raise Refused(code="invalid", sentence=f"{name} is a whole number from {least:,} to {most:,}.")
 
 
 def page(template: str, refused: Refused | None = None, **context: object) -> HTMLResponse:

@@ -19,8 +19,6 @@ from tavernkit.playground.web.streams import stream
 from tavernkit.reading import ImportReport
 from tavernkit.values import Value
 
-__all__ = ["ImportedView", "Made", "imported_answer", "take_in"]
-
 MAX_FILES = 50
 NOTES_SHOWN = 20
 
@@ -44,22 +42,23 @@ class ImportedView(Value, frozen=True, kw_only=True):
     refused: Refused | None = None
 
 
-ImportOne: TypeAlias = Callable[[bytes, str], Awaitable[Made | Refused]]
+ImportOne: TypeAlias = Callable[[bytes, str], Awaitable[Made]]
 """Takes the bytes of a file, and its name without the ending."""
 
 
 async def take_in(request: Request, import_one: ImportOne, *, max_bytes: int) -> list[ImportedView]:
     """Import each file in the field `file`; `max_bytes` is for all of them together."""
-    async with received_files(request, field="file", max_files=MAX_FILES, max_bytes=max_bytes) as files:
-        if isinstance(files, Refused):
-            return [ImportedView(file="", refused=files)]
-        named = [(file.filename, file) for file in files if file.filename]
-        if not named:
-            return [ImportedView(file="", refused=Refused(code="invalid", sentence="Choose a file first."))]
-        return [
-            _outcome(titled(name, "File"), await import_one(await file.read(), PurePath(name).stem))
-            for name, file in named
-        ]
+    try:
+        async with received_files(request, field="file", max_files=MAX_FILES, max_bytes=max_bytes) as files:
+            named = [(file.filename, file) for file in files if file.filename]
+            if not named:
+                raise Refused(code="invalid", sentence="Choose a file first.")
+            return [
+                await _outcome(titled(name, "File"), import_one(await file.read(), PurePath(name).stem))
+                for name, file in named
+            ]
+    except Refused as refused:
+        return [ImportedView(file="", refused=refused)]
 
 
 def imported_answer(request: Request, outcomes: Sequence[ImportedView], library: Markup, *, otherwise: str) -> Response:
@@ -74,14 +73,16 @@ def imported_answer(request: Request, outcomes: Sequence[ImportedView], library:
     return RedirectResponse(made, status_code=303)
 
 
-def _outcome(file: str, outcome: Made | Refused) -> ImportedView:
-    if isinstance(outcome, Refused):
-        return ImportedView(file=file, refused=outcome)
-    notes = [*outcome.report.ignored, *outcome.report.converted]
+async def _outcome(file: str, importing: Awaitable[Made]) -> ImportedView:
+    try:
+        made = await importing
+    except Refused as refused:
+        return ImportedView(file=file, refused=refused)
+    notes = [*made.report.ignored, *made.report.converted]
     return ImportedView(
         file=file,
-        name=outcome.name,
-        address=outcome.address,
+        name=made.name,
+        address=made.address,
         remarks=tuple((presentable(note.path), presentable(note.message)) for note in notes[:NOTES_SHOWN]),
         further_remarks=max(0, len(notes) - NOTES_SHOWN),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -17,23 +17,20 @@ from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.web.bodies import before_body
 from tavernkit.playground.web.rendering import render
 from tavernkit.playground.web.streams import CONTENT_TYPE, stream
-
-__all__ = [
-    "Looking",
-    "Owner",
-    "Played",
-    "SignedOutError",
-    "answer",
-    "missing",
-    "problem",
-    "refusal",
-    "to_sign_in",
-    "wants_streams",
-]
-
+from tavernkit.playground.web.views import ToastView
 
 PROBLEM = "problem"
 """The place that every page has for why something was not done."""
+TOAST = "toast"
+FAILED = "That did not work"
+TITLES = {
+    403: "Not allowed",
+    404: "Not here",
+    405: "Not like this",
+    422: "That cannot be read",
+    503: "Try again soon",
+    507: "No room left",
+}
 
 
 def _runtime(request: Request) -> Runtime:
@@ -47,10 +44,10 @@ class SignedOutError(HTTPException):
 
 @before_body
 async def _viewer(request: Request) -> Viewer:
-    viewer = await viewer_of(request)
-    if isinstance(viewer, Refused):
-        raise SignedOutError(viewer.status, viewer.sentence)
-    return viewer
+    try:
+        return await viewer_of(request)
+    except Refused as refused:
+        raise SignedOutError(refused.status, refused.sentence) from None
 
 
 Looking = Annotated[Viewer, Depends(_viewer)]
@@ -79,14 +76,29 @@ def answer(request: Request, streams: Markup, *, otherwise: str) -> Response:
     return RedirectResponse(otherwise, status_code=303)
 
 
-def refusal(request: Request, refused: Refused, *, place: str = PROBLEM) -> Response:
+def refuse_in(place: str) -> Any:
+    """A dependency of routes whose refusals are shown elsewhere on the page than most."""
+
+    def choose(request: Request) -> None:
+        request.state.refusal_place = place
+
+    return Depends(choose)
+
+
+def refusal(request: Request, refused: Refused) -> Response:
     """Why nothing was done, for somebody who stays where they are with everything that they have typed."""
-    return problem(request, refused.status, refused.sentence, place=place)
+    place = getattr(request.state, "refusal_place", PROBLEM)
+    if place == TOAST and wants_streams(request):
+        html = toast_stream(ToastView(sentence=refused.sentence, is_problem=True))
+        return HTMLResponse(str(html), refused.status, media_type=CONTENT_TYPE)
+    return problem(request, refused.status, refused.sentence, title=TITLES.get(refused.status, FAILED), place=place)
 
 
-def problem(
-    request: Request, status: int, sentence: str, *, title: str = "That did not work", place: str = PROBLEM
-) -> Response:
+def toast_stream(toast: ToastView) -> Markup:
+    return stream("replace", TOAST, render("_toast.html", toast=toast))
+
+
+def problem(request: Request, status: int, sentence: str, *, title: str = FAILED, place: str = PROBLEM) -> Response:
     """The sentence, put where the page has its place for such sentences; without scripts, a page that says it."""
     if wants_streams(request):
         html = stream("update", place, render("_problem.html", problem=sentence))

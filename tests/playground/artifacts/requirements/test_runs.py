@@ -20,6 +20,7 @@ from tavernkit.playground.prompting.history import WORDINGS
 from tavernkit.playground.runs.deciding import request_stop
 from tests.playground.artifacts.requirements.watching import heard, listening, thought, told
 from tests.playground.pipelines.following import DICE, Followed, counting, following, profile
+from tests.playground.support.refusals import refusal_of
 from tests.support.hanging import HANG_SECONDS
 
 pytestmark = pytest.mark.anyio
@@ -137,9 +138,9 @@ async def test_pitfall_11_a_tag_collision_is_refused_before_anything_can_run(dat
     async with following(database_url, tmp_path, ScriptedModel(), profile(counting())) as play:
         first, second = (profile(saying("look", "x", kept("mood")), pipeline=id)["pipelines"][0] for id in ("a", "b"))
         both = NewProfile(name="Both", content={"pipelines": [first, second]})
-        refused = await create_profile(play.runtime, play.viewer, both)
-        assert getattr(refused, "code", None) == "invalid"
-        assert "art.mood is made by a/look and b/look." in getattr(refused, "sentence", "")
+        refused = await refusal_of(create_profile(play.runtime, play.viewer, both))
+        assert refused.code == "invalid"
+        assert "art.mood is made by a/look and b/look." in refused.sentence
 
 
 async def test_pitfall_12_a_run_ends_once_and_says_nothing_afterwards(database_url: str, tmp_path: Path) -> None:
