@@ -16,6 +16,17 @@ __all__ = ["ChatScene", "Entry", "MainSide"]
 
 MainSide: TypeAlias = Literal["start", "end"]
 
+DIALECTS = {
+    "claude": "anthropic",
+    "makersuite": "google",
+    "vertexai": "google",
+    "cohere": "cohere",
+    "ai21": "ai21",
+    "mistralai": "mistral",
+    "xai": "xai",
+}
+"""The dialects of the sources that a chat preset can be set to; all others speak OpenAI's."""
+
 
 class Entry(Value, frozen=True, kw_only=True):
     """One prompt of the prompt manager, or something that stands among them; `content` has its macros expanded.
@@ -58,6 +69,14 @@ class ChatScene(Scene):
     @property
     def sends_tools(self) -> bool:
         return self.preset.function_calling
+
+    @property
+    def dialect(self) -> str:
+        return DIALECTS.get(self.preset.chat_completion_source, "openai")
+
+    @property
+    def continue_postfix(self) -> str:
+        return self.preset.continue_postfix
 
     def entry(self, identifier: str) -> Entry | None:
         return next((entry for entry in self.entries if entry.identifier == identifier), None)
