@@ -90,9 +90,15 @@ class Built(Value, Generic[Result], frozen=True, kw_only=True):
     def decode(data: bytes | str, result: type[Result]) -> Built[Result]:
         """Read what `encode` has written; `result` is the type of the platform's results. Raises ValueError."""
         try:
-            return msgspec.convert(json.loads(data), Built[result])  # type: ignore[valid-type]
+            written = msgspec.convert(json.loads(data), _Written)
+            return Built(plan=written.plan, result=msgspec.convert(written.result, result))
         except msgspec.ValidationError as error:
             raise ValueError(f"This is not a build with a {result.__name__}: {error}") from error
+
+
+class _Written(Value, frozen=True, kw_only=True):
+    plan: Plan
+    result: Json
 
 
 class Reply(Value, frozen=True, kw_only=True):

@@ -139,11 +139,13 @@ def take_reply(
     if not js_trim(text):
         return Reply(text="", reasoning=thoughts, variables=snapshot(store))
     messages = scene.chat.messages
-    last = messages.pop() if result.generation_type == "continue" and messages else None
-    if last is not None:
-        before = last.data if continued is None else continued
+    last: ChatMessage | None = None
+    if result.generation_type == "continue":
+        if messages and continued in (None, messages[-1].data):
+            last = messages.pop()
+        before = continued if last is None else last.data
         joint = result.cleanup.joint if result.cleanup is not None and before and not before[-1].isspace() else ""
-        text = before + joint + text
+        text = (before or "") + joint + text
     edited = apply_scripts(js_trim(text), scene, "editoutput", chat_index=len(messages))
     reply = last or ChatMessage(role="char", saying=result.character.id)
     id = reply.id or REPLY

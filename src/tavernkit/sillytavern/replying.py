@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import partial
 
 import msgspec
@@ -113,7 +113,7 @@ def take_reply(
         **msgspec.structs.asdict(result.macros),
         variables=store,
         clock=lambda: moment,
-        zone=moment.tzinfo,
+        zone=moment.tzinfo or UTC,
         random=(rng or result.rng()).random,
     )
     is_impersonate, is_continue = (result.generation_type == kind for kind in ("impersonate", "continue"))

@@ -12,7 +12,7 @@ from tavernkit.sillytavern.scene import Scene
 from tavernkit.sillytavern.story import Story
 from tavernkit.values import Value
 
-__all__ = ["ChatScene", "Entry", "MainSide"]
+__all__ = ["ChatScene", "Entry", "MainSide", "chosen_dialect"]
 
 MainSide: TypeAlias = Literal["start", "end"]
 
@@ -26,6 +26,11 @@ DIALECTS = {
     "xai": "xai",
 }
 """The dialects of the sources that a chat preset can be set to; all others speak OpenAI's."""
+
+
+def chosen_dialect(preset: ChatPreset) -> str:
+    """The format of the source that the preset is set to."""
+    return DIALECTS.get(preset.chat_completion_source, "openai")
 
 
 class Entry(Value, frozen=True, kw_only=True):
@@ -72,7 +77,7 @@ class ChatScene(Scene):
 
     @property
     def dialect(self) -> str:
-        return DIALECTS.get(self.preset.chat_completion_source, "openai")
+        return chosen_dialect(self.preset)
 
     @property
     def continue_postfix(self) -> str:
