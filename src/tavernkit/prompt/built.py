@@ -82,7 +82,7 @@ class Built(Value, Generic[Result], frozen=True, kw_only=True):
         )
 
     def encode(self) -> bytes:
-        """The build as JSON."""
+        """The build as JSON; raises TypeError for what only the application could write, in `plan.metadata`."""
         # Texts may have half a surrogate pair, and numbers may be infinite: msgspec's own JSON has neither.
         return json.dumps(msgspec.to_builtins(self, enc_hook=_worked_out)).encode()
 
@@ -140,4 +140,4 @@ def snapshot(variables: VariablesStore) -> dict[str, JsonObject]:
 def _worked_out(value: Any) -> Json:
     if isinstance(value, Sequence):
         return list(value)
-    raise NotImplementedError(f"A {type(value).__name__} cannot be written as JSON.")
+    raise TypeError(f"A {type(value).__name__} cannot be written as JSON.")
