@@ -73,7 +73,7 @@ def story(window: int, wanted: list[Candidate]) -> tuple[Callable[[], object], C
 
     def with_all() -> None:
         hooks = BuildHooks()
-        hooks.after_build(include_artifacts(wanted))
+        hooks.before_trimming(include_artifacts(wanted))
         chat.turn(hooks)
 
     def without() -> None:

@@ -35,13 +35,13 @@ def bare_loop() -> object:
 def benchmarks() -> Iterator[Benchmark]:
     yield Benchmark(
         name="build, observability off",
-        ours=lambda: build(**INPUTS),
+        ours=lambda: build(**INPUTS).plan,
         baseline=bare_loop,
         note="the same stages in a bare loop",
     )
     yield Benchmark(
         name="build, traced",
-        ours=lambda: build(trace=True, **INPUTS),
-        baseline=lambda: build(**INPUTS),
+        ours=lambda: build(trace=True, **INPUTS).plan,
+        baseline=lambda: build(**INPUTS).plan,
         note="the same build without a trace",
     )

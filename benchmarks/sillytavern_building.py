@@ -145,7 +145,7 @@ class Chat:
             model=MODEL,
             estimator=self.estimator,
             hooks=hooks,
-        )
+        ).plan
         self.history.append(Message(role="user", content=said))
         self.history.append(Message(role="assistant", content=self.world.message()))
         return plan

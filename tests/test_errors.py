@@ -158,7 +158,7 @@ RAISED: dict[type[TavernKitError], Callable[[], object]] = {
         character=MIRA, user=ROBIN, preset=BudgetPreset(context_window_tokens=3, reserved_response_tokens=0)
     ),
     errors.MissingInputError: lambda: build(character=MIRA),
-    errors.UnknownDialectError: lambda: build(character=MIRA, user=ROBIN).to_messages("klingon"),
+    errors.UnknownDialectError: lambda: build(character=MIRA, user=ROBIN).plan.to_messages("klingon"),
     errors.DialectError: lambda: dialects.convert([{"role": "user", "content": 7}], dialect="openai"),
     errors.RegexError: lambda: compile_regex("("),
     errors.RegexTimeout: lambda: compile_regex("^(a+)+$").test("a" * 32 + "b"),

@@ -3,8 +3,8 @@
 import tavernkit
 
 card = tavernkit.characters.load("mira.png").card
-plan = tavernkit.build(character=card.character, user=tavernkit.User(name="Robin"), message="Hello!")
-plan.to_messages("anthropic")
+built = tavernkit.build(character=card.character, user=tavernkit.User(name="Robin"), message="Hello!")
+built.plan.to_messages("anthropic")
 """
 
 from tavernkit import characters, dialects, lore
@@ -31,7 +31,17 @@ from tavernkit.history import wrap as wrap_history
 from tavernkit.hooks import BuildHooks, HookRegistry
 from tavernkit.injections import Injection, InjectionRegistry, Injections
 from tavernkit.load_hooks import LoadHooks, on_load, run_load_hooks
-from tavernkit.lore import Book, Entry, LoreEngine, LoreResult, PlainLore, ScanInput
+from tavernkit.lore import (
+    Book,
+    Entry,
+    LoreEngine,
+    LoreResult,
+    LoreVerdict,
+    PlainLore,
+    ScanInput,
+    TimedEffect,
+    TimedState,
+)
 from tavernkit.macros import (
     MacroEngine,
     MacroEnvironment,
@@ -44,6 +54,7 @@ from tavernkit.macros import (
 from tavernkit.presets import BudgetPreset, Preset
 from tavernkit.prompt.block import Block
 from tavernkit.prompt.build import BuildInputs, build, run
+from tavernkit.prompt.built import BuildResult, Built, Reply, Request
 from tavernkit.prompt.context import Context
 from tavernkit.prompt.message import Attachment, Message
 from tavernkit.prompt.pipeline import Pipeline, Stage
@@ -64,7 +75,9 @@ __all__ = [
     "BudgetPreset",
     "BuildHooks",
     "BuildInputs",
+    "BuildResult",
     "BuildWarning",
+    "Built",
     "Character",
     "CharacterCard",
     "ChatHistory",
@@ -83,6 +96,7 @@ __all__ = [
     "LoreEngine",
     "LoreParseError",
     "LoreResult",
+    "LoreVerdict",
     "MacroEngine",
     "MacroEnvironment",
     "MacroRegistry",
@@ -99,10 +113,14 @@ __all__ = [
     "PngWriteError",
     "Preset",
     "PresetParseError",
+    "Reply",
+    "Request",
     "ScanInput",
     "Stage",
     "StrictModeError",
     "TavernKitError",
+    "TimedEffect",
+    "TimedState",
     "TokenBudgetExceeded",
     "TokenEstimator",
     "Trace",

@@ -17,37 +17,51 @@ BuildHook: TypeAlias = "Callable[[Context], None]"
 
 
 class HookRegistry(Protocol):
-    """`before_build` hooks run before any stage looks at the inputs and may change them; `after_build` hooks run when
-    all blocks stand but before trimming, so what they add counts against the budget like everything else."""
+    """`before_build` hooks run before any stage looks at the inputs and may change them. `before_trimming` hooks run
+    when all blocks stand: what they add counts against the budget like everything else. `after_build` hooks see the
+    finished plan, in `ctx.plan`."""
 
     def before_build(self, hook: BuildHook) -> BuildHook: ...
+
+    def before_trimming(self, hook: BuildHook) -> BuildHook: ...
 
     def after_build(self, hook: BuildHook) -> BuildHook: ...
 
     def run_before_build(self, ctx: Context) -> None: ...
 
+    def run_before_trimming(self, ctx: Context) -> None: ...
+
     def run_after_build(self, ctx: Context) -> None: ...
 
 
 class BuildHooks:
-    """Hooks in the order they were registered. Both methods can be used as decorators."""
+    """Hooks in the order they were registered. The methods can be used as decorators."""
 
     def __init__(self) -> None:
-        self._before: list[BuildHook] = []
-        self._after: list[BuildHook] = []
+        self._before_build: list[BuildHook] = []
+        self._before_trimming: list[BuildHook] = []
+        self._after_build: list[BuildHook] = []
 
     def before_build(self, hook: BuildHook) -> BuildHook:
-        self._before.append(hook)
+        self._before_build.append(hook)
+        return hook
+
+    def before_trimming(self, hook: BuildHook) -> BuildHook:
+        self._before_trimming.append(hook)
         return hook
 
     def after_build(self, hook: BuildHook) -> BuildHook:
-        self._after.append(hook)
+        self._after_build.append(hook)
         return hook
 
     def run_before_build(self, ctx: Context) -> None:
-        for hook in self._before:
+        for hook in self._before_build:
+            hook(ctx)
+
+    def run_before_trimming(self, ctx: Context) -> None:
+        for hook in self._before_trimming:
             hook(ctx)
 
     def run_after_build(self, ctx: Context) -> None:
-        for hook in self._after:
+        for hook in self._after_build:
             hook(ctx)

@@ -7,7 +7,7 @@ from typing import Any, Self, TypeAlias, get_args
 
 import msgspec
 
-__all__ = ["Json", "JsonObject", "Value", "check_choice"]
+__all__ = ["Json", "JsonObject", "Value", "as_json", "check_choice"]
 
 Json: TypeAlias = Any
 """Anything `json.loads` can return; its shape is known only to whoever wrote it."""
@@ -21,6 +21,19 @@ class Value(msgspec.Struct, frozen=True, kw_only=True):
     def with_(self, **changes: Any) -> Self:
         """Return a copy with the named fields changed."""
         return msgspec.structs.replace(self, **changes)
+
+
+def as_json(value: Any) -> Json:
+    """Values, and what is in them, as objects and lists: the same that reading them as JSON would give."""
+    match value:
+        case Mapping():
+            return {key: as_json(item) for key, item in value.items()}
+        case tuple() | list():
+            return [as_json(item) for item in value]
+        case msgspec.Struct():
+            return {name: as_json(getattr(value, name)) for name in value.__struct_fields__}
+        case _:
+            return value
 
 
 def check_choice(argument: str, value: object, choices: object) -> None:

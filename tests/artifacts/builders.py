@@ -13,11 +13,11 @@ from tavernkit.artifacts import (
     ArtifactVersion,
     ArtifactWrite,
     Candidate,
-    InclusionReport,
     PromptInclusion,
     Session,
     Writer,
     include_artifacts,
+    inclusion_report,
 )
 from tavernkit.prompt.build import BuildInputs
 from tavernkit.values import Json
@@ -87,21 +87,15 @@ STORY = chat("u: one", "a: two", "u: three", "a: four", "u: five")
 
 def plan_with(*candidates: Candidate, **inputs: Unpack[BuildInputs]) -> Plan:
     hooks = BuildHooks()
-    hooks.after_build(include_artifacts(candidates))
+    hooks.before_trimming(include_artifacts(candidates))
     usual: BuildInputs = {"character": MIRA, "user": ROBIN, "history": STORY}
     usual.update(inputs)
     usual["hooks"] = hooks
-    return build(**usual)
-
-
-def report_of(plan: Plan) -> InclusionReport:
-    report = plan.metadata["artifacts"]
-    assert isinstance(report, InclusionReport)
-    return report
+    return build(**usual).plan
 
 
 def reasons(plan: Plan) -> dict[str, str]:
-    return {decision.artifact.partition(".")[2]: decision.reason for decision in report_of(plan).decisions}
+    return {decision.artifact.partition(".")[2]: decision.reason for decision in inclusion_report(plan).decisions}
 
 
 def said(plan: Plan) -> list[str]:

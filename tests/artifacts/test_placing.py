@@ -11,9 +11,9 @@ from tests.artifacts.builders import (
     STORY,
     artifact,
     chat,
+    inclusion_report,
     plan_with,
     reasons,
-    report_of,
     said,
     version,
     wanted,
@@ -80,12 +80,12 @@ def test_r4_a_panel_artifact_enters_the_prompt_if_visibility_and_rules_allow_it(
         assert ("HP 3" in said(plan)) is included
         assert reasons(plan) == {"state": "placed" if included else "not_visible"}
     without_rules = Candidate(artifact=artifact("state", visibility="prompt_only"), versions=(version(),))
-    assert not report_of(plan_with(without_rules)).decisions
+    assert not inclusion_report(plan_with(without_rules)).decisions
 
 
 def test_r6_the_plan_explains_every_decision() -> None:
     plan = plan_with(wanted("a", "A", mode="as_message"), wanted("b", " ", mode="as_message"))
-    report = report_of(plan)
+    report = inclusion_report(plan)
     assert [decision.artifact for decision in report.included] == ["art.a"]
     assert [(decision.artifact, decision.reason) for decision in report.left_out] == [("art.b", "empty")]
     assert (report.included[0].versions, report.included[0].role) == ((1,), "developer")
@@ -347,9 +347,9 @@ def test_g5_of_two_messages_as_near_the_newer_is_taken() -> None:
 
     hooks = BuildHooks()
     note = wanted("x", "X", anchor=at_end(-3), depth_policy="relocate_to_nearest", place="after")
-    hooks.after_build(include_artifacts([note]))
-    hooks.after_build(drop_the_middle)
-    plan = build(character=MIRA, user=ROBIN, history=STORY, hooks=hooks)
+    hooks.before_trimming(include_artifacts([note]))
+    hooks.before_trimming(drop_the_middle)
+    plan = build(character=MIRA, user=ROBIN, history=STORY, hooks=hooks).plan
     assert said(plan) == ["one", "two", "four", "X", "five"]
 
 
@@ -526,9 +526,9 @@ def test_a_prompt_whose_name_begins_like_a_message_is_still_a_section() -> None:
                                            token_budget_group="system"))  # fmt: skip
 
     hooks = BuildHooks()
-    hooks.after_build(add_a_section)
-    hooks.after_build(include_artifacts([wanted("x", "Ornate.", operation="replace", section="message_style")]))
-    plan = build(character=MIRA, user=ROBIN, history=STORY, hooks=hooks)
+    hooks.before_trimming(add_a_section)
+    hooks.before_trimming(include_artifacts([wanted("x", "Ornate.", operation="replace", section="message_style")]))
+    plan = build(character=MIRA, user=ROBIN, history=STORY, hooks=hooks).plan
     assert said(plan)[:2] == ["Ornate.", "one"]
 
 
@@ -551,16 +551,16 @@ def test_what_another_hook_does_to_an_artifacts_block_stays_done() -> None:
         ]
 
     hooks = BuildHooks()
-    hooks.after_build(include_artifacts([wanted("x", "x", anchor=at_end(-9), depth_policy="clamp_to_oldest_kept")]))
-    hooks.after_build(shout)
-    assert said(build(character=MIRA, user=ROBIN, history=STORY, hooks=hooks))[0] == "X"
+    hooks.before_trimming(include_artifacts([wanted("x", "x", anchor=at_end(-9), depth_policy="clamp_to_oldest_kept")]))
+    hooks.before_trimming(shout)
+    assert said(build(character=MIRA, user=ROBIN, history=STORY, hooks=hooks).plan)[0] == "X"
 
 
 def test_two_hooks_share_one_report() -> None:
     hooks = BuildHooks()
-    hooks.after_build(include_artifacts([wanted("a", "A", mode="as_message")]))
-    hooks.after_build(include_artifacts([wanted("b", "B", mode="as_message")]))
-    plan = build(character=MIRA, user=ROBIN, history=STORY, hooks=hooks)
+    hooks.before_trimming(include_artifacts([wanted("a", "A", mode="as_message")]))
+    hooks.before_trimming(include_artifacts([wanted("b", "B", mode="as_message")]))
+    plan = build(character=MIRA, user=ROBIN, history=STORY, hooks=hooks).plan
     assert reasons(plan) == {"a": "placed", "b": "placed"}
 
 
@@ -596,9 +596,9 @@ def _plan_in(platform: str, *candidates: Candidate, tokens: int) -> Plan:
 
 def test_what_is_removed_by_others_is_not_said_to_be_there() -> None:
     hooks = BuildHooks()
-    hooks.after_build(include_artifacts([wanted("x", "X", mode="as_message")]))
-    hooks.after_build(lambda ctx: ctx.blocks.pop())
-    assert reasons(build(character=MIRA, user=ROBIN, history=STORY, hooks=hooks)) == {"x": "taken_out"}
+    hooks.before_trimming(include_artifacts([wanted("x", "X", mode="as_message")]))
+    hooks.before_trimming(lambda ctx: ctx.blocks.pop())
+    assert reasons(build(character=MIRA, user=ROBIN, history=STORY, hooks=hooks).plan) == {"x": "taken_out"}
 
 
 def test_a_message_that_is_gone_from_the_chat_cannot_be_changed() -> None:
@@ -635,9 +635,9 @@ def test_without_a_system_prompt_the_artifact_is_the_system_prompt() -> None:
         ctx.blocks = [block for block in ctx.blocks if block.slot == "history"]
 
     hooks = BuildHooks()
-    hooks.after_build(without_system)
-    hooks.after_build(include_artifacts([wanted("x", "ALL", operation="replace")]))
-    plan = build(character=MIRA, user=ROBIN, history=STORY, hooks=hooks)
+    hooks.before_trimming(without_system)
+    hooks.before_trimming(include_artifacts([wanted("x", "ALL", operation="replace")]))
+    plan = build(character=MIRA, user=ROBIN, history=STORY, hooks=hooks).plan
     assert [message.content for message in plan.messages][:2] == ["ALL", "one"]
 
 
@@ -652,9 +652,9 @@ def test_pitfall_01_nothing_is_reversed() -> None:
 
 def sillytavern_plan(*candidates: Candidate, **inputs: Any) -> Plan:
     hooks = BuildHooks()
-    hooks.after_build(include_artifacts(candidates))
+    hooks.before_trimming(include_artifacts(candidates))
     usual: dict[str, Any] = {"character": MIRA, "user": ROBIN, "history": STORY[:-1], "message": "five"}
-    return tavernkit.sillytavern.build(hooks=hooks, **{**usual, **inputs})
+    return tavernkit.sillytavern.build(hooks=hooks, **{**usual, **inputs}).plan
 
 
 def everywhere() -> list[Candidate]:
@@ -770,11 +770,11 @@ def test_a_block_of_the_prompt_that_is_gone_takes_nothing_with_it() -> None:
         ctx.blocks = [block for block in ctx.blocks if block.slot != "history"]
 
     hooks = BuildHooks()
-    hooks.after_build(
+    hooks.before_trimming(
         include_artifacts([wanted("x", "X", mode="append_after_last_user"), wanted("e", "E", phase="early")])
     )
-    hooks.after_build(forget_the_chat)
-    plan = build(character=MIRA, user=ROBIN, history=STORY, hooks=hooks)
+    hooks.before_trimming(forget_the_chat)
+    plan = build(character=MIRA, user=ROBIN, history=STORY, hooks=hooks).plan
     assert said(plan) == ["E"]
     assert reasons(plan) == {"x": "anchor_trimmed", "e": "placed"}
     assert [block.content for block in plan.blocks if not block.enabled] == ["X"]

@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.artifacts.builders import STORY, plan_with, report_of, wanted
+from tests.artifacts.builders import STORY, inclusion_report, plan_with, wanted
 
 from tavernkit.artifacts import Anchor, Candidate
 from tavernkit.artifacts.candidate import sort_key
@@ -64,7 +64,7 @@ def test_r18_the_prompt_does_not_depend_on_who_finished_first(crowd: list[Candid
     one, other = plan_with(*crowd), plan_with(*shuffled)
     assert one.messages == other.messages
     assert one.fingerprint() == other.fingerprint()
-    assert report_of(one) == report_of(other)
+    assert inclusion_report(one) == inclusion_report(other)
 
 
 @given(crowds())
@@ -78,9 +78,9 @@ def test_g6_no_two_artifacts_have_the_same_place_in_the_order(crowd: list[Candid
 @settings(max_examples=80)
 def test_g2_messages_stay_in_their_order_and_every_artifact_is_accounted_for(crowd: list[Candidate]) -> None:
     plan = plan_with(*crowd)
-    assert len(report_of(plan).decisions) == len(crowd)
+    assert len(inclusion_report(plan).decisions) == len(crowd)
     text = "\n".join(message.content for message in plan.messages)
-    for decision in report_of(plan).decisions:
+    for decision in inclusion_report(plan).decisions:
         assert text.count(f"[{decision.artifact.removeprefix('art.')}]") == decision.is_included
     numbers = [block.source["id"] for block in plan.enabled_blocks if str(block.source["id"]).startswith("message:")]
     assert numbers == [f"message:{place}" for place in range(len(STORY))]

@@ -13,10 +13,10 @@ def test_it_acts_once_the_blocks_stand_and_the_plan_has_what_it_left() -> None:
         left.append([block.content for block in ctx.blocks if block.enabled])
         ctx.blocks = [block.disable() if block.content == "Last." else block for block in ctx.blocks]
 
-    hooks.after_build(lambda ctx: ctx.after_trimming.append(look))
+    hooks.before_trimming(lambda ctx: ctx.after_trimming.append(look))
     history = [Message(role="user", content="word " * 500), Message(role="user", content="Last.")]
     tight = BudgetPreset(context_window_tokens=100, reserved_response_tokens=0)
-    plan = build(character=MIRA, user=ROBIN, history=history, preset=tight, hooks=hooks)
+    plan = build(character=MIRA, user=ROBIN, history=history, preset=tight, hooks=hooks).plan
     assert left == [["S", "Last."]]
     assert [message.content for message in plan.messages] == ["S"]
 

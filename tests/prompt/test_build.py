@@ -41,13 +41,13 @@ def slots(plan: Plan) -> list[str | None]:
 
 
 def plain(**inputs: Any) -> Plan:
-    return build(**{"character": MIRA, "user": ROBIN, **inputs})
+    return build(**{"character": MIRA, "user": ROBIN, **inputs}).plan
 
 
 def test_the_bundled_example_builds_a_real_prompt() -> None:
     plan = build(
         character=example.character(), user=example.user(), history=example.history(), message="What does it say?"
-    )
+    ).plan
     messages = plan.to_messages("openai")
     assert messages[0]["role"] == "system"
     assert messages[-1]["role"] == "user"
@@ -117,7 +117,7 @@ def test_a_cards_system_prompt_can_build_on_the_original() -> None:
 
 
 def test_every_block_says_where_it_came_from() -> None:
-    plan = build(character=example.character(), user=example.user(), history=example.history(), message="Hi")
+    plan = build(character=example.character(), user=example.user(), history=example.history(), message="Hi").plan
     assert all(set(block.source) == {"stage", "id"} for block in plan.blocks)
     assert {block.source["stage"] for block in plan.blocks} == {"character", "lore", "examples", "history"}
 
@@ -183,11 +183,11 @@ def test_hooks_may_supply_inputs_and_add_blocks_that_count() -> None:
     def bring_a_character(ctx: Context) -> None:
         ctx.character = MIRA
 
-    @hooks.after_build
+    @hooks.before_trimming
     def add(ctx: Context) -> None:
         ctx.add_block(source="hook", content="From a hook.", removable=False)
 
-    plan = build(user=ROBIN, hooks=hooks, message="Hi")
+    plan = build(user=ROBIN, hooks=hooks, message="Hi").plan
     assert contents(plan)[-1] == "From a hook."
     tight = BudgetPreset(context_window_tokens=1020, reserved_response_tokens=1000)
     with pytest.raises(TokenBudgetExceeded):
@@ -259,7 +259,8 @@ def test_a_traced_build_has_every_stage_with_its_counters() -> None:
     plan = plain(message="Hi", trace=True)
     assert plan.trace is not None
     assert [stage.name for stage in plan.trace.stages] == [
-        "hooks", "lore", "character", "examples", "history", "injections", "macros", "after_hooks", "trimming", "plan",
+        "hooks", "lore", "character", "examples", "history", "injections", "macros", "before_trimming", "trimming",
+        "plan",
     ]  # fmt: skip
     stats = {stage.name: stage.stats for stage in plan.trace.stages}
     assert stats["trimming"]["final_tokens"] > 0

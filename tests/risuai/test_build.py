@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.artifacts.builders import report_of, wanted
-from tests.risuai.prompt.builders import CHAT, TESS, Words, always, chat, marlow, on_start, plain, texts, told
+from tests.artifacts.builders import inclusion_report, wanted
+from tests.risuai.prompt.builders import CHAT, TESS, Words, always, built, chat, marlow, on_start, plain, texts, told
 
 from tavernkit import (
     Attachment,
@@ -45,7 +45,7 @@ TIGHT = {"model": "custom", "max_context": 420, "max_response": 200}
 def hooks(*after: Any) -> BuildHooks:
     registry = BuildHooks()
     for hook in after:
-        registry.after_build(hook)
+        registry.before_trimming(hook)
     return registry
 
 
@@ -54,7 +54,7 @@ class TestInputs:
         card = Character(
             name="Mira", description="{{char}} sells lamps.", first_mes="Come in, {{user}}.", scenario="A shop."
         )
-        plan = build(character=card, user=User(name="Robin"), message="Hello.")
+        plan = build(character=card, user=User(name="Robin"), message="Hello.").plan
         assert plan.to_messages("openai") == [
             {
                 "role": "system",
@@ -101,10 +101,10 @@ class TestInputs:
 
     def test_variables_are_set_by_the_messages_once(self) -> None:
         variables = Variables()
-        plan = told(CHAT, history=chat("u: {{setvar::fog::thick}}Look!"), variables=variables)
-        assert texts(plan)[-1] == "Look!"
-        assert variables.get("fog") == "thick"
-        assert plan.metadata["scene"].chat.messages[0].data == "Look!"
+        made = built(CHAT, history=chat("u: {{setvar::fog::thick}}Look!"), variables=variables)
+        assert texts(made.plan)[-1] == "Look!"
+        assert variables.get("fog") == made.result.variables["local"]["fog"] == "thick"
+        assert made.result.chat.messages[0].data == "Look!"
 
     def test_disabled_messages_are_not_told(self) -> None:
         history = chat("u: one", "a: two", "u: three")
@@ -266,7 +266,7 @@ class TestAdditions:
             CHAT, plain("end"), history=chat("u: one", "a: two"), hooks=hooks(include_artifacts([after_user, tail]))
         )
         assert texts(plan) == ["Hello.", "one", "THINK", "two", "TAIL", "end"]
-        assert {decision.reason for decision in report_of(plan).decisions} == {"placed"}
+        assert {decision.reason for decision in inclusion_report(plan).decisions} == {"placed"}
 
     def test_an_artifact_beside_a_dropped_message_is_settled_after_trimming(self) -> None:
         first = Anchor.parse("relative_to_end(offset=-8, roleFilter=any)")
@@ -275,7 +275,7 @@ class TestAdditions:
         plan = told(
             CHAT, history=chat(*LONG), settings=TIGHT, estimator=Words(), hooks=hooks(include_artifacts([moved, gone]))
         )
-        reasons = {decision.artifact: decision.reason for decision in report_of(plan).decisions}
+        reasons = {decision.artifact: decision.reason for decision in inclusion_report(plan).decisions}
         assert reasons == {"art.m": "relocated", "art.g": "anchor_trimmed"}
         assert "MOVED" in texts(plan)
         assert "GONE" not in texts(plan)
@@ -286,7 +286,7 @@ class TestAdditions:
         plan = told(
             CHAT, history=chat(*LONG), settings=TIGHT, estimator=Words(), hooks=hooks(include_artifacts([little, much]))
         )
-        reasons = {decision.artifact: decision.reason for decision in report_of(plan).decisions}
+        reasons = {decision.artifact: decision.reason for decision in inclusion_report(plan).decisions}
         assert reasons == {"art.little": "placed", "art.much": "over_budget"}
         without = told(
             CHAT, history=chat(*LONG), settings=TIGHT, estimator=Words(), hooks=hooks(include_artifacts([little]))

@@ -24,13 +24,13 @@ HISTORY = [{"role": "assistant", "content": "You are awake."}, {"role": "user", 
 
 
 def build(**inputs: Any) -> Plan:
-    return sillytavern.build(**{"character": MIRA, "user": ADA, "history": HISTORY, **inputs})
+    return sillytavern.build(**{"character": MIRA, "user": ADA, "history": HISTORY, **inputs}).plan
 
 
 def adding(**block: Any) -> BuildHooks:
     hooks = BuildHooks()
 
-    @hooks.after_build
+    @hooks.before_trimming
     def add(ctx: Context) -> None:
         ctx.add_block(source="mine", **block)
 

@@ -45,7 +45,7 @@ class Case(Value, frozen=True, kw_only=True):
 
     def build(self, **changes: Any) -> Plan:
         usual = {"estimator": COUNT, "clock": lambda: NOW, "rng": random.Random(5)}
-        return sillytavern.build(story=self.story, **{**usual, **self.inputs, **changes})
+        return sillytavern.build(story=self.story, **{**usual, **self.inputs, **changes}).plan
 
     @property
     def sendable(self) -> list[str]:

@@ -39,7 +39,7 @@ def test_the_model_is_that_of_the_chosen_source(field: str) -> None:
 
 def test_every_sampler_of_a_text_preset_is_sent_when_it_is_changed() -> None:
     changed = {name: _other(getattr(TextPreset(), name)) for name in sampler_fields() if name not in ("json_schema",)}
-    plan = sillytavern.build(character=example.character(), user=User(name="Robin"), preset=TextPreset(**changed))
+    plan = sillytavern.build(character=example.character(), user=User(name="Robin"), preset=TextPreset(**changed)).plan
     sent = list(plan.llm_options.values())
     for name, value in changed.items():
         assert (list(value) if isinstance(value, tuple) else value) in sent, name
@@ -69,12 +69,12 @@ def test_every_template_field_has_a_reader(kind: type) -> None:
 
 def test_settings_that_have_no_effect_are_warned_about() -> None:
     preset = ChatPreset(chat_completion_source="openrouter", openrouter_middleout="off")
-    plan = sillytavern.build(character=example.character(), user=User(name="Robin"), preset=preset)
+    plan = sillytavern.build(character=example.character(), user=User(name="Robin"), preset=preset).plan
     (warning,) = [warning for warning in plan.warnings if warning.code == "preset_field_unsupported"]
     assert "openrouter_middleout" in warning.message
 
 
 def test_a_source_that_is_not_in_use_is_not_warned_about() -> None:
     preset = ChatPreset(chat_completion_source="openai", openrouter_middleout="off")
-    plan = sillytavern.build(character=example.character(), user=User(name="Robin"), preset=preset)
+    plan = sillytavern.build(character=example.character(), user=User(name="Robin"), preset=preset).plan
     assert [warning.code for warning in plan.warnings] == []

@@ -548,18 +548,18 @@ class TestHooks:
     def test_after_a_build_they_may_change_the_blocks(self) -> None:
         hooks = BuildHooks()
 
-        @hooks.after_build
+        @hooks.before_trimming
         def sign(ctx: Context) -> None:
             ctx.add_block(source="signature", content="Signed.")
 
         plan = tell(*TALK, hooks=hooks)
         assert said(plan)[-1] == "system: Signed."
-        assert plan.blocks[-1].source == {"stage": "after_hooks", "id": "signature"}
+        assert plan.blocks[-1].source == {"stage": "before_trimming", "id": "signature"}
 
     def test_what_they_add_counts_against_the_budget(self) -> None:
         hooks = BuildHooks()
 
-        @hooks.after_build
+        @hooks.before_trimming
         def shout(ctx: Context) -> None:
             ctx.add_block(source="shout", content="A! " * 200)
 
@@ -689,7 +689,7 @@ class TestTheTrace:
             "compilation",
             "macro_expansion",
             "plan_assembly",
-            "after_hooks",
+            "before_trimming",
             "trimming",
         ]
 

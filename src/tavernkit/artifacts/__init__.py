@@ -9,7 +9,7 @@ from tavernkit.artifacts.artifact import Artifact, ArtifactKey, Session
 from tavernkit.artifacts.axes import Surface, Visibility, is_in_prompt, is_on_page
 from tavernkit.artifacts.candidate import Candidate
 from tavernkit.artifacts.content import ContentType, check_content, parse_content
-from tavernkit.artifacts.decisions import Decision, InclusionReport
+from tavernkit.artifacts.decisions import Decision, InclusionReport, inclusion_report
 from tavernkit.artifacts.diff import Change, change_between
 from tavernkit.artifacts.fields import (
     read_artifact,
@@ -95,6 +95,7 @@ __all__ = [
     "check_permission",
     "check_tag",
     "include_artifacts",
+    "inclusion_report",
     "is_in_prompt",
     "is_on_page",
     "log_entry",

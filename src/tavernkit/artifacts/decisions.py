@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
+import msgspec
+
 from tavernkit.artifacts.inclusion import Operation, Role
+from tavernkit.prompt.plan import Plan
 from tavernkit.values import Value
 
-__all__ = ["INCLUDED", "Decision", "InclusionReport", "Reason"]
+__all__ = ["INCLUDED", "REPORT", "Decision", "InclusionReport", "Reason", "inclusion_report"]
+
+REPORT = "artifacts"
+"""Where a plan's metadata has the decisions, as JSON."""
 
 Reason: TypeAlias = Literal[
     "placed",
@@ -58,9 +63,9 @@ class Decision(Value, frozen=True, kw_only=True):
 
 
 class InclusionReport(Value, frozen=True, kw_only=True):
-    """Every decision of a build, in the order of the prompt; a plan has it as `metadata["artifacts"]`."""
+    """Every decision of a build, in the order of the prompt."""
 
-    decisions: Sequence[Decision] = ()
+    decisions: tuple[Decision, ...] = ()
 
     @property
     def included(self) -> tuple[Decision, ...]:
@@ -69,3 +74,9 @@ class InclusionReport(Value, frozen=True, kw_only=True):
     @property
     def left_out(self) -> tuple[Decision, ...]:
         return tuple(decision for decision in self.decisions if not decision.is_included)
+
+
+def inclusion_report(plan: Plan) -> InclusionReport:
+    """What has become of the artifacts that `include_artifacts` was given for this plan."""
+    decisions = [*plan.metadata.get(REPORT, ())]
+    return InclusionReport(decisions=msgspec.convert(decisions, tuple[Decision, ...]))

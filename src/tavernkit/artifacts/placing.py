@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
 
 from tavernkit.artifacts.candidate import Candidate, Prepared, prepare
-from tavernkit.artifacts.decisions import INCLUDED, Decision, InclusionReport, Reason
+from tavernkit.artifacts.decisions import INCLUDED, REPORT, Decision, Reason
 from tavernkit.artifacts.inclusion import PromptInclusion
 from tavernkit.artifacts.inserts import Inserts
 from tavernkit.artifacts.sections import SystemPrompt, changed, merged_json, wrapped
@@ -16,11 +16,9 @@ from tavernkit.hooks import BuildHook
 from tavernkit.lore.verdicts import LazyVerdicts
 from tavernkit.prompt.block import Block
 from tavernkit.prompt.context import Context
+from tavernkit.values import Json, as_json
 
 __all__ = ["include_artifacts"]
-
-REPORT = "artifacts"
-"""Where a plan's metadata has the report."""
 
 _WARNED: dict[Reason, str] = {
     "anchor_not_found": "there is no such message in the chat",
@@ -32,9 +30,9 @@ _WARNED: dict[Reason, str] = {
 
 
 def include_artifacts(candidates: Iterable[Candidate]) -> BuildHook:
-    """A hook for `after_build` that puts artifacts into any platform's prompt, paid for before the chat is trimmed.
+    """A hook for `before_trimming` that puts artifacts into any platform's prompt, paid for before the chat is trimmed.
 
-    The plan's `metadata["artifacts"]` is an InclusionReport. The chat itself is never changed.
+    `inclusion_report(plan)` says what became of each. The chat itself is never changed.
     """
     chosen = tuple(candidates)
 
@@ -188,14 +186,14 @@ class _Placing:
                 )
 
     def _write_report(self, ctx: Context, reasons: Mapping[int, Reason]) -> None:
-        known = ctx.get(REPORT)
-        earlier = known.decisions if isinstance(known, InclusionReport) else ()
+        earlier: Sequence[Json] = ctx.get(REPORT, ())
         items, unseen = self._items, sorted(self._unseen, key=lambda decision: decision.artifact)
 
-        def decisions() -> list[Decision]:
-            return [*earlier, *(_decision(item, reasons[id(item)]) for item in items), *unseen]
+        def decisions() -> list[Json]:
+            made = [*(_decision(item, reasons[id(item)]) for item in items), *unseen]
+            return [*earlier, *map(as_json, made)]
 
-        ctx[REPORT] = InclusionReport(decisions=LazyVerdicts(decisions))
+        ctx[REPORT] = LazyVerdicts(decisions)
 
 
 def _warn(ctx: Context, item: Prepared, reason: Reason) -> None:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
 from tavernkit import example
 from tavernkit.characters import Character, User
+from tavernkit.cli.build_options import BuildOptions
 from tavernkit.cli.cast_files import Cast, in_group, read_cast
 from tavernkit.cli.conversation_file import Conversation, read_conversation
-from tavernkit.cli.errors import UsageError, about, display_name
+from tavernkit.cli.errors import about, display_name
 from tavernkit.cli.file_notes import FileNote, file_notes
-from tavernkit.cli.files import is_standard, read_input
+from tavernkit.cli.files import read_input
 from tavernkit.cli.lore import load_book
 from tavernkit.cli.persona_text import persona_text
 from tavernkit.cli.preset_files import read_setup
@@ -26,26 +26,7 @@ from tavernkit.sillytavern.presets import ChatPreset, TextPreset
 from tavernkit.sillytavern.regex_scripts import RegexScript, RegexScripts, embedded_scripts, read_regex_scripts
 from tavernkit.values import Value
 
-__all__ = ["BuildFiles", "Found", "read_files"]
-
-
-class BuildFiles(Value, frozen=True, kw_only=True):
-    """The files that were named."""
-
-    cards: tuple[Path, ...] = ()
-    group: Path | None = None
-    presets: tuple[Path, ...] = ()
-    instruct: Path | None = None
-    context_template: Path | None = None
-    settings: Path | None = None
-    history: Path | None = None
-    lore: tuple[Path, ...] = ()
-    regex: tuple[Path, ...] = ()
-
-    def __iter__(self) -> Iterator[Path]:
-        single = (self.group, self.instruct, self.context_template, self.settings, self.history)
-        yield from (*self.cards, *self.presets, *self.lore, *self.regex)
-        yield from (file for file in single if file is not None)
+__all__ = ["Found", "read_files"]
 
 
 class Found(Value, frozen=True, kw_only=True):
@@ -62,24 +43,23 @@ class Found(Value, frozen=True, kw_only=True):
     notes: tuple[FileNote, ...]
 
 
-def read_files(files: BuildFiles, *, speaker: str | None, user: str | None, persona: str | None) -> Found:
+def read_files(options: BuildOptions) -> Found:
     """Read everything. Without a card there is the example's story; without a chat, a new one with its greeting."""
-    if sum(map(is_standard, files)) + (persona == "-") > 1:
-        raise UsageError("Standard input can be read once; name files for the others.")
+    options.check_files()
     notes: list[FileNote] = []
-    cast = read_cast(files.cards, speaker)
-    setup = read_setup(files.presets, instruct=files.instruct, context=files.context_template)
-    settings = SettingsFile() if files.settings is None else read_settings_file(files.settings)
-    chat = _conversation(files, cast, user or settings.user_name or "User")
-    cast = in_group(cast, files.group, chat.metadata)
+    cast = read_cast(options.all_cards, options.speaker)
+    setup = read_setup(tuple(options.preset or ()), instruct=options.instruct, context=options.context_template)
+    settings = SettingsFile() if options.settings is None else read_settings_file(options.settings)
+    chat = _conversation(options, cast, options.user or settings.user_name or "User")
+    cast = in_group(cast, options.group, chat.metadata)
     notes += (*cast.notes, *setup.notes, *settings.notes, *chat.notes)
     preset = setup.preset or _usual_preset(settings, is_for_text=setup.is_for_text)
-    books = [(_home(file, cast, chat, settings), _book(file, notes)) for file in files.lore]
-    own = tuple(script for file in files.regex for script in _scripts(file, notes))
+    books = [(_home(file, cast, chat, settings), _book(file, notes)) for file in options.lore or ()]
+    own = tuple(script for file in options.regex or () for script in _scripts(file, notes))
     story = with_templates(chat.in_story(settings.story), setup.templates)
     return Found(
         character=cast.character,
-        user=_user(files, settings, chat, user, persona),
+        user=_user(options, settings, chat),
         messages=chat.messages,
         preset=preset,
         story=story.with_(
@@ -95,12 +75,12 @@ def read_files(files: BuildFiles, *, speaker: str | None, user: str | None, pers
             chat_books=tuple(book for home, book in books if home == "chat"),
             persona_books=tuple(book for home, book in books if home == "persona"),
             character_file=cast.character_file,
-            chat_id="" if files.history is None else files.history.stem,
+            chat_id="" if options.history is None else options.history.stem,
             zone=datetime.now(UTC).astimezone().tzinfo or UTC,
         ),
         books=tuple(book for home, book in books if home is None),
         variables=Variables(local=chat.variables, global_=settings.variables),
-        context_file=setup.context_file or ("" if files.settings is None else display_name(files.settings)),
+        context_file=setup.context_file or ("" if options.settings is None else display_name(options.settings)),
         notes=tuple(notes),
     )
 
@@ -112,17 +92,18 @@ def _usual_preset(settings: SettingsFile, *, is_for_text: bool) -> ChatPreset | 
     return settings.preset or ChatPreset()
 
 
-def _conversation(files: BuildFiles, cast: Cast, user_name: str) -> Conversation:
-    if files.history is not None:
-        return read_conversation(files.history, user_name=user_name, character_name=cast.character.display_name)
-    return Conversation(messages=cast.greetings() if files.cards else example.history())
+def _conversation(options: BuildOptions, cast: Cast, user_name: str) -> Conversation:
+    if options.history is not None:
+        return read_conversation(options.history, user_name=user_name, character_name=cast.character.display_name)
+    return Conversation(messages=cast.greetings() if options.all_cards else example.history())
 
 
-def _user(files: BuildFiles, settings: SettingsFile, chat: Conversation, name: str | None, persona: str | None) -> User:
+def _user(options: BuildOptions, settings: SettingsFile, chat: Conversation) -> User:
     """Who the options name, else the settings, else the chat; the example has its own."""
-    usual = User(name="User") if files.cards else example.user()
+    persona = options.persona
+    usual = User(name="User") if options.all_cards else example.user()
     return User(
-        name=name or settings.user_name or chat.user_name or usual.name,
+        name=options.user or settings.user_name or chat.user_name or usual.name,
         persona=settings.persona or usual.persona if persona is None else persona_text(persona),
     )
 

@@ -6,53 +6,30 @@ from datetime import UTC, datetime
 
 from tavernkit import dialects, risuai
 from tavernkit.characters import Character
+from tavernkit.cli.build_options import BuildOptions
 from tavernkit.cli.build_result import BuiltRequest
-from tavernkit.cli.build_risuai_files import RisuFiles, RisuFound, read_risu_files, read_toggles
+from tavernkit.cli.build_risuai_files import RisuFound, read_risu_files, read_toggles
 from tavernkit.errors import StrictModeError
 from tavernkit.prompt.build import BuildInputs
 from tavernkit.risuai import Settings, Story
 from tavernkit.risuai.errors import CBSError, DecoratorParseError, TriggerError
-from tavernkit.values import Value
 
-__all__ = ["RisuOptions", "build_risuai"]
-
-DIALECTS = {"claude": "anthropic", "gemini": "google", "cohere": "cohere", "mistral": "mistral"}
-"""The dialects of models by how RisuAI's names for them begin; all others speak OpenAI's."""
+__all__ = ["build_risuai"]
 
 
-class RisuOptions(Value, frozen=True, kw_only=True):
-    """What was said on the command line beside the files."""
-
-    user: str | None
-    persona: str | None
-    message: str
-    note: str
-    toggles: tuple[str, ...]
-    greeting: int | None
-    generation_type: str
-    dialect: str | None
-    model: str | None
-    context: int | None
-    reserve: int | None
-    trace: bool
-    strict: bool
-
-
-def build_risuai(files: RisuFiles, options: RisuOptions) -> BuiltRequest:
+def build_risuai(options: BuildOptions) -> BuiltRequest:
     """Read the files and build the request."""
-    found = read_risu_files(files, user=options.user, persona=options.persona)
+    found = read_risu_files(options)
     settings = _with_budget(found.settings, options)
-    dialect = options.dialect or next(
-        (name for family, name in DIALECTS.items() if settings.model.startswith(family)), "openai"
-    )
+    dialect = options.dialect or settings.dialect
     dialects.get(dialect)
     story = Story(
         character=found.character,
         modules=found.modules,
-        toggles=read_toggles(options.toggles),
+        toggles=read_toggles(options.toggle or ()),
         greeting=_greeting(options.greeting, found),
-        note=options.note,
-        chat_id="" if files.history is None else files.history.stem,
+        note=options.note or "",
+        chat_id="" if options.history is None else options.history.stem,
     )
     inputs = BuildInputs(
         character=Character(name=found.character.name),
@@ -67,12 +44,12 @@ def build_risuai(files: RisuFiles, options: RisuOptions) -> BuiltRequest:
         strict=options.strict,
     )
     try:
-        plan = risuai.build(story=story, trace=options.trace, **inputs)
+        built = risuai.build(story=story, trace=options.trace, **inputs)
     except (CBSError, DecoratorParseError, TriggerError) as error:
         # Only a strict build minds these, and what a strict build minds is a failed check.
         raise StrictModeError(str(error)) from error
     return BuiltRequest(
-        plan=plan,
+        plan=built.plan,
         dialect=dialect,
         model=options.model or settings.model,
         completion="chat",
@@ -82,7 +59,7 @@ def build_risuai(files: RisuFiles, options: RisuOptions) -> BuiltRequest:
     )
 
 
-def _with_budget(settings: Settings, options: RisuOptions) -> Settings:
+def _with_budget(settings: Settings, options: BuildOptions) -> Settings:
     given = {"max_context": options.context, "max_response": options.reserve}
     return settings.with_(**{name: tokens for name, tokens in given.items() if tokens is not None})
 

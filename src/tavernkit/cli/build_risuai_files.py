@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tavernkit import example
 from tavernkit.characters import User
+from tavernkit.cli.build_options import BuildOptions
 from tavernkit.cli.conversation_file import Conversation, read_conversation
 from tavernkit.cli.errors import UsageError, about
 from tavernkit.cli.file_notes import FileNote, file_notes
-from tavernkit.cli.files import is_standard, read_input
+from tavernkit.cli.files import read_input
 from tavernkit.cli.lore import load_book
 from tavernkit.cli.persona_text import persona_text
 from tavernkit.lore.book import Book
@@ -22,21 +23,7 @@ from tavernkit.risuai.files import load_character, read_module_file, read_preset
 from tavernkit.risuai.module import Module
 from tavernkit.values import Value
 
-__all__ = ["RisuFiles", "RisuFound", "read_risu_files", "read_toggles"]
-
-
-class RisuFiles(Value, frozen=True, kw_only=True):
-    """The files that were named."""
-
-    cards: tuple[Path, ...] = ()
-    presets: tuple[Path, ...] = ()
-    history: Path | None = None
-    lore: tuple[Path, ...] = ()
-    modules: tuple[Path, ...] = ()
-
-    def __iter__(self) -> Iterator[Path]:
-        yield from (*self.cards, *self.presets, *self.lore, *self.modules)
-        yield from () if self.history is None else (self.history,)
+__all__ = ["RisuFound", "read_risu_files", "read_toggles"]
 
 
 class RisuFound(Value, frozen=True, kw_only=True):
@@ -56,15 +43,15 @@ class RisuFound(Value, frozen=True, kw_only=True):
         return bool(self.messages) and self.messages[0].role == "assistant"
 
 
-def read_risu_files(files: RisuFiles, *, user: str | None, persona: str | None) -> RisuFound:
+def read_risu_files(options: BuildOptions) -> RisuFound:
     """Read everything. Without a card there is the example's story."""
-    if sum(map(is_standard, files)) + (persona == "-") > 1:
-        raise UsageError("Standard input can be read once; name files for the others.")
+    options.check_files()
+    cards, user, persona = options.all_cards, options.user, options.persona
     notes: list[FileNote] = []
-    character = _character(files.cards, notes)
-    chat = _conversation(files, character, user or "User")
+    character = _character(cards, notes)
+    chat = _conversation(options, character, user or "User")
     notes += chat.notes
-    usual = User(name="User") if files.cards else example.user()
+    usual = User(name="User") if cards else example.user()
     return RisuFound(
         character=character,
         user=User(
@@ -72,9 +59,9 @@ def read_risu_files(files: RisuFiles, *, user: str | None, persona: str | None) 
             persona=usual.persona if persona is None else persona_text(persona),
         ),
         messages=chat.messages,
-        settings=_settings(files.presets, notes),
-        modules=tuple(_module(file, notes) for file in files.modules),
-        books=tuple(_book(file, notes) for file in files.lore),
+        settings=_settings(options.preset or (), notes),
+        modules=tuple(_module(file, notes) for file in options.module or ()),
+        books=tuple(_book(file, notes) for file in options.lore or ()),
         notes=tuple(notes),
     )
 
@@ -97,13 +84,13 @@ def _character(cards: tuple[Path, ...], notes: list[FileNote]) -> RisuCharacter:
     return character
 
 
-def _conversation(files: RisuFiles, character: RisuCharacter, user_name: str) -> Conversation:
-    if files.history is not None:
-        return read_conversation(files.history, user_name=user_name, character_name=character.display_name)
-    return Conversation() if files.cards else Conversation(messages=example.history())
+def _conversation(options: BuildOptions, character: RisuCharacter, user_name: str) -> Conversation:
+    if options.history is not None:
+        return read_conversation(options.history, user_name=user_name, character_name=character.display_name)
+    return Conversation() if options.all_cards else Conversation(messages=example.history())
 
 
-def _settings(presets: tuple[Path, ...], notes: list[FileNote]) -> Settings:
+def _settings(presets: Sequence[Path], notes: list[FileNote]) -> Settings:
     if not presets:
         return Settings()
     if len(presets) > 1:

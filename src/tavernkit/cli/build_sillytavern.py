@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from tavernkit import dialects, sillytavern
-from tavernkit.cli.build_files import BuildFiles, read_files
+from tavernkit.cli.build_files import read_files
+from tavernkit.cli.build_options import BuildOptions
 from tavernkit.cli.build_result import BuiltRequest
 from tavernkit.cli.errors import FileError, UsageError
 from tavernkit.errors import StrictModeError
@@ -11,60 +12,21 @@ from tavernkit.prompt.build import BuildInputs
 from tavernkit.prompt.plan import Plan
 from tavernkit.sillytavern import AuthorsNote, QuietPrompt, Story
 from tavernkit.sillytavern.chat_completion.request import chosen_model
+from tavernkit.sillytavern.chat_completion.scene import chosen_dialect
 from tavernkit.sillytavern.errors import InvalidContextTemplateError, MacroError
 from tavernkit.sillytavern.presets import ChatPreset, TextPreset
-from tavernkit.values import Value
 
-__all__ = ["NoteOptions", "SillyTavernOptions", "build_sillytavern"]
-
-DIALECTS = {
-    "claude": "anthropic",
-    "makersuite": "google",
-    "vertexai": "google",
-    "cohere": "cohere",
-    "ai21": "ai21",
-    "mistralai": "mistral",
-    "xai": "xai",
-}
-"""The dialects of the sources that a chat preset can be set to; all others speak OpenAI's."""
+__all__ = ["build_sillytavern"]
 
 
-class NoteOptions(Value, frozen=True, kw_only=True):
-    """What was said about the author's note; None is as the chat and the settings have it."""
-
-    text: str | None
-    position: str | None
-    depth: int | None
-    role: str | None
-    interval: int | None
-
-
-class SillyTavernOptions(Value, frozen=True, kw_only=True):
-    """What was said on the command line beside the files."""
-
-    speaker: str | None
-    user: str | None
-    persona: str | None
-    message: str
-    note: NoteOptions
-    generation_type: str
-    quiet_prompt: str | None
-    dialect: str | None
-    model: str | None
-    context: int | None
-    reserve: int | None
-    trace: bool
-    strict: bool
-
-
-def build_sillytavern(files: BuildFiles, options: SillyTavernOptions) -> BuiltRequest:
+def build_sillytavern(options: BuildOptions) -> BuiltRequest:
     """Read the files and build the request."""
     if options.quiet_prompt is not None and options.generation_type != "quiet":
         raise UsageError("--quiet-prompt is the instruction of a quiet generation; say --type quiet as well.")
-    found = read_files(files, speaker=options.speaker, user=options.user, persona=options.persona)
+    found = read_files(options)
     used = _with_budget(found.preset, options.context, options.reserve)
     story = found.story.with_(
-        note=_note(found.story.note, options.note),
+        note=_note(found.story.note, options),
         quiet=None if options.quiet_prompt is None else QuietPrompt(text=options.quiet_prompt),
     )
     model = options.model or _model(used)
@@ -110,9 +72,16 @@ def _with_budget(preset: ChatPreset | TextPreset, context: int | None, reserve: 
     return preset.with_(**{name: tokens for name, tokens in given.items() if tokens is not None})
 
 
-def _note(written: AuthorsNote, options: NoteOptions) -> AuthorsNote:
+def _note(written: AuthorsNote, options: BuildOptions) -> AuthorsNote:
     """The note of the chat, with what the options say about it."""
-    given = {name: getattr(options, name) for name in NoteOptions.__struct_fields__}
+    position, role = options.note_position, options.note_role
+    given = {
+        "text": options.note,
+        "position": None if position is None else position.value,
+        "depth": options.note_depth,
+        "role": None if role is None else role.value,
+        "interval": options.note_interval,
+    }
     return written.with_(**{name: value for name, value in given.items() if value is not None})
 
 
@@ -122,7 +91,7 @@ def _model(preset: ChatPreset | TextPreset) -> str | None:
 
 def _dialect(wanted: str | None, preset: ChatPreset | TextPreset) -> str:
     if isinstance(preset, ChatPreset):
-        chosen = wanted or DIALECTS.get(preset.chat_completion_source, "openai")
+        chosen = wanted or chosen_dialect(preset)
     elif wanted in (None, "text"):
         chosen = "text"
     else:
@@ -136,7 +105,7 @@ def _dialect(wanted: str | None, preset: ChatPreset | TextPreset) -> str:
 
 def _build(story: Story, inputs: BuildInputs, *, context_file: str, trace: bool) -> Plan:
     try:
-        return sillytavern.build(story=story, trace=trace, **inputs)
+        return sillytavern.build(story=story, trace=trace, **inputs).plan
     except MacroError as error:
         # Only a strict build minds a macro, and what a strict build minds is a failed check.
         raise StrictModeError(str(error)) from error

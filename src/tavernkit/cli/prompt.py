@@ -71,7 +71,7 @@ def build_prompt(
         preset=BudgetPreset(context_window_tokens=context, reserved_response_tokens=reserve),
         strict=strict,
         trace=trace,
-    )
+    ).plan
     report = report_on(plan, dialect, model)
     if as_json:
         emit({"payload": plan.to_messages(dialect, model=model or ""), "report": report})

@@ -17,7 +17,7 @@ def check(case: JsonObject) -> tuple[Json, Json]:
     preset = decode(ChatPreset, case["preset"], ReportBuilder())
     inputs = case_inputs(case)
     inputs["preset"] = preset
-    plan = build(**inputs, story=case_story(case))
+    plan = build(**inputs, story=case_story(case)).plan
     recorded = case["expected"]
     expected: dict[str, Json] = {"messages": recorded["messages"]}
     actual: dict[str, Json] = {"messages": plan.to_messages("openai", post_processing="none")}

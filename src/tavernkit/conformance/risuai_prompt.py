@@ -79,4 +79,4 @@ def _build(scene: Scene, case: JsonObject, pipeline: Pipeline) -> Plan:
         chat_id=chat.id,
         memory_state=chat.memory,
     )
-    return build(story=story, pipeline=pipeline, **inputs)
+    return build(story=story, pipeline=pipeline, **inputs).plan

@@ -14,7 +14,7 @@ def check(case: JsonObject) -> tuple[Json, Json]:
     """The text, and where the reply is to stop."""
     inputs = case_inputs(case)
     inputs["preset"] = TextPreset(max_length=case["max_context"], genamt=case["max_tokens"])
-    plan = build(**inputs, story=case_story(case))
+    plan = build(**inputs, story=case_story(case)).plan
     recorded = case["expected"]
     return (
         {"prompt": recorded["prompt"], "stop": recorded["stop"]},

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+import msgspec
 
 from tavernkit.dialects import registry
 from tavernkit.dialects.merging import MODES, Merging, merge
 from tavernkit.dialects.notes import NoteMapping, map_notes
 from tavernkit.dialects.options import DialectOptions
+from tavernkit.dialects.speakers import SpeakerNames
 from tavernkit.dialects.wire import Source, read_messages, refuse
 from tavernkit.prompt.message import Message
 from tavernkit.values import Json
@@ -47,6 +50,9 @@ def _options(given: dict[str, Any]) -> DialectOptions:
     if unknown:
         known = ", ".join(DialectOptions.__struct_fields__)
         raise TypeError(f"convert() has no option {unknown[0]!r}. Known: {known}.")
+    names = given.get("names")
+    if isinstance(names, Mapping):
+        given["names"] = msgspec.convert(names, SpeakerNames)
     options = DialectOptions(**given)
     if options.post_processing not in MODES:
         raise ValueError(f"No post-processing mode {options.post_processing!r}. Known: {', '.join(MODES)}.")

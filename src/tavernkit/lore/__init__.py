@@ -6,6 +6,8 @@ from tavernkit.lore.entry import Entry, Spelling
 from tavernkit.lore.files import read_book, write_character_book, write_world_info
 from tavernkit.lore.index import KeywordIndex
 from tavernkit.lore.plain import PlainLore
+from tavernkit.lore.timed import TimedEffect, TimedState
+from tavernkit.lore.verdicts import LoreVerdict
 
 __all__ = [
     "Book",
@@ -13,9 +15,12 @@ __all__ = [
     "KeywordIndex",
     "LoreEngine",
     "LoreResult",
+    "LoreVerdict",
     "PlainLore",
     "ScanInput",
     "Spelling",
+    "TimedEffect",
+    "TimedState",
     "read_book",
     "write_character_book",
     "write_world_info",

@@ -1,19 +1,38 @@
-"""Verdicts about entries that are worked out only when somebody asks for them."""
+"""What became of entries, and lists that are worked out only when somebody asks for them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Generic, TypeVar, overload
+from typing import Any, Generic, TypeVar, overload
 
-__all__ = ["LazyVerdicts"]
+from tavernkit.values import Value
+
+__all__ = ["LazyVerdicts", "LoreVerdict"]
 
 T = TypeVar("T")
+
+
+class LoreVerdict(Value, frozen=True, kw_only=True):
+    """What became of an entry of a lorebook that was activated, or came close; `sentence` is for people.
+
+    `content` is what the prompt says of an activated entry, of others what is written in it. `book` is empty where the
+    platform does not know it.
+    """
+
+    book: str
+    entry: str
+    name: str
+    reason: str
+    sentence: str
+    content: str = ""
+    is_activated: bool = False
 
 
 class LazyVerdicts(Sequence[T], Generic[T]):
     """The verdicts of a scan, in the order of the entries.
 
-    They are worked out when they are first asked for: a scan that nobody questions does not pay for them.
+    They are worked out when they are first asked for: a scan that nobody questions does not pay for them. What is
+    pickled are the verdicts.
     """
 
     def __init__(self, work_out: Callable[[], Sequence[T]]) -> None:
@@ -41,11 +60,14 @@ class LazyVerdicts(Sequence[T], Generic[T]):
         return iter(self._all())
 
     def __eq__(self, other: object) -> bool:
-        return self._all() == other._all() if isinstance(other, LazyVerdicts) else NotImplemented
+        return self._all() == tuple(other) if isinstance(other, Sequence) else NotImplemented
 
     def __hash__(self) -> int:
         # Entries hold objects, which have no hash; equal verdicts are equally many.
         return hash(len(self))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return tuple, (self._all(),)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({list(self._all())!r})"

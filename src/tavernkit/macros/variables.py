@@ -27,6 +27,9 @@ class VariablesStore(Protocol):
 
     def add(self, name: str, value: Any, scope: str = "local") -> None: ...
 
+    def snapshot(self, scope: str = "local") -> dict[str, Any]:
+        """A copy of one scope."""
+
 
 class Variables:
     """A store in memory."""
@@ -76,7 +79,6 @@ class Variables:
         self.set(name, _sum(self.get(name, scope), value), scope)
 
     def snapshot(self, scope: str = "local") -> dict[str, Any]:
-        """A copy of one scope."""
         return dict(self._scope(scope))
 
     def _scope(self, scope: str) -> dict[str, Any]:

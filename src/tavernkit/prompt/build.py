@@ -1,4 +1,4 @@
-"""The front door: inputs in, a plan out."""
+"""The front door: inputs in, a plan and its result out."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from tavernkit.history import HistorySource
 from tavernkit.hooks import HookRegistry
 from tavernkit.injections import InjectionRegistry
 from tavernkit.lore.book import Book
+from tavernkit.lore.verdicts import LoreVerdict
 from tavernkit.macros.variables import VariablesStore
 from tavernkit.presets import Preset
+from tavernkit.prompt.built import BuildResult, Built, Result, common_fields
 from tavernkit.prompt.context import Clock, Context, IdSource
 from tavernkit.prompt.message import Attachment
 from tavernkit.prompt.pipeline import Pipeline
@@ -51,14 +53,18 @@ class BuildInputs(TypedDict, total=False):
     metadata: Mapping[str, Any] | None
 
 
-def build(*, pipeline: Pipeline | None = None, trace: bool = False, **inputs: Unpack[BuildInputs]) -> Plan:
+def build(
+    *, pipeline: Pipeline | None = None, trace: bool = False, **inputs: Unpack[BuildInputs]
+) -> Built[BuildResult]:
     """Build a prompt. Without a pipeline, the plain one runs; `trace=True` puts a full trace on the plan."""
-    return build_on(lambda _: pipeline or plain_pipeline(), inputs, trace=trace)
+    return build_on(lambda _: pipeline or plain_pipeline(), _result, inputs, trace=trace)
 
 
-def build_on(choose: Callable[[Context], Pipeline], inputs: BuildInputs, *, trace: bool) -> Plan:
+def build_on(
+    choose: Callable[[Context], Pipeline], result_of: Callable[[Context], Result], inputs: BuildInputs, *, trace: bool
+) -> Built[Result]:
     """Build a prompt for a platform: `choose` attaches what the platform needs to the context, and gives the pipeline
-    to run."""
+    to run; `result_of` makes the result of what the stages have left in the context."""
     collector = TraceCollector() if trace else None
     if collector is not None and inputs.get("instrumenter") is not None:
         raise ValueError("pass either trace=True or an instrumenter of your own, not both")
@@ -68,16 +74,34 @@ def build_on(choose: Callable[[Context], Pipeline], inputs: BuildInputs, *, trac
     pipeline = choose(ctx)
     started_at = ctx.clock()
     plan = run(pipeline, ctx)
-    if collector is None:
-        return plan
-    return plan.with_(
-        trace=collector.to_trace(fingerprint=plan.fingerprint(), started_at=started_at, finished_at=ctx.clock())
-    )
+    if collector is not None:
+        plan = plan.with_(
+            trace=collector.to_trace(fingerprint=plan.fingerprint(), started_at=started_at, finished_at=ctx.clock())
+        )
+    return Built(plan=plan, result=result_of(ctx))
 
 
 def run(pipeline: Pipeline, ctx: Context) -> Plan:
-    """Run a pipeline over a context that you made yourself."""
+    """Run a pipeline over a context that you made yourself, and the hooks for what it has made."""
     pipeline.run(ctx)
     if ctx.plan is None:
         raise PipelineError("no stage made a plan: one of them must set ctx.plan", stage=pipeline.names[-1])
+    ctx.hooks.run_after_build(ctx)
     return ctx.plan
+
+
+def _result(ctx: Context) -> BuildResult:
+    found = () if ctx.lore_result is None else ctx.lore_result.activated_entries
+    lore = [
+        LoreVerdict(
+            book="",
+            entry=entry.id,
+            name=entry.name or entry.comment,
+            reason="activated",
+            sentence="a key was found" if not entry.constant else "always on",
+            content=entry.content,
+            is_activated=True,
+        )
+        for entry in found
+    ]
+    return BuildResult(lore=lore, **common_fields(ctx))

@@ -6,8 +6,14 @@ from tavernkit.errors import TokenBudgetExceeded
 from tavernkit.prompt.context import Context
 from tavernkit.prompt.plan import Plan
 from tavernkit.prompt.trimming import TrimReport
+from tavernkit.values import as_json
 
-__all__ = ["settle", "tell_of_trimming", "write_plan"]
+__all__ = ["before_trimming", "settle", "tell_of_trimming", "write_plan"]
+
+
+def before_trimming(ctx: Context) -> None:
+    """A stage: let the application change the blocks while the budget can still be kept."""
+    ctx.hooks.run_before_trimming(ctx)
 
 
 def tell_of_trimming(ctx: Context, report: TrimReport, *, overflow: TokenBudgetExceeded | None = None) -> None:
@@ -47,7 +53,7 @@ def write_plan(ctx: Context) -> None:
     ctx.plan = Plan(
         blocks=tuple(ctx.blocks),
         llm_options=dict(ctx.llm_options),
-        dialect_options=dict(ctx.dialect_options),
+        dialect_options=as_json(ctx.dialect_options),
         outlets=dict(ctx.outlets),
         warnings=tuple(ctx.warnings),
         trim_report=ctx.trim_report,

@@ -16,7 +16,7 @@ from tavernkit.lore.plain import PlainLore
 from tavernkit.macros.engine import NameEnvironment, NameMacros
 from tavernkit.prompt.block import Block
 from tavernkit.prompt.context import Context
-from tavernkit.prompt.finishing import settle, tell_of_trimming, write_plan
+from tavernkit.prompt.finishing import before_trimming, settle, tell_of_trimming, write_plan
 from tavernkit.prompt.message import Message
 from tavernkit.prompt.pipeline import Pipeline
 from tavernkit.prompt.tokens import message_tokens
@@ -45,7 +45,7 @@ def plain_pipeline() -> Pipeline:
             ("history", history),
             ("injections", injections),
             ("macros", macros),
-            ("after_hooks", after_build),
+            ("before_trimming", before_trimming),
             ("trimming", trimming),
             ("plan", plan),
         ]
@@ -244,11 +244,6 @@ def macros(ctx: Context) -> None:
     if ctx.greeting is not None:
         ctx.greeting = engine.expand(ctx.greeting, environment)
     ctx.dialect_options["names"] = SpeakerNames(char=environment.character_name, user=environment.user_name)
-
-
-def after_build(ctx: Context) -> None:
-    """Let the application change the blocks while the budget can still be kept."""
-    ctx.hooks.run_after_build(ctx)
 
 
 def trimming(ctx: Context) -> None:

@@ -3,7 +3,8 @@
 from tavernkit import risuai
 
 story = risuai.Story(note="It is raining.")
-plan = risuai.build(story=story, character=card.character, user=user, preset=settings, history=messages)
+built = risuai.build(story=story, character=card.character, user=user, preset=settings, history=messages)
+reply = risuai.take_reply(built, "What the model has answered.")
 """
 
 from tavernkit.risuai.building import build, prompt_pipeline
@@ -16,11 +17,11 @@ from tavernkit.risuai.lore_entry import LoreEntry, read_lore, write_lore_entry
 from tavernkit.risuai.memory import Memory, MemoryMessage, MemoryRequest, Recollection, RollingSummary
 from tavernkit.risuai.module import AssetName, Module, read_module
 from tavernkit.risuai.regex_script import RegexScript, read_scripts
-from tavernkit.risuai.replying import TakenReply, shown, take_reply
+from tavernkit.risuai.replying import RisuResult, shown, take_reply
 from tavernkit.risuai.scene import Scene, Screen
 from tavernkit.risuai.settings import PromptCard, PromptSettings, Settings, read_settings
 from tavernkit.risuai.st_convert import convert_preset
-from tavernkit.risuai.story import Story
+from tavernkit.risuai.story import ReplyCleanup, Story
 from tavernkit.risuai.trigger import Trigger, read_triggers
 
 __all__ = [
@@ -40,13 +41,14 @@ __all__ = [
     "PromptSettings",
     "Recollection",
     "RegexScript",
+    "ReplyCleanup",
     "RisuCharacter",
+    "RisuResult",
     "RollingSummary",
     "Scene",
     "Screen",
     "Settings",
     "Story",
-    "TakenReply",
     "Trigger",
     "build",
     "convert_preset",

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Unpack
 
 from tavernkit.prompt.build import BuildInputs, build_on
+from tavernkit.prompt.built import Built
 from tavernkit.prompt.context import Context
+from tavernkit.prompt.finishing import before_trimming
 from tavernkit.prompt.pipeline import Pipeline
-from tavernkit.prompt.plan import Plan
 from tavernkit.risuai import stages
+from tavernkit.risuai.replying import RisuResult, result_of
 from tavernkit.risuai.settings import Settings
 from tavernkit.risuai.story import Story
 from tavernkit.risuai.workbench import Workbench
@@ -29,7 +31,7 @@ def prompt_pipeline() -> Pipeline:
             ("memory", stages.memory),
             ("template_assembly", stages.template_assembly),
             ("injection", stages.injection),
-            ("after_hooks", stages.after_hooks),
+            ("before_trimming", before_trimming),
             ("trimming", stages.trimming),
             ("request", stages.request),
             ("plan_assembly", stages.plan_assembly),
@@ -39,7 +41,7 @@ def prompt_pipeline() -> Pipeline:
 
 def build(
     *, story: Story | None = None, pipeline: Pipeline | None = None, trace: bool = False, **inputs: Unpack[BuildInputs]
-) -> Plan:
+) -> Built[RisuResult]:
     """Build the prompt that RisuAI would send.
 
     The preset is a Settings, or none for RisuAI's defaults. The character is a card, or in `story` one of RisuAI's own.
@@ -57,4 +59,4 @@ def build(
         ctx.attach(Workbench(story or Story(), settings))
         return pipeline or prompt_pipeline()
 
-    return build_on(choose, inputs, trace=trace)
+    return build_on(choose, result_of, inputs, trace=trace)

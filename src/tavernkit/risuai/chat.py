@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tavernkit.reading import LooseObject
@@ -34,7 +33,7 @@ class Chat:
     greeting_index: int = -1
     id: str = ""
     note: str = ""
-    lore: Sequence[LoreEntry] = ()
+    lore: tuple[LoreEntry, ...] = ()
     memory: str = ""
 
 

@@ -15,7 +15,7 @@ from tavernkit.risuai.lore_entry import LoreEntry
 from tavernkit.risuai.module import Module
 from tavernkit.risuai.settings import Settings
 
-__all__ = ["Scene", "Screen"]
+__all__ = ["Scene", "Screen", "estimator_for"]
 
 BEFORE_GPT_4O = ("gpt4_", "gpt35", "gptvi4", "instructgpt35")
 """How RisuAI's own names for OpenAI's older models begin, which nobody else would know."""
@@ -74,3 +74,19 @@ class Scene:
         """The lore of the character, of the chat, and of the modules, in this order."""
         of_character = self.character.lore if self.character is not None else ()
         return (*of_character, *self.chat.lore, *(entry for module in self.modules for entry in module.lore))
+
+
+class _CountFor:
+    """Counts tokens for one model, whatever the settings name."""
+
+    def __init__(self, estimator: TokenEstimator, model: str) -> None:
+        self._estimator = estimator
+        self._model = model
+
+    def estimate(self, text: str, model_hint: str | None = None) -> int:  # noqa: ARG002 - the protocol's signature
+        return self._estimator.estimate(text, self._model)
+
+
+def estimator_for(estimator: TokenEstimator, model: str | None, settings: Settings) -> TokenEstimator:
+    """What counts tokens for the model that answers, where the settings name another."""
+    return estimator if model in (None, "", settings.model) else _CountFor(estimator, model)

@@ -21,6 +21,10 @@ DEFAULT_ORDER = (
 )
 
 
+DIALECTS = {"claude": "anthropic", "gemini": "google", "cohere": "cohere", "mistral": "mistral"}
+"""The dialects of models by how RisuAI's names for them begin; all others speak OpenAI's."""
+
+
 class PromptCard(Value, frozen=True, kw_only=True):
     """One card of a prompt template; which fields count depends on its `type`."""
 
@@ -89,6 +93,11 @@ class Settings(Value, frozen=True, kw_only=True):
     memory_without_punctuation: bool = True
     language: str = "en"
     written: JsonObject = {}
+
+    @property
+    def dialect(self) -> str:
+        """The format of the model's provider."""
+        return next((name for family, name in DIALECTS.items() if self.model.startswith(family)), "openai")
 
     @property
     def context_window_tokens(self) -> int:

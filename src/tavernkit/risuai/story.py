@@ -13,7 +13,20 @@ from tavernkit.risuai.scene import Screen
 from tavernkit.risuai.triggers import TriggerHost
 from tavernkit.values import Value
 
-__all__ = ["Story"]
+__all__ = ["ReplyCleanup", "Story"]
+
+
+class ReplyCleanup(Value, frozen=True, kw_only=True):
+    """What is taken out of a reply before RisuAI's own steps, which take it as it is.
+
+    Thoughts at its beginning stand between prefix and suffix. It ends where the user begins to speak, or one of
+    `other_speakers`, and the character's own name goes. `joint` stands between a message and what continues it.
+    """
+
+    thoughts_prefix: str = ""
+    thoughts_suffix: str = ""
+    other_speakers: tuple[str, ...] = ()
+    joint: str = ""
 
 
 class Story(Value, frozen=True, kw_only=True):
@@ -27,7 +40,8 @@ class Story(Value, frozen=True, kw_only=True):
 
     `memory` sums up what no longer fits; without one, RisuAI's own switches decide whether the summary in
     `memory_state` is used or the oldest messages are dropped. `host` is asked for what triggers want of the
-    application. `macros` is a CBS with functions of your own.
+    application. `macros` is a CBS with functions of your own. `cleanup` is done to replies; without one, they are
+    taken as they come.
     """
 
     character: RisuCharacter | None = None
@@ -42,3 +56,4 @@ class Story(Value, frozen=True, kw_only=True):
     host: TriggerHost | None = None
     screen: Screen = Screen()
     macros: MacroEngine | None = None
+    cleanup: ReplyCleanup | None = None

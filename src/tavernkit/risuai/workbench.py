@@ -14,7 +14,7 @@ from tavernkit.risuai.cbs import expand
 from tavernkit.risuai.cbs.options import CBSOptions
 from tavernkit.risuai.character import RisuCharacter
 from tavernkit.risuai.errors import CBSError
-from tavernkit.risuai.lorebook.result import ActiveLore
+from tavernkit.risuai.lorebook.result import ActiveLore, LorebookResult
 from tavernkit.risuai.scene import Scene
 from tavernkit.risuai.settings import PromptCard, Settings
 from tavernkit.risuai.story import Story
@@ -59,6 +59,7 @@ class Workbench:
         self.cards: tuple[PromptCard, ...] | None = None
         self.parts: dict[str, list[Line]] = {name: [] for name in PARTS}
         self.positions = Positions(())
+        self.lore: LorebookResult | None = None
         self.depth_lore: list[ActiveLore] = []
         self.said: dict[str, tuple[str, Message]] = {}
         self.trigger_prompts: dict[str, str] = {}

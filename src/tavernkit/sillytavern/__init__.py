@@ -2,13 +2,15 @@
 
 from tavernkit import sillytavern
 
-plan = sillytavern.build(character=card.character, user=user, preset=preset, history=messages, books=books)
+built = sillytavern.build(character=card.character, user=user, preset=preset, history=messages, books=books)
+reply = sillytavern.take_reply(built, "What the model has answered.")
 """
 
 from tavernkit.sillytavern.authors_note import AuthorsNote, CharacterNote, NotePlacement
 from tavernkit.sillytavern.building import build, chat_pipeline, text_pipeline, with_context, with_templates
 from tavernkit.sillytavern.extension_prompts import ExtensionPrompt
 from tavernkit.sillytavern.persona import PersonaPlace, PersonaPosition
+from tavernkit.sillytavern.replying import SillyTavernResult, take_reply
 from tavernkit.sillytavern.settings import ReasoningSettings, UserSettings, read_user_settings
 from tavernkit.sillytavern.stopping_strings import stopping_strings
 from tavernkit.sillytavern.story import BiasEntry, QuietPrompt, Story
@@ -23,12 +25,14 @@ __all__ = [
     "PersonaPosition",
     "QuietPrompt",
     "ReasoningSettings",
+    "SillyTavernResult",
     "Story",
     "UserSettings",
     "build",
     "chat_pipeline",
     "read_user_settings",
     "stopping_strings",
+    "take_reply",
     "text_pipeline",
     "with_context",
     "with_templates",

@@ -6,16 +6,18 @@ from typing import Unpack
 
 from tavernkit.presets import Preset
 from tavernkit.prompt.build import BuildInputs, build_on
+from tavernkit.prompt.built import Built
 from tavernkit.prompt.context import Context
+from tavernkit.prompt.finishing import before_trimming
 from tavernkit.prompt.pipeline import Pipeline
-from tavernkit.prompt.plan import Plan
 from tavernkit.sillytavern import chat_completion, text_completion
 from tavernkit.sillytavern.chat_completion import ChatScene
 from tavernkit.sillytavern.chat_completion.request import chosen_model
 from tavernkit.sillytavern.errors import InvalidPresetError
 from tavernkit.sillytavern.presets import ChatPreset, ContextTemplate, MasterExport, TextPreset
+from tavernkit.sillytavern.replying import SillyTavernResult, result_of
 from tavernkit.sillytavern.settings import UserSettings
-from tavernkit.sillytavern.stages import after_hooks, hooks, lore
+from tavernkit.sillytavern.stages import hooks, lore
 from tavernkit.sillytavern.story import Story
 from tavernkit.sillytavern.text_completion import TextWorkspace
 from tavernkit.sillytavern.text_completion.activation import activated_template
@@ -38,7 +40,7 @@ def chat_pipeline() -> Pipeline:
             ("compilation", chat_completion.compilation),
             ("macro_expansion", chat_completion.macro_expansion),
             ("plan_assembly", chat_completion.plan_assembly),
-            ("after_hooks", after_hooks),
+            ("before_trimming", before_trimming),
             ("trimming", chat_completion.trimming),
         ]
     )
@@ -52,7 +54,7 @@ def text_pipeline() -> Pipeline:
             ("lore", lore),
             ("compilation", text_completion.compilation),
             ("plan_assembly", text_completion.plan_assembly),
-            ("after_hooks", after_hooks),
+            ("before_trimming", before_trimming),
             ("trimming", text_completion.trimming),
         ]
     )
@@ -60,7 +62,7 @@ def text_pipeline() -> Pipeline:
 
 def build(
     *, story: Story | None = None, pipeline: Pipeline | None = None, trace: bool = False, **inputs: Unpack[BuildInputs]
-) -> Plan:
+) -> Built[SillyTavernResult]:
     """Build the prompt that SillyTavern would send.
 
     A ChatPreset, or none, makes a chat completion; a TextPreset a text completion, with the templates of
@@ -76,7 +78,7 @@ def build(
         ctx.attach(scene)
         return pipeline or usual
 
-    return build_on(choose, inputs, trace=trace)
+    return build_on(choose, result_of, inputs, trace=trace)
 
 
 def with_templates(story: Story, export: MasterExport) -> Story:

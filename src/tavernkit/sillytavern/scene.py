@@ -77,6 +77,16 @@ class Scene:
         return False
 
     @property
+    def dialect(self) -> str:
+        """The format of the provider that the prompt is for."""
+        return "text"
+
+    @property
+    def continue_postfix(self) -> str:
+        """What stands between a message and the reply that continues it."""
+        return ""
+
+    @property
     def insertions(self) -> Insertions:
         return Insertions() if self.world is None else self.world.insertions
 

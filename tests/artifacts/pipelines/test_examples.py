@@ -20,8 +20,8 @@ STATE = {
 
 def prompt_of(about: RunContext, barrier: Barrier) -> list[tuple[str, str]]:
     hooks = BuildHooks()
-    hooks.after_build(include_artifacts(barrier.candidates))
-    plan = build(character=MIRA, user=ROBIN, history=about.messages, hooks=hooks)
+    hooks.before_trimming(include_artifacts(barrier.candidates))
+    plan = build(character=MIRA, user=ROBIN, history=about.messages, hooks=hooks).plan
     return [(message.role, message.content) for message in plan.messages][1:]
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tavernkit import Message, Plan, User
-from tavernkit.risuai import PromptCard, Settings, Story, build
+from tavernkit import Built, Message, Plan, User
+from tavernkit.risuai import PromptCard, RisuResult, Settings, Story, build
 from tavernkit.risuai.character import RisuCharacter
 from tavernkit.risuai.lore_entry import LoreEntry
 from tavernkit.risuai.trigger import Trigger
@@ -45,14 +45,14 @@ def chat(*lines: str) -> list[Message]:
     return [Message(role=roles[line[0]], content=line[3:]) for line in lines]
 
 
-def told(
+def built(
     *cards: PromptCard,
     character: RisuCharacter | None = None,
     story: Story | None = None,
     settings: dict[str, Any] | None = None,
     **inputs: Any,
-) -> Plan:
-    """The plan for a template of these cards, or for the older order without any."""
+) -> Built[RisuResult]:
+    """The build for a template of these cards, or for the older order without any."""
     fields = {"template": cards or None, "main_prompt": "MAIN", "max_context": 8000, **(settings or {})}
     return build(
         story=(story or Story()).with_(character=character or marlow()),
@@ -60,6 +60,11 @@ def told(
         preset=Settings(**fields),
         **inputs,
     )
+
+
+def told(*cards: PromptCard, **inputs: Any) -> Plan:
+    """The plan of such a build."""
+    return built(*cards, **inputs).plan
 
 
 def texts(plan: Plan) -> list[str]:

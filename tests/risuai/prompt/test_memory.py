@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.risuai.prompt.builders import CHAT, Words, chat, marlow, plain, texts, told
+from tests.risuai.prompt.builders import CHAT, Words, built, chat, marlow, plain, texts, told
 
 from tavernkit import MissingInputError, TokenBudgetExceeded
 from tavernkit.risuai import Memory, MemoryMessage, MemoryRequest, PromptCard, Recollection, RollingSummary, Story
@@ -95,8 +95,7 @@ class TestInAPrompt:
         asked: list[str] = []
         memory = RollingSummary(lambda text: asked.append(text) or "They met.")
         inputs = {"history": chat(*LONG), "settings": OVERFLOW, "estimator": Words()}
-        first = told(CHAT, story=Story(memory=memory), **inputs)
-        state = first.metadata["scene"].chat.memory
+        state = built(CHAT, story=Story(memory=memory), **inputs).result.chat.memory
         assert state.endswith("\nThey met.")
         count = len(asked)
         again = told(CHAT, story=Story(memory=memory, memory_state=state), **inputs)

@@ -147,7 +147,7 @@ def tell(*lines: str, story: Story | None = None, **inputs: Any) -> Plan:
         "history": chat(*lines),
         "estimator": CharacterRatio(4),
     }
-    return sillytavern.build(story=story, **{**usual, **inputs})
+    return sillytavern.build(story=story, **{**usual, **inputs}).plan
 
 
 def said(plan: Plan) -> list[str]:

@@ -63,7 +63,7 @@ class StoryFolder:
             clock=lambda: NOW,
             rng=random.Random(1),
         )
-        return sillytavern.build(story=self.story(), **inputs)
+        return sillytavern.build(story=self.story(), **inputs).plan
 
     def story(self) -> Story:
         persona = self.facts["persona"]

@@ -138,5 +138,6 @@ def test_verdicts_are_a_sequence():
     assert (len(first), first[1].entry.id, len(first[:1])) == (2, "1", 1)
     assert first == second
     assert hash(first) == hash(second)
-    assert first != list(second)
+    assert first == list(second)
+    assert first != "xy"
     assert "no_key" in repr(first)

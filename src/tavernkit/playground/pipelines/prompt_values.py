@@ -25,8 +25,8 @@ def prompt_values(inputs: PromptInputs, profile: Profile) -> dict[str, Json]:
         return {}
     prompt = build_prompt(inputs)
     activated: list[Json] = [
-        {"name": verdict.name, "book": verdict.book, "content": prompt.scene.expand(verdict.content)}
-        for verdict in prompt.scene.lore()
+        {"name": verdict.name, "book": verdict.book, "content": verdict.content}
+        for verdict in prompt.built.result.lore
         if verdict.is_activated
     ]
     warnings: list[Json] = [warning.message for warning in prompt.plan.warnings if warning.stage == LORE_STAGE]

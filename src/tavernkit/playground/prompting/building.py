@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tavernkit import Plan, Variables
+from tavernkit import Built, Plan
 from tavernkit.artifacts import include_artifacts
 from tavernkit.hooks import BuildHooks
 from tavernkit.playground.llm.base import ChatRequest
@@ -12,24 +12,27 @@ from tavernkit.playground.prompting.on_sillytavern import build_on_sillytavern
 from tavernkit.playground.prompting.platforms import Platform, platform_for
 from tavernkit.playground.prompting.presets import ChosenPreset, chosen_preset
 from tavernkit.playground.prompting.requests import model_request
-from tavernkit.playground.prompting.scenes import PlatformScene
 from tavernkit.playground.prompting.state import variables_in
+from tavernkit.risuai import RisuResult
 from tavernkit.risuai import Settings as RisuSettings
+from tavernkit.sillytavern import SillyTavernResult
 from tavernkit.values import Value
 
 __all__ = ["Prompt", "build_prompt"]
 
 
 class Prompt(Value, frozen=True, kw_only=True):
-    """A prompt with what is needed once the reply to it is there: the scene it was built in, and its variables."""
+    """A prompt, and the request that carries it."""
 
     inputs: PromptInputs
     chosen: ChosenPreset
-    plan: Plan
+    built: Built[SillyTavernResult] | Built[RisuResult]
     request: ChatRequest
-    scene: PlatformScene
-    variables: Variables
     platform: Platform
+
+    @property
+    def plan(self) -> Plan:
+        return self.built.plan
 
 
 def build_prompt(inputs: PromptInputs) -> Prompt:
@@ -38,22 +41,19 @@ def build_prompt(inputs: PromptInputs) -> Prompt:
     variables = variables_in(inputs.state, inputs.global_variables)
     hooks = BuildHooks()
     if inputs.candidates:
-        hooks.after_build(include_artifacts(inputs.candidates))
-    plan: Plan
-    scene: PlatformScene
+        hooks.before_trimming(include_artifacts(inputs.candidates))
+    built: Built[SillyTavernResult] | Built[RisuResult]
     platform = _platform(inputs)
     match platform:
         case "sillytavern":
-            plan, scene = build_on_sillytavern(inputs, chosen, variables, hooks)
+            built = build_on_sillytavern(inputs, chosen, variables, hooks)
         case "risuai":
-            plan, scene = build_on_risuai(inputs, variables, hooks)
+            built = build_on_risuai(inputs, chosen, variables, hooks)
     return Prompt(
         inputs=inputs,
         chosen=chosen,
-        plan=plan,
-        request=model_request(inputs, plan, has_samplers=chosen.has_samplers),
-        scene=scene,
-        variables=variables,
+        built=built,
+        request=model_request(inputs, built.plan, has_samplers=chosen.has_samplers),
         platform=platform,
     )
 

@@ -66,7 +66,7 @@ def count_left_out(prompt: Prompt) -> dict[str, int]:
     slots = [] if report is None else [record.slot for record in report.evictions]
     counts = {
         "messages": _messages_left_out(prompt, slots.count("history")),
-        "lore": sum(verdict.reason == "budget" for verdict in prompt.scene.lore()),
+        "lore": sum(verdict.reason == "budget" for verdict in prompt.built.result.lore),
         # A dialogue has one beginning; text completions have none.
         "examples": slots.count("new_example") or slots.count("example"),
         "prompts": sum(slot not in (*_CHAT, *_EXAMPLES) for slot in slots),
@@ -138,7 +138,8 @@ def _unsquashed(prompt: Prompt) -> Plan:
         return prompt.plan
     apart = prompt.chosen.with_(preset=chosen.with_(squash_system_messages=False))
     inputs = prompt.inputs
-    return build_on_sillytavern(inputs, apart, variables_in(inputs.state, inputs.global_variables), BuildHooks())[0]
+    variables = variables_in(inputs.state, inputs.global_variables)
+    return build_on_sillytavern(inputs, apart, variables, BuildHooks()).plan
 
 
 def _named_parts(prompt: Prompt, plan: Plan) -> Iterator[tuple[str, Block]]:

@@ -1,31 +1,25 @@
-"""Prompts on RisuAI's pipeline, and what their replies need of it."""
+"""Prompts on RisuAI's pipeline."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
-from tavernkit import Message, Plan, TokenEstimator, Variables, risuai
+from tavernkit import Built, Message, Variables, risuai
 from tavernkit.hooks import BuildHooks
 from tavernkit.lore.book import Book
 from tavernkit.playground.prompting.inputs import PromptInputs
-from tavernkit.playground.prompting.presets import budget_for
-from tavernkit.playground.prompting.scenes import LoreVerdict, ReplyPart, Scripts
-from tavernkit.prompt.tokens import default_estimator
+from tavernkit.playground.prompting.presets import ChosenPreset, budget_for
+from tavernkit.risuai import ReplyCleanup, RisuResult
 from tavernkit.risuai.book_import import entries_from_book
 from tavernkit.risuai.cards import from_card
-from tavernkit.risuai.cbs import expand
 from tavernkit.risuai.character import RisuCharacter
 from tavernkit.risuai.lore_entry import LoreEntry
-from tavernkit.risuai.lorebook import LorebookResult
-from tavernkit.risuai.lorebook.decorators import read_decorators
-from tavernkit.risuai.lorebook.verdicts import Reason
-from tavernkit.risuai.scene import Scene
+from tavernkit.sillytavern import ReasoningSettings
 from tavernkit.sillytavern.presets import ChatPreset, write_preset
-from tavernkit.sillytavern.world_info import TimedState
 
-__all__ = ["RisuAIScene", "build_on_risuai"]
+__all__ = ["build_on_risuai"]
 
 MAIN_PROMPT = (
     "Write what {{char}} says and does next in this story with {{user}}. Stay in character, and leave it to {{user}} "
@@ -43,51 +37,13 @@ _FAMILIES: Mapping[str, str] = {
 """What RisuAI calls the models of each kind of provider; how it joins messages depends on it."""
 
 
-class RisuAIScene:
-    """RisuAI's scene as replies and records see it."""
-
-    def __init__(self, scene: Scene, lore: LorebookResult) -> None:
-        self._scene = scene
-        self._lore = lore
-
-    def expand(self, text: str) -> str:
-        return expand(text, self._scene)
-
-    def scripts(self) -> Scripts:
-        """RisuAI's scripts are run on the whole reply, when it is said."""
-
-        def as_it_is(part: ReplyPart, text: str) -> str:  # noqa: ARG001 - the type's signature
-            return text
-
-        return as_it_is
-
-    def lore(self) -> Sequence[LoreVerdict]:
-        return [
-            LoreVerdict(
-                book="",
-                entry=verdict.entry.id or str(verdict.index),
-                name=verdict.entry.comment or verdict.entry.key,
-                reason=Reason.ACTIVATED if verdict.is_activated else verdict.reason,
-                sentence=str(verdict),
-                content=read_decorators(verdict.entry.content).content,
-            )
-            for verdict in self._lore.verdicts
-            if verdict.cause is not None or verdict.key is not None
-        ]
-
-    def timers(self) -> TimedState | None:
-        return None
-
-    def said(self, reply: str) -> str:
-        return risuai.take_reply(self._scene, reply).text if reply else reply
-
-
-def build_on_risuai(inputs: PromptInputs, variables: Variables, hooks: BuildHooks) -> tuple[Plan, RisuAIScene]:
+def build_on_risuai(
+    inputs: PromptInputs, chosen: ChosenPreset, variables: Variables, hooks: BuildHooks
+) -> Built[RisuResult]:
     """Build the prompt as RisuAI would; the chat's first message is the greeting already."""
-    character = _character(inputs)
-    plan = risuai.build(
+    return risuai.build(
         story=risuai.Story(
-            character=character,
+            character=_character(inputs),
             greeting=None,
             note=inputs.settings.authors_note.text,
             lore=tuple(
@@ -101,6 +57,7 @@ def build_on_risuai(inputs: PromptInputs, variables: Variables, hooks: BuildHook
                 for entry in _entries(_Same(book))
             ),
             chat_id=str(inputs.chat_id),
+            cleanup=_cleanup(inputs, chosen),
         ),
         user=inputs.cast.user,
         history=_history(inputs),
@@ -108,13 +65,24 @@ def build_on_risuai(inputs: PromptInputs, variables: Variables, hooks: BuildHook
         generation_type=inputs.generation_type,
         model=inputs.provider.model,
         variables=variables,
-        estimator=_ForModel(default_estimator(), inputs.provider.model),
         hooks=hooks,
         clock=lambda: inputs.now,
         rng=random.Random(inputs.seed),  # noqa: S311 - chance in a story, not a secret
     )
-    told = {key: value for key, value in plan.metadata.items() if key not in ("scene", "lore")}
-    return plan.with_(metadata=told), RisuAIScene(plan.metadata["scene"], plan.metadata["lore"])
+
+
+def _cleanup(inputs: PromptInputs, chosen: ChosenPreset) -> ReplyCleanup:
+    """What is done to a reply on either platform."""
+    settings, group = chosen.settings, inputs.cast.group
+    marks = settings.reasoning if settings.reasoning.auto_parse else ReasoningSettings()
+    return ReplyCleanup(
+        thoughts_prefix=marks.prefix,
+        thoughts_suffix=marks.suffix,
+        other_speakers=()
+        if group is None or settings.disable_group_trimming
+        else tuple(member.name for member in group.present),
+        joint=chosen.preset.continue_postfix if isinstance(chosen.preset, ChatPreset) else "",
+    )
 
 
 def _history(inputs: PromptInputs) -> Iterable[Message]:
@@ -183,14 +151,3 @@ class _Same:
 def _entries(same: _Same) -> tuple[LoreEntry, ...]:
     """The entries of a lorebook as RisuAI imports them, once for each version of it."""
     return entries_from_book(same.book)
-
-
-class _ForModel:
-    """Counts for one model, whatever the settings call it."""
-
-    def __init__(self, estimator: TokenEstimator, model: str) -> None:
-        self._estimator = estimator
-        self._model = model
-
-    def estimate(self, text: str, model_hint: str | None = None) -> int:  # noqa: ARG002 - the protocol's signature
-        return self._estimator.estimate(text, self._model)

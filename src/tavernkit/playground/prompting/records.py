@@ -12,12 +12,12 @@ from sqlalchemy import select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from tavernkit import LoreVerdict
 from tavernkit.artifacts import redacted_blocks
 from tavernkit.playground.database.models import PromptBlock, PromptSnapshot
 from tavernkit.playground.llm.base import ChatRequest
 from tavernkit.playground.prompting.building import Prompt
 from tavernkit.playground.prompting.requests import DIALECTS, model_request
-from tavernkit.playground.prompting.scenes import LoreVerdict
 from tavernkit.playground.prompting.unused_blocks import note_removed_prompts, while_blocks_stay
 from tavernkit.playground.storable import presentable, storable
 from tavernkit.prompt.fingerprint import fingerprint
@@ -36,7 +36,10 @@ TEXT = "$text"
 SHORT = 64
 """A text that is not longer than its hash is kept where it stands."""
 
-VERDICT_FIELDS = ("book", "entry", "name", "reason", "sentence")
+VERDICT_FIELDS = ("book", "entry", "name", "sentence")
+ACTIVATED = "activated"
+"""The reason of every entry that is in the prompt, also where it stands inside another."""
+
 MOST_VERDICTS = 200
 """Of how many entries of lorebooks a prompt tells why they are in it, or why not."""
 
@@ -88,7 +91,7 @@ def record_of(prompt: Prompt) -> PromptRecord:
                 {"code": warning.code, "message": storable(warning.message), "stage": warning.stage}
                 for warning in plan.warnings
             ],
-            "lore": _lore(prompt.scene.lore()),
+            "lore": _lore(prompt.built.result.lore),
             "platform": prompt.platform,
         },
         texts=texts,
@@ -98,7 +101,7 @@ def record_of(prompt: Prompt) -> PromptRecord:
 
 def lore_in(prompt: Prompt) -> int:
     """How many entries of lorebooks are in the prompt."""
-    return sum(verdict.is_activated for verdict in prompt.scene.lore())
+    return sum(verdict.is_activated for verdict in prompt.built.result.lore)
 
 
 async def keep_prompt(session: AsyncSession, run_id: UUID, record: PromptRecord, now: datetime) -> None:
@@ -163,7 +166,13 @@ def _by_hash(value: Json, texts: dict[str, str]) -> Json:
 def _lore(verdicts: Iterable[LoreVerdict]) -> list[dict[str, Json]]:
     """What became of the entries that woke up or almost did, those that are in the prompt first."""
     told = sorted(verdicts, key=lambda verdict: not verdict.is_activated)
-    return [{name: storable(getattr(verdict, name)) for name in VERDICT_FIELDS} for verdict in told[:MOST_VERDICTS]]
+    return [
+        {
+            **{name: storable(getattr(verdict, name)) for name in VERDICT_FIELDS},
+            "reason": ACTIVATED if verdict.is_activated else verdict.reason,
+        }
+        for verdict in told[:MOST_VERDICTS]
+    ]
 
 
 def _trimming(report: TrimReport) -> dict[str, Json]:

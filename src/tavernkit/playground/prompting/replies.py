@@ -1,23 +1,22 @@
-"""Making a message of what a model has answered."""
+"""Keeping what has become of a model's reply."""
 
 from __future__ import annotations
 
-from functools import partial
+from typing import TypedDict
 
+from tavernkit import Built, Reply, risuai, sillytavern
 from tavernkit.playground.paths.global_variables import GlobalChanges
 from tavernkit.playground.prompting.building import Prompt
 from tavernkit.playground.prompting.history import REASONING
 from tavernkit.playground.prompting.state import global_changes, state_changes
 from tavernkit.playground.storable import storable
-from tavernkit.sillytavern.cleanup import clean_reply
-from tavernkit.sillytavern.presets import ChatPreset
-from tavernkit.sillytavern.reasoning import receive_reply
+from tavernkit.sillytavern import SillyTavernResult
 from tavernkit.values import Json, Value
 
-__all__ = ["Reply", "make_reply"]
+__all__ = ["StoredReply", "make_reply"]
 
 
-class Reply(Value, frozen=True, kw_only=True):
+class StoredReply(Value, frozen=True, kw_only=True):
     """A reply as it is stored; `state_delta` is what the prompt and the reply have changed in the story's state,
     `global_changes` in the variables of all stories.
 
@@ -35,50 +34,32 @@ class Reply(Value, frozen=True, kw_only=True):
         return {REASONING: self.reasoning} if self.reasoning else {}
 
 
-def make_reply(prompt: Prompt, text: str, thoughts: str = "") -> Reply:
-    """Take the thoughts out, cut off what does not belong to the speaker, and run the scripts for what models say.
+class _Given(TypedDict):
+    thoughts: str
+    continued: str
+    ends: tuple[str, ...]
+    stop: tuple[str, ...]
 
-    `thoughts` are those that the provider has told apart itself.
-    """
-    inputs, settings = prompt.inputs, prompt.chosen.settings
-    cast = inputs.cast
-    is_impersonate = inputs.generation_type == "impersonate"
-    scripted = prompt.scene.scripts()
-    for stop in inputs.limits.stop:
-        # Not every server obeys.
-        text = text.partition(stop)[0]
-    received = receive_reply(
-        text,
-        settings.reasoning,
-        known=thoughts or None,
-        trim_spaces=settings.trim_spaces,
-        apply_regex=partial(scripted, "reasoning"),
-    )
-    content = clean_reply(
-        received.content,
-        settings=settings,
-        user_name=cast.user.name,
-        character_name=cast.character.name,
-        group_names=() if cast.group is None else tuple(member.name for member in cast.group.present),
-        is_impersonate=is_impersonate,
-        is_continue=inputs.generation_type == "continue",
-        stopping_strings=prompt.request.stop,
-        api="chat" if isinstance(prompt.chosen.preset, ChatPreset) else "text",
-        expand=prompt.scene.expand,
-        apply_regex=partial(scripted, "input" if is_impersonate else "reply"),
-    )
-    content = prompt.scene.said(storable(content).strip())
-    return Reply(
-        text=_continued(prompt) + content if content else "",
-        reasoning=storable(received.reasoning or ""),
-        state_delta=state_changes(inputs.state, prompt.variables, prompt.scene.timers()),
-        global_changes=global_changes(inputs.global_variables, prompt.variables),
+
+def make_reply(prompt: Prompt, text: str, thoughts: str = "") -> StoredReply:
+    """Let the platform make a message of the reply; `thoughts` are those that the provider has told apart itself."""
+    reply, inputs = _taken(prompt, text, thoughts), prompt.inputs
+    text = storable(reply.text)
+    return StoredReply(
+        text=text if text.strip() else "",
+        reasoning=storable(reply.reasoning),
+        state_delta=state_changes(inputs.state, reply.variables["local"], prompt.built.result.timed),
+        global_changes=global_changes(inputs.global_variables, reply.variables["global"]),
     )
 
 
-def _continued(prompt: Prompt) -> str:
-    """What the reply goes on with, and what stands between the two."""
-    before, preset = prompt.inputs.continued, prompt.chosen.preset
-    if not before or before[-1].isspace() or not isinstance(preset, ChatPreset):
-        return before
-    return before + preset.continue_postfix
+def _taken(prompt: Prompt, text: str, thoughts: str) -> Reply:
+    inputs, plan = prompt.inputs, prompt.plan
+    # Not every server obeys: what should have ended the reply is looked for again.
+    given = _Given(
+        thoughts=thoughts, continued=inputs.continued, ends=inputs.limits.stop, stop=tuple(prompt.request.stop)
+    )
+    result = prompt.built.result
+    if isinstance(result, SillyTavernResult):
+        return sillytavern.take_reply(Built(plan=plan, result=result), text, **given)
+    return risuai.take_reply(Built(plan=plan, result=result), text, **given)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 
-from tavernkit import Variables
+from tavernkit import TimedEffect, TimedState, Variables
 from tavernkit.playground.paths.global_variables import GlobalChanges
 from tavernkit.playground.paths.state import State, changed_delta
 from tavernkit.playground.paths.variables import (
@@ -16,7 +16,6 @@ from tavernkit.playground.paths.variables import (
 )
 from tavernkit.playground.storable import presentable, storable
 from tavernkit.reading import LooseObject, ReportBuilder
-from tavernkit.sillytavern.world_info import TimedEffect, TimedState
 from tavernkit.values import Json
 
 __all__ = ["LORE_TIMERS", "global_changes", "state_changes", "timers_in", "variables_in"]
@@ -36,12 +35,12 @@ def timers_in(state: State) -> TimedState:
     return TimedState(sticky=_effects(_STICKY, state), cooldown=_effects(_COOLDOWN, state))
 
 
-def state_changes(state: State, variables: Variables, timed: TimedState | None) -> dict[str, Json] | None:
+def state_changes(state: State, variables: Mapping[str, Json], timed: TimedState | None) -> dict[str, Json] | None:
     """The delta from the state to what a prompt has made of it; None when that is the same.
 
     A variable that cannot be kept stays as it was. `timed` is None where no lore was looked for.
     """
-    after = {VARIABLES + name: value for name, value in _storable_variables(variables.snapshot())}
+    after = {VARIABLES + name: value for name, value in _storable_variables(variables)}
     changed = _changes(dict(_below(VARIABLES, state, whole=True)), after)
     delta = changed_delta(None, set=changed[0], unset=changed[1])
     if timed is not None:
@@ -54,11 +53,10 @@ def state_changes(state: State, variables: Variables, timed: TimedState | None) 
     return delta
 
 
-def global_changes(before: Mapping[str, Json], variables: Variables) -> GlobalChanges:
+def global_changes(before: Mapping[str, Json], after: Mapping[str, Json]) -> GlobalChanges:
     """What a prompt and its reply have changed in the global variables; one that cannot be kept stays as it was."""
-    written = variables.snapshot("global")
-    put, _ = _changes(before, dict(_storable_variables(written)))
-    return GlobalChanges(set=put, unset=tuple(name for name in before if name not in written))
+    put, _ = _changes(before, dict(_storable_variables(after)))
+    return GlobalChanges(set=put, unset=tuple(name for name in before if name not in after))
 
 
 def _below(prefix: str, state: State, *, whole: bool = False) -> Iterator[tuple[str, Json]]:

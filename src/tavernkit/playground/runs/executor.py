@@ -21,7 +21,7 @@ from tavernkit.playground.prompting.errors import PromptTooLargeError
 from tavernkit.playground.prompting.fitting import LEFT_OUT, check_fits, count_left_out, fitting_prompt
 from tavernkit.playground.prompting.inputs import PromptInputs, load_inputs
 from tavernkit.playground.prompting.records import LORE, PromptRecord, lore_in, record_of
-from tavernkit.playground.prompting.replies import Reply, make_reply
+from tavernkit.playground.prompting.replies import StoredReply, make_reply
 from tavernkit.playground.realtime.bus import conversation_topic
 from tavernkit.playground.runs.limits import OverLimitError, check_tokens
 from tavernkit.playground.runs.service import (
@@ -168,7 +168,7 @@ class Execution:
             )
         return reply.text if await self._finish(prompt, reply, finished) else None
 
-    async def _finish(self, prompt: Prompt, reply: Reply, finished: Finished | None) -> bool:
+    async def _finish(self, prompt: Prompt, reply: StoredReply, finished: Finished | None) -> bool:
         provider = prompt.inputs.provider
         debug: dict[str, Any] = {
             "provider": provider.name,

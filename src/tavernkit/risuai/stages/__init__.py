@@ -2,7 +2,6 @@
 
 from tavernkit.risuai.stages.assembly import card_costs, template_assembly
 from tavernkit.risuai.stages.chat import chat
-from tavernkit.risuai.stages.hooking import after_hooks
 from tavernkit.risuai.stages.injection import injection
 from tavernkit.risuai.stages.inputs import hooks
 from tavernkit.risuai.stages.lore import lore
@@ -12,7 +11,6 @@ from tavernkit.risuai.stages.request import plan_assembly, request
 from tavernkit.risuai.stages.trimming import trimming
 
 __all__ = [
-    "after_hooks",
     "card_costs",
     "chat",
     "hooks",

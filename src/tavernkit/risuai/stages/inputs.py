@@ -9,13 +9,12 @@ from tavernkit.errors import MissingInputError
 from tavernkit.lore.book import Book
 from tavernkit.prompt.context import Context
 from tavernkit.prompt.message import Message
-from tavernkit.prompt.tokens import TokenEstimator
 from tavernkit.risuai.book_import import entries_from_book
 from tavernkit.risuai.cards import from_card
 from tavernkit.risuai.chat import Chat, ChatMessage
 from tavernkit.risuai.chat_history import message_id, to_chat
 from tavernkit.risuai.module import Module
-from tavernkit.risuai.scene import Scene
+from tavernkit.risuai.scene import Scene, estimator_for
 from tavernkit.risuai.settings import PromptCard, Settings
 from tavernkit.risuai.stages.phases import run_phase
 from tavernkit.risuai.stages.scripts import run_scripts
@@ -33,17 +32,6 @@ UTILITY_TEMPLATE = (
     PromptCard(type="postEverything"),
 )
 """What a utility character is told instead of the template or the parts of the settings."""
-
-
-class CountFor:
-    """Counts tokens for one model, whatever the settings name."""
-
-    def __init__(self, estimator: TokenEstimator, model: str) -> None:
-        self._estimator = estimator
-        self._model = model
-
-    def estimate(self, text: str, model_hint: str | None = None) -> int:  # noqa: ARG002 - the protocol's signature
-        return self._estimator.estimate(text, self._model)
 
 
 def hooks(ctx: Context) -> None:
@@ -92,7 +80,7 @@ def _scene(ctx: Context, bench: Workbench) -> Scene:
         persona=user.persona,
         variables=ctx.variables,
         modules=[*story.modules, *_of_books(ctx.books)],
-        estimator=ctx.estimator if ctx.model in (None, bench.settings.model) else CountFor(ctx.estimator, ctx.model),
+        estimator=estimator_for(ctx.estimator, ctx.model, bench.settings),
         screen=story.screen,
         macros=story.macros,
         on_problem=lambda sentence: ctx.warn("macro_limit", sentence),

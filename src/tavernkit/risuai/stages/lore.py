@@ -27,7 +27,7 @@ def lore(ctx: Context) -> None:
         result = scan(bench.scene, strict=ctx.strict)
     except DecoratorParseError as error:
         ctx.fail(error)
-    ctx["lore"] = result
+    bench.lore = result
     tell(ctx, result.warnings)
     active = result.active
     bench.positions = Positions(active)

@@ -38,13 +38,12 @@ def request(ctx: Context) -> None:
 
 
 def plan_assembly(ctx: Context) -> None:
-    """Say how the request is to be made, and write down the plan; its `metadata["scene"]` is the scene afterwards."""
+    """Say how the request is to be made, and write down the plan."""
     bench = ctx.platform(Workbench)
     # What the application has set itself wins.
     ctx.llm_options = {"max_tokens": bench.settings.max_response, **ctx.llm_options}
     names = SpeakerNames(char=bench.character.display_name, user=bench.scene.user_name)
     ctx.dialect_options = {"names": names, **ctx.dialect_options}
-    ctx["scene"] = bench.scene
     write_plan(ctx)
 
 

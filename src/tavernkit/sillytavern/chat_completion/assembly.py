@@ -21,7 +21,6 @@ def plan_assembly(ctx: Context) -> None:
     if scene.entry("chatHistory") is not None:
         _finish_chat(ctx, scene)
     _add_control_prompts(ctx, scene)
-    _remember_continued(ctx, scene)
     group = scene.story.group
     ctx.dialect_options["names"] = SpeakerNames(
         char=ctx.require_character().name,
@@ -31,12 +30,6 @@ def plan_assembly(ctx: Context) -> None:
     # What the application has set itself wins.
     ctx.llm_options = {**request_options(ctx, scene), **ctx.llm_options}
     ctx.dialect_options = {**dialect_options(ctx, scene), **ctx.dialect_options}
-
-
-def _remember_continued(ctx: Context, scene: ChatScene) -> None:
-    """What the reply is to be put behind when it comes, with the space that the preset wants between the two."""
-    if ctx.generation_type == "continue" and scene.turns:
-        ctx["continues"] = _so_far(scene)
 
 
 def _so_far(scene: ChatScene) -> str:

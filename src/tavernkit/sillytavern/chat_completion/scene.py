@@ -12,9 +12,25 @@ from tavernkit.sillytavern.scene import Scene
 from tavernkit.sillytavern.story import Story
 from tavernkit.values import Value
 
-__all__ = ["ChatScene", "Entry", "MainSide"]
+__all__ = ["ChatScene", "Entry", "MainSide", "chosen_dialect"]
 
 MainSide: TypeAlias = Literal["start", "end"]
+
+DIALECTS = {
+    "claude": "anthropic",
+    "makersuite": "google",
+    "vertexai": "google",
+    "cohere": "cohere",
+    "ai21": "ai21",
+    "mistralai": "mistral",
+    "xai": "xai",
+}
+"""The dialects of the sources that a chat preset can be set to; all others speak OpenAI's."""
+
+
+def chosen_dialect(preset: ChatPreset) -> str:
+    """The format of the source that the preset is set to."""
+    return DIALECTS.get(preset.chat_completion_source, "openai")
 
 
 class Entry(Value, frozen=True, kw_only=True):
@@ -58,6 +74,14 @@ class ChatScene(Scene):
     @property
     def sends_tools(self) -> bool:
         return self.preset.function_calling
+
+    @property
+    def dialect(self) -> str:
+        return chosen_dialect(self.preset)
+
+    @property
+    def continue_postfix(self) -> str:
+        return self.preset.continue_postfix
 
     def entry(self, identifier: str) -> Entry | None:
         return next((entry for entry in self.entries if entry.identifier == identifier), None)

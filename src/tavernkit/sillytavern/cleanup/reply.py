@@ -8,15 +8,19 @@ from typing import Literal
 
 from tavernkit.sillytavern.cleanup.markdown import fix_markdown
 from tavernkit.sillytavern.cleanup.sentences import trim_to_end_sentence
-from tavernkit.sillytavern.cleanup.spaces import collapse_newlines, strip_line_ends
-from tavernkit.sillytavern.cleanup.stops import without_stop
 from tavernkit.sillytavern.presets import Instruct
 from tavernkit.sillytavern.settings import UserSettings
 from tavernkit.text.js_strings import JS_WHITESPACE, js_trim
+from tavernkit.text.replies import (
+    END_OF_TEXT,
+    before_speaker,
+    collapse_newlines,
+    strip_line_ends,
+    without_labels,
+    without_stop,
+)
 
 __all__ = ["clean_reply"]
-
-END_OF_TEXT = "<|endoftext|>"
 
 
 def clean_reply(
@@ -59,16 +63,16 @@ def clean_reply(
         own_allowed, other_allowed = other_allowed, own_allowed
 
     if trim_wrong_names and other and not other_allowed:
-        text = _before_speaker(text, other)
+        text = before_speaker(text, other)
     text = text.partition(END_OF_TEXT)[0]
     if settings.instruct.enabled and api == "text":
         text = _without_sequences(text, settings.instruct, is_impersonate=is_impersonate)
     if not settings.disable_group_trimming:
         for name in group_names:
             if name != character_name:
-                text = _before_speaker(text, name)
+                text = before_speaker(text, name)
     if character_name and not settings.allow_name2_display:
-        text = _without_labels(text, f"{character_name}:")
+        text = without_labels(text, f"{character_name}:")
     if is_impersonate:
         text = js_trim(text)
     if settings.auto_fix_generated_markdown:
@@ -80,12 +84,6 @@ def clean_reply(
     if settings.trim_sentences and not keep_unfinished_sentence:
         text = trim_to_end_sentence(text)
     return js_trim(text) if settings.trim_spaces and not ends_in_thought else text
-
-
-def _before_speaker(text: str, name: str) -> str:
-    """The text up to the line that this speaker begins; nothing of it when that is the first."""
-    label = f"{name}:"
-    return "" if text.startswith(label) else text.partition(f"\n{label}")[0]
 
 
 def _without_sequences(text: str, instruct: Instruct, *, is_impersonate: bool) -> str:
@@ -104,22 +102,3 @@ def _without_sequences(text: str, instruct: Instruct, *, is_impersonate: bool) -
 
 def _lines(sequences: Iterable[str]) -> Iterable[str]:
     return (line for sequence in sequences for line in sequence.split("\n") if js_trim(line))
-
-
-def _without_labels(text: str, label: str) -> str:
-    """Take the label off the beginning of every line, with the white space behind it.
-
-    A line break behind a label goes with it, and the next line is then no beginning any more.
-    """
-    kept: list[str] = []
-    place = _after_label(text, len(label)) if text.startswith(label) else 0
-    while (found := text.find(f"\n{label}", place)) >= 0:
-        kept.append(text[place : found + 1])
-        place = _after_label(text, found + 1 + len(label))
-    return "".join(kept) + text[place:]
-
-
-def _after_label(text: str, place: int) -> int:
-    while place < len(text) and text[place] in JS_WHITESPACE:
-        place += 1
-    return place

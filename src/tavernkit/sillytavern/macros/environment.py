@@ -20,6 +20,7 @@ __all__ = [
     "DynamicMacro",
     "Environment",
     "Group",
+    "MacroInputs",
     "ModelState",
     "PromptSettings",
 ]
@@ -109,12 +110,12 @@ def _no_clock() -> datetime:
     return datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class Environment(Value, frozen=True, kw_only=True):
-    """Everything that one expansion may read, and the two things it may change: `variables` and `banned_words`.
+class MacroInputs(Value, frozen=True, kw_only=True):
+    """What an expansion may read, as far as it is made of values.
 
-    `random` gives numbers from 0 up to 1, as Math.random does. `chat_id_hash` and `reroll_seed` decide what `{{pick}}`
-    picks. `original` is None where there is nothing to refer back to. `expands_card` is False while a text of the card
-    itself is being expanded: the card's macros are then empty.
+    `chat_id_hash` and `reroll_seed` decide what `{{pick}}` picks. `original` is None where there is nothing to refer
+    back to. `expands_card` is False while a text of the card itself is being expanded: the card's macros are then
+    empty.
     """
 
     user_name: str = ""
@@ -131,7 +132,6 @@ class Environment(Value, frozen=True, kw_only=True):
     first_displayed_message: int | None = None
     chat_id_hash: int = 0
     reroll_seed: str | int | float | None = None
-    variables: VariablesStore = msgspec.field(default_factory=Variables)
     settings: PromptSettings = PromptSettings()
     model: ModelState = ModelState()
     generation_type: str = ""
@@ -144,14 +144,28 @@ class Environment(Value, frozen=True, kw_only=True):
     image_prefix: str = ""
     image_negative_prefix: str = ""
     extensions: frozenset[str] = frozenset()
+    locale: str = "en-US"
+
+
+class Environment(MacroInputs, frozen=True, kw_only=True):
+    """Everything that one expansion may read, and the two things it may change: `variables` and `banned_words`.
+
+    `random` gives numbers from 0 up to 1, as Math.random does.
+    """
+
+    variables: VariablesStore = msgspec.field(default_factory=Variables)
     dynamic_macros: Mapping[str, DynamicMacro] = {}
     post_process: Callable[[str], str] | None = None
     """What is done to the answer of each macro before it goes into the text; a regular expression needs it escaped."""
     banned_words: list[str] = msgspec.field(default_factory=list)
     clock: Callable[[], datetime] = _no_clock
     zone: tzinfo = UTC
-    locale: str = "en-US"
     random: Callable[[], float] = _no_random
+
+    @property
+    def inputs(self) -> MacroInputs:
+        """What of it is made of values."""
+        return MacroInputs(**{name: getattr(self, name) for name in MacroInputs.__struct_fields__})
 
     def now(self) -> datetime:
         """The moment of the clock, in the user's zone."""

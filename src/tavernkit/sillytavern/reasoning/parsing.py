@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 from tavernkit.sillytavern.presets import ReasoningTemplate
 from tavernkit.sillytavern.settings import ReasoningSettings
-from tavernkit.text.js_strings import JS_WHITESPACE, js_trim
+from tavernkit.text.replies import split_thoughts
 from tavernkit.values import Value
 
 __all__ = ["Origin", "Parsed", "ReceivedReply", "parse_reasoning", "receive_reply", "remove_reasoning"]
@@ -43,20 +43,8 @@ def parse_reasoning(
     """
     if not (template.prefix and template.suffix):
         return None
-    # The prefix may itself begin with white space, so every place up to the first visible character is tried.
-    indent = len(text) - len(text.lstrip(JS_WHITESPACE))
-    start = text.find(template.prefix, 0, indent + len(template.prefix)) if strict else text.find(template.prefix)
-    if start < 0:
-        return Parsed(reasoning="", content=text)
-    inside = start + len(template.prefix)
-    end = text.find(template.suffix, inside)
-    if end < 0:
-        return Parsed(reasoning="", content=text)
-    before = "" if strict else text[:start]
-    reasoning, content = text[inside:end], before + text[end + len(template.suffix) :]
-    if trim_spaces:
-        return Parsed(reasoning=js_trim(reasoning), content=js_trim(content))
-    return Parsed(reasoning=reasoning, content=content)
+    found = split_thoughts(text, template.prefix, template.suffix, strict=strict, trim_spaces=trim_spaces)
+    return Parsed(reasoning="", content=text) if found is None else Parsed(reasoning=found[0], content=found[1])
 
 
 def remove_reasoning(text: str, settings: ReasoningSettings, *, trim_spaces: bool = True) -> str:

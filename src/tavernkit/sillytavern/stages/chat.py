@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import overload
+from typing import Any, overload
 
 from tavernkit.history import ChatHistory
 from tavernkit.prompt.context import Context
@@ -36,7 +36,8 @@ TOOL_ROLES = ("tool", "function")
 
 
 class ChatView(Sequence[ChatLine]):
-    """The whole chat for macros that ask about it; a message is looked up only when one does."""
+    """The whole chat for macros that ask about it; a message is looked up only when one does. What is pickled are the
+    messages."""
 
     def __init__(self, ctx: Context) -> None:
         self._history: ChatHistory = ctx.history
@@ -47,6 +48,15 @@ class ChatView(Sequence[ChatLine]):
 
     def __len__(self) -> int:
         return len(self._history) - self._dropped + len(self._said)
+
+    def __eq__(self, other: object) -> bool:
+        return [*self] == [*other] if isinstance(other, Sequence) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(len(self))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return list, ([*self],)
 
     @overload
     def __getitem__(self, index: int) -> ChatLine: ...

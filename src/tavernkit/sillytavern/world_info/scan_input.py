@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from tavernkit.lore.book import Book
 from tavernkit.lore.engine import ScanInput
+from tavernkit.lore.timed import TimedState
 from tavernkit.sillytavern.world_info.fields import Source
 from tavernkit.sillytavern.world_info.settings import WorldInfoSettings
-from tavernkit.sillytavern.world_info.timed import TimedState
 from tavernkit.values import Value
 
 __all__ = ["ScanTexts", "WorldInfoInput"]

@@ -9,30 +9,13 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from tavernkit.lore.timed import TimedEffect, TimedState
 from tavernkit.sillytavern.world_info.fields import WorldEntry
-from tavernkit.values import Value
 
-__all__ = ["TimedEffect", "TimedState", "Timers", "fingerprint"]
+__all__ = ["Timers", "fingerprint"]
 
 Kind: TypeAlias = Literal["sticky", "cooldown"]
 _KINDS: tuple[Kind, ...] = ("sticky", "cooldown")
-
-
-class TimedEffect(Value, frozen=True, kw_only=True):
-    """An effect from one length of the chat up to another. `fingerprint` is that of the entry as it was: an effect does
-    not carry over to an entry that was edited since. A protected effect outlives deleted messages."""
-
-    start: int
-    end: int
-    fingerprint: str
-    protected: bool = False
-
-
-class TimedState(Value, frozen=True, kw_only=True):
-    """The effects of a chat, by the entry's reference. It comes out of one turn and goes into the next."""
-
-    sticky: Mapping[str, TimedEffect] = {}
-    cooldown: Mapping[str, TimedEffect] = {}
 
 
 def fingerprint(entry: WorldEntry) -> str:

@@ -1,0 +1,170 @@
+"""What a build leaves for the reply, and everything that happens to the reply, in SillyTavern's order."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from functools import partial
+
+import msgspec
+
+from tavernkit.lore.verdicts import LazyVerdicts, LoreVerdict
+from tavernkit.macros.variables import VariablesStore
+from tavernkit.prompt.built import BuildResult, Built, Reply, common_fields, snapshot
+from tavernkit.prompt.context import Context
+from tavernkit.prompt.warning import BuildWarning
+from tavernkit.sillytavern.cleanup import clean_reply
+from tavernkit.sillytavern.macros.environment import Environment, MacroInputs
+from tavernkit.sillytavern.macros.problems import MacroProblem
+from tavernkit.sillytavern.macros.selection import EngineName
+from tavernkit.sillytavern.reasoning import receive_reply
+from tavernkit.sillytavern.regex_scripts import Placement, RegexBudget, RegexScripts, apply_scripts, macro_expander
+from tavernkit.sillytavern.scene import Api, Scene, shared_macros
+from tavernkit.sillytavern.settings import UserSettings
+from tavernkit.sillytavern.world_info import WorldInfoResult
+from tavernkit.sillytavern.world_info.decorators import split_decorators
+
+__all__ = ["SillyTavernResult", "result_of", "take_reply"]
+
+SCRIPT_SECONDS = 5.0
+"""What the regex scripts for one reply may take together."""
+
+
+class SillyTavernResult(BuildResult, frozen=True, kw_only=True):
+    """The result of a build, with what its reply needs: the settings, the scripts, what macros may read, the members of
+    the group, and what stands between a message and a reply that continues it."""
+
+    settings: UserSettings
+    regex_scripts: RegexScripts
+    engine: EngineName
+    macros: MacroInputs
+    api: Api
+    group_names: tuple[str, ...] = ()
+    continue_postfix: str = ""
+
+
+def result_of(ctx: Context) -> SillyTavernResult:
+    """The result of the build that has just ended."""
+    scene = ctx.platform(Scene)
+    story, world = scene.story, scene.world
+    fields = common_fields(ctx)
+    fields["now"] = fields["now"].astimezone(story.zone)
+    return SillyTavernResult(
+        **fields,
+        dialect=scene.dialect,
+        lore=() if world is None else LazyVerdicts(partial(_verdicts, world)),
+        timed=None if world is None else world.timed,
+        settings=story.settings,
+        regex_scripts=story.regex_scripts,
+        engine=story.macros,
+        macros=scene.environment.inputs,
+        api=scene.api,
+        group_names=() if story.group is None else tuple(member.name for member in story.group.present),
+        continue_postfix=scene.continue_postfix,
+    )
+
+
+def _verdicts(world: WorldInfoResult) -> list[LoreVerdict]:
+    inserted = {id(activation.entry.source): activation.content for activation in world.activations}
+    return [
+        LoreVerdict(
+            book=verdict.world,
+            entry=verdict.entry.id,
+            name=verdict.entry.name or verdict.entry.comment,
+            reason=verdict.reason,
+            sentence=str(verdict),
+            content=inserted.get(id(verdict.entry)) or split_decorators(verdict.entry.content)[1],
+            is_activated=verdict.is_activated,
+        )
+        for verdict in world.verdicts
+        if verdict.cause or verdict.key or verdict.near_miss
+    ]
+
+
+def take_reply(
+    built: Built[SillyTavernResult],
+    text: str,
+    *,
+    thoughts: str = "",
+    continued: str | None = None,
+    ends: Sequence[str] = (),
+    stop: Sequence[str] | None = None,
+    variables: VariablesStore | None = None,
+    now: datetime | None = None,
+    rng: random.Random | None = None,
+) -> Reply:
+    """Make a message of what the model has answered.
+
+    In this order: the text is cut off at `ends`, thoughts are taken out and pass the scripts for them, the beginning of
+    a `stop` at the end goes, the scripts for replies run, and what does not belong to the speaker is cut off. A reply
+    to a build of the type `continue` is put behind `continued`.
+
+    `thoughts` are those that the provider has told apart itself. `continued` is the last message of the chat if nobody
+    says otherwise, `stop` what the plan stops at, `variables` those of the result, in a store of their own; `now` and
+    `rng` come from the result as well.
+    """
+    result = built.result
+    settings = result.settings
+    store = result.variables_store() if variables is None else variables
+    moment = result.now if now is None else now
+    warnings: list[BuildWarning] = []
+    environment = Environment(
+        **msgspec.structs.asdict(result.macros),
+        variables=store,
+        clock=lambda: moment,
+        zone=moment.tzinfo or UTC,
+        random=(rng or result.rng()).random,
+    )
+    is_impersonate, is_continue = (result.generation_type == kind for kind in ("impersonate", "continue"))
+    scripted = _scripts(result, environment, warnings.append)
+    for end in ends:
+        text = text.partition(end)[0]
+    received = receive_reply(
+        text,
+        settings.reasoning,
+        known=thoughts or None,
+        trim_spaces=settings.trim_spaces,
+        apply_regex=partial(scripted, Placement.REASONING),
+    )
+    content = clean_reply(
+        received.content,
+        settings=settings,
+        user_name=environment.user_name,
+        character_name=environment.character_name,
+        group_names=result.group_names,
+        is_impersonate=is_impersonate,
+        is_continue=is_continue,
+        stopping_strings=built.plan.llm_options.get("stop", ()) if stop is None else stop,
+        api=result.api,
+        expand=partial(
+            shared_macros(result.engine).expand,
+            environment=environment,
+            on_problem=lambda problem: warnings.append(_warning(problem)),
+        ),
+        apply_regex=partial(scripted, Placement.USER_INPUT if is_impersonate else Placement.AI_OUTPUT),
+    )
+    if content and is_continue:
+        if continued is None:
+            continued = result.macros.chat[-1].text if result.macros.chat else ""
+        between = result.continue_postfix if continued and not continued[-1].isspace() else ""
+        content = continued + between + content
+    return Reply(text=content, reasoning=received.reasoning or "", variables=snapshot(store), warnings=tuple(warnings))
+
+
+def _scripts(
+    result: SillyTavernResult, environment: Environment, warn: Callable[[BuildWarning], None]
+) -> Callable[[Placement, str], str]:
+    """The regex scripts for one reply, which share a time limit."""
+    budget = RegexBudget(SCRIPT_SECONDS)
+    expand = macro_expander(shared_macros(result.engine), environment)
+
+    def run(placement: Placement, text: str) -> str:
+        return apply_scripts(text, result.regex_scripts, placement, expand=expand, on_problem=warn, budget=budget)
+
+    return run
+
+
+def _warning(problem: MacroProblem) -> BuildWarning:
+    where = {"macro": problem.name, "position": problem.position}
+    return BuildWarning(code=problem.code, message=problem.message, where=where)
