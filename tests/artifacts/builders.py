@@ -14,12 +14,16 @@ from tavernkit.artifacts import (
     ArtifactWrite,
     Candidate,
     InclusionReport,
+    InclusionRules,
     PromptInclusion,
     Session,
     Writer,
     include_artifacts,
+    read_artifact,
+    write_artifact,
 )
 from tavernkit.prompt.build import BuildInputs
+from tavernkit.reading import ReportBuilder
 from tavernkit.values import Json
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -37,6 +41,27 @@ MIRA, ROBIN = Character(name="Mira"), User(name="Robin")
 
 def artifact(tag: str | None = "mood", **fields: Any) -> Artifact:
     return Artifact(**{"id": f"id-{tag}", "session": SESSION, "tag": tag, **fields})
+
+
+def inclusion(**rules: Any) -> PromptInclusion:
+    """The normal form of these rules."""
+    normal = InclusionRules(**rules).normal()
+    assert normal is not None
+    return normal
+
+
+def read_field(name: str, value: object) -> Artifact:
+    """An artifact whose JSON says this about one field."""
+    return read_artifact({"tag": "x", "contentType": "json", name: value}, SESSION, ReportBuilder())
+
+
+def read_inclusion(value: object) -> PromptInclusion | None:
+    return read_field("promptInclusion", value).inclusion
+
+
+def written(made: Artifact) -> dict[str, Any]:
+    """An artifact's JSON."""
+    return dict(write_artifact(made))
 
 
 def version(number: int = 1, content: Json = "calm", **fields: Any) -> ArtifactVersion:
@@ -69,9 +94,7 @@ def wanted(
     """A candidate with these rules for the prompt; `about` describes the artifact."""
     told = versions or (version(1, content),)
     fields = {"visibility": "prompt_only", "content_type": told[-1].content_type, **(about or {})}
-    return Candidate(
-        artifact=artifact(tag, inclusion=PromptInclusion.of(**rules), **fields), versions=told, order=order
-    )
+    return Candidate(artifact=artifact(tag, inclusion=inclusion(**rules), **fields), versions=told, order=order)
 
 
 def chat(*lines: str) -> list[Message]:

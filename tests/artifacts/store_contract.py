@@ -198,7 +198,7 @@ class StoreContract:
         assert [item.version for item in (await store.load(SESSION))[0].versions] == [3]
 
     async def test_g14_two_limits_must_both_hold(self, store: ArtifactStore) -> None:
-        limits = Retention(mode="windowed", max_versions=3, ttl=2 * HOUR)
+        limits = Retention(mode="windowed", max_versions=3, ttl_seconds=7200)
         for number in range(4):
             await store.write(write(f"{number}", number or None, retention=limits, now=NOW + number * 1.5 * HOUR))
         assert [item.version for item in (await store.load(SESSION))[0].versions] == [3, 4]
@@ -223,7 +223,7 @@ class StoreContract:
         assert [item.version for item in (await store.load(SESSION))[0].versions] == [5, 6, 7]
 
     async def test_g14_a_sweep_archives_what_has_expired_but_never_the_latest(self, store: ArtifactStore) -> None:
-        limits = Retention(mode="windowed", ttl=HOUR)
+        limits = Retention(mode="windowed", ttl_seconds=3600)
         await store.write(write("a", retention=limits))
         await store.write(write("b", 1, retention=limits))
         assert await store.sweep(SESSION, now=NOW, turn=0) == ()

@@ -11,6 +11,7 @@ from tests.artifacts.builders import (
     STORY,
     artifact,
     chat,
+    inclusion,
     plan_with,
     reasons,
     report_of,
@@ -32,7 +33,7 @@ from tavernkit import (
     StrictModeError,
     build,
 )
-from tavernkit.artifacts import Anchor, Candidate, PromptInclusion, Surface, include_artifacts
+from tavernkit.artifacts import Anchor, Candidate, Surface, include_artifacts
 from tavernkit.sillytavern import Story, UserSettings
 from tavernkit.sillytavern.presets import ChatPreset, Instruct, TextPreset
 from tavernkit.values import Json
@@ -225,9 +226,9 @@ def test_r18_ties_are_broken_by_step_then_tag_then_version() -> None:
     )
     assert said(plan)[-5:] == ["1", "2", "3", "4", "5"]
     fleeting: dict[str, Any] = {"access": "run_only", "visibility": "prompt_only"}
-    inclusion = PromptInclusion.of(**rules)
+    normal = inclusion(**rules)
     nameless = [
-        Candidate(artifact=artifact(None, id=id, inclusion=inclusion, **fleeting), versions=(version(number, text),))
+        Candidate(artifact=artifact(None, id=id, inclusion=normal, **fleeting), versions=(version(number, text),))
         for id, number, text in (("b", 10, "4"), ("a", 10, "3"), ("y", 9, "2"), ("z", 2, "1"))
     ]
     assert said(plan_with(*nameless))[-4:] == ["1", "2", "3", "4"], "versions are numbers, and ids come last"
@@ -501,7 +502,7 @@ def test_blocks_say_which_artifact_they_came_from() -> None:
 
 def test_a_run_only_artifact_is_told_without_being_stored() -> None:
     thought = artifact(None, id="t1", access="run_only", visibility="prompt_only",
-                       inclusion=PromptInclusion.of(mode="append_after_last_user"))  # fmt: skip
+                       inclusion=inclusion(mode="append_after_last_user"))  # fmt: skip
     plan = plan_with(Candidate(artifact=thought, versions=(version(1, "Think first."),)))
     assert plan.blocks[-1].source["id"] == "run:t1@1"
     assert plan.messages[-1].content == "Think first."

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.artifacts.builders import NOW, plan_with, record, said, version
+from tests.artifacts.builders import NOW, inclusion, plan_with, record, said, version
 
 from tavernkit.artifacts import (
     Artifact,
     ArtifactView,
     Presentation,
     Projection,
-    PromptInclusion,
     Surface,
     project,
     project_all,
@@ -35,7 +34,7 @@ def shown(surface: str, **fields: Any) -> Projection:
 
 
 def test_r1_one_kind_of_thing_covers_prompt_page_and_both() -> None:
-    rules = PromptInclusion.of(mode="as_message", format="json")
+    rules = inclusion(mode="as_message", format="json")
     for visibility, in_prompt, on_page in (
         ("prompt_only", True, False),
         ("ui_only", False, True),
@@ -98,7 +97,7 @@ def test_r45_stats_show_the_latest_tell_the_latest_and_can_be_worked_out_from_hi
     about: dict[str, Any] = {
         "visibility": "prompt_and_ui",
         "surface": Surface.parse("panel:stats"),
-        "inclusion": PromptInclusion.of(mode="as_message"),
+        "inclusion": inclusion(mode="as_message"),
     }
     session = session_view([record(*VERSIONS, **about)], now=NOW, turn=0)
     projection = project(session["mood"])

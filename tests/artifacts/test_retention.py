@@ -30,7 +30,7 @@ def test_r39_a_window_of_turns() -> None:
 
 
 def test_r39_a_time_to_live() -> None:
-    assert kept(HOURLY, Retention(mode="windowed", ttl=2 * HOUR), hours=5.5, turn=5) == [4, 5]
+    assert kept(HOURLY, Retention(mode="windowed", ttl_seconds=7200), hours=5.5, turn=5) == [4, 5]
 
 
 def test_r40_durable_keeps_all_or_up_to_a_very_large_limit() -> None:
@@ -53,17 +53,17 @@ def test_r42_an_archive_belongs_to_its_artifact_and_to_no_generation() -> None:
 
 
 def test_g14_the_latest_never_expires() -> None:
-    everything = Retention(mode="windowed", max_versions=1, max_turns=1, ttl=HOUR)
+    everything = Retention(mode="windowed", max_versions=1, max_turns=1, ttl_seconds=3600)
     assert kept(HOURLY, everything, hours=9999, turn=9999) == [5]
 
 
 def test_g14_both_limits_must_hold() -> None:
-    both = Retention(mode="windowed", max_versions=4, ttl=2 * HOUR)
+    both = Retention(mode="windowed", max_versions=4, ttl_seconds=7200)
     assert kept(HOURLY, both, hours=5.5, turn=5) == [4, 5]
 
 
 def test_g14_what_has_expired_is_not_read_even_before_it_is_swept() -> None:
-    stored = record(*HOURLY, retention=Retention(mode="windowed", ttl=2 * HOUR))
+    stored = record(*HOURLY, retention=Retention(mode="windowed", ttl_seconds=7200))
     view = session_view([stored], now=NOW + 6 * HOUR, turn=5)
     assert [item.version for item in view["mood"].versions] == [5]
 
@@ -74,7 +74,9 @@ def test_g14_turns_are_the_users_and_a_regeneration_is_none() -> None:
 
 
 limits = st.builds(
-    lambda mode, versions, turns, ttl: Retention(mode=mode, max_versions=versions, max_turns=turns, ttl=ttl),
+    lambda mode, versions, turns, ttl: Retention(
+        mode=mode, max_versions=versions, max_turns=turns, ttl_seconds=None if ttl is None else ttl.total_seconds()
+    ),
     st.just("durable"),
     st.none() | st.integers(1, 4),
     st.none() | st.integers(1, 4),

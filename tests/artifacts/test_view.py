@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.artifacts.builders import HOUR, NOW, SESSION, artifact, plan_with, record, said, version, write
+from tests.artifacts.builders import HOUR, NOW, SESSION, artifact, inclusion, plan_with, record, said, version, write
 
 from tavernkit.artifacts import (
     Artifact,
     ArtifactRecord,
     MemoryStore,
-    PromptInclusion,
     Retention,
     RunArtifact,
     SessionView,
@@ -163,7 +162,7 @@ def test_g19_a_name_that_is_made_again_is_replaced() -> None:
 
 
 def test_everything_with_rules_is_a_candidate_for_the_prompt() -> None:
-    rules = PromptInclusion.of(mode="as_message")
+    rules = inclusion(mode="as_message")
 
     def stored(tag: str, step: str) -> tuple[Artifact, Writer]:
         return artifact(tag, inclusion=rules, visibility="prompt_only"), Writer(pipeline="p", step=step)

@@ -5,23 +5,20 @@ Nothing here is loaded by `import tavernkit`.
 
 from tavernkit.artifacts.anchors import Anchor
 from tavernkit.artifacts.archive import ArchiveRow
-from tavernkit.artifacts.artifact import Artifact, ArtifactKey, Session
+from tavernkit.artifacts.artifact import (
+    Artifact,
+    ArtifactDefinition,
+    ArtifactKey,
+    Session,
+    read_artifact,
+    write_artifact,
+)
 from tavernkit.artifacts.axes import Surface, Visibility, is_in_prompt, is_on_page
 from tavernkit.artifacts.candidate import Candidate
 from tavernkit.artifacts.content import ContentType, check_content, parse_content
 from tavernkit.artifacts.decisions import Decision, InclusionReport
 from tavernkit.artifacts.diff import Change, change_between
-from tavernkit.artifacts.fields import (
-    read_artifact,
-    read_inclusion,
-    read_retention,
-    read_version,
-    write_artifact,
-    write_inclusion,
-    write_retention,
-    write_version,
-)
-from tavernkit.artifacts.inclusion import PromptInclusion, VersionSelector
+from tavernkit.artifacts.inclusion import InclusionRules, PromptInclusion, VersionSelector
 from tavernkit.artifacts.json_patch import apply_patch, make_patch
 from tavernkit.artifacts.memory_store import MemoryStore
 from tavernkit.artifacts.merge_patch import merge_patch
@@ -36,6 +33,7 @@ from tavernkit.artifacts.permissions import (
 from tavernkit.artifacts.placing import include_artifacts
 from tavernkit.artifacts.presentation import Presentation
 from tavernkit.artifacts.projection import Projection, ProjectionItem, project, project_all
+from tavernkit.artifacts.redaction import log_entry, redacted, redacted_blocks, wire_form
 from tavernkit.artifacts.retention import Pruned, Retention, prune, retained
 from tavernkit.artifacts.store import (
     ArtifactRecord,
@@ -51,13 +49,13 @@ from tavernkit.artifacts.store import (
 from tavernkit.artifacts.tags import RESERVED_PREFIX, check_tag
 from tavernkit.artifacts.version import ArtifactVersion, Writer
 from tavernkit.artifacts.view import ArtifactView, RunArtifact, SessionView, session_view
-from tavernkit.artifacts.wire import log_entry, redacted, redacted_blocks, wire_form
 
 __all__ = [
     "RESERVED_PREFIX",
     "Anchor",
     "ArchiveRow",
     "Artifact",
+    "ArtifactDefinition",
     "ArtifactKey",
     "ArtifactRecord",
     "ArtifactStore",
@@ -70,6 +68,7 @@ __all__ = [
     "ContentType",
     "Decision",
     "InclusionReport",
+    "InclusionRules",
     "MemoryStore",
     "Presentation",
     "Projection",
@@ -108,9 +107,6 @@ __all__ = [
     "project_all",
     "prune",
     "read_artifact",
-    "read_inclusion",
-    "read_retention",
-    "read_version",
     "redacted",
     "redacted_blocks",
     "reserved_again",
@@ -119,7 +115,4 @@ __all__ = [
     "tag_collisions",
     "wire_form",
     "write_artifact",
-    "write_inclusion",
-    "write_retention",
-    "write_version",
 ]

@@ -7,9 +7,9 @@ from tests.artifacts.pipelines.builders import fleeting, kept, pipeline, profile
 
 from tavernkit.artifacts.pipelines import (
     EXAMPLES,
-    Condition,
     LlmStep,
     Profile,
+    StepCondition,
     TransformStep,
     choose_profile,
     commit_order,
@@ -51,7 +51,7 @@ def test_camel_case_and_snake_case_say_the_same() -> None:
     guard = step("g", "guard", template="true")
     assert profile(camel, guard) == profile(snake, guard)
     read = profile(camel, guard).pipelines[0].steps[0]
-    assert (read.conditions, read.every_n_turns, read.timeout) == ((Condition(guard="g"),), 3, 5)
+    assert (read.conditions, read.every_n_turns, read.timeout) == ((StepCondition(guard="g"),), 3, 5)
 
 
 def test_the_hooks_have_their_long_names_too() -> None:
@@ -61,9 +61,9 @@ def test_the_hooks_have_their_long_names_too() -> None:
 
 def test_bodies_are_typed() -> None:
     steps = {one.id: one for one in read_profile(EVERYTHING).pipelines[0].steps}
-    think, clean = steps["think"].body, steps["clean"].body
+    think, clean = steps["think"], steps["clean"]
     assert isinstance(think, LlmStep)
-    assert (think.output, think.question.sampling) == ("json", {"temperature": 0.2})
+    assert (think.output, think.sampling) == ("json", {"temperature": 0.2})
     assert isinstance(clean, TransformStep)
     assert clean.makes == "text"
 

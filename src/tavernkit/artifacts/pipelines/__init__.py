@@ -5,21 +5,21 @@
 
 from tavernkit.artifacts.pipelines.activating import reserve_tags
 from tavernkit.artifacts.pipelines.barrier import Barrier
-from tavernkit.artifacts.pipelines.checking import check_profile, read_profile
+from tavernkit.artifacts.pipelines.checking import check_profile, read_profile, readable_profile
 from tavernkit.artifacts.pipelines.choosing import ChosenProfile, choose_profile
 from tavernkit.artifacts.pipelines.context import ChatInfo, RunContext, idempotency_key
 from tavernkit.artifacts.pipelines.events import TERMINAL_EVENTS, PipelineEvent
 from tavernkit.artifacts.pipelines.examples import EXAMPLES, example_profile, example_source
-from tavernkit.artifacts.pipelines.fields import write_profile
 from tavernkit.artifacts.pipelines.functions import STEP_FUNCTIONS, FunctionCall, StepFunctions
 from tavernkit.artifacts.pipelines.journal import JournalState, MemoryJournal, StepJournal, StepRecord
 from tavernkit.artifacts.pipelines.model import ModelAnswer, ModelCall, ModelRequest, ModelUsage
 from tavernkit.artifacts.pipelines.ordering import commit_order, prompt_candidates, step_order
 from tavernkit.artifacts.pipelines.problems import Problem
-from tavernkit.artifacts.pipelines.profile import Condition, Pipeline, Profile, Step, StepArtifact
+from tavernkit.artifacts.pipelines.profile import Pipeline, Profile, write_profile
 from tavernkit.artifacts.pipelines.report import RunReport, StepReport
 from tavernkit.artifacts.pipelines.running import PipelineRun
 from tavernkit.artifacts.pipelines.sources import SessionReader, read_from
+from tavernkit.artifacts.pipelines.step import Step, StepArtifact, StepCondition
 from tavernkit.artifacts.pipelines.steps import (
     GuardStep,
     LlmStep,
@@ -37,7 +37,6 @@ __all__ = [
     "Barrier",
     "ChatInfo",
     "ChosenProfile",
-    "Condition",
     "FunctionCall",
     "GuardStep",
     "JournalState",
@@ -59,6 +58,7 @@ __all__ = [
     "SessionReader",
     "Step",
     "StepArtifact",
+    "StepCondition",
     "StepFunctions",
     "StepJournal",
     "StepRecord",
@@ -75,6 +75,7 @@ __all__ = [
     "prompt_candidates",
     "read_from",
     "read_profile",
+    "readable_profile",
     "reserve_tags",
     "step_order",
     "write_profile",

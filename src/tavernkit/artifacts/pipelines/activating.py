@@ -19,10 +19,10 @@ async def reserve_tags(
     edited is reserved again, and keeps what there is. The tags in `skipped` are left alone."""
     return tuple(
         [
-            await store.reserve(made.artifact.with_(id=ids(), session=session), pipeline.id)
+            await store.reserve(made.in_session(session, id=ids()), pipeline.id)
             for pipeline in profile.pipelines
             for step in pipeline.steps
             for made in step.artifacts
-            if made.artifact.access == "persisted" and made.artifact.tag not in skipped
+            if made.access == "persisted" and made.tag not in skipped
         ]
     )

@@ -7,9 +7,9 @@ from tavernkit.artifacts.pipelines.journal import StepJournal, StepRecord
 from tavernkit.artifacts.pipelines.making import Made, made_by
 from tavernkit.artifacts.pipelines.planning import Planned, StepKey
 from tavernkit.artifacts.pipelines.telling import Teller
+from tavernkit.artifacts.redaction import wire_form
 from tavernkit.artifacts.store import ArtifactWrite
 from tavernkit.artifacts.version import Writer
-from tavernkit.artifacts.wire import wire_form
 from tavernkit.errors import ArtifactError
 from tavernkit.prompt.context import Clock, IdSource
 

@@ -9,7 +9,8 @@ from tavernkit.artifacts.content import check_content, parse_content
 from tavernkit.artifacts.json_patch import find_in_json
 from tavernkit.artifacts.pipelines.context import RunContext
 from tavernkit.artifacts.pipelines.journal import StepRecord
-from tavernkit.artifacts.pipelines.profile import Pipeline, Step, StepArtifact
+from tavernkit.artifacts.pipelines.profile import Pipeline
+from tavernkit.artifacts.pipelines.step import Step, StepArtifact
 from tavernkit.artifacts.retention import retained
 from tavernkit.artifacts.version import ArtifactVersion, Writer
 from tavernkit.artifacts.view import ArtifactView, RunArtifact, SessionView
@@ -32,7 +33,7 @@ def made_by(pipeline: Pipeline, step: Step, record: StepRecord, context: RunCont
 
 def _made(pipeline: Pipeline, step: Step, record: StepRecord, context: RunContext) -> Iterator[Made]:
     for place, definition in enumerate(step.artifacts):
-        artifact = definition.artifact.with_(id=f"{pipeline.id}/{step.id}/{place}", session=context.session)
+        artifact = definition.in_session(context.session, id=f"{pipeline.id}/{step.id}/{place}")
         base = None if artifact.tag is None else record.bases.get(artifact.tag)
         written = None if artifact.tag is None else (record.committed or {}).get(artifact.tag)
         version = ArtifactVersion(
@@ -50,8 +51,8 @@ def _made(pipeline: Pipeline, step: Step, record: StepRecord, context: RunContex
 
 
 def _content(step: Step, definition: StepArtifact, value: Json) -> Json:
-    content_type = definition.artifact.content_type
-    if step.body.makes == "text":
+    content_type = definition.content_type
+    if step.makes == "text":
         return parse_content(value, content_type)
     return check_content(find_in_json(value, definition.pointer), content_type)
 

@@ -8,8 +8,10 @@ from typing import TypeAlias
 from tavernkit.artifacts.pipelines.context import RunContext
 from tavernkit.artifacts.pipelines.journal import StepRecord
 from tavernkit.artifacts.pipelines.ordering import commit_order, dependencies
-from tavernkit.artifacts.pipelines.profile import Hook, Pipeline, Step
+from tavernkit.artifacts.pipelines.profile import Pipeline
 from tavernkit.artifacts.pipelines.report import SkipReason
+from tavernkit.artifacts.pipelines.step import Hook
+from tavernkit.artifacts.pipelines.steps import AnyStep
 from tavernkit.errors import ArtifactPolicyError
 from tavernkit.values import Value
 
@@ -23,7 +25,7 @@ class Planned(Value, frozen=True, kw_only=True):
     """A step of this run; `needs` are the steps it depends on, and `sees` all whose work it may see."""
 
     pipeline: Pipeline
-    step: Step
+    step: AnyStep
     needs: tuple[StepKey, ...]
     sees: frozenset[StepKey]
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Literal, TypeAlias, TypeVar
+from typing import Literal, TypeAlias
 
-from tavernkit.artifacts.choices import one_of
-from tavernkit.errors import InvalidArtifactError, TavernKitError
+from tavernkit.errors import TavernKitError
 from tavernkit.values import Value
 
 __all__ = ["Problem", "Problems", "Severity"]
 
 Severity: TypeAlias = Literal["error", "warning"]
-T = TypeVar("T", bound=str)
 
 
 class Problem(Value, frozen=True, kw_only=True):
@@ -45,13 +43,18 @@ class Problems:
         except TavernKitError as error:
             self.error(path, str(error))
 
-    def word(self, path: str, word: object, allowed: Sequence[T], *, what: str, usual: T) -> T:
-        """The allowed word that this is; any other is an error, and the usual one stands in."""
-        try:
-            return one_of(word, allowed, what=what)
-        except InvalidArtifactError as error:
-            self.error(path, str(error))
-            return usual
+    def subject(self, path: str) -> str:
+        name = path.rpartition(".")[2]
+        return "This" if name.endswith("]") else name or "A profile"
+
+    def refused(self, path: str, sentence: str) -> None:
+        self.error(path, sentence)
+
+    def mistyped(self, path: str, message: str) -> None:
+        self.error(path, f"{message[0].upper()}{message[1:]}.")
+
+    def unknown(self, path: str) -> None:
+        self.warn(path, "Nobody reads this field.")
 
     def found(self) -> tuple[Problem, ...]:
         return tuple(self._found)

@@ -6,8 +6,8 @@ from datetime import datetime
 from typing import Literal, TypeAlias
 
 from tavernkit.artifacts.pipelines.model import ModelUsage
-from tavernkit.artifacts.pipelines.profile import Hook, Trigger
-from tavernkit.artifacts.pipelines.steps import StepKind
+from tavernkit.artifacts.pipelines.profile import Trigger
+from tavernkit.artifacts.pipelines.step import Hook, StepKind
 from tavernkit.values import JsonObject, Value
 
 __all__ = ["CommitOutcome", "FailedType", "RunReport", "RunStatus", "SkipReason", "StepReport", "StepStatus"]

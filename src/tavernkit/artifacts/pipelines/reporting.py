@@ -7,9 +7,9 @@ from tavernkit.artifacts.pipelines.journal import StepRecord
 from tavernkit.artifacts.pipelines.making import Made, made_by
 from tavernkit.artifacts.pipelines.planning import Planned
 from tavernkit.artifacts.pipelines.report import CommitOutcome, StepReport
+from tavernkit.artifacts.redaction import log_entry
 from tavernkit.artifacts.version import ArtifactVersion
 from tavernkit.artifacts.view import SessionView
-from tavernkit.artifacts.wire import log_entry
 
 __all__ = ["step_report"]
 

@@ -21,10 +21,10 @@ from tavernkit.artifacts.pipelines.making import made_by, with_made
 from tavernkit.artifacts.pipelines.model import ModelCall, ModelUsage
 from tavernkit.artifacts.pipelines.ordering import prompt_candidates
 from tavernkit.artifacts.pipelines.planning import Planned, StepKey, plan_hook, required_failure, skip_reason
-from tavernkit.artifacts.pipelines.profile import Hook
 from tavernkit.artifacts.pipelines.report import FailedType, RunReport, RunStatus
 from tavernkit.artifacts.pipelines.reporting import step_report
 from tavernkit.artifacts.pipelines.sources import SessionReader
+from tavernkit.artifacts.pipelines.step import Hook
 from tavernkit.artifacts.pipelines.telling import Teller
 from tavernkit.artifacts.pipelines.wording import told_wording, wordings
 from tavernkit.artifacts.pipelines.working import Work, skipped_record

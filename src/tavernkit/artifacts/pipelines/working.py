@@ -66,10 +66,10 @@ class Work:
         step = self._item.step
         try:
             async with asyncio.timeout(step.timeout):
-                value = await step.body.run(self._scope)
+                value = await step.run(self._scope)
         except TimeoutError:
             raise StepFailed(f"The step took longer than {step.timeout:g} seconds.", code="timeout") from None
-        if step.body.makes == "json":
+        if step.makes == "json":
             check_content(value, "json")
         made_by(self._item.pipeline, step, self.record(Finished(value=value)), self._context)
         return value
@@ -102,5 +102,5 @@ def skipped_record(item: Planned, reason: SkipReason, now: datetime) -> StepReco
 
 
 def _bases(item: Planned, view: SessionView) -> Mapping[str, int | None]:
-    stored = (made.artifact.tag for made in item.step.artifacts if made.artifact.access == "persisted")
+    stored = (made.tag for made in item.step.artifacts if made.access == "persisted")
     return {tag: view.base_version(tag) for tag in stored if tag is not None}

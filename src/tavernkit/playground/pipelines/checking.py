@@ -6,9 +6,7 @@ from collections.abc import Container
 
 from anyio import to_thread
 
-from tavernkit.artifacts.pipelines import Problem, Profile, PythonStep, check_profile
-from tavernkit.artifacts.pipelines.fields import decode_profile
-from tavernkit.artifacts.pipelines.problems import Problems
+from tavernkit.artifacts.pipelines import Problem, Profile, PythonStep, check_profile, readable_profile
 from tavernkit.errors import ParseError
 from tavernkit.playground.pipelines.reading import MAX_CONTENT_CHARACTERS
 from tavernkit.reading import parse_json
@@ -71,7 +69,7 @@ def _check(content: Json, functions: Container[str]) -> Checked:
     if not isinstance(content, dict):
         return Checked(problems=check_profile(content))
     source = {**{key: value for key, value in content.items() if key not in OF_THE_ROW}, "id": "profile"}
-    profile = decode_profile(source, Problems())
+    profile = readable_profile(source)
     problems = check_profile(source)
     return Checked(
         content=content,
@@ -84,7 +82,7 @@ def _missing_functions(
     source: Json, profile: Profile, known: tuple[Problem, ...], functions: Container[str]
 ) -> list[Problem]:
     """Only warnings: what another server can run may be written on this one."""
-    if not any(isinstance(step.body, PythonStep) for pipeline in profile.pipelines for step in pipeline.steps):
+    if not any(isinstance(step, PythonStep) for pipeline in profile.pipelines for step in pipeline.steps):
         return []
     found = check_profile(source, functions=functions)
     return [problem.with_(severity="warning") for problem in found if problem not in known]

@@ -12,7 +12,7 @@ from tavernkit.artifacts import Retention
 from tavernkit.playground.artifacts.store import DatabaseArtifactStore
 from tavernkit.playground.database import Database
 from tavernkit.playground.realtime.bus import LocalBus
-from tests.artifacts.builders import HOUR, NOW, SESSION, write
+from tests.artifacts.builders import NOW, SESSION, write
 from tests.artifacts.store_contract import counted
 from tests.playground.artifacts.test_store import add_sessions
 
@@ -34,7 +34,7 @@ def limits(chance: Random) -> Retention:
         mode="durable",
         max_versions=chance.choice([None, 1, 2, 4]),
         max_turns=chance.choice([None, 1, 3]),
-        ttl=chance.choice([None, HOUR, 4 * HOUR]),
+        ttl_seconds=chance.choice([None, 3600, 4 * 3600]),
     )
 
 
