@@ -13,7 +13,7 @@ from tavernkit.artifacts import (
     ArtifactRecord,
     ArtifactVersion,
     Candidate,
-    PromptInclusion,
+    InclusionRules,
     Session,
     include_artifacts,
     session_view,
@@ -27,11 +27,11 @@ SESSION = Session(owner_id="owner", session_id="chat")
 ARTIFACTS, TAGS, VERSIONS = 50, 200, 1_000
 ROUNDS = 210
 RULES = [
-    PromptInclusion.of(mode="append_after_last_user"),
-    PromptInclusion.of(mode="prepend_system"),
-    PromptInclusion.of(anchor=Anchor(selector="relative_to_end", offset=-4), depth_policy="clamp_to_oldest_kept"),
-    PromptInclusion.of(anchor=Anchor(selector="relative_to_end", offset=-900), depth_policy="relocate_to_nearest"),
-    PromptInclusion.of(operation="merge_section", section="weather", strategy="append"),
+    InclusionRules(mode="append_after_last_user").normal(),
+    InclusionRules(mode="prepend_system").normal(),
+    InclusionRules(anchor=Anchor(selector="relative_to_end", offset=-4), depth_policy="clamp_to_oldest_kept").normal(),
+    InclusionRules(anchor=Anchor(selector="relative_to_end", offset=-900), depth_policy="relocate_to_nearest").normal(),
+    InclusionRules(operation="merge_section", section="weather", strategy="append").normal(),
 ]
 
 

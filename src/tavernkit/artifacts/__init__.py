@@ -34,7 +34,7 @@ from tavernkit.artifacts.placing import include_artifacts
 from tavernkit.artifacts.presentation import Presentation
 from tavernkit.artifacts.projection import Projection, ProjectionItem, project, project_all
 from tavernkit.artifacts.redaction import log_entry, redacted, redacted_blocks, wire_form
-from tavernkit.artifacts.retention import Pruned, Retention, prune, retained
+from tavernkit.artifacts.retention import Retention, outlived, retained
 from tavernkit.artifacts.store import (
     ArtifactRecord,
     ArtifactStore,
@@ -42,7 +42,6 @@ from tavernkit.artifacts.store import (
     Commit,
     StoredArtifact,
     plan_reset,
-    plan_sweep,
     plan_write,
     reserved_again,
 )
@@ -74,7 +73,6 @@ __all__ = [
     "Projection",
     "ProjectionItem",
     "PromptInclusion",
-    "Pruned",
     "Retention",
     "RunArtifact",
     "Session",
@@ -99,13 +97,12 @@ __all__ = [
     "log_entry",
     "make_patch",
     "merge_patch",
+    "outlived",
     "parse_content",
     "plan_reset",
-    "plan_sweep",
     "plan_write",
     "project",
     "project_all",
-    "prune",
     "read_artifact",
     "redacted",
     "redacted_blocks",

@@ -9,9 +9,8 @@ from typing import ClassVar, Literal, TypeAlias, get_args
 from tavernkit.artifacts.version import ArtifactVersion
 from tavernkit.artifacts.wire import Rules, Wire, one_of
 from tavernkit.errors import InvalidArtifactError
-from tavernkit.values import Value
 
-__all__ = ["PruneReason", "Pruned", "Retention", "RetentionMode", "RetentionRules", "outlived", "prune", "retained"]
+__all__ = ["PruneReason", "Retention", "RetentionMode", "RetentionRules", "outlived", "retained"]
 
 RetentionMode: TypeAlias = Literal["ephemeral", "windowed", "durable"]
 RetentionWord: TypeAlias = Literal["ephemeral", "windowed", "durable", "overwrite", "append", "ttl"]
@@ -99,18 +98,6 @@ class Retention(Wire, frozen=True, kw_only=True):
         return self.mode == "ephemeral" or self.max_versions == 1
 
 
-class Pruned(Value, frozen=True, kw_only=True):
-    """Every version is in exactly one of the two; both are oldest first."""
-
-    kept: tuple[ArtifactVersion, ...]
-    gone: tuple[tuple[PruneReason, ArtifactVersion], ...]
-
-
-def prune(versions: Iterable[ArtifactVersion], retention: Retention, *, now: datetime, turn: int) -> Pruned:
-    """Part the versions into those that stay and those that go; with several limits, all must hold."""
-    return _parted(sorted(versions, key=lambda version: version.version), retention, now=now, turn=turn)
-
-
 def outlived(
     counted: Iterable[tuple[int, ArtifactVersion]], retention: Retention, *, now: datetime, turn: int
 ) -> tuple[tuple[PruneReason, ArtifactVersion], ...]:
@@ -128,14 +115,11 @@ def retained(
 ) -> tuple[ArtifactVersion, ...]:
     """The versions, oldest first, that may still be read: what has expired since the last write is not shown. Which is
     older is for the caller to say: along a path it need not be the lower number."""
-    return _parted(versions, retention, now=now, turn=turn).kept if retention.is_limited else tuple(versions)
-
-
-def _parted(in_order: Sequence[ArtifactVersion], retention: Retention, *, now: datetime, turn: int) -> Pruned:
-    counted = zip(range(len(in_order) - 1, -1, -1), in_order, strict=True)
-    gone = outlived(counted, retention, now=now, turn=turn)
-    numbers = {version.version for _, version in gone}
-    return Pruned(kept=tuple(version for version in in_order if version.version not in numbers), gone=gone)
+    if not retention.is_limited:
+        return tuple(versions)
+    counted = zip(range(len(versions) - 1, -1, -1), versions, strict=True)
+    gone = {version.version for _, version in outlived(counted, retention, now=now, turn=turn)}
+    return tuple(version for version in versions if version.version not in gone)
 
 
 def _reason(version: ArtifactVersion, newer: int, limits: Retention, now: datetime, turn: int) -> PruneReason | None:

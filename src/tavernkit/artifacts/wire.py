@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, ClassVar, NoReturn, Protocol, TypeGuard, TypeVar, cast
 
@@ -20,7 +20,7 @@ from tavernkit.errors import InvalidArtifactError
 from tavernkit.reading import ReportBuilder, kind_of
 from tavernkit.values import Value
 
-__all__ = ["Notes", "NotesOfReport", "Wire", "decode", "encode", "json_schema", "one_of"]
+__all__ = ["Notes", "NotesOfReport", "Wire", "decode", "encode", "inlined_schema", "json_schema", "one_of"]
 
 T = TypeVar("T", bound=str)
 W = TypeVar("W", bound="Wire")
@@ -355,6 +355,27 @@ def json_schema(*models: type[Wire], ref_template: str = "#/$defs/{name}") -> di
             schema["properties"][field]["enum"] += words
         schemas[name] = {"title": name, "anyOf": [{"type": "string"}, schema]} if "parse" in vars(written) else schema
     return {name: schema for name, schema in schemas.items() if name not in {model.__name__ for model in rules}}
+
+
+def inlined_schema(model: type[Wire], *, left_out: Iterable[str] = ()) -> dict[str, Any]:
+    """The JSON Schema of one value without references, and without some of its fields."""
+    schemas = json_schema(model)
+    whole: dict[str, Any] = _inlined(schemas[model.__name__], schemas, ())
+    whole["properties"] = {name: field for name, field in whole["properties"].items() if name not in left_out}
+    whole["required"] = [name for name in whole["required"] if name not in left_out]
+    return whole
+
+
+def _inlined(part: Any, schemas: Mapping[str, Any], above: tuple[str, ...]) -> Any:
+    if isinstance(part, list):
+        return [_inlined(each, schemas, above) for each in part]
+    if not isinstance(part, dict):
+        return part
+    name = str(part.get("$ref", "")).rpartition("/")[2]
+    if not name:
+        return {key: _inlined(each, schemas, above) for key, each in part.items() if key != "discriminator"}
+    # Only an anchor stands inside itself, and no deeper than once.
+    return _inlined(schemas[name], schemas, (*above, name)) if above.count(name) < 2 else {"type": "string"}
 
 
 def _below(model: type[Wire]) -> Iterator[type[Wire]]:

@@ -1,4 +1,4 @@
-"""Profiles as JSON, and which of them is used."""
+"""Profiles as JSON."""
 
 from __future__ import annotations
 
@@ -8,10 +8,8 @@ from tests.artifacts.pipelines.builders import fleeting, kept, pipeline, profile
 from tavernkit.artifacts.pipelines import (
     EXAMPLES,
     LlmStep,
-    Profile,
     StepCondition,
     TransformStep,
-    choose_profile,
     commit_order,
     example_profile,
     read_profile,
@@ -76,15 +74,3 @@ def test_an_unusable_profile_is_refused_with_every_problem_at_its_place() -> Non
 def test_the_order_of_commits_is_dependencies_then_order_then_the_list_of_the_profile() -> None:
     read = profile(step("z"), step("b", order=1), step("a", order=1, dependsOn=["y"]), step("y", order=2), step("x"))
     assert [one.id for one in commit_order(read.pipelines[0].steps)] == ["z", "x", "b", "y", "a"]
-
-
-def test_the_nearest_choice_of_a_profile_wins_and_off_is_a_choice() -> None:
-    near, far = Profile(id="near"), Profile(id="far")
-    chosen = choose_profile(chat=near, character=far, default=far)
-    assert (chosen.profile, chosen.scope) == (near, "chat")
-    assert choose_profile(character=near, space=far).scope == "character"
-    assert choose_profile(space=near, default=far).profile == near
-    assert choose_profile(default=far).scope == "default"
-    off = choose_profile(chat="off", default=far)
-    assert (off.profile, off.scope) == (None, "chat")
-    assert choose_profile().scope is None

@@ -17,7 +17,6 @@ from tavernkit.artifacts.pipelines import (
     Profile,
     RunContext,
     RunReport,
-    Step,
     StepRecord,
     StepReport,
     TemplateStep,
@@ -28,7 +27,6 @@ from tavernkit.artifacts.pipelines import PipelineRun as PipelinesRun
 from tavernkit.errors import ArtifactConflict
 from tavernkit.playground.artifacts.journal import DatabaseJournal, RunTakenError
 from tavernkit.playground.artifacts.path import session_of
-from tavernkit.playground.artifacts.store import DatabaseArtifactStore
 from tavernkit.playground.database.models import (
     ArtifactArchive,
     Conversation,
@@ -38,16 +36,16 @@ from tavernkit.playground.database.models import (
     Run,
 )
 from tavernkit.playground.runs.service import Claim
+from tests.playground.artifacts.database_store import DatabaseArtifactStore
 from tests.playground.messages.story import Story, telling
 from tests.playground.playing import claim_run
 
 pytestmark = pytest.mark.anyio
 
-HOUR = TemplateStep(template="{{ now }}")
 STEPS = (
-    Step(id="think", body=HOUR, hook="before"),
-    Step(id="look", body=HOUR, hook="after"),
-    Step(id="tick", body=HOUR, hook="after", every_n_turns=3),
+    TemplateStep(id="think", template="{{ now }}", hook="before"),
+    TemplateStep(id="look", template="{{ now }}", hook="after"),
+    TemplateStep(id="tick", template="{{ now }}", hook="after", every_n_turns=3),
 )
 
 

@@ -6,7 +6,6 @@
 from tavernkit.artifacts.pipelines.activating import reserve_tags
 from tavernkit.artifacts.pipelines.barrier import Barrier
 from tavernkit.artifacts.pipelines.checking import check_profile, read_profile, readable_profile
-from tavernkit.artifacts.pipelines.choosing import ChosenProfile, choose_profile
 from tavernkit.artifacts.pipelines.context import ChatInfo, RunContext, idempotency_key
 from tavernkit.artifacts.pipelines.events import TERMINAL_EVENTS, PipelineEvent
 from tavernkit.artifacts.pipelines.examples import EXAMPLES, example_profile, example_source
@@ -36,7 +35,6 @@ __all__ = [
     "TERMINAL_EVENTS",
     "Barrier",
     "ChatInfo",
-    "ChosenProfile",
     "FunctionCall",
     "GuardStep",
     "JournalState",
@@ -67,7 +65,6 @@ __all__ = [
     "TransformStep",
     "Wording",
     "check_profile",
-    "choose_profile",
     "commit_order",
     "example_profile",
     "example_source",
