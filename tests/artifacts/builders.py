@@ -12,9 +12,9 @@ from tavernkit.artifacts import (
     ArtifactRecord,
     ArtifactVersion,
     ArtifactWrite,
-    Candidate,
     InclusionReport,
     InclusionRules,
+    PromptCandidate,
     PromptInclusion,
     Session,
     Writer,
@@ -90,11 +90,11 @@ def write(content: Json = "calm", base: int | None = None, **fields: Any) -> Art
 def wanted(
     tag: str, content: Json = "", *, versions: tuple[ArtifactVersion, ...] = (), order: tuple[int, int] = (0, 0),
     about: dict[str, Any] | None = None, **rules: Any,
-) -> Candidate:  # fmt: skip
+) -> PromptCandidate:  # fmt: skip
     """A candidate with these rules for the prompt; `about` describes the artifact."""
     told = versions or (version(1, content),)
     fields = {"visibility": "prompt_only", "content_type": told[-1].content_type, **(about or {})}
-    return Candidate(artifact=artifact(tag, inclusion=inclusion(**rules), **fields), versions=told, order=order)
+    return PromptCandidate(artifact=artifact(tag, inclusion=inclusion(**rules), **fields), versions=told, order=order)
 
 
 def chat(*lines: str) -> list[Message]:
@@ -108,7 +108,7 @@ def chat(*lines: str) -> list[Message]:
 STORY = chat("u: one", "a: two", "u: three", "a: four", "u: five")
 
 
-def plan_with(*candidates: Candidate, **inputs: Unpack[BuildInputs]) -> Plan:
+def plan_with(*candidates: PromptCandidate, **inputs: Unpack[BuildInputs]) -> Plan:
     hooks = BuildHooks()
     hooks.after_build(include_artifacts(candidates))
     usual: BuildInputs = {"character": MIRA, "user": ROBIN, "history": STORY}

@@ -19,7 +19,7 @@ from typing import TypeAlias
 import pytest
 from tests.artifacts.builders import HOUR, NOW, SESSION, artifact, id_of, write
 
-from tavernkit.artifacts import ArtifactStore, Retention, Session, Writer, session_view
+from tavernkit.artifacts import ArtifactStore, Retention, Session, Writer, session_artifacts
 from tavernkit.errors import ArtifactConflict, ArtifactPolicyError, InvalidArtifactError
 from tavernkit.prompt.context import IdSource
 
@@ -112,7 +112,7 @@ class StoreContract:
         await store.write(write("b", 1, retention=OVERWRITE, tag="latest"))
         await store.write(write("a", tag="whole"))
         await store.write(write("b", 1, tag="whole"))
-        view = session_view(await store.load(SESSION), now=NOW, turn=0)
+        view = session_artifacts(await store.load(SESSION), now=NOW, turn=0)
         assert (view["latest"].value, view["latest"].history) == ("b", [])
         assert (view["whole"].value, view["whole"].history) == ("b", ["a"])
 
@@ -278,7 +278,7 @@ class StoreContract:
 
     async def test_pitfall_16_the_base_is_what_the_step_has_read(self, store: ArtifactStore) -> None:
         await store.write(write("a"))
-        view = session_view(await store.load(SESSION), now=NOW, turn=0)
+        view = session_artifacts(await store.load(SESSION), now=NOW, turn=0)
         await store.write(write("somebody was faster", 1))
         with pytest.raises(ArtifactConflict):
             await store.write(write("b", view.base_version("mood")))

@@ -8,7 +8,7 @@ import pytest
 from tests.artifacts.builders import artifact, inclusion, read_inclusion, written
 
 from tavernkit.artifacts import Anchor, InclusionRules, PromptInclusion, VersionSelector
-from tavernkit.artifacts.decisions import Decision
+from tavernkit.artifacts.decisions import InclusionDecision
 from tavernkit.errors import InvalidArtifactError
 
 AFTER_LAST_USER = Anchor(selector="after_last_user")
@@ -20,7 +20,7 @@ FOUR_BACK = Anchor(selector="relative_to_end", offset=-4)
 
 def test_r6_no_rules_mean_never() -> None:
     assert read_inclusion(None) is None
-    assert not Decision(artifact="art.x", operation="insert", reason="not_visible").is_included
+    assert not InclusionDecision(artifact="art.x", operation="insert", reason="not_visible").is_included
 
 
 def test_r7_none_means_never() -> None:

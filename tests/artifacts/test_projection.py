@@ -15,7 +15,7 @@ from tavernkit.artifacts import (
     Surface,
     project,
     project_all,
-    session_view,
+    session_artifacts,
 )
 from tavernkit.errors import InvalidArtifactError
 
@@ -24,7 +24,7 @@ VERSIONS = tuple(version(number, {"hp": number}) for number in range(1, 5))
 
 def view(surface: str | None, **fields: Any) -> ArtifactView:
     about = {"visibility": "ui_only", "surface": None if surface is None else Surface.parse(surface), **fields}
-    return session_view([record(*VERSIONS, **about)], now=NOW, turn=0)[str(about.get("tag", "mood"))]
+    return session_artifacts([record(*VERSIONS, **about)], now=NOW, turn=0)[str(about.get("tag", "mood"))]
 
 
 def shown(surface: str, **fields: Any) -> Projection:
@@ -42,7 +42,7 @@ def test_r1_one_kind_of_thing_covers_prompt_page_and_both() -> None:
         ("internal", False, False),
     ):
         about = {"visibility": visibility, "inclusion": rules, "surface": Surface.parse("panel:x")}
-        session = session_view([record(*VERSIONS, **about)], now=NOW, turn=0)
+        session = session_artifacts([record(*VERSIONS, **about)], now=NOW, turn=0)
         assert ('{"hp":4}' in said(plan_with(*session.candidates()))) is in_prompt
         assert (project(session["mood"]) is not None) is on_page
 
@@ -99,7 +99,7 @@ def test_r45_stats_show_the_latest_tell_the_latest_and_can_be_worked_out_from_hi
         "surface": Surface.parse("panel:stats"),
         "inclusion": inclusion(mode="as_message"),
     }
-    session = session_view([record(*VERSIONS, **about)], now=NOW, turn=0)
+    session = session_artifacts([record(*VERSIONS, **about)], now=NOW, turn=0)
     projection = project(session["mood"])
     assert projection is not None
     assert [item.version.content for item in projection.items] == [{"hp": 4}]

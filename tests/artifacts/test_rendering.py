@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.artifacts.builders import artifact, inclusion, plan_with, reasons, said, version, wanted
 
-from tavernkit.artifacts import ArtifactVersion, Candidate, Retention, VersionSelector
+from tavernkit.artifacts import ArtifactVersion, PromptCandidate, Retention, VersionSelector
 from tavernkit.values import Json
 
 
@@ -46,7 +46,7 @@ def test_r19_latest_is_the_value_alone() -> None:
 
 def several(
     versions: tuple[ArtifactVersion, ...], selector: VersionSelector, retention: Retention | None = None, **rules: Any
-) -> Candidate:
+) -> PromptCandidate:
     normal = inclusion(mode="as_message", versions=selector, **rules)
     about = artifact(
         "x",
@@ -55,7 +55,7 @@ def several(
         inclusion=normal,
         retention=retention or Retention(),
     )
-    return Candidate(artifact=about, versions=versions)
+    return PromptCandidate(artifact=about, versions=versions)
 
 
 def test_r19_last_n_is_the_value_and_what_came_before() -> None:

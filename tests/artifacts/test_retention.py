@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.artifacts.builders import HOUR, NOW, SESSION, record, version, write
 
-from tavernkit.artifacts import ArtifactVersion, MemoryStore, Retention, outlived, retained, session_view
+from tavernkit.artifacts import ArtifactVersion, MemoryStore, Retention, outlived, retained, session_artifacts
 from tavernkit.artifacts.archive import archive_rows
 
 
@@ -69,7 +69,7 @@ def test_g14_both_limits_must_hold() -> None:
 
 def test_g14_what_has_expired_is_not_read_even_before_the_next_write() -> None:
     stored = record(*HOURLY, retention=Retention(mode="windowed", ttl_seconds=7200))
-    view = session_view([stored], now=NOW + 6 * HOUR, turn=5)
+    view = session_artifacts([stored], now=NOW + 6 * HOUR, turn=5)
     assert [item.version for item in view["mood"].versions] == [5]
 
 

@@ -6,22 +6,23 @@ Nothing here is loaded by `import tavernkit`.
 from tavernkit.artifacts.anchors import Anchor
 from tavernkit.artifacts.archive import ArchiveRow
 from tavernkit.artifacts.artifact import (
+    RESERVED_PREFIX,
     Artifact,
     ArtifactDefinition,
     ArtifactKey,
     Session,
+    check_tag,
     read_artifact,
     write_artifact,
 )
 from tavernkit.artifacts.axes import Surface, Visibility, is_in_prompt, is_on_page
-from tavernkit.artifacts.candidate import Candidate
+from tavernkit.artifacts.candidate import PromptCandidate
 from tavernkit.artifacts.content import ContentType, check_content, parse_content
-from tavernkit.artifacts.decisions import Decision, InclusionReport
-from tavernkit.artifacts.diff import Change, change_between
+from tavernkit.artifacts.decisions import InclusionDecision, InclusionReport
+from tavernkit.artifacts.diff import ArtifactChange, change_between
 from tavernkit.artifacts.inclusion import InclusionRules, PromptInclusion, VersionSelector
-from tavernkit.artifacts.json_patch import apply_patch, make_patch
+from tavernkit.artifacts.json_patch import apply_patch, make_patch, merge_patch
 from tavernkit.artifacts.memory_store import MemoryStore
-from tavernkit.artifacts.merge_patch import merge_patch
 from tavernkit.artifacts.permissions import (
     TagClaim,
     TagCollision,
@@ -45,15 +46,15 @@ from tavernkit.artifacts.store import (
     plan_write,
     reserved_again,
 )
-from tavernkit.artifacts.tags import RESERVED_PREFIX, check_tag
 from tavernkit.artifacts.version import ArtifactVersion, Writer
-from tavernkit.artifacts.view import ArtifactView, RunArtifact, SessionView, session_view
+from tavernkit.artifacts.view import ArtifactView, RunArtifact, SessionArtifacts, session_artifacts
 
 __all__ = [
     "RESERVED_PREFIX",
     "Anchor",
     "ArchiveRow",
     "Artifact",
+    "ArtifactChange",
     "ArtifactDefinition",
     "ArtifactKey",
     "ArtifactRecord",
@@ -61,22 +62,21 @@ __all__ = [
     "ArtifactVersion",
     "ArtifactView",
     "ArtifactWrite",
-    "Candidate",
-    "Change",
     "Commit",
     "ContentType",
-    "Decision",
+    "InclusionDecision",
     "InclusionReport",
     "InclusionRules",
     "MemoryStore",
     "Presentation",
     "Projection",
     "ProjectionItem",
+    "PromptCandidate",
     "PromptInclusion",
     "Retention",
     "RunArtifact",
     "Session",
-    "SessionView",
+    "SessionArtifacts",
     "StoredArtifact",
     "Surface",
     "TagClaim",
@@ -108,7 +108,7 @@ __all__ = [
     "redacted_blocks",
     "reserved_again",
     "retained",
-    "session_view",
+    "session_artifacts",
     "tag_collisions",
     "wire_form",
     "write_artifact",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal, TypeAlias
 
@@ -12,25 +13,42 @@ from tavernkit.artifacts.content import ContentType
 from tavernkit.artifacts.inclusion import PromptInclusion
 from tavernkit.artifacts.presentation import Presentation
 from tavernkit.artifacts.retention import Retention
-from tavernkit.artifacts.tags import check_tag
 from tavernkit.artifacts.wire import NotesOfReport, Wire, decode, encode
 from tavernkit.errors import InvalidArtifactError
 from tavernkit.reading import ReportBuilder
 from tavernkit.values import Value
 
 __all__ = [
+    "RESERVED_PREFIX",
     "Access",
     "Artifact",
     "ArtifactDefinition",
     "ArtifactKey",
     "NonBlank",
     "Session",
+    "check_tag",
     "read_artifact",
     "write_artifact",
 ]
 
 Access: TypeAlias = Literal["persisted", "run_only"]
 NonBlank: TypeAlias = Annotated[str, msgspec.Meta(min_length=1)]
+
+
+_TAG = re.compile(r"[a-z][a-z0-9_]{0,63}")
+RESERVED_PREFIX = "tk_"
+"""Tags that begin with this are kept for TavernKit's own use."""
+
+
+def check_tag(tag: str) -> str:
+    """The tag, if it is one; else InvalidArtifactError."""
+    if not _TAG.fullmatch(tag):
+        raise InvalidArtifactError(
+            f"{tag[:80]!r} cannot be a tag: use a small letter, then up to 63 small letters, digits and underscores."
+        )
+    if tag.startswith(RESERVED_PREFIX):
+        raise InvalidArtifactError(f"The tag {tag!r} begins with {RESERVED_PREFIX!r}, which is reserved. Rename it.")
+    return tag
 
 
 class Session(Value, frozen=True, kw_only=True):

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 from tavernkit.artifacts.inclusion import Operation, Role
 from tavernkit.values import Value
 
-__all__ = ["INCLUDED", "Decision", "InclusionReport", "Reason"]
+__all__ = ["INCLUDED", "InclusionDecision", "InclusionReport", "Reason"]
 
 Reason: TypeAlias = Literal[
     "placed",
@@ -28,7 +28,7 @@ Reason: TypeAlias = Literal[
 INCLUDED: tuple[Reason, ...] = ("placed", "clamped", "relocated")
 
 
-class Decision(Value, frozen=True, kw_only=True):
+class InclusionDecision(Value, frozen=True, kw_only=True):
     """One artifact. `versions` are those that are told; `role` is the role in our own terms, before any dialect.
 
     placed              it stands where its rules say
@@ -60,12 +60,12 @@ class Decision(Value, frozen=True, kw_only=True):
 class InclusionReport(Value, frozen=True, kw_only=True):
     """Every decision of a build, in the order of the prompt; a plan has it as `metadata["artifacts"]`."""
 
-    decisions: Sequence[Decision] = ()
+    decisions: Sequence[InclusionDecision] = ()
 
     @property
-    def included(self) -> tuple[Decision, ...]:
+    def included(self) -> tuple[InclusionDecision, ...]:
         return tuple(decision for decision in self.decisions if decision.is_included)
 
     @property
-    def left_out(self) -> tuple[Decision, ...]:
+    def left_out(self) -> tuple[InclusionDecision, ...]:
         return tuple(decision for decision in self.decisions if not decision.is_included)

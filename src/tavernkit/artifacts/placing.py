@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
 
-from tavernkit.artifacts.candidate import Candidate, Prepared, prepare
-from tavernkit.artifacts.decisions import INCLUDED, Decision, InclusionReport, Reason
+from tavernkit.artifacts.candidate import Prepared, PromptCandidate, prepare
+from tavernkit.artifacts.decisions import INCLUDED, InclusionDecision, InclusionReport, Reason
 from tavernkit.artifacts.inclusion import PromptInclusion
 from tavernkit.artifacts.inserts import Inserts
-from tavernkit.artifacts.sections import SystemPrompt, changed, merged_json, wrapped
+from tavernkit.artifacts.sections import SystemSections, changed, merged_json, wrapped
 from tavernkit.artifacts.timeline import Absent, At, Past, Timeline
 from tavernkit.hooks import BuildHook
 from tavernkit.lore.verdicts import LazyVerdicts
@@ -31,7 +31,7 @@ _WARNED: dict[Reason, str] = {
 }
 
 
-def include_artifacts(candidates: Iterable[Candidate]) -> BuildHook:
+def include_artifacts(candidates: Iterable[PromptCandidate]) -> BuildHook:
     """A hook for `after_build` that puts artifacts into any platform's prompt, paid for before the chat is trimmed.
 
     The plan's `metadata["artifacts"]` is an InclusionReport. The chat itself is never changed.
@@ -53,10 +53,10 @@ class _Placing:
         self._inserts = Inserts(ctx, self._timeline)
         self._items: list[Prepared] = []
         self._reasons: dict[int, Reason] = {}
-        self._unseen: list[Decision] = []
+        self._unseen: list[InclusionDecision] = []
         self._changed: list[tuple[Prepared, int]] = []
 
-    def place(self, candidates: Iterable[Candidate]) -> None:
+    def place(self, candidates: Iterable[PromptCandidate]) -> None:
         ctx = self._ctx
         self._prepare(candidates)
         to_system: list[Prepared] = []
@@ -70,13 +70,13 @@ class _Placing:
                 self._report(item, self._inserts.add(item))
             else:
                 to_messages.append(item)
-        system = SystemPrompt(ctx.blocks, ids=ctx.ids, is_text=ctx.wording is not None, end=self._timeline.start)
+        system = SystemSections(ctx.blocks, ids=ctx.ids, is_text=ctx.wording is not None, end=self._timeline.start)
         system.apply(to_system, self._report)
         ctx.blocks = self._inserts.woven(self._change_messages(system.blocks, to_messages))
         self._tell()
         ctx.after_trimming.append(self._settle)
 
-    def _prepare(self, candidates: Iterable[Candidate]) -> None:
+    def _prepare(self, candidates: Iterable[PromptCandidate]) -> None:
         """Word them all and put them in order."""
         for candidate in candidates:
             item = prepare(candidate)
@@ -192,7 +192,7 @@ class _Placing:
         earlier = known.decisions if isinstance(known, InclusionReport) else ()
         items, unseen = self._items, sorted(self._unseen, key=lambda decision: decision.artifact)
 
-        def decisions() -> list[Decision]:
+        def decisions() -> list[InclusionDecision]:
             return [*earlier, *(_decision(item, reasons[id(item)]) for item in items), *unseen]
 
         ctx[REPORT] = InclusionReport(decisions=LazyVerdicts(decisions))
@@ -215,8 +215,8 @@ def _words(block: Block, *, is_text: bool) -> str | None:
     return words if isinstance(words, str) and words and words in block.content else None
 
 
-def _unseen(candidate: Candidate, inclusion: PromptInclusion) -> Decision:
-    return Decision(
+def _unseen(candidate: PromptCandidate, inclusion: PromptInclusion) -> InclusionDecision:
+    return InclusionDecision(
         artifact=candidate.artifact.name,
         operation=inclusion.operation,
         reason="not_visible" if candidate.versions else "empty",
@@ -224,8 +224,8 @@ def _unseen(candidate: Candidate, inclusion: PromptInclusion) -> Decision:
     )
 
 
-def _decision(item: Prepared, reason: Reason) -> Decision:
-    return Decision(
+def _decision(item: Prepared, reason: Reason) -> InclusionDecision:
+    return InclusionDecision(
         artifact=item.artifact.name,
         operation=item.inclusion.operation,
         reason=reason,

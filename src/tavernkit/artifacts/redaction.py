@@ -4,27 +4,35 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
+from typing import TypedDict
 
 from tavernkit.artifacts.artifact import Artifact
 from tavernkit.artifacts.axes import is_on_page
+from tavernkit.artifacts.candidate import ArtifactSource
 from tavernkit.artifacts.diff import change_between
 from tavernkit.artifacts.rendering import render_value
 from tavernkit.artifacts.version import ArtifactVersion
 from tavernkit.prompt.block import Block
-from tavernkit.values import Json, JsonObject
 
 __all__ = ["log_entry", "redacted", "redacted_blocks", "wire_form"]
 
 
-def redacted(content: Json) -> dict[str, Json]:
+class Redaction(TypedDict):
+    """What stands in for content that is not shown."""
+
+    hash: str
+    length: int
+
+
+def redacted(content: object) -> Redaction:
     """What stands in for content that is not shown: enough to see that it is the same, nothing of what it says."""
     text = render_value(content, "text")
     return {"hash": f"sha256:{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}", "length": len(text)}
 
 
-def wire_form(artifact: Artifact, version: ArtifactVersion) -> dict[str, Json]:
+def wire_form(artifact: Artifact, version: ArtifactVersion) -> dict[str, object]:
     """An artifact's version as clients get it; the content only where people may see it."""
-    fields: dict[str, Json] = {
+    fields: dict[str, object] = {
         "id": artifact.id,
         "tag": artifact.tag,
         "kind": artifact.kind,
@@ -41,7 +49,7 @@ def wire_form(artifact: Artifact, version: ArtifactVersion) -> dict[str, Json]:
     return {**fields, "redacted": redacted(version.content)}
 
 
-def log_entry(artifact: Artifact, before: ArtifactVersion | None, after: ArtifactVersion) -> dict[str, Json]:
+def log_entry(artifact: Artifact, before: ArtifactVersion | None, after: ArtifactVersion) -> dict[str, object]:
     """What a step's log says about a write: from which version to which, and the change in a few words, without what
     was written. It is also the only trace of an artifact that lives in one run."""
     change = change_between(before, after)
@@ -67,7 +75,7 @@ def redacted_blocks(blocks: Iterable[Block]) -> tuple[Block, ...]:
 
 
 def _holds_hidden(block: Block) -> bool:
-    sources: list[JsonObject] = block.metadata.get("artifacts", [])
+    sources: list[ArtifactSource] = block.metadata.get("artifacts", [])
     return any(not is_on_page(source["visibility"]) for source in sources)
 
 

@@ -13,7 +13,7 @@ from tavernkit.artifacts.retention import outlived
 from tavernkit.artifacts.version import ArtifactVersion, Writer
 from tavernkit.errors import ArtifactConflict, InvalidArtifactError
 from tavernkit.prompt.context import IdSource
-from tavernkit.values import Json, Value
+from tavernkit.values import Value
 
 __all__ = [
     "ArtifactRecord",
@@ -61,7 +61,7 @@ class ArtifactWrite(Value, frozen=True, kw_only=True):
     again before the write."""
 
     artifact: Artifact
-    content: Json
+    content: object
     based_on_version: int | None
     writer: Writer
     permissions: frozenset[WritePermission]

@@ -13,17 +13,17 @@ from tavernkit.artifacts.pipelines import (
     ModelAnswer,
     ModelRequest,
     ModelUsage,
-    Pipeline,
+    PipelineRunner,
     Profile,
     RunContext,
     RunReport,
+    StepPipeline,
     StepRecord,
     StepReport,
     TemplateStep,
     read_from,
     read_profile,
 )
-from tavernkit.artifacts.pipelines import PipelineRun as PipelinesRun
 from tavernkit.errors import ArtifactConflict
 from tavernkit.playground.artifacts.journal import DatabaseJournal, RunTakenError
 from tavernkit.playground.artifacts.path import session_of
@@ -112,7 +112,7 @@ async def working(story: Story, *, turn: int = 1) -> Working:
         run_id=str(runtime.ids()),
         idempotency_key=f"user_message:{claim.run_id}",
         trigger="user_message",
-        profile=Profile(id=str(row.id), pipelines=(Pipeline(id="world", steps=STEPS),)),
+        profile=Profile(id=str(row.id), pipelines=(StepPipeline(id="world", steps=STEPS),)),
         session=place,
         turn=turn,
         now=now,
@@ -290,9 +290,9 @@ async def test_a_run_goes_on_at_another_worker_without_asking_the_model_again(
         def ids() -> str:
             return str(story.runtime.ids())
 
-        def run_of(someone: Working) -> PipelinesRun:
+        def run_of(someone: Working) -> PipelineRunner:
             store = DatabaseArtifactStore(story.runtime.database, ids=ids)
-            return PipelinesRun(
+            return PipelineRunner(
                 about, read=read_from(store), journal=someone.journal, call=answer, clock=story.runtime.clock, ids=ids
             )
 

@@ -3,21 +3,19 @@
 `docs/pipelines.md` tells how profiles are written and run.
 """
 
-from tavernkit.artifacts.pipelines.activating import reserve_tags
-from tavernkit.artifacts.pipelines.barrier import Barrier
 from tavernkit.artifacts.pipelines.checking import check_profile, read_profile, readable_profile
 from tavernkit.artifacts.pipelines.context import ChatInfo, RunContext, idempotency_key
 from tavernkit.artifacts.pipelines.events import TERMINAL_EVENTS, PipelineEvent
 from tavernkit.artifacts.pipelines.examples import EXAMPLES, example_profile, example_source
-from tavernkit.artifacts.pipelines.functions import STEP_FUNCTIONS, FunctionCall, StepFunctions
+from tavernkit.artifacts.pipelines.functions import STEP_FUNCTIONS, StepFunctionCall, StepFunctions
 from tavernkit.artifacts.pipelines.journal import JournalState, MemoryJournal, StepJournal, StepRecord
 from tavernkit.artifacts.pipelines.model import ModelAnswer, ModelCall, ModelRequest, ModelUsage
 from tavernkit.artifacts.pipelines.ordering import commit_order, prompt_candidates, step_order
-from tavernkit.artifacts.pipelines.problems import Problem
-from tavernkit.artifacts.pipelines.profile import Pipeline, Profile, write_profile
+from tavernkit.artifacts.pipelines.problems import ProfileProblem
+from tavernkit.artifacts.pipelines.profile import Profile, StepPipeline, write_profile
 from tavernkit.artifacts.pipelines.report import RunReport, StepReport
-from tavernkit.artifacts.pipelines.running import PipelineRun
-from tavernkit.artifacts.pipelines.sources import SessionReader, read_from
+from tavernkit.artifacts.pipelines.running import Barrier, PipelineRunner
+from tavernkit.artifacts.pipelines.sources import SessionReader, read_from, reserve_tags
 from tavernkit.artifacts.pipelines.step import Step, StepArtifact, StepCondition
 from tavernkit.artifacts.pipelines.steps import (
     GuardStep,
@@ -35,7 +33,6 @@ __all__ = [
     "TERMINAL_EVENTS",
     "Barrier",
     "ChatInfo",
-    "FunctionCall",
     "GuardStep",
     "JournalState",
     "LlmStep",
@@ -45,11 +42,10 @@ __all__ = [
     "ModelCall",
     "ModelRequest",
     "ModelUsage",
-    "Pipeline",
     "PipelineEvent",
-    "PipelineRun",
-    "Problem",
+    "PipelineRunner",
     "Profile",
+    "ProfileProblem",
     "PythonStep",
     "RunContext",
     "RunReport",
@@ -57,8 +53,10 @@ __all__ = [
     "Step",
     "StepArtifact",
     "StepCondition",
+    "StepFunctionCall",
     "StepFunctions",
     "StepJournal",
+    "StepPipeline",
     "StepRecord",
     "StepReport",
     "TemplateStep",

@@ -7,8 +7,8 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from tavernkit.artifacts.axes import is_in_prompt
 from tavernkit.artifacts.permissions import check_permission, tag_collisions
 from tavernkit.artifacts.pipelines.ordering import dependencies
-from tavernkit.artifacts.pipelines.problems import Problem, Problems
-from tavernkit.artifacts.pipelines.profile import Pipeline, Profile
+from tavernkit.artifacts.pipelines.problems import Problems, ProfileProblem
+from tavernkit.artifacts.pipelines.profile import Profile, StepPipeline
 from tavernkit.artifacts.pipelines.step import Step, StepArtifact
 from tavernkit.artifacts.pipelines.steps import GuardStep, MessageTransformStep, PythonStep
 from tavernkit.artifacts.wire import decode
@@ -22,7 +22,7 @@ MOST_STEPS = 200
 _LONGEST_ID = 200
 
 
-def check_profile(source: object, *, functions: Container[str] | None = None) -> tuple[Problem, ...]:
+def check_profile(source: object, *, functions: Container[str] | None = None) -> tuple[ProfileProblem, ...]:
     """Everything that is wrong with a profile's JSON; nothing if it can be used. Never raises.
 
     With `functions` the names of python steps are checked, too.
@@ -45,7 +45,7 @@ def readable_profile(source: object) -> Profile:
     return _decode(source, Problems())
 
 
-def _read(source: object, functions: Container[str] | None) -> tuple[Profile, tuple[Problem, ...]]:
+def _read(source: object, functions: Container[str] | None) -> tuple[Profile, tuple[ProfileProblem, ...]]:
     problems = Problems()
     profile = _decode(source, problems)
     _check_id(profile.id, "id", problems)
@@ -93,7 +93,7 @@ def _check_id(id: str, path: str, problems: Problems) -> None:
         problems.error(path, f"An id has at most {_LONGEST_ID} letters, and all of them can be seen.")
 
 
-def _pipelines(profile: Profile) -> Iterator[tuple[str, Pipeline]]:
+def _pipelines(profile: Profile) -> Iterator[tuple[str, StepPipeline]]:
     for place, pipeline in enumerate(profile.pipelines):
         yield f"pipelines[{place}]", pipeline
 
@@ -107,7 +107,7 @@ def _check_pipeline_ids(profile: Profile, problems: Problems) -> None:
         seen.setdefault(pipeline.id, path)
 
 
-def _check_step_ids(pipeline: Pipeline, path: str, problems: Problems) -> None:
+def _check_step_ids(pipeline: StepPipeline, path: str, problems: Problems) -> None:
     seen: dict[str, str] = {}
     for place, step in enumerate(pipeline.steps):
         at = f"{path}.steps[{place}]"
@@ -117,7 +117,7 @@ def _check_step_ids(pipeline: Pipeline, path: str, problems: Problems) -> None:
         seen.setdefault(step.id, at)
 
 
-def _check_message_transforms(pipeline: Pipeline, path: str, problems: Problems) -> None:
+def _check_message_transforms(pipeline: StepPipeline, path: str, problems: Problems) -> None:
     reached = dependencies(pipeline.steps)
     earlier: list[Step] = []
     for place, step in enumerate(pipeline.steps):
@@ -135,7 +135,7 @@ def _check_message_transforms(pipeline: Pipeline, path: str, problems: Problems)
 
 
 def _check_dependencies(
-    step: Step, pipeline: Pipeline, at: str, problems: Problems, reached: Mapping[str, frozenset[str]]
+    step: Step, pipeline: StepPipeline, at: str, problems: Problems, reached: Mapping[str, frozenset[str]]
 ) -> None:
     hooks = {other.id: other.hook for other in pipeline.steps}
     for place, need in enumerate(step.depends_on):
@@ -157,7 +157,7 @@ def _circle(step: Step, reached: Mapping[str, frozenset[str]]) -> str:
     return ", ".join(members) if members else "nothing else"
 
 
-def _check_conditions(step: Step, pipeline: Pipeline, at: str, problems: Problems) -> None:
+def _check_conditions(step: Step, pipeline: StepPipeline, at: str, problems: Problems) -> None:
     guards = {other.id for other in pipeline.steps if isinstance(other, GuardStep)}
     for place, condition in enumerate(step.conditions):
         where = f"{at}.runConditions[{place}]"
@@ -167,7 +167,9 @@ def _check_conditions(step: Step, pipeline: Pipeline, at: str, problems: Problem
             problems.error(where, f"The guard {condition.guard!r} must be in dependsOn, to have decided in time.")
 
 
-def _check_body(step: Step, pipeline: Pipeline, at: str, problems: Problems, functions: Container[str] | None) -> None:
+def _check_body(
+    step: Step, pipeline: StepPipeline, at: str, problems: Problems, functions: Container[str] | None
+) -> None:
     if isinstance(step, GuardStep) and step.artifacts:
         problems.error(f"{at}.artifacts", "A guard says yes or no to other steps and makes no artifact.")
     if isinstance(step, MessageTransformStep):
@@ -179,7 +181,7 @@ def _check_body(step: Step, pipeline: Pipeline, at: str, problems: Problems, fun
         problems.error(f"{at}.function", f"No step function named {step.function[:80]!r} is registered.")
 
 
-def _check_artifact(made: StepArtifact, step: Step, pipeline: Pipeline, at: str, problems: Problems) -> None:
+def _check_artifact(made: StepArtifact, step: Step, pipeline: StepPipeline, at: str, problems: Problems) -> None:
     inclusion = made.inclusion
     if made.pointer and not made.pointer.startswith("/"):
         problems.error(f"{at}.pointer", "A JSON pointer begins with /, as in /state.")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
-from tavernkit.artifacts.candidate import Candidate
+from tavernkit.artifacts.candidate import PromptCandidate
 from tavernkit.artifacts.pipelines.profile import Profile
 from tavernkit.artifacts.pipelines.step import Step
 from tavernkit.artifacts.version import Writer
-from tavernkit.artifacts.view import SessionView, StepOrder
+from tavernkit.artifacts.view import SessionArtifacts, StepOrder
 
 __all__ = ["commit_order", "dependencies", "prompt_candidates", "step_order"]
 
@@ -60,7 +60,7 @@ def step_order(profile: Profile) -> StepOrder:
     return place_of
 
 
-def prompt_candidates(profile: Profile, view: SessionView) -> tuple[Candidate, ...]:
+def prompt_candidates(profile: Profile, view: SessionArtifacts) -> tuple[PromptCandidate, ...]:
     """What a prompt may tell while this profile is followed: what it makes, and not what another has left behind, which
     nobody keeps up to date any more."""
     own = {claim.tag for claim in profile.claims()}

@@ -9,12 +9,12 @@ from typing import Literal, TypeAlias
 from tavernkit.errors import TavernKitError
 from tavernkit.values import Value
 
-__all__ = ["Problem", "Problems", "Severity"]
+__all__ = ["Problems", "ProfileProblem", "Severity"]
 
 Severity: TypeAlias = Literal["error", "warning"]
 
 
-class Problem(Value, frozen=True, kw_only=True):
+class ProfileProblem(Value, frozen=True, kw_only=True):
     """`path` is where it stands in the JSON, such as `pipelines[0].steps[2].dependsOn[0]`. A profile with an error
     cannot be used; a warning says what is probably not meant."""
 
@@ -27,13 +27,13 @@ class Problems:
     """Collects problems while a profile is read."""
 
     def __init__(self) -> None:
-        self._found: list[Problem] = []
+        self._found: list[ProfileProblem] = []
 
     def error(self, path: str, message: str) -> None:
-        self._found.append(Problem(path=path, message=message))
+        self._found.append(ProfileProblem(path=path, message=message))
 
     def warn(self, path: str, message: str) -> None:
-        self._found.append(Problem(path=path, message=message, severity="warning"))
+        self._found.append(ProfileProblem(path=path, message=message, severity="warning"))
 
     @contextmanager
     def caught_at(self, path: str) -> Iterator[None]:
@@ -56,5 +56,5 @@ class Problems:
     def unknown(self, path: str) -> None:
         self.warn(path, "Nobody reads this field.")
 
-    def found(self) -> tuple[Problem, ...]:
+    def found(self) -> tuple[ProfileProblem, ...]:
         return tuple(self._found)

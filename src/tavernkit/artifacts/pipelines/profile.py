@@ -10,13 +10,13 @@ from tavernkit.artifacts.pipelines.step import Id
 from tavernkit.artifacts.pipelines.steps import AnyStep
 from tavernkit.artifacts.wire import Wire, encode
 
-__all__ = ["Permission", "Pipeline", "Profile", "Trigger", "write_profile"]
+__all__ = ["Permission", "Profile", "StepPipeline", "Trigger", "write_profile"]
 
 Trigger: TypeAlias = Literal["user_message", "regenerate", "manual", "api"]
 Permission: TypeAlias = Literal["artifact_write", "state_write", "message_transform"]
 
 
-class Pipeline(Wire, frozen=True, kw_only=True):
+class StepPipeline(Wire, frozen=True, kw_only=True):
     """Steps that belong together, and what they may write. The pipeline's id owns the tags of its artifacts."""
 
     needs: ClassVar[Mapping[str, str]] = {"id": "A pipeline needs an id."}
@@ -43,7 +43,7 @@ class Profile(Wire, frozen=True, kw_only=True):
     version: int = 1
     name: str = ""
     description: str = ""
-    pipelines: tuple[Pipeline, ...] = ()
+    pipelines: tuple[StepPipeline, ...] = ()
 
     def claims(self) -> tuple[TagClaim, ...]:
         """Who makes which persisted artifact."""

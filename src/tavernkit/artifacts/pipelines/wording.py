@@ -28,7 +28,7 @@ def wordings(items: Iterable[Planned], records: Records) -> tuple[Wording, ...]:
             pipeline=item.pipeline.id,
             step=item.step.id,
             label=item.step.label,
-            text=records[item.key].value,
+            text=str(records[item.key].value),
             selected=item.step.select,
         )
         for item in items

@@ -7,7 +7,7 @@ from typing import Final
 
 from tavernkit.artifacts.artifact import ArtifactDefinition
 from tavernkit.artifacts.axes import SurfacePlace, Visibility, is_in_prompt, is_on_page
-from tavernkit.artifacts.pipelines import GuardStep, LlmStep, Pipeline, Profile, Step
+from tavernkit.artifacts.pipelines import GuardStep, LlmStep, Profile, Step, StepPipeline
 from tavernkit.artifacts.pipelines.profile import Trigger
 from tavernkit.artifacts.pipelines.step import Hook, StepKind
 from tavernkit.playground.storable import presentable
@@ -118,7 +118,7 @@ def _asks(step: Step) -> bool:
     return isinstance(step, LlmStep) or (isinstance(step, GuardStep) and step.engine == "llm")
 
 
-def _pipeline(pipeline: Pipeline) -> PipelineOutline:
+def _pipeline(pipeline: StepPipeline) -> PipelineOutline:
     triggers = ", ".join(words for trigger, words in TRIGGERS.items() if trigger in pipeline.triggers)
     return PipelineOutline(
         id=presentable(pipeline.id),

@@ -9,7 +9,7 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema, model_validator
 from typing_extensions import TypeAliasType
 
-from tavernkit.artifacts.pipelines import EXAMPLES, Problem, Profile
+from tavernkit.artifacts.pipelines import EXAMPLES, Profile, ProfileProblem
 from tavernkit.artifacts.wire import inlined_schema
 from tavernkit.playground.database.models import PipelineChoice, PipelineProfile, PipelineProfileVersion
 
@@ -29,11 +29,9 @@ __all__ = [
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 Description = Annotated[str, Field(max_length=2000)]
+_OF_THE_ROW = ("id", "version", "name", "description")
 ProfileContent = TypeAliasType(
-    "ProfileContent",
-    Annotated[
-        dict[str, Any], WithJsonSchema(inlined_schema(Profile, left_out=("id", "version", "name", "description")))
-    ],
+    "ProfileContent", Annotated[dict[str, Any], WithJsonSchema(inlined_schema(Profile, left_out=_OF_THE_ROW))]
 )
 Content = Annotated[ProfileContent, Field(description="The profile: its `pipelines` with their steps.")]
 
@@ -67,7 +65,7 @@ class ProblemOut(BaseModel):
     message: str
 
     @classmethod
-    def of(cls, problem: Problem) -> Self:
+    def of(cls, problem: ProfileProblem) -> Self:
         return cls(path=problem.path, severity=problem.severity, message=problem.message)
 
 

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 from tavernkit.artifacts.liquid import LiquidTemplate
 from tavernkit.artifacts.pipelines.problems import Problems
 from tavernkit.artifacts.pipelines.scope import StepScope
-from tavernkit.artifacts.pipelines.steps.asking import ModelStep
+from tavernkit.artifacts.pipelines.steps.model_step import ModelStep
 from tavernkit.errors import StepFailed
 
 __all__ = ["GuardEngine", "GuardStep"]

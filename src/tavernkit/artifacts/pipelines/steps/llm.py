@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from typing import ClassVar, Literal, TypeAlias
 
 from tavernkit.artifacts.artifact import NonBlank
+from tavernkit.artifacts.content import parse_content
 from tavernkit.artifacts.pipelines.problems import Problems
 from tavernkit.artifacts.pipelines.schema import Misfit, check_schema, misfits
 from tavernkit.artifacts.pipelines.scope import StepScope
-from tavernkit.artifacts.pipelines.steps.asking import ModelStep
-from tavernkit.artifacts.pipelines.steps.json_answer import find_json
+from tavernkit.artifacts.pipelines.steps.model_step import ModelStep
 from tavernkit.errors import InvalidArtifactError, StepFailed
 
 __all__ = ["LlmOutput", "LlmStep"]
@@ -67,3 +68,27 @@ class LlmStep(ModelStep, frozen=True, kw_only=True, tag="llm"):
         except InvalidArtifactError as error:
             return None, (Misfit(sentence=str(error), summary="it is no JSON"),)
         return value, () if self.schema is None else misfits(value, self.schema)
+
+
+_FENCE = re.compile(r"```[A-Za-z]*\s*\n(.*?)```", re.DOTALL)
+
+
+def find_json(answer: str) -> object:
+    """The value in an answer; InvalidArtifactError, about the answer as a whole, if there is none."""
+    for text in _places(answer):
+        try:
+            return parse_content(text, "json")
+        except InvalidArtifactError:
+            continue
+    return parse_content(answer, "json")
+
+
+def _places(answer: str) -> Iterator[str]:
+    yield answer.strip()
+    fence = _FENCE.search(answer)
+    if fence:
+        yield fence[1]
+    for opening, closing in (("{", "}"), ("[", "]")):
+        start, end = answer.find(opening), answer.rfind(closing)
+        if 0 <= start < end:
+            yield answer[start : end + 1]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Literal
 
 from tavernkit.artifacts.liquid import LiquidTemplate
-from tavernkit.artifacts.pipelines.aside import aside
 from tavernkit.artifacts.pipelines.problems import Problems
 from tavernkit.artifacts.pipelines.scope import StepScope
 from tavernkit.artifacts.pipelines.step import Step
 from tavernkit.artifacts.pipelines.steps.rules import Rule, apply_rules
+from tavernkit.artifacts.pipelines.threads import in_thread
 from tavernkit.errors import StepFailed
 
 __all__ = ["MessageTransformStep"]
@@ -38,10 +38,10 @@ class MessageTransformStep(Step, frozen=True, kw_only=True, tag="message_transfo
             rule.check(problems, f"{path}.rules[{place}]")
 
     async def run(self, scope: StepScope) -> object:
-        message = scope.find("lastUserMessage")
+        message = str(scope.find("lastUserMessage"))
         scope.input = message
         changed = message if self.template is None else await scope.render(self.template)
-        changed = await aside(apply_rules, changed, self.rules)
+        changed = await in_thread(apply_rules, changed, self.rules)
         if not changed.strip():
             raise StepFailed("Nothing would be left of the user's message.", code="message_empty")
         return changed

@@ -7,11 +7,11 @@ from typing import ClassVar, Literal
 
 from tavernkit.artifacts.artifact import NonBlank
 from tavernkit.artifacts.json_patch import apply_patch
-from tavernkit.artifacts.pipelines.aside import aside
 from tavernkit.artifacts.pipelines.problems import Problems
 from tavernkit.artifacts.pipelines.scope import StepScope
 from tavernkit.artifacts.pipelines.step import Step
 from tavernkit.artifacts.pipelines.steps.rules import Rule, apply_rules
+from tavernkit.artifacts.pipelines.threads import in_thread
 from tavernkit.errors import JsonPatchError, StepFailed
 from tavernkit.reading import kind_of
 
@@ -49,14 +49,14 @@ class TransformStep(Step, frozen=True, kw_only=True, tag="transform"):
         if self.rules:
             if not isinstance(value, str):
                 raise StepFailed(f"Rules change a text, and {self.source} is {kind_of(value)}.", code="source_type")
-            return await aside(apply_rules, value, self.rules)
+            return await in_thread(apply_rules, value, self.rules)
         if self.patch_source is None:
-            return await aside(apply_patch, value, self.patch)
+            return await in_thread(apply_patch, value, self.patch)
         patch = scope.find(self.patch_source)
         if not isinstance(patch, list):
             raise StepFailed(f"A patch is a list, and {self.patch_source} is {kind_of(patch)}.", code="source_type")
         try:
-            return await aside(apply_patch, value, patch)
+            return await in_thread(apply_patch, value, patch)
         except JsonPatchError as error:
             # Its reason quotes the patch, which nobody has written into the profile and not everybody may see.
             raise StepFailed(f"{str(error).partition(':')[0]}.", code=error.code) from None
