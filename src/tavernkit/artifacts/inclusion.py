@@ -10,7 +10,7 @@ import msgspec
 
 from tavernkit.artifacts.anchors import Anchor
 from tavernkit.artifacts.content import ContentType
-from tavernkit.artifacts.wire import Rules, Wire, one_of
+from tavernkit.artifacts.wire import Wire, WireRules, one_of
 from tavernkit.errors import InvalidArtifactError
 
 __all__ = [
@@ -73,7 +73,7 @@ class VersionSelector(SelectorRules, frozen=True, kw_only=True):
             raise InvalidArtifactError(f"versionSelector last_n needs at least 1 version, not {self.n}.")
 
 
-class InclusionRules(Rules, frozen=True, kw_only=True):
+class InclusionRules(WireRules, frozen=True, kw_only=True):
     """What is said about how an artifact enters the prompt. `mode` is shorthand; what is said beside it wins."""
 
     mode: InclusionMode | None = None
@@ -137,7 +137,7 @@ class PromptInclusion(Wire, frozen=True, kw_only=True):
     key of a JSON object that is merged. Lower priorities come earlier within a phase.
     """
 
-    written_as: ClassVar[type[Rules]] = InclusionRules
+    written_as: ClassVar[type[WireRules]] = InclusionRules
 
     operation: Operation
     target: Target

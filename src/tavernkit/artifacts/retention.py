@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import ClassVar, Literal, TypeAlias, get_args
 
 from tavernkit.artifacts.version import ArtifactVersion
-from tavernkit.artifacts.wire import Rules, Wire, one_of
+from tavernkit.artifacts.wire import Wire, WireRules, one_of
 from tavernkit.errors import InvalidArtifactError
 
 __all__ = ["PruneReason", "Retention", "RetentionMode", "RetentionRules", "outlived", "retained"]
@@ -21,7 +21,7 @@ _MOST_SECONDS = 100 * 366 * 24 * 60 * 60
 """A hundred years."""
 
 
-class RetentionRules(Rules, frozen=True, kw_only=True):
+class RetentionRules(WireRules, frozen=True, kw_only=True):
     """A policy as it is written: overwrite keeps the latest version, append and ttl what is within the limits."""
 
     spellings: ClassVar[Mapping[str, str]] = {"policy": "mode", "ttl": "ttl_seconds"}
@@ -62,7 +62,7 @@ class Retention(Wire, frozen=True, kw_only=True):
     `max_versions` counts the latest; `max_turns` counts turns of the user; the latest version never goes.
     """
 
-    written_as: ClassVar[type[Rules]] = RetentionRules
+    written_as: ClassVar[type[WireRules]] = RetentionRules
 
     mode: RetentionMode = "durable"
     max_versions: int | None = None

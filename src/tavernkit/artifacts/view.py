@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from itertools import islice
-from typing import TypeAlias
+from typing import TypeAlias, TypedDict
 
 from tavernkit.artifacts.archive import ArchiveRow
 from tavernkit.artifacts.artifact import Artifact
@@ -61,6 +61,14 @@ class ArtifactView(Value, frozen=True, kw_only=True):
         }
 
 
+class TemplateArtifact(TypedDict):
+    """`art.<tag>` in templates."""
+
+    value: object
+    history: list[object]
+    meta: dict[str, object]
+
+
 class RunArtifact(Value, frozen=True, kw_only=True):
     """What a step has made in this run: an artifact that is not stored, or not yet."""
 
@@ -88,7 +96,7 @@ class SessionArtifacts(Value, frozen=True, kw_only=True):
         """What a write that was worked out from this view is based on."""
         return self.heads.get(tag)
 
-    def art(self) -> dict[str, object]:
+    def art(self) -> dict[str, TemplateArtifact]:
         """`art` in templates: `art.<tag>.value`, `.history`, `.meta`. Only what is persisted and has a value."""
         return {
             tag: {"value": view.value, "history": view.history, "meta": view.meta}

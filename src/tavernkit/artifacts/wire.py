@@ -56,7 +56,7 @@ class Wire(Value, frozen=True, kw_only=True, rename="camel"):
     """By required field: the sentence for whoever has left it out."""
     blank: ClassVar[Mapping[str, object]] = {}
     """The JSON of what stands where one cannot be read, so that the places of the others are right."""
-    written_as: ClassVar[type[Rules] | None] = None
+    written_as: ClassVar[type[WireRules] | None] = None
     """The rules it is made from, where JSON may say less than the value does."""
 
     @classmethod
@@ -70,7 +70,7 @@ class Wire(Value, frozen=True, kw_only=True, rename="camel"):
         return {}
 
 
-class Rules(Wire, frozen=True, kw_only=True):
+class WireRules(Wire, frozen=True, kw_only=True):
     """What JSON says about a value that is made from it."""
 
     def normal(self) -> Wire | None:
@@ -174,15 +174,16 @@ class _Reader:
             made = self._made(path, written, **{**written.usual(said), **said})
         finally:
             self._depth -= 1
-        return self._made(path, made.normal) if isinstance(made, Rules) else made
+        return self._made(path, made.normal) if isinstance(made, WireRules) else made
 
     def _fields(self, model: type[Wire], source: Mapping[str, object], path: str) -> dict[str, object]:
         fields, names = _fields_of(model), _names_of(model)
         raw: dict[str, object] = {}
-        for key, value in source.items():
-            if key in names:
-                raw.setdefault(names[key], value)
-            else:
+        for key, name in names.items():
+            if key in source:
+                raw.setdefault(name, source[key])
+        for key in source:
+            if key not in names:
                 self._notes.unknown(_at(path, key))
         said: dict[str, object] = {}
         for name, field in fields.items():
@@ -320,7 +321,8 @@ def _names_of(model: type[Wire]) -> Mapping[str, str]:
     tag = model.__struct_config__.tag_field
     proper = {field.encode_name: field.name for field in fields} | ({tag: tag} if tag else {})
     snake = {re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", name): field for name, field in proper.items()}
-    return {**{field.name: field.name for field in fields}, **snake, **model.spellings, **proper}
+    others = {**{field.name: field.name for field in fields}, **snake, **model.spellings}
+    return {**proper, **{name: field for name, field in others.items() if name not in proper}}
 
 
 def _are_texts(values: list[object]) -> TypeGuard[list[str]]:
@@ -342,12 +344,12 @@ def _missing(model: type[Wire], field: inspect.Field) -> str:
 def json_schema(*models: type[Wire], ref_template: str = "#/$defs/{name}") -> dict[str, dict[str, Any]]:
     """The JSON Schemas of these values and of all that they hold, by the names of their classes."""
     known = {model.__name__: model for model in _below(Wire)}
-    rules = [model for model in known.values() if issubclass(model, Rules)]
+    rules = [model for model in known.values() if issubclass(model, WireRules)]
     _, schemas = msgspec.json.schema_components(
         [*models, *rules], schema_hook=_custom_schema, ref_template=ref_template
     )
     for name, model in known.items():
-        if name not in schemas or issubclass(model, Rules):
+        if name not in schemas or issubclass(model, WireRules):
             continue
         written = model.written_as or model
         schema = {**schemas[written.__name__], "title": name}
