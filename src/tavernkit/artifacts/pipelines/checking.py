@@ -13,6 +13,7 @@ from tavernkit.artifacts.pipelines.step import Step, StepArtifact
 from tavernkit.artifacts.pipelines.steps import GuardStep, MessageTransformStep, PythonStep
 from tavernkit.artifacts.wire import decode
 from tavernkit.errors import InvalidProfileError
+from tavernkit.reading import kind_of
 
 __all__ = ["check_profile", "read_profile", "readable_profile"]
 
@@ -70,6 +71,9 @@ def _read(source: object, functions: Container[str] | None) -> tuple[Profile, tu
 
 def _decode(source: object, problems: Problems) -> Profile:
     """What can be read; checking compares steps with steps, so a profile with very many is not looked into at all."""
+    if not isinstance(source, Mapping):
+        problems.error("", f"A profile is an object, not {kind_of(source)}.")
+        return Profile(id="profile")
     pipelines = [each for each in _listed(source, "pipelines") if isinstance(each, Mapping)]
     steps = [step for pipeline in pipelines for step in _listed(pipeline, "steps")]
     if len(pipelines) + len(steps) > MOST_STEPS:

@@ -13,6 +13,8 @@ __all__ = ["Problems", "ProfileProblem", "Severity"]
 
 Severity: TypeAlias = Literal["error", "warning"]
 
+_SUBJECTS = {"kind": "The kind of a step", "hook": "The hook of a step", "output": "The output", "engine": "The engine"}
+
 
 class ProfileProblem(Value, frozen=True, kw_only=True):
     """`path` is where it stands in the JSON, such as `pipelines[0].steps[2].dependsOn[0]`. A profile with an error
@@ -45,7 +47,7 @@ class Problems:
 
     def subject(self, path: str) -> str:
         name = path.rpartition(".")[2]
-        return "This" if name.endswith("]") else name or "A profile"
+        return "This" if name.endswith("]") else _SUBJECTS.get(name, name)
 
     def refused(self, path: str, sentence: str) -> None:
         self.error(path, sentence)
