@@ -12,11 +12,11 @@ from tavernkit.artifacts import (
     Artifact,
     ArtifactRecord,
     ArtifactVersion,
-    Candidate,
-    PromptInclusion,
+    InclusionRules,
+    PromptCandidate,
     Session,
     include_artifacts,
-    session_view,
+    session_artifacts,
 )
 from tavernkit.artifacts.candidate import prepare
 from tavernkit.benchmarks import Benchmark
@@ -27,11 +27,11 @@ SESSION = Session(owner_id="owner", session_id="chat")
 ARTIFACTS, TAGS, VERSIONS = 50, 200, 1_000
 ROUNDS = 210
 RULES = [
-    PromptInclusion.of(mode="append_after_last_user"),
-    PromptInclusion.of(mode="prepend_system"),
-    PromptInclusion.of(anchor=Anchor(selector="relative_to_end", offset=-4), depth_policy="clamp_to_oldest_kept"),
-    PromptInclusion.of(anchor=Anchor(selector="relative_to_end", offset=-900), depth_policy="relocate_to_nearest"),
-    PromptInclusion.of(operation="merge_section", section="weather", strategy="append"),
+    InclusionRules(mode="append_after_last_user").normal(),
+    InclusionRules(mode="prepend_system").normal(),
+    InclusionRules(anchor=Anchor(selector="relative_to_end", offset=-4), depth_policy="clamp_to_oldest_kept").normal(),
+    InclusionRules(anchor=Anchor(selector="relative_to_end", offset=-900), depth_policy="relocate_to_nearest").normal(),
+    InclusionRules(operation="merge_section", section="weather", strategy="append").normal(),
 ]
 
 
@@ -47,7 +47,7 @@ def seconds_of(call: Callable[[], object]) -> Callable[[], float]:
     return seconds
 
 
-def candidates() -> list[Candidate]:
+def candidates() -> list[PromptCandidate]:
     made = []
     for number in range(ARTIFACTS):
         about = Artifact(
@@ -60,11 +60,11 @@ def candidates() -> list[Candidate]:
         )
         value = {"number": number, "mood": "calm", "bag": ["rope", "lamp"], "where": {"city": "Ys", "door": number}}
         version = ArtifactVersion(version=1, content=value, content_type="json", created_at=NOW)
-        made.append(Candidate(artifact=about, versions=(version,)))
+        made.append(PromptCandidate(artifact=about, versions=(version,)))
     return made
 
 
-def story(window: int, wanted: list[Candidate]) -> tuple[Callable[[], object], Callable[[], object]]:
+def story(window: int, wanted: list[PromptCandidate]) -> tuple[Callable[[], object], Callable[[], object]]:
     """A turn of the chat that the benchmark of SillyTavern's prompts tells, with the artifacts, and without them but
     with their words beside it."""
     chat = runpy.run_path(str(Path(__file__).with_name("sillytavern_building.py")))["Chat"](
@@ -97,7 +97,7 @@ def reading() -> tuple[Callable[[], object], Callable[[], object]]:
     ]
 
     def read() -> object:
-        return session_view(records, now=NOW, turn=1).art()
+        return session_artifacts(records, now=NOW, turn=1).art()
 
     def walk() -> object:
         return {record.artifact.tag: [version.content for version in record.versions] for record in records}

@@ -40,7 +40,7 @@ from tavernkit.artifacts.pipelines import (
     MemoryJournal,
     ModelAnswer,
     ModelRequest,
-    PipelineRun,
+    PipelineRunner,
     Profile,
     RunContext,
     read_from,
@@ -126,7 +126,7 @@ async def run_twice() -> None:
             now=datetime(2026, 1, 1, tzinfo=UTC),
             seed="seed",
         )
-        run = PipelineRun(
+        run = PipelineRunner(
             context,
             read=read_from(store),
             journal=journal,

@@ -12,14 +12,18 @@ from tavernkit.artifacts import (
     ArtifactRecord,
     ArtifactVersion,
     ArtifactWrite,
-    Candidate,
+    InclusionRules,
+    PromptCandidate,
     PromptInclusion,
     Session,
     Writer,
     include_artifacts,
     inclusion_report,
+    read_artifact,
+    write_artifact,
 )
 from tavernkit.prompt.build import BuildInputs
+from tavernkit.reading import ReportBuilder
 from tavernkit.values import Json
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -37,6 +41,27 @@ MIRA, ROBIN = Character(name="Mira"), User(name="Robin")
 
 def artifact(tag: str | None = "mood", **fields: Any) -> Artifact:
     return Artifact(**{"id": f"id-{tag}", "session": SESSION, "tag": tag, **fields})
+
+
+def inclusion(**rules: Any) -> PromptInclusion:
+    """The normal form of these rules."""
+    normal = InclusionRules(**rules).normal()
+    assert normal is not None
+    return normal
+
+
+def read_field(name: str, value: object) -> Artifact:
+    """An artifact whose JSON says this about one field."""
+    return read_artifact({"tag": "x", "contentType": "json", name: value}, SESSION, ReportBuilder())
+
+
+def read_inclusion(value: object) -> PromptInclusion | None:
+    return read_field("promptInclusion", value).inclusion
+
+
+def written(made: Artifact) -> dict[str, Any]:
+    """An artifact's JSON."""
+    return dict(write_artifact(made))
 
 
 def version(number: int = 1, content: Json = "calm", **fields: Any) -> ArtifactVersion:
@@ -65,13 +90,11 @@ def write(content: Json = "calm", base: int | None = None, **fields: Any) -> Art
 def wanted(
     tag: str, content: Json = "", *, versions: tuple[ArtifactVersion, ...] = (), order: tuple[int, int] = (0, 0),
     about: dict[str, Any] | None = None, **rules: Any,
-) -> Candidate:  # fmt: skip
+) -> PromptCandidate:  # fmt: skip
     """A candidate with these rules for the prompt; `about` describes the artifact."""
     told = versions or (version(1, content),)
     fields = {"visibility": "prompt_only", "content_type": told[-1].content_type, **(about or {})}
-    return Candidate(
-        artifact=artifact(tag, inclusion=PromptInclusion.of(**rules), **fields), versions=told, order=order
-    )
+    return PromptCandidate(artifact=artifact(tag, inclusion=inclusion(**rules), **fields), versions=told, order=order)
 
 
 def chat(*lines: str) -> list[Message]:
@@ -85,7 +108,7 @@ def chat(*lines: str) -> list[Message]:
 STORY = chat("u: one", "a: two", "u: three", "a: four", "u: five")
 
 
-def plan_with(*candidates: Candidate, **inputs: Unpack[BuildInputs]) -> Plan:
+def plan_with(*candidates: PromptCandidate, **inputs: Unpack[BuildInputs]) -> Plan:
     hooks = BuildHooks()
     hooks.before_trimming(include_artifacts(candidates))
     usual: BuildInputs = {"character": MIRA, "user": ROBIN, "history": STORY}

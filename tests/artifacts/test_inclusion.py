@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.artifacts.builders import artifact, inclusion, read_inclusion, written
 
-from tavernkit.artifacts import Anchor, PromptInclusion, VersionSelector, read_inclusion, write_inclusion
-from tavernkit.artifacts.decisions import Decision
+from tavernkit.artifacts import Anchor, InclusionRules, PromptInclusion, VersionSelector
+from tavernkit.artifacts.decisions import InclusionDecision
 from tavernkit.errors import InvalidArtifactError
 
 AFTER_LAST_USER = Anchor(selector="after_last_user")
@@ -19,17 +20,16 @@ FOUR_BACK = Anchor(selector="relative_to_end", offset=-4)
 
 def test_r6_no_rules_mean_never() -> None:
     assert read_inclusion(None) is None
-    assert not Decision(artifact="art.x", operation="insert", reason="not_visible").is_included
+    assert not InclusionDecision(artifact="art.x", operation="insert", reason="not_visible").is_included
 
 
 def test_r7_none_means_never() -> None:
     assert read_inclusion({"mode": "none", "role": "user"}) is None
-    with pytest.raises(InvalidArtifactError, match="Leave the inclusion out"):
-        PromptInclusion.of(mode="none")
+    assert InclusionRules(mode="none").normal() is None
 
 
 def test_g1_append_after_last_user() -> None:
-    assert PromptInclusion.of(mode="append_after_last_user") == PromptInclusion(
+    assert inclusion(mode="append_after_last_user") == PromptInclusion(
         operation="insert",
         target="timeline",
         anchor=AFTER_LAST_USER,
@@ -41,16 +41,16 @@ def test_g1_append_after_last_user() -> None:
 
 
 def test_g1_prepend_system() -> None:
-    assert PromptInclusion.of(mode="prepend_system") == PromptInclusion(
+    assert inclusion(mode="prepend_system") == PromptInclusion(
         operation="insert", target="system", place="before", phase="system", role="developer"
     )
 
 
 def test_g1_as_message_is_the_tail_unless_there_is_an_anchor() -> None:
-    assert PromptInclusion.of(mode="as_message") == PromptInclusion(
+    assert inclusion(mode="as_message") == PromptInclusion(
         operation="insert", target="timeline", place="after", phase="tail", role="developer"
     )
-    anchored = PromptInclusion.of(mode="as_message", anchor=FOUR_BACK, role="user")
+    anchored = inclusion(mode="as_message", anchor=FOUR_BACK, role="user")
     assert (anchored.anchor, anchored.place, anchored.phase, anchored.role) == (
         FOUR_BACK,
         "before",
@@ -60,12 +60,10 @@ def test_g1_as_message_is_the_tail_unless_there_is_an_anchor() -> None:
 
 
 def test_g1_what_is_said_wins_over_the_shorthand() -> None:
-    said = PromptInclusion.of(
-        mode="append_after_last_user", place="before", priority=-3, depth_policy="relocate_to_nearest"
-    )
+    said = inclusion(mode="append_after_last_user", place="before", priority=-3, depth_policy="relocate_to_nearest")
     assert (said.place, said.phase, said.priority) == ("before", "near_anchor", -3)
     assert said.depth_policy == "relocate_to_nearest"
-    elsewhere = PromptInclusion.of(mode="append_after_last_user", anchor=FOUR_BACK)
+    elsewhere = inclusion(mode="append_after_last_user", anchor=FOUR_BACK)
     assert elsewhere.anchor == FOUR_BACK
 
 
@@ -101,20 +99,20 @@ def test_g1_what_is_said_wins_over_the_shorthand() -> None:
 )
 def test_g1_contradictions_are_refused_with_a_sentence(rules: dict[str, Any]) -> None:
     with pytest.raises(InvalidArtifactError, match=r"contradicts itself: .{12,}\.$"):
-        PromptInclusion.of(**rules)
+        inclusion(**rules)
 
 
 def test_g1_a_phase_can_say_the_anchor() -> None:
-    assert PromptInclusion.of(phase="after_last_user") == PromptInclusion.of(mode="append_after_last_user")
+    assert inclusion(phase="after_last_user") == inclusion(mode="append_after_last_user")
     with pytest.raises(InvalidArtifactError, match="needs a role"):
         PromptInclusion(operation="insert", target="timeline", phase="tail", place="after")
 
 
 def test_r8_roles_and_formats() -> None:
     for role in ("system", "developer", "assistant", "user"):
-        inclusion = read_inclusion({"mode": "as_message", "role": role})
-        assert inclusion is not None
-        assert inclusion.role == role
+        found = read_inclusion({"mode": "as_message", "role": role})
+        assert found is not None
+        assert found.role == role
     for wrong in ({"mode": "as_message", "role": "narrator"}, {"mode": "as_message", "format": "yaml"}):
         with pytest.raises(InvalidArtifactError, match="must be one of"):
             read_inclusion(wrong)
@@ -122,26 +120,26 @@ def test_r8_roles_and_formats() -> None:
 
 def test_r10_nothing_speaks_as_the_user_by_default() -> None:
     for mode in ("append_after_last_user", "prepend_system", "as_message"):
-        inclusion = read_inclusion({"mode": mode})
-        assert inclusion is not None
-        assert inclusion.role == "developer"
-    projection = PromptInclusion.of(operation="replace", anchor=AFTER_LAST_USER)
+        found = read_inclusion({"mode": mode})
+        assert found is not None
+        assert found.role == "developer"
+    projection = inclusion(operation="replace", anchor=AFTER_LAST_USER)
     assert projection.role is None, "what replaces the user's words keeps the user's role"
 
 
 def test_r11_r12_operations_choose_their_targets() -> None:
-    assert PromptInclusion.of(operation="insert").target == "timeline"
-    assert PromptInclusion.of(operation="replace").target == "system"
-    assert PromptInclusion.of(operation="replace", anchor=AFTER_LAST_USER).target == "message_ref"
-    assert PromptInclusion.of(operation="wrap", section="main").target == "system"
-    assert PromptInclusion.of(operation="merge_section", section="main").target == "system"
-    assert PromptInclusion.of(section="main").target == "system"
-    assert PromptInclusion.of(phase="system").place == "after"
+    assert inclusion(operation="insert").target == "timeline"
+    assert inclusion(operation="replace").target == "system"
+    assert inclusion(operation="replace", anchor=AFTER_LAST_USER).target == "message_ref"
+    assert inclusion(operation="wrap", section="main").target == "system"
+    assert inclusion(operation="merge_section", section="main").target == "system"
+    assert inclusion(section="main").target == "system"
+    assert inclusion(phase="system").place == "after"
 
 
 def test_r15_a_place_can_say_the_operation() -> None:
-    assert PromptInclusion.of(place="replace", anchor=AFTER_LAST_USER).operation == "replace"
-    assert PromptInclusion.of(place="wrap").operation == "wrap"
+    assert inclusion(place="replace", anchor=AFTER_LAST_USER).operation == "replace"
+    assert inclusion(place="wrap").operation == "wrap"
 
 
 @pytest.mark.parametrize(
@@ -157,7 +155,7 @@ def test_r15_a_place_can_say_the_operation() -> None:
     ],
 )
 def test_r15_each_anchor_has_its_usual_side(anchor: str, place: str) -> None:
-    assert PromptInclusion.of(anchor=Anchor.parse(anchor)).place == place
+    assert inclusion(anchor=Anchor.parse(anchor)).place == place
 
 
 @pytest.mark.parametrize(
@@ -177,9 +175,9 @@ def test_r15_each_anchor_has_its_usual_side(anchor: str, place: str) -> None:
     ],
 )
 def test_r14_an_anchor_is_read_from_text_and_from_an_object(source: object, anchor: str) -> None:
-    inclusion = read_inclusion({"anchor": source})
-    assert inclusion is not None
-    assert str(inclusion.anchor) == anchor
+    found = read_inclusion({"anchor": source})
+    assert found is not None
+    assert str(found.anchor) == anchor
 
 
 @pytest.mark.parametrize(
@@ -227,10 +225,10 @@ def test_r14_an_anchor_that_means_nothing_is_refused(wrong: object) -> None:
     ],
 )
 def test_r19_the_versions_that_are_told(source: dict[str, Any], selector: VersionSelector) -> None:
-    inclusion = read_inclusion({"mode": "as_message", **source})
-    assert inclusion is not None
-    assert inclusion.versions == selector
-    assert read_inclusion(write_inclusion(inclusion)) == inclusion
+    found = read_inclusion({"mode": "as_message", **source})
+    assert found is not None
+    assert found.versions == selector
+    assert read_inclusion(written(artifact(content_type="json", inclusion=found))["promptInclusion"]) == found
 
 
 @pytest.mark.parametrize(
@@ -260,5 +258,5 @@ def test_r19_last_n_needs_a_number_and_a_number_last_n(source: dict[str, Any]) -
     ],
 )
 def test_g1_the_normal_form_is_written_and_read_back(rules: dict[str, Any]) -> None:
-    inclusion = PromptInclusion.of(**rules)
-    assert read_inclusion(write_inclusion(inclusion)) == inclusion
+    found = inclusion(**rules)
+    assert read_inclusion(written(artifact(content_type="json", inclusion=found))["promptInclusion"]) == found

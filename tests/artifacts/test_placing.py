@@ -11,6 +11,7 @@ from tests.artifacts.builders import (
     STORY,
     artifact,
     chat,
+    inclusion,
     inclusion_report,
     plan_with,
     reasons,
@@ -32,7 +33,7 @@ from tavernkit import (
     StrictModeError,
     build,
 )
-from tavernkit.artifacts import Anchor, Candidate, PromptInclusion, Surface, include_artifacts
+from tavernkit.artifacts import Anchor, PromptCandidate, Surface, include_artifacts
 from tavernkit.sillytavern import Story, UserSettings
 from tavernkit.sillytavern.presets import ChatPreset, Instruct, TextPreset
 from tavernkit.values import Json
@@ -52,7 +53,7 @@ class Letters:
         return len(text)
 
 
-def squeezed(*candidates: Candidate, keeps: int) -> Plan:
+def squeezed(*candidates: PromptCandidate, keeps: int) -> Plan:
     """A prompt with room for the last `keeps` messages of a story of ten, and for the artifacts."""
     story = chat(*(f"{'ua'[place % 2]}: m{place}" for place in range(10)))
     card = Character(name="Mira", system_prompt="S")
@@ -79,7 +80,7 @@ def test_r4_a_panel_artifact_enters_the_prompt_if_visibility_and_rules_allow_it(
         plan = plan_with(wanted("state", "HP 3", mode="as_message", about={**panel, "visibility": visibility}))
         assert ("HP 3" in said(plan)) is included
         assert reasons(plan) == {"state": "placed" if included else "not_visible"}
-    without_rules = Candidate(artifact=artifact("state", visibility="prompt_only"), versions=(version(),))
+    without_rules = PromptCandidate(artifact=artifact("state", visibility="prompt_only"), versions=(version(),))
     assert not inclusion_report(plan_with(without_rules)).decisions
 
 
@@ -225,9 +226,9 @@ def test_r18_ties_are_broken_by_step_then_tag_then_version() -> None:
     )
     assert said(plan)[-5:] == ["1", "2", "3", "4", "5"]
     fleeting: dict[str, Any] = {"access": "run_only", "visibility": "prompt_only"}
-    inclusion = PromptInclusion.of(**rules)
+    normal = inclusion(**rules)
     nameless = [
-        Candidate(artifact=artifact(None, id=id, inclusion=inclusion, **fleeting), versions=(version(number, text),))
+        PromptCandidate(artifact=artifact(None, id=id, inclusion=normal, **fleeting), versions=(version(number, text),))
         for id, number, text in (("b", 10, "4"), ("a", 10, "3"), ("y", 9, "2"), ("z", 2, "1"))
     ]
     assert said(plan_with(*nameless))[-4:] == ["1", "2", "3", "4"], "versions are numbers, and ids come last"
@@ -501,8 +502,8 @@ def test_blocks_say_which_artifact_they_came_from() -> None:
 
 def test_a_run_only_artifact_is_told_without_being_stored() -> None:
     thought = artifact(None, id="t1", access="run_only", visibility="prompt_only",
-                       inclusion=PromptInclusion.of(mode="append_after_last_user"))  # fmt: skip
-    plan = plan_with(Candidate(artifact=thought, versions=(version(1, "Think first."),)))
+                       inclusion=inclusion(mode="append_after_last_user"))  # fmt: skip
+    plan = plan_with(PromptCandidate(artifact=thought, versions=(version(1, "Think first."),)))
     assert plan.blocks[-1].source["id"] == "run:t1@1"
     assert plan.messages[-1].content == "Think first."
 
@@ -580,7 +581,7 @@ def test_what_finds_no_room_is_left_out_and_the_chat_is_told_all_the_same(platfo
     assert "mandatory_over_budget" not in [warning.code for warning in plan.warnings]
 
 
-def _plan_in(platform: str, *candidates: Candidate, tokens: int) -> Plan:
+def _plan_in(platform: str, *candidates: PromptCandidate, tokens: int) -> Plan:
     """A build on one of the platforms, with room for so many tokens."""
     match platform:
         case "chat":
@@ -650,14 +651,14 @@ def test_pitfall_01_nothing_is_reversed() -> None:
     assert said(plan)[-8:] == ["Da", "Db", "Dc", "four", "five", "A", "B", "C"]
 
 
-def sillytavern_plan(*candidates: Candidate, **inputs: Any) -> Plan:
+def sillytavern_plan(*candidates: PromptCandidate, **inputs: Any) -> Plan:
     hooks = BuildHooks()
     hooks.before_trimming(include_artifacts(candidates))
     usual: dict[str, Any] = {"character": MIRA, "user": ROBIN, "history": STORY[:-1], "message": "five"}
     return tavernkit.sillytavern.build(hooks=hooks, **{**usual, **inputs}).plan
 
 
-def everywhere() -> list[Candidate]:
+def everywhere() -> list[PromptCandidate]:
     return [
         wanted("head", "HEAD", mode="prepend_system"),
         wanted("section", "SECTION", operation="merge_section", section="weather"),

@@ -5,18 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.artifacts.builders import NOW, plan_with, record, said, version
+from tests.artifacts.builders import NOW, inclusion, plan_with, record, said, version
 
 from tavernkit.artifacts import (
     Artifact,
     ArtifactView,
     Presentation,
     Projection,
-    PromptInclusion,
     Surface,
     project,
     project_all,
-    session_view,
+    session_artifacts,
 )
 from tavernkit.errors import InvalidArtifactError
 
@@ -25,7 +24,7 @@ VERSIONS = tuple(version(number, {"hp": number}) for number in range(1, 5))
 
 def view(surface: str | None, **fields: Any) -> ArtifactView:
     about = {"visibility": "ui_only", "surface": None if surface is None else Surface.parse(surface), **fields}
-    return session_view([record(*VERSIONS, **about)], now=NOW, turn=0)[str(about.get("tag", "mood"))]
+    return session_artifacts([record(*VERSIONS, **about)], now=NOW, turn=0)[str(about.get("tag", "mood"))]
 
 
 def shown(surface: str, **fields: Any) -> Projection:
@@ -35,7 +34,7 @@ def shown(surface: str, **fields: Any) -> Projection:
 
 
 def test_r1_one_kind_of_thing_covers_prompt_page_and_both() -> None:
-    rules = PromptInclusion.of(mode="as_message", format="json")
+    rules = inclusion(mode="as_message", format="json")
     for visibility, in_prompt, on_page in (
         ("prompt_only", True, False),
         ("ui_only", False, True),
@@ -43,7 +42,7 @@ def test_r1_one_kind_of_thing_covers_prompt_page_and_both() -> None:
         ("internal", False, False),
     ):
         about = {"visibility": visibility, "inclusion": rules, "surface": Surface.parse("panel:x")}
-        session = session_view([record(*VERSIONS, **about)], now=NOW, turn=0)
+        session = session_artifacts([record(*VERSIONS, **about)], now=NOW, turn=0)
         assert ('{"hp":4}' in said(plan_with(*session.candidates()))) is in_prompt
         assert (project(session["mood"]) is not None) is on_page
 
@@ -98,9 +97,9 @@ def test_r45_stats_show_the_latest_tell_the_latest_and_can_be_worked_out_from_hi
     about: dict[str, Any] = {
         "visibility": "prompt_and_ui",
         "surface": Surface.parse("panel:stats"),
-        "inclusion": PromptInclusion.of(mode="as_message"),
+        "inclusion": inclusion(mode="as_message"),
     }
-    session = session_view([record(*VERSIONS, **about)], now=NOW, turn=0)
+    session = session_artifacts([record(*VERSIONS, **about)], now=NOW, turn=0)
     projection = project(session["mood"])
     assert projection is not None
     assert [item.version.content for item in projection.items] == [{"hp": 4}]

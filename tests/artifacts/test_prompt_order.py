@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.artifacts.builders import STORY, inclusion_report, plan_with, wanted
 
-from tavernkit.artifacts import Anchor, Candidate
+from tavernkit.artifacts import Anchor, PromptCandidate
 from tavernkit.artifacts.candidate import sort_key
 
 anchors = st.sampled_from(
@@ -46,7 +46,7 @@ def rules(draw: st.DrawFn) -> dict[str, Any]:
 
 
 @st.composite
-def crowds(draw: st.DrawFn) -> list[Candidate]:
+def crowds(draw: st.DrawFn) -> list[PromptCandidate]:
     tags = draw(st.lists(st.text("abc_", min_size=1, max_size=3).map("t".__add__), max_size=8, unique=True))
     order = st.tuples(st.integers(0, 1), st.integers(0, 2))
     visibility = st.sampled_from(["prompt_only", "prompt_and_ui", "prompt_only", "ui_only"])
@@ -58,7 +58,9 @@ def crowds(draw: st.DrawFn) -> list[Candidate]:
 
 @given(crowds(), st.randoms(use_true_random=False))
 @settings(max_examples=80)
-def test_r18_the_prompt_does_not_depend_on_who_finished_first(crowd: list[Candidate], chance: random.Random) -> None:
+def test_r18_the_prompt_does_not_depend_on_who_finished_first(
+    crowd: list[PromptCandidate], chance: random.Random
+) -> None:
     shuffled = list(crowd)
     chance.shuffle(shuffled)
     one, other = plan_with(*crowd), plan_with(*shuffled)
@@ -69,14 +71,14 @@ def test_r18_the_prompt_does_not_depend_on_who_finished_first(crowd: list[Candid
 
 @given(crowds())
 @settings(max_examples=80)
-def test_g6_no_two_artifacts_have_the_same_place_in_the_order(crowd: list[Candidate]) -> None:
+def test_g6_no_two_artifacts_have_the_same_place_in_the_order(crowd: list[PromptCandidate]) -> None:
     keys = [sort_key(item, item.artifact.inclusion) for item in crowd if item.artifact.inclusion is not None]
     assert len(set(keys)) == len(crowd)
 
 
 @given(crowds())
 @settings(max_examples=80)
-def test_g2_messages_stay_in_their_order_and_every_artifact_is_accounted_for(crowd: list[Candidate]) -> None:
+def test_g2_messages_stay_in_their_order_and_every_artifact_is_accounted_for(crowd: list[PromptCandidate]) -> None:
     plan = plan_with(*crowd)
     assert len(inclusion_report(plan).decisions) == len(crowd)
     text = "\n".join(message.content for message in plan.messages)

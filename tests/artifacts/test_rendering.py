@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.artifacts.builders import artifact, plan_with, reasons, said, version, wanted
+from tests.artifacts.builders import artifact, inclusion, plan_with, reasons, said, version, wanted
 
-from tavernkit.artifacts import ArtifactVersion, Candidate, PromptInclusion, Retention, VersionSelector
+from tavernkit.artifacts import ArtifactVersion, PromptCandidate, Retention, VersionSelector
 from tavernkit.values import Json
 
 
@@ -46,16 +46,16 @@ def test_r19_latest_is_the_value_alone() -> None:
 
 def several(
     versions: tuple[ArtifactVersion, ...], selector: VersionSelector, retention: Retention | None = None, **rules: Any
-) -> Candidate:
-    inclusion = PromptInclusion.of(mode="as_message", versions=selector, **rules)
+) -> PromptCandidate:
+    normal = inclusion(mode="as_message", versions=selector, **rules)
     about = artifact(
         "x",
         visibility="prompt_only",
         content_type=versions[-1].content_type,
-        inclusion=inclusion,
+        inclusion=normal,
         retention=retention or Retention(),
     )
-    return Candidate(artifact=about, versions=versions)
+    return PromptCandidate(artifact=about, versions=versions)
 
 
 def test_r19_last_n_is_the_value_and_what_came_before() -> None:

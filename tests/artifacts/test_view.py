@@ -5,24 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.artifacts.builders import HOUR, NOW, SESSION, artifact, plan_with, record, said, version, write
+from tests.artifacts.builders import HOUR, NOW, SESSION, artifact, inclusion, plan_with, record, said, version, write
 
 from tavernkit.artifacts import (
     Artifact,
     ArtifactRecord,
     MemoryStore,
-    PromptInclusion,
     Retention,
     RunArtifact,
-    SessionView,
+    SessionArtifacts,
     Writer,
-    session_view,
+    session_artifacts,
 )
 
 
-def view_of(*records: ArtifactRecord, **how: Any) -> SessionView:
+def view_of(*records: ArtifactRecord, **how: Any) -> SessionArtifacts:
     given: dict[str, Any] = {"now": NOW, "turn": 9, **how}
-    return session_view(records, **given)
+    return session_artifacts(records, **given)
 
 
 STATES = tuple(version(number, {"day": number}, turn=number, turn_id=f"t{number}") for number in (1, 2, 3))
@@ -86,11 +85,11 @@ async def test_g17_it_reads_exactly_what_the_turn_has_read_at_first(retention: R
     store = MemoryStore()
     seen = {}
     for turn in range(1, 5):
-        before = session_view(await store.load(SESSION), now=NOW, turn=turn)
+        before = session_artifacts(await store.load(SESSION), now=NOW, turn=turn)
         seen[turn] = before.art()
         await store.write(write(f"day {turn}", before.base_version("mood"), turn=turn, retention=retention))
     for turn in range(1, 5):
-        again = session_view(
+        again = session_artifacts(
             await store.load(SESSION), now=NOW, turn=turn, before_turn=turn, archives=await store.archives(SESSION)
         )
         assert again.art() == seen[turn]
@@ -102,7 +101,7 @@ async def test_g17_a_regenerated_state_does_not_tick_twice() -> None:
     await store.write(write({"clock": 1}, turn=1, turn_id="t1", variant_id="a"))
     for variant in ("a", "b", "c"):
         archives = await store.archives(SESSION)
-        view = session_view(await store.load(SESSION), now=NOW, turn=2, before_turn=2, archives=archives)
+        view = session_artifacts(await store.load(SESSION), now=NOW, turn=2, before_turn=2, archives=archives)
         ticked = {"clock": view["mood"].value["clock"] + 1}
         base = view.base_version("mood")
         overwrite = Retention(mode="windowed", max_versions=1)
@@ -121,9 +120,9 @@ async def test_g17_the_state_follows_the_chosen_swipe() -> None:
     archives = await store.archives(SESSION)
     for variant, value in (("a", "left"), ("b", "right")):
         path = {"t1": variant}
-        view = session_view(await store.load(SESSION), now=NOW, turn=2, path=path, archives=archives)
+        view = session_artifacts(await store.load(SESSION), now=NOW, turn=2, path=path, archives=archives)
         assert view["mood"].value == value
-    elsewhere = session_view(await store.load(SESSION), now=NOW, turn=2, path={}, archives=archives)
+    elsewhere = session_artifacts(await store.load(SESSION), now=NOW, turn=2, path={}, archives=archives)
     assert "mood" not in elsewhere, "a branch without that turn has not got its state"
 
 
@@ -133,7 +132,7 @@ async def test_g17_what_was_reset_is_gone_from_every_view() -> None:
     await store.write(write("old", turn=1))
     await store.reset(SESSION, ["mood"], now=NOW)
     archives = await store.archives(SESSION)
-    assert session_view(await store.load(SESSION), now=NOW, turn=2, before_turn=2, archives=archives).art() == {}
+    assert session_artifacts(await store.load(SESSION), now=NOW, turn=2, before_turn=2, archives=archives).art() == {}
 
 
 def made(tag: str | None, content: object, **fields: object) -> RunArtifact:
@@ -151,7 +150,7 @@ def test_g19_what_lives_in_the_run_is_read_as_run_and_never_as_art() -> None:
 
 def test_g19_a_name_that_is_made_again_is_replaced() -> None:
     view = (
-        SessionView()
+        SessionArtifacts()
         .with_run(made("plan", "first"))
         .with_run(made("plan", "second"), made(None, "a"))
         .with_run(made(None, "b"))
@@ -163,7 +162,7 @@ def test_g19_a_name_that_is_made_again_is_replaced() -> None:
 
 
 def test_everything_with_rules_is_a_candidate_for_the_prompt() -> None:
-    rules = PromptInclusion.of(mode="as_message")
+    rules = inclusion(mode="as_message")
 
     def stored(tag: str, step: str) -> tuple[Artifact, Writer]:
         return artifact(tag, inclusion=rules, visibility="prompt_only"), Writer(pipeline="p", step=step)
@@ -190,7 +189,7 @@ async def test_pitfall_05_an_append_keeps_what_was_there() -> None:
     store = MemoryStore()
     await store.write(write("a"))
     await store.write(write("b", 1))
-    art = session_view(await store.load(SESSION), now=NOW + HOUR, turn=0).art()
+    art = session_artifacts(await store.load(SESSION), now=NOW + HOUR, turn=0).art()
     assert (art["mood"]["value"], art["mood"]["history"]) == ("b", ["a"])
 
 
@@ -199,5 +198,5 @@ async def test_pitfall_08_changing_the_definition_orphans_nothing() -> None:
     store = MemoryStore()
     await store.write(write({"hp": 3}, kind="state"))
     await store.reserve(artifact(id="edited", kind="stats", visibility="ui_only", content_type="json"), "weather")
-    view = session_view(await store.load(SESSION), now=NOW, turn=0)
+    view = session_artifacts(await store.load(SESSION), now=NOW, turn=0)
     assert view["mood"].value == {"hp": 3}

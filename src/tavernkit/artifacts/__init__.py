@@ -5,26 +5,24 @@ Nothing here is loaded by `import tavernkit`.
 
 from tavernkit.artifacts.anchors import Anchor
 from tavernkit.artifacts.archive import ArchiveRow
-from tavernkit.artifacts.artifact import Artifact, ArtifactKey, Session
-from tavernkit.artifacts.axes import Surface, Visibility, is_in_prompt, is_on_page
-from tavernkit.artifacts.candidate import Candidate
-from tavernkit.artifacts.content import ContentType, check_content, parse_content
-from tavernkit.artifacts.decisions import Decision, InclusionReport, inclusion_report
-from tavernkit.artifacts.diff import Change, change_between
-from tavernkit.artifacts.fields import (
+from tavernkit.artifacts.artifact import (
+    RESERVED_PREFIX,
+    Artifact,
+    ArtifactDefinition,
+    ArtifactKey,
+    Session,
+    check_tag,
     read_artifact,
-    read_inclusion,
-    read_retention,
-    read_version,
     write_artifact,
-    write_inclusion,
-    write_retention,
-    write_version,
 )
-from tavernkit.artifacts.inclusion import PromptInclusion, VersionSelector
-from tavernkit.artifacts.json_patch import apply_patch, make_patch
+from tavernkit.artifacts.axes import Surface, Visibility, is_in_prompt, is_on_page
+from tavernkit.artifacts.candidate import PromptCandidate
+from tavernkit.artifacts.content import ContentType, check_content, parse_content
+from tavernkit.artifacts.decisions import InclusionDecision, InclusionReport, inclusion_report
+from tavernkit.artifacts.diff import ArtifactChange, change_between
+from tavernkit.artifacts.inclusion import InclusionRules, PromptInclusion, VersionSelector
+from tavernkit.artifacts.json_patch import apply_patch, make_patch, merge_patch
 from tavernkit.artifacts.memory_store import MemoryStore
-from tavernkit.artifacts.merge_patch import merge_patch
 from tavernkit.artifacts.permissions import (
     TagClaim,
     TagCollision,
@@ -36,7 +34,8 @@ from tavernkit.artifacts.permissions import (
 from tavernkit.artifacts.placing import include_artifacts
 from tavernkit.artifacts.presentation import Presentation
 from tavernkit.artifacts.projection import Projection, ProjectionItem, project, project_all
-from tavernkit.artifacts.retention import Pruned, Retention, prune, retained
+from tavernkit.artifacts.redaction import log_entry, redacted, redacted_blocks, wire_form
+from tavernkit.artifacts.retention import Retention, outlived, retained
 from tavernkit.artifacts.store import (
     ArtifactRecord,
     ArtifactStore,
@@ -44,42 +43,40 @@ from tavernkit.artifacts.store import (
     Commit,
     StoredArtifact,
     plan_reset,
-    plan_sweep,
     plan_write,
     reserved_again,
 )
-from tavernkit.artifacts.tags import RESERVED_PREFIX, check_tag
 from tavernkit.artifacts.version import ArtifactVersion, Writer
-from tavernkit.artifacts.view import ArtifactView, RunArtifact, SessionView, session_view
-from tavernkit.artifacts.wire import log_entry, redacted, redacted_blocks, wire_form
+from tavernkit.artifacts.view import ArtifactView, RunArtifact, SessionArtifacts, session_artifacts
 
 __all__ = [
     "RESERVED_PREFIX",
     "Anchor",
     "ArchiveRow",
     "Artifact",
+    "ArtifactChange",
+    "ArtifactDefinition",
     "ArtifactKey",
     "ArtifactRecord",
     "ArtifactStore",
     "ArtifactVersion",
     "ArtifactView",
     "ArtifactWrite",
-    "Candidate",
-    "Change",
     "Commit",
     "ContentType",
-    "Decision",
+    "InclusionDecision",
     "InclusionReport",
+    "InclusionRules",
     "MemoryStore",
     "Presentation",
     "Projection",
     "ProjectionItem",
+    "PromptCandidate",
     "PromptInclusion",
-    "Pruned",
     "Retention",
     "RunArtifact",
     "Session",
-    "SessionView",
+    "SessionArtifacts",
     "StoredArtifact",
     "Surface",
     "TagClaim",
@@ -101,26 +98,19 @@ __all__ = [
     "log_entry",
     "make_patch",
     "merge_patch",
+    "outlived",
     "parse_content",
     "plan_reset",
-    "plan_sweep",
     "plan_write",
     "project",
     "project_all",
-    "prune",
     "read_artifact",
-    "read_inclusion",
-    "read_retention",
-    "read_version",
     "redacted",
     "redacted_blocks",
     "reserved_again",
     "retained",
-    "session_view",
+    "session_artifacts",
     "tag_collisions",
     "wire_form",
     "write_artifact",
-    "write_inclusion",
-    "write_retention",
-    "write_version",
 ]

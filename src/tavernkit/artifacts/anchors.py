@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import Literal, Self, TypeAlias, get_args
+from collections.abc import Mapping
+from typing import ClassVar, Literal, Self, TypeAlias, get_args
 
-from tavernkit.artifacts.choices import one_of
+import msgspec
+
+from tavernkit.artifacts.wire import Wire, one_of
 from tavernkit.errors import InvalidArtifactError
-from tavernkit.values import Value
 
 __all__ = ["Anchor", "RoleFilter", "Selector"]
 
@@ -23,7 +25,7 @@ _OFFSET = re.compile(r"-?[0-9]{1,9}")
 _FARTHEST = -999_999_999
 
 
-class Anchor(Value, frozen=True, kw_only=True):
+class Anchor(Wire, frozen=True, kw_only=True):
     """One of five selectors; `str` writes it and `parse` reads it.
 
     after_last_user        the user's last message
@@ -33,14 +35,20 @@ class Anchor(Value, frozen=True, kw_only=True):
     relative_to_anchor     the message -offset messages before another anchor's
     """
 
+    spellings: ClassVar[Mapping[str, str]] = {"type": "selector", "kind": "selector", "id": "message_id"}
+    blank: ClassVar[Mapping[str, object]] = {"selector": "after_last_user"}
+    needs: ClassVar[Mapping[str, str]] = {"selector": "An anchor needs a selector, such as after_last_user."}
+
     selector: Selector
     message_id: str | None = None
-    offset: int = 0
+    offset: int | None = None
     role_filter: RoleFilter = "any"
-    base: Anchor | None = None
+    base: Anchor | None = msgspec.field(default=None, name="anchor")
 
     def __post_init__(self) -> None:
-        if not _FARTHEST <= self.offset <= 0:
+        if self.offset is None and self.selector.startswith("relative_"):
+            raise InvalidArtifactError(f"The anchor {self.selector} needs an offset, such as -4.")
+        if not _FARTHEST <= self.distance <= 0:
             raise InvalidArtifactError(
                 f"The offset of {self.selector} counts backwards: it is 0 or below, down to {_FARTHEST}."
             )
@@ -61,9 +69,14 @@ class Anchor(Value, frozen=True, kw_only=True):
             raise InvalidArtifactError(f"{self.selector} takes no offset: use relative_to_end or relative_to_anchor.")
 
     @property
+    def distance(self) -> int:
+        """The offset, 0 where there is none."""
+        return self.offset or 0
+
+    @property
     def is_end(self) -> bool:
         """True for the end of the chat, where there is no message to change."""
-        return self.selector == "relative_to_end" and self.offset == 0
+        return self.selector == "relative_to_end" and not self.offset
 
     @classmethod
     def parse(cls, text: str) -> Self:

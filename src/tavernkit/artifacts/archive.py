@@ -32,13 +32,6 @@ class ArchiveRow(Value, frozen=True, kw_only=True):
     def to_version(self) -> int:
         return self.items[-1].version
 
-    @property
-    def summary(self) -> str:
-        """What a step's log says about it."""
-        count = len(self.items)
-        words = "1 version" if count == 1 else f"{count} versions"
-        return f"{words} ({self.from_version} to {self.to_version}) archived: {self.reason}"
-
 
 def archive_rows(
     key: ArtifactKey,

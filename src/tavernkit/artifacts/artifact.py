@@ -2,20 +2,53 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+import re
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal, TypeAlias
+
+import msgspec
 
 from tavernkit.artifacts.axes import Surface, Visibility
 from tavernkit.artifacts.content import ContentType
 from tavernkit.artifacts.inclusion import PromptInclusion
 from tavernkit.artifacts.presentation import Presentation
 from tavernkit.artifacts.retention import Retention
-from tavernkit.artifacts.tags import check_tag
+from tavernkit.artifacts.wire import NotesOfReport, Wire, decode, encode
 from tavernkit.errors import InvalidArtifactError
+from tavernkit.reading import ReportBuilder
 from tavernkit.values import Value
 
-__all__ = ["Access", "Artifact", "ArtifactKey", "Session"]
+__all__ = [
+    "RESERVED_PREFIX",
+    "Access",
+    "Artifact",
+    "ArtifactDefinition",
+    "ArtifactKey",
+    "NonBlank",
+    "Session",
+    "check_tag",
+    "read_artifact",
+    "write_artifact",
+]
 
 Access: TypeAlias = Literal["persisted", "run_only"]
+NonBlank: TypeAlias = Annotated[str, msgspec.Meta(min_length=1)]
+
+
+_TAG = re.compile(r"[a-z][a-z0-9_]{0,63}")
+RESERVED_PREFIX = "tk_"
+"""Tags that begin with this are kept for TavernKit's own use."""
+
+
+def check_tag(tag: str) -> str:
+    """The tag, if it is one; else InvalidArtifactError."""
+    if not _TAG.fullmatch(tag):
+        raise InvalidArtifactError(
+            f"{tag[:80]!r} cannot be a tag: use a small letter, then up to 63 small letters, digits and underscores."
+        )
+    if tag.startswith(RESERVED_PREFIX):
+        raise InvalidArtifactError(f"The tag {tag!r} begins with {RESERVED_PREFIX!r}, which is reserved. Rename it.")
+    return tag
 
 
 class Session(Value, frozen=True, kw_only=True):
@@ -32,21 +65,37 @@ class ArtifactKey(Value, frozen=True, kw_only=True):
     tag: str
 
 
-class Artifact(Value, frozen=True, kw_only=True):
-    """A definition. A persisted artifact has a tag, is read as `art.<tag>` and has versions in a store; a run_only one
-    lives in one run, is read as `run.<name>` if it has a tag, and leaves only a redacted trace."""
+class ArtifactDefinition(Wire, frozen=True, kw_only=True):
+    """What JSON says about an artifact. A persisted one has a tag, is read as `art.<tag>` and has versions in a store;
+    a run_only one lives in one run, is read as `run.<name>` if it has a tag, and leaves only a redacted trace."""
 
-    id: str
-    session: Session
-    tag: str | None = None
-    kind: str = "any"
+    spellings: ClassVar[Mapping[str, str]] = {
+        "promptInclusionJson": "inclusion",
+        "retentionPolicy": "retention",
+        "retentionPolicyJson": "retention",
+        "uiPresentationJson": "presentation",
+    }
+
+    id: str = ""
+    tag: NonBlank | None = None
+    kind: NonBlank = "any"
     access: Access = "persisted"
     visibility: Visibility = "internal"
-    surface: Surface | None = None
+    surface: Surface | None = msgspec.field(default=None, name="uiSurface")
     content_type: ContentType = "text"
-    inclusion: PromptInclusion | None = None
+    inclusion: PromptInclusion | None = msgspec.field(default=None, name="promptInclusion")
     retention: Retention = Retention()
-    presentation: Presentation | None = None
+    presentation: Presentation | None = msgspec.field(default=None, name="uiPresentation")
+
+    @classmethod
+    def usual(cls, said: Mapping[str, object]) -> Mapping[str, object]:
+        """Reasoning is shown to people unless it says more, and what is ephemeral is run_only unless it says so."""
+        retention = said.get("retention")
+        is_ephemeral = isinstance(retention, Retention) and retention.mode == "ephemeral"
+        return {
+            "visibility": "ui_only" if said.get("kind") == "reasoning" else "internal",
+            "access": "run_only" if is_ephemeral else "persisted",
+        }
 
     def __post_init__(self) -> None:
         if self.tag is not None:
@@ -62,12 +111,10 @@ class Artifact(Value, frozen=True, kw_only=True):
                 f"{self.name} is merged as JSON into the prompt, but holds {self.content_type}. Make its content JSON."
             )
 
-    @property
-    def key(self) -> ArtifactKey:
-        """The logical key of a persisted artifact."""
-        if self.tag is None:
-            raise InvalidArtifactError("An artifact without a tag has no key.")
-        return ArtifactKey(session=self.session, tag=self.tag)
+    def in_session(self, session: Session, *, id: str) -> Artifact:
+        """The artifact of that id in a session."""
+        fields = {name: getattr(self, name) for name in ArtifactDefinition.__struct_fields__}
+        return Artifact(**{**fields, "id": id, "session": session})
 
     @property
     def name(self) -> str:
@@ -75,3 +122,31 @@ class Artifact(Value, frozen=True, kw_only=True):
         if self.tag is None:
             return f"the artifact {self.id}"
         return f"art.{self.tag}" if self.access == "persisted" else f"run.{self.tag}"
+
+
+class Artifact(ArtifactDefinition, frozen=True, kw_only=True):
+    """An artifact of a session, without its versions."""
+
+    session: Session
+
+    @property
+    def key(self) -> ArtifactKey:
+        """The logical key of a persisted artifact."""
+        if self.tag is None:
+            raise InvalidArtifactError("An artifact without a tag has no key.")
+        return ArtifactKey(session=self.session, tag=self.tag)
+
+
+def read_artifact(source: Mapping[str, object], session: Session, report: ReportBuilder, *, id: str = "") -> Artifact:
+    """Read a definition in camelCase or snake_case. `id` stands in where the source has none.
+
+    A word that is none of the allowed ones, or rules that contradict each other, raise InvalidArtifactError: an
+    artifact that means something else than it says would be worse. Fields that nobody knows are noted in the report.
+    """
+    definition = decode(ArtifactDefinition, source, NotesOfReport(report))
+    return definition.in_session(session, id=definition.id or id)
+
+
+def write_artifact(artifact: Artifact) -> dict[str, object]:
+    """The definition as `read_artifact` reads it; the session is not part of it."""
+    return {name: value for name, value in encode(artifact).items() if name != "session"}

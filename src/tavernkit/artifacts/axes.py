@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from typing import Literal, Self, TypeAlias, get_args
 
-from tavernkit.artifacts.choices import one_of
+from tavernkit.artifacts.wire import one_of
 from tavernkit.errors import InvalidArtifactError
-from tavernkit.values import Value
 
 __all__ = ["Surface", "SurfacePlace", "Visibility", "is_in_prompt", "is_on_page"]
 
@@ -28,26 +27,25 @@ def is_on_page(visibility: Visibility) -> bool:
     return visibility in ("ui_only", "prompt_and_ui")
 
 
-class Surface(Value, frozen=True, kw_only=True):
+class Surface(str):
     """Where an artifact stands on the page, such as `panel:rpg_state`; panels, feeds and overlays have an id."""
 
-    place: SurfacePlace
-    id: str | None = None
+    __slots__ = ()
 
-    def __post_init__(self) -> None:
-        if self.place not in _WITH_ID:
-            if self.id is not None:
-                raise InvalidArtifactError(f"The surface {self.place} takes no id, and was given {self.id[:80]!r}.")
-        elif self.id is None or not _ID.fullmatch(self.id):
-            raise InvalidArtifactError(
-                f"A {self.place} needs an id of letters, digits, '_', '.' and '-', as in '{self.place}:status'."
-            )
+    @property
+    def place(self) -> SurfacePlace:
+        return one_of(self.partition(":")[0], get_args(SurfacePlace), what="A surface")
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read the form in which surfaces are written."""
-        place, colon, id = text.partition(":")
-        return cls(place=one_of(place, get_args(SurfacePlace), what="A surface"), id=id if colon else None)
-
-    def __str__(self) -> str:
-        return self.place if self.id is None else f"{self.place}:{self.id}"
+        """The surface of that name; else InvalidArtifactError."""
+        surface = cls(text)
+        _, colon, id = text.partition(":")
+        if surface.place not in _WITH_ID:
+            if colon:
+                raise InvalidArtifactError(f"The surface {surface.place} takes no id, and was given {id[:80]!r}.")
+        elif not _ID.fullmatch(id):
+            raise InvalidArtifactError(
+                f"A {surface.place} needs an id of letters, digits, '_', '.' and '-', as in '{surface.place}:status'."
+            )
+        return surface

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias, get_args
+from typing import TypeAlias, TypedDict, get_args
 
 from tavernkit.artifacts.artifact import Artifact
-from tavernkit.artifacts.axes import is_in_prompt
-from tavernkit.artifacts.inclusion import Format, Phase, PromptInclusion
+from tavernkit.artifacts.axes import Visibility, is_in_prompt
+from tavernkit.artifacts.inclusion import Format, Operation, Phase, PromptInclusion
 from tavernkit.artifacts.rendering import render, render_value, select_versions
 from tavernkit.artifacts.version import ArtifactVersion
-from tavernkit.values import Json, JsonObject, Value
+from tavernkit.values import Value
 
-__all__ = ["Candidate", "Prepared", "SortKey", "prepare", "sort_key"]
+__all__ = ["ArtifactSource", "Prepared", "PromptCandidate", "SortKey", "prepare", "sort_key"]
 
 SortKey: TypeAlias = tuple[int, float, int, int, str, int, str]
 
 _PHASES: dict[Phase, int] = {phase: place for place, phase in enumerate(get_args(Phase))}
 
 
-class Candidate(Value, frozen=True, kw_only=True):
+class PromptCandidate(Value, frozen=True, kw_only=True):
     """An artifact with the versions that may be read, oldest first. `order` is the place of the pipeline in the profile
     and of the step in the pipeline."""
 
@@ -27,17 +27,28 @@ class Candidate(Value, frozen=True, kw_only=True):
     order: tuple[int, int] = (0, 0)
 
 
+class ArtifactSource(TypedDict):
+    """Where a text came from, in a block's metadata."""
+
+    stage: str
+    id: str
+    artifact: str
+    version: int
+    operation: Operation
+    visibility: Visibility
+
+
 class Prepared(Value, frozen=True, kw_only=True):
     """A candidate that has been worded. `before` and `after` stand around what is wrapped; else `before` is all.
     `source` says where the text came from, for a block's metadata."""
 
-    candidate: Candidate
+    candidate: PromptCandidate
     inclusion: PromptInclusion
     key: SortKey
-    source: JsonObject
+    source: ArtifactSource
     before: str
     after: str = ""
-    value: Json = None
+    value: object = None
     versions: tuple[int, ...] = ()
     reaches_back: bool = True
     """False when more versions were asked for than are ever kept."""
@@ -58,7 +69,7 @@ class Prepared(Value, frozen=True, kw_only=True):
         return not (self.before.strip() or self.after.strip())
 
 
-def sort_key(candidate: Candidate, inclusion: PromptInclusion) -> SortKey:
+def sort_key(candidate: PromptCandidate, inclusion: PromptInclusion) -> SortKey:
     """Phase, priority, pipeline, step, tag by code point, version, id: no two artifacts have the same."""
     artifact = candidate.artifact
     version = candidate.versions[-1].version if candidate.versions else 0
@@ -66,7 +77,7 @@ def sort_key(candidate: Candidate, inclusion: PromptInclusion) -> SortKey:
     return (phase, inclusion.priority, *candidate.order, artifact.tag or "", version, artifact.id)
 
 
-def prepare(candidate: Candidate) -> Prepared | None:
+def prepare(candidate: PromptCandidate) -> Prepared | None:
     """Choose versions and word them; None if there are no rules, no versions, or the model must not see it."""
     artifact, inclusion = candidate.artifact, candidate.artifact.inclusion
     if inclusion is None or not candidate.versions or not is_in_prompt(artifact.visibility):
@@ -89,7 +100,7 @@ def prepare(candidate: Candidate) -> Prepared | None:
     )
 
 
-def _source(artifact: Artifact, inclusion: PromptInclusion, version: int) -> JsonObject:
+def _source(artifact: Artifact, inclusion: PromptInclusion, version: int) -> ArtifactSource:
     name = artifact.tag or artifact.id
     space = "art" if artifact.access == "persisted" else "run"
     return {

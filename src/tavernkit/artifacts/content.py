@@ -9,7 +9,6 @@ from typing import Literal, TypeAlias
 
 from tavernkit.errors import InvalidArtifactError, ParseError
 from tavernkit.reading import MAX_JSON_DEPTH, kind_of, parse_json
-from tavernkit.values import Json
 
 __all__ = ["ContentType", "check_content", "inner_values", "parse_content", "write_json"]
 
@@ -20,7 +19,7 @@ _GLANCE = 20
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
 
 
-def write_json(value: Json) -> str:
+def write_json(value: object) -> str:
     """JSON that always comes out the same: compact, keys sorted, letters as they are; no NaN and no infinities."""
     try:
         return _ENCODER.encode(value)
@@ -28,7 +27,7 @@ def write_json(value: Json) -> str:
         raise InvalidArtifactError(f"The content of an artifact is not JSON: {error}.") from None
 
 
-def check_content(content: Json, content_type: ContentType) -> Json:
+def check_content(content: object, content_type: ContentType) -> object:
     """The content, if it is of its type; else InvalidArtifactError. JSON is no deeper than it could be read again."""
     if content_type == "json":
         if not _is_plain(content):
@@ -39,23 +38,25 @@ def check_content(content: Json, content_type: ContentType) -> Json:
     return content
 
 
-def _is_plain(value: Json, depth: int = 0) -> bool:
+def _is_plain(value: object, depth: int = 0) -> bool:
     """Whether something is seen at a glance to be JSON; if not, it may still be."""
     kind = type(value)
     if kind in _LEAVES:
         return True
-    if kind is float:
-        return isfinite(value)
+    if isinstance(value, float):
+        return kind is float and isfinite(value)
     if depth == _GLANCE:
         return False
-    if kind is dict:
+    if kind is dict and isinstance(value, dict):
         return all(
             type(key) is str and (type(each) in _LEAVES or _is_plain(each, depth + 1)) for key, each in value.items()
         )
-    return kind is list and all(type(each) in _LEAVES or _is_plain(each, depth + 1) for each in value)
+    if kind is list and isinstance(value, list):
+        return all(type(each) in _LEAVES or _is_plain(each, depth + 1) for each in value)
+    return False
 
 
-def _check_shape(content: Json) -> None:
+def _check_shape(content: object) -> None:
     level = [content]
     for _ in range(MAX_JSON_DEPTH + 1):
         if any(not isinstance(key, str) for value in level if isinstance(value, Mapping) for key in value):
@@ -66,14 +67,14 @@ def _check_shape(content: Json) -> None:
     raise InvalidArtifactError(f"The content of an artifact is nested more than {MAX_JSON_DEPTH} levels deep.")
 
 
-def inner_values(value: Json) -> Iterable[Json]:
+def inner_values(value: object) -> Iterable[object]:
     """What a list or an object holds; nothing for any other value."""
     if isinstance(value, Mapping):
         return value.values()
     return value if isinstance(value, list | tuple) else ()
 
 
-def parse_content(text: str, content_type: ContentType) -> Json:
+def parse_content(text: str, content_type: ContentType) -> object:
     """What a model or a template wrote, as content of that type: JSON becomes values, never a text that holds JSON."""
     if content_type != "json":
         return text

@@ -10,8 +10,6 @@ from tavernkit.artifacts.inclusion import Operation, Role
 from tavernkit.prompt.plan import Plan
 from tavernkit.values import Value
 
-__all__ = ["INCLUDED", "REPORT", "Decision", "InclusionReport", "Reason", "inclusion_report"]
-
 REPORT = "artifacts"
 """Where a plan's metadata has the decisions, as JSON."""
 
@@ -33,7 +31,7 @@ Reason: TypeAlias = Literal[
 INCLUDED: tuple[Reason, ...] = ("placed", "clamped", "relocated")
 
 
-class Decision(Value, frozen=True, kw_only=True):
+class InclusionDecision(Value, frozen=True, kw_only=True):
     """One artifact. `versions` are those that are told; `role` is the role in our own terms, before any dialect.
 
     placed              it stands where its rules say
@@ -65,18 +63,18 @@ class Decision(Value, frozen=True, kw_only=True):
 class InclusionReport(Value, frozen=True, kw_only=True):
     """Every decision of a build, in the order of the prompt."""
 
-    decisions: tuple[Decision, ...] = ()
+    decisions: tuple[InclusionDecision, ...] = ()
 
     @property
-    def included(self) -> tuple[Decision, ...]:
+    def included(self) -> tuple[InclusionDecision, ...]:
         return tuple(decision for decision in self.decisions if decision.is_included)
 
     @property
-    def left_out(self) -> tuple[Decision, ...]:
+    def left_out(self) -> tuple[InclusionDecision, ...]:
         return tuple(decision for decision in self.decisions if not decision.is_included)
 
 
 def inclusion_report(plan: Plan) -> InclusionReport:
     """What has become of the artifacts that `include_artifacts` was given for this plan."""
     decisions = [*plan.metadata.get(REPORT, ())]
-    return InclusionReport(decisions=msgspec.convert(decisions, tuple[Decision, ...]))
+    return InclusionReport(decisions=msgspec.convert(decisions, tuple[InclusionDecision, ...]))

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Literal, TypeAlias
 
 from tavernkit.artifacts.json_patch import make_patch
 from tavernkit.artifacts.rendering import render_value
 from tavernkit.artifacts.version import ArtifactVersion
-from tavernkit.values import Json, JsonObject, Value
+from tavernkit.values import Value
 
-__all__ = ["Change", "ChangeKind", "change_between"]
+__all__ = ["ArtifactChange", "ChangeKind", "change_between"]
 
 ChangeKind: TypeAlias = Literal["json_patch", "unified", "full"]
 
@@ -20,15 +20,15 @@ _MOST_PAIRS = 200_000
 """Of lines that are compared with each other; more could take minutes."""
 
 
-class Change(Value, frozen=True, kw_only=True):
+class ArtifactChange(Value, frozen=True, kw_only=True):
     """`patch` holds RFC 6902 operations, `text` a unified diff, `value` everything where nothing came before."""
 
     kind: ChangeKind
     version: int
     from_version: int | None = None
-    patch: tuple[JsonObject, ...] = ()
+    patch: tuple[Mapping[str, object], ...] = ()
     text: str = ""
-    value: Json = None
+    value: object = None
 
     @property
     def summary(self) -> str:
@@ -37,7 +37,7 @@ class Change(Value, frozen=True, kw_only=True):
             case "full":
                 return "first version"
             case "json_patch":
-                paths = ", ".join(sorted(operation["path"] or "/" for operation in self.patch)[:8])
+                paths = ", ".join(sorted(str(operation["path"]) or "/" for operation in self.patch)[:8])
                 more = f" and {len(self.patch) - 8} more" if len(self.patch) > 8 else ""
                 return f"{_count(len(self.patch), 'change')}: {paths}{more}" if self.patch else "no change"
             case "unified":
@@ -51,20 +51,20 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def change_between(before: ArtifactVersion | None, after: ArtifactVersion) -> Change:
+def change_between(before: ArtifactVersion | None, after: ArtifactVersion) -> ArtifactChange:
     """What became of `before`; without one, the full value."""
     if before is None:
-        return Change(kind="full", version=after.version, value=after.content)
+        return ArtifactChange(kind="full", version=after.version, value=after.content)
     if before.content_type == after.content_type == "json":
         patch = tuple(make_patch(before.content, after.content))
-        return Change(kind="json_patch", version=after.version, from_version=before.version, patch=patch)
+        return ArtifactChange(kind="json_patch", version=after.version, from_version=before.version, patch=patch)
     old, new = (render_value(version.content, "text").splitlines() for version in (before, after))
     names = (f"version {before.version}", f"version {after.version}")
     if len(old) * len(new) <= _MOST_PAIRS:
         lines = difflib.unified_diff(old, new, *names, n=_CONTEXT, lineterm="")
     else:
         lines = _in_one_piece(old, new, *names)
-    return Change(kind="unified", version=after.version, from_version=before.version, text="\n".join(lines))
+    return ArtifactChange(kind="unified", version=after.version, from_version=before.version, text="\n".join(lines))
 
 
 def _in_one_piece(old: list[str], new: list[str], old_name: str, new_name: str) -> Iterator[str]:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import isfinite
-from typing import Literal, Self, TypeAlias
+from typing import ClassVar, Literal, TypeAlias, get_args
+
+import msgspec
 
 from tavernkit.artifacts.anchors import Anchor
 from tavernkit.artifacts.content import ContentType
+from tavernkit.artifacts.wire import Wire, WireRules, one_of
 from tavernkit.errors import InvalidArtifactError
-from tavernkit.values import Value
 
 __all__ = [
     "DepthPolicy",
     "Format",
     "InclusionMode",
+    "InclusionRules",
     "Operation",
     "Phase",
     "Place",
@@ -21,6 +25,7 @@ __all__ = [
     "Role",
     "SectionStrategy",
     "SelectorMode",
+    "SelectorRules",
     "Target",
     "VersionSelector",
 ]
@@ -45,11 +50,21 @@ _PLACES: dict[Operation, tuple[Place | None, ...]] = {
 _AFTER_LAST_USER = Anchor(selector="after_last_user")
 
 
-class VersionSelector(Value, frozen=True, kw_only=True):
-    """Which versions are told: the latest; the last `n`, the latest counted; or all that are kept."""
+class SelectorRules(Wire, frozen=True, kw_only=True):
+    """Which versions are told, as JSON says it."""
+
+    spellings: ClassVar[Mapping[str, str]] = {"type": "mode", "lastN": "n", "last_n": "n"}
 
     mode: SelectorMode = "latest"
     n: int | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> SelectorRules:
+        return SelectorRules(mode=one_of(text, get_args(SelectorMode), what="versionSelector"))
+
+
+class VersionSelector(SelectorRules, frozen=True, kw_only=True):
+    """Which versions are told: the latest; the last `n`, the latest counted; or all that are kept."""
 
     def __post_init__(self) -> None:
         if (self.mode == "last_n") != (self.n is not None):
@@ -58,13 +73,71 @@ class VersionSelector(Value, frozen=True, kw_only=True):
             raise InvalidArtifactError(f"versionSelector last_n needs at least 1 version, not {self.n}.")
 
 
-class PromptInclusion(Value, frozen=True, kw_only=True):
-    """The normal form: every rule said. Make one with `of`, which fills in what follows from the rest.
+class InclusionRules(WireRules, frozen=True, kw_only=True):
+    """What is said about how an artifact enters the prompt. `mode` is shorthand; what is said beside it wins."""
+
+    mode: InclusionMode | None = None
+    operation: Operation | None = None
+    target: Target | None = None
+    anchor: Anchor | None = None
+    place: Place | None = None
+    phase: Phase | None = None
+    depth_policy: DepthPolicy = "strict_drop"
+    priority: float = 0
+    role: Role | None = None
+    format: Format | None = None
+    versions: SelectorRules = msgspec.field(default=SelectorRules(), name="versionSelector")
+    last_n: int | None = None
+    section: str | None = None
+    strategy: SectionStrategy = "replace"
+
+    def normal(self) -> PromptInclusion | None:
+        """The normal form; None for the mode none, which means that the model is never told."""
+        mode, operation, target, anchor, place = self.mode, self.operation, self.target, self.anchor, self.place
+        if mode == "none":
+            return None
+        if mode == "append_after_last_user":
+            anchor = _AFTER_LAST_USER if anchor is None else anchor
+        if mode == "prepend_system":
+            target, place = target or "system", place or (None if operation else "before")
+        if operation is None:
+            operation = place if place in ("replace", "wrap") else "insert"
+        if target is None:
+            target = _target(operation, anchor, self.phase, self.section)
+        if self.phase == "after_last_user" and anchor is None and target != "system":
+            anchor = _AFTER_LAST_USER
+        if place is None:
+            place = _place(operation, target, anchor)
+        return PromptInclusion(
+            operation=operation,
+            target=target,
+            phase=self.phase or _phase(target, anchor, place),
+            place=place,
+            anchor=anchor,
+            depth_policy=self.depth_policy,
+            priority=self.priority,
+            role=self.role or ("developer" if operation == "insert" else None),
+            format=self.format,
+            versions=self._selector(),
+            section=self.section,
+            strategy=self.strategy,
+        )
+
+    def _selector(self) -> VersionSelector:
+        if self.last_n is not None and self.versions.mode != "last_n":
+            raise InvalidArtifactError("lastN belongs to the versionSelector last_n. Say both.")
+        return VersionSelector(mode=self.versions.mode, n=self.last_n if self.versions.n is None else self.versions.n)
+
+
+class PromptInclusion(Wire, frozen=True, kw_only=True):
+    """The normal form: every rule said. Make one with `InclusionRules(…).normal()`, which fills in the rest.
 
     `place` is None for merge_section. `role` is None where the target keeps its own. Without an anchor the phase says
     where an insert stands. `format` None follows the content. `section` names a part of the system prompt, or the
     key of a JSON object that is merged. Lower priorities come earlier within a phase.
     """
+
+    written_as: ClassVar[type[WireRules]] = InclusionRules
 
     operation: Operation
     target: Target
@@ -75,7 +148,7 @@ class PromptInclusion(Value, frozen=True, kw_only=True):
     priority: float = 0
     role: Role | None = None
     format: Format | None = None
-    versions: VersionSelector = VersionSelector()
+    versions: VersionSelector = msgspec.field(default=VersionSelector(), name="versionSelector")
     section: str | None = None
     strategy: SectionStrategy = "replace"
 
@@ -88,58 +161,6 @@ class PromptInclusion(Value, frozen=True, kw_only=True):
     def needs_json(self) -> bool:
         """True when what is merged must be a JSON object."""
         return self.operation == "merge_section" and self.format == "json"
-
-    @classmethod
-    def of(
-        cls,
-        *,
-        mode: InclusionMode | None = None,
-        operation: Operation | None = None,
-        target: Target | None = None,
-        anchor: Anchor | None = None,
-        place: Place | None = None,
-        phase: Phase | None = None,
-        depth_policy: DepthPolicy = "strict_drop",
-        priority: float = 0,
-        role: Role | None = None,
-        format: Format | None = None,
-        versions: VersionSelector | None = None,
-        section: str | None = None,
-        strategy: SectionStrategy = "replace",
-    ) -> Self:
-        """The normal form of these rules. `mode` is shorthand; what is said beside it wins over it."""
-        if mode == "none":
-            raise InvalidArtifactError("The mode none means that there is no inclusion. Leave the inclusion out.")
-        if mode == "append_after_last_user":
-            anchor = _AFTER_LAST_USER if anchor is None else anchor
-        if mode == "prepend_system":
-            target, place = target or "system", place or (None if operation else "before")
-        if operation is None:
-            operation = place if place in ("replace", "wrap") else "insert"
-        if target is None:
-            target = _target(operation, anchor, phase, section)
-        if phase == "after_last_user" and anchor is None and target != "system":
-            anchor = _AFTER_LAST_USER
-        if place is None:
-            place = _place(operation, target, anchor)
-        if phase is None:
-            phase = _phase(target, anchor, place)
-        if role is None and operation == "insert":
-            role = "developer"
-        return cls(
-            operation=operation,
-            target=target,
-            phase=phase,
-            place=place,
-            anchor=anchor,
-            depth_policy=depth_policy,
-            priority=priority,
-            role=role,
-            format=format,
-            versions=versions or VersionSelector(),
-            section=section,
-            strategy=strategy,
-        )
 
 
 def _target(operation: Operation, anchor: Anchor | None, phase: Phase | None, section: str | None) -> Target:

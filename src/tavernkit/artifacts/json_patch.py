@@ -9,9 +9,8 @@ from typing import TypeAlias
 
 from tavernkit.artifacts.content import inner_values
 from tavernkit.errors import JsonPatchError
-from tavernkit.values import Json, JsonObject
 
-__all__ = ["apply_patch", "find_in_json", "make_patch", "same_json"]
+__all__ = ["apply_patch", "find_in_json", "make_patch", "merge_patch", "same_json"]
 
 Path: TypeAlias = tuple[str, ...]
 
@@ -20,7 +19,7 @@ _MOST_VALUES = 100_000
 """That one patch may copy and compare: a handful of copies, each of everything, would fill any memory."""
 
 
-def same_json(one: Json, other: Json) -> bool:
+def same_json(one: object, other: object) -> bool:
     """Whether two values are the same JSON; True is not 1 there, but 1 is 1.0."""
     if isinstance(one, bool) or isinstance(other, bool):
         return one is other
@@ -31,12 +30,12 @@ def same_json(one: Json, other: Json) -> bool:
     return bool(one == other)
 
 
-def make_patch(before: Json, after: Json) -> list[JsonObject]:
+def make_patch(before: object, after: object) -> list[Mapping[str, object]]:
     """The operations add, remove and replace that turn the one into the other; keys in sorted order."""
     return list(_changes(before, after, ()))
 
 
-def _changes(before: Json, after: Json, path: Path) -> Iterator[JsonObject]:
+def _changes(before: object, after: object, path: Path) -> Iterator[Mapping[str, object]]:
     if isinstance(before, Mapping) and isinstance(after, Mapping):
         for key in sorted({*before, *after}):
             if key not in after:
@@ -51,7 +50,7 @@ def _changes(before: Json, after: Json, path: Path) -> Iterator[JsonObject]:
         yield {"op": "replace", "path": _pointer(path), "value": after}
 
 
-def _list_changes(before: list[Json], after: list[Json], path: Path) -> Iterator[JsonObject]:
+def _list_changes(before: list[object], after: list[object], path: Path) -> Iterator[Mapping[str, object]]:
     """What stands alike at both ends stays; between them items change in pairs, and the rest comes or goes."""
     start = 0
     while start < min(len(before), len(after)) and same_json(before[start], after[start]):
@@ -69,7 +68,7 @@ def _list_changes(before: list[Json], after: list[Json], path: Path) -> Iterator
         yield {"op": "add", "path": _pointer((*path, str(start + place))), "value": new[place]}
 
 
-def apply_patch(document: Json, patch: Iterable[JsonObject]) -> Json:
+def apply_patch(document: object, patch: Iterable[Mapping[str, object]]) -> object:
     """The document after all operations; JsonPatchError says which one could not be done, and nothing is changed."""
     try:
         return _apply_all(copy.deepcopy(document), patch)
@@ -77,7 +76,7 @@ def apply_patch(document: Json, patch: Iterable[JsonObject]) -> Json:
         raise JsonPatchError("This JSON, or the patch, is nested too deeply to be changed.") from None
 
 
-def _apply_all(document: Json, patch: Iterable[JsonObject]) -> Json:
+def _apply_all(document: object, patch: Iterable[Mapping[str, object]]) -> object:
     left = _MOST_VALUES
     for number, operation in enumerate(patch):
         try:
@@ -88,7 +87,7 @@ def _apply_all(document: Json, patch: Iterable[JsonObject]) -> Json:
     return document
 
 
-def _cost(document: Json, operation: JsonObject, left: int) -> int:
+def _cost(document: object, operation: Mapping[str, object], left: int) -> int:
     """How many values an operation copies or compares that are not its own."""
     if not isinstance(operation, Mapping) or operation.get("op") not in ("copy", "test"):
         return 0
@@ -101,7 +100,7 @@ def _cost(document: Json, operation: JsonObject, left: int) -> int:
     return count
 
 
-def find_in_json(document: Json, pointer: str) -> Json:
+def find_in_json(document: object, pointer: str) -> object:
     """What a JSON pointer (RFC 6901) finds, the whole for an empty one; JsonPatchError if nothing is there."""
     try:
         return _get(document, _path({"pointer": pointer}, "pointer"))
@@ -113,7 +112,7 @@ class _Unfit(Exception):  # noqa: N818 - never leaves this module
     pass
 
 
-def _apply(document: Json, operation: JsonObject) -> Json:
+def _apply(document: object, operation: Mapping[str, object]) -> object:
     if not isinstance(operation, Mapping):
         raise _Unfit("it is no object.")
     path = _path(operation, "path")
@@ -140,13 +139,13 @@ def _apply(document: Json, operation: JsonObject) -> Json:
             raise _Unfit(f"there is no operation {other[:40]!r}." if isinstance(other, str) else "it has no 'op'.")
 
 
-def _value(operation: JsonObject) -> Json:
+def _value(operation: Mapping[str, object]) -> object:
     if "value" not in operation:
         raise _Unfit("it has no value.")
     return copy.deepcopy(operation["value"])
 
 
-def _path(operation: JsonObject, field: str) -> Path:
+def _path(operation: Mapping[str, object], field: str) -> Path:
     pointer = operation.get(field)
     if not isinstance(pointer, str) or (pointer and not pointer.startswith("/")):
         raise _Unfit(f"its {field!r} is no JSON pointer.")
@@ -157,7 +156,7 @@ def _pointer(path: Path) -> str:
     return "".join("/" + part.replace("~", "~0").replace("/", "~1") for part in path)
 
 
-def _get(document: Json, path: Path) -> Json:
+def _get(document: object, path: Path) -> object:
     for depth, part in enumerate(path):
         if isinstance(document, dict) and part in document:
             document = document[part]
@@ -168,7 +167,7 @@ def _get(document: Json, path: Path) -> Json:
     return document
 
 
-def _add(document: Json, path: Path, value: Json) -> Json:
+def _add(document: object, path: Path, value: object) -> object:
     if not path:
         return value
     parent, last = _get(document, path[:-1]), path[-1]
@@ -183,13 +182,26 @@ def _add(document: Json, path: Path, value: Json) -> Json:
     return document
 
 
-def _remove(document: Json, path: Path) -> tuple[Json, Json]:
+def _remove(document: object, path: Path) -> tuple[object, object]:
     value = _get(document, path)
     if not path:
         return None, value
     parent = _get(document, path[:-1])
     if isinstance(parent, dict):
         del parent[path[-1]]
-    else:
+    elif isinstance(parent, list):
         del parent[int(path[-1])]
     return document, value
+
+
+def merge_patch(target: object, patch: object) -> object:
+    """The target as the patch makes it; neither is changed."""
+    if not isinstance(patch, Mapping):
+        return patch
+    merged = dict(target) if isinstance(target, Mapping) else {}
+    for key, value in patch.items():
+        if value is None:
+            merged.pop(key, None)
+        else:
+            merged[key] = merge_patch(merged.get(key), value)
+    return merged

@@ -15,7 +15,6 @@ from tavernkit.artifacts.store import (
     Commit,
     StoredArtifact,
     plan_reset,
-    plan_sweep,
     plan_write,
     reserved_again,
 )
@@ -93,10 +92,6 @@ class MemoryStore:
 
     async def archives(self, session: Session, tag: str | None = None) -> tuple[ArchiveRow, ...]:
         return tuple(row for row in self._archives if row.key.session == session and tag in (None, row.key.tag))
-
-    async def sweep(self, session: Session, *, now: datetime, turn: int) -> tuple[ArchiveRow, ...]:
-        own = [record for key, record in self._records.items() if key.session == session]
-        return self._settle([plan_sweep(record, now=now, turn=turn, ids=self._ids) for record in own])
 
     async def reset(self, session: Session, tags: Iterable[str], *, now: datetime) -> tuple[ArchiveRow, ...]:
         keys = [ArtifactKey(session=session, tag=tag) for tag in tags]

@@ -6,19 +6,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
 
-from tavernkit.artifacts.candidate import Candidate, Prepared, prepare
-from tavernkit.artifacts.decisions import INCLUDED, REPORT, Decision, Reason
+from tavernkit.artifacts.candidate import Prepared, PromptCandidate, prepare
+from tavernkit.artifacts.decisions import INCLUDED, REPORT, InclusionDecision, Reason
 from tavernkit.artifacts.inclusion import PromptInclusion
 from tavernkit.artifacts.inserts import Inserts
-from tavernkit.artifacts.sections import SystemPrompt, changed, merged_json, wrapped
+from tavernkit.artifacts.sections import SystemSections, changed, merged_json, wrapped
 from tavernkit.artifacts.timeline import Absent, At, Past, Timeline
 from tavernkit.hooks import BuildHook
 from tavernkit.lore.verdicts import LazyVerdicts
 from tavernkit.prompt.block import Block
 from tavernkit.prompt.context import Context
 from tavernkit.values import Json, as_json
-
-__all__ = ["include_artifacts"]
 
 _WARNED: dict[Reason, str] = {
     "anchor_not_found": "there is no such message in the chat",
@@ -29,7 +27,7 @@ _WARNED: dict[Reason, str] = {
 }
 
 
-def include_artifacts(candidates: Iterable[Candidate]) -> BuildHook:
+def include_artifacts(candidates: Iterable[PromptCandidate]) -> BuildHook:
     """A hook for `before_trimming` that puts artifacts into any platform's prompt, paid for before the chat is trimmed.
 
     `inclusion_report(plan)` says what became of each. The chat itself is never changed.
@@ -51,10 +49,10 @@ class _Placing:
         self._inserts = Inserts(ctx, self._timeline)
         self._items: list[Prepared] = []
         self._reasons: dict[int, Reason] = {}
-        self._unseen: list[Decision] = []
+        self._unseen: list[InclusionDecision] = []
         self._changed: list[tuple[Prepared, int]] = []
 
-    def place(self, candidates: Iterable[Candidate]) -> None:
+    def place(self, candidates: Iterable[PromptCandidate]) -> None:
         ctx = self._ctx
         self._prepare(candidates)
         to_system: list[Prepared] = []
@@ -68,13 +66,13 @@ class _Placing:
                 self._report(item, self._inserts.add(item))
             else:
                 to_messages.append(item)
-        system = SystemPrompt(ctx.blocks, ids=ctx.ids, is_text=ctx.wording is not None, end=self._timeline.start)
+        system = SystemSections(ctx.blocks, ids=ctx.ids, is_text=ctx.wording is not None, end=self._timeline.start)
         system.apply(to_system, self._report)
         ctx.blocks = self._inserts.woven(self._change_messages(system.blocks, to_messages))
         self._tell()
         ctx.after_trimming.append(self._settle)
 
-    def _prepare(self, candidates: Iterable[Candidate]) -> None:
+    def _prepare(self, candidates: Iterable[PromptCandidate]) -> None:
         """Word them all and put them in order."""
         for candidate in candidates:
             item = prepare(candidate)
@@ -213,8 +211,8 @@ def _words(block: Block, *, is_text: bool) -> str | None:
     return words if isinstance(words, str) and words and words in block.content else None
 
 
-def _unseen(candidate: Candidate, inclusion: PromptInclusion) -> Decision:
-    return Decision(
+def _unseen(candidate: PromptCandidate, inclusion: PromptInclusion) -> InclusionDecision:
+    return InclusionDecision(
         artifact=candidate.artifact.name,
         operation=inclusion.operation,
         reason="not_visible" if candidate.versions else "empty",
@@ -222,8 +220,8 @@ def _unseen(candidate: Candidate, inclusion: PromptInclusion) -> Decision:
     )
 
 
-def _decision(item: Prepared, reason: Reason) -> Decision:
-    return Decision(
+def _decision(item: Prepared, reason: Reason) -> InclusionDecision:
+    return InclusionDecision(
         artifact=item.artifact.name,
         operation=item.inclusion.operation,
         reason=reason,

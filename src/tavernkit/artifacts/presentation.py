@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from collections.abc import Mapping
+from typing import ClassVar, Literal, TypeAlias
 
+from tavernkit.artifacts.wire import Wire
 from tavernkit.errors import InvalidArtifactError
-from tavernkit.values import Value
 
 __all__ = ["Presentation", "PresentationMode"]
 
 PresentationMode: TypeAlias = Literal["latest_only", "timeline", "diff"]
 
 
-class Presentation(Value, frozen=True, kw_only=True):
+class Presentation(Wire, frozen=True, kw_only=True):
     """`max_items` limits a timeline to its newest items."""
+
+    blank: ClassVar[Mapping[str, object]] = {"mode": "latest_only"}
+    needs: ClassVar[Mapping[str, str]] = {"mode": "uiPresentation needs a mode."}
 
     mode: PresentationMode
     max_items: int | None = None

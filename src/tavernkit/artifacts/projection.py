@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 from tavernkit.artifacts.artifact import Artifact
 from tavernkit.artifacts.axes import Surface, is_on_page
-from tavernkit.artifacts.diff import Change, change_between
+from tavernkit.artifacts.diff import ArtifactChange, change_between
 from tavernkit.artifacts.presentation import Presentation, PresentationMode
 from tavernkit.artifacts.version import ArtifactVersion
 from tavernkit.artifacts.view import ArtifactView
@@ -23,7 +23,7 @@ class ProjectionItem(Value, frozen=True, kw_only=True):
 
     version: ArtifactVersion
     is_current: bool
-    change: Change | None = None
+    change: ArtifactChange | None = None
 
 
 class Projection(Value, frozen=True, kw_only=True):

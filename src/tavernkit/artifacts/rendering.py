@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from tavernkit.artifacts.content import write_json
 from tavernkit.artifacts.inclusion import Format, VersionSelector
 from tavernkit.artifacts.version import ArtifactVersion
-from tavernkit.values import Json
 
 __all__ = ["render", "render_value", "select_versions"]
 
@@ -43,7 +42,7 @@ def _spoken(versions: Sequence[ArtifactVersion], format: Format) -> Iterator[tup
             yield version.version, text
 
 
-def render_value(value: Json, format: Format) -> str:
+def render_value(value: object, format: Format) -> str:
     """Texts as they are; everything else as compact JSON, which Markdown puts into a fence."""
     if isinstance(value, str):
         return value

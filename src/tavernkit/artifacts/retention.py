@@ -2,37 +2,81 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias, get_args
 
 from tavernkit.artifacts.version import ArtifactVersion
+from tavernkit.artifacts.wire import Wire, WireRules, one_of
 from tavernkit.errors import InvalidArtifactError
-from tavernkit.values import Value
 
-__all__ = ["PruneReason", "Pruned", "Retention", "RetentionMode", "outlived", "prune", "retained"]
+__all__ = ["PruneReason", "Retention", "RetentionMode", "RetentionRules", "outlived", "retained"]
 
 RetentionMode: TypeAlias = Literal["ephemeral", "windowed", "durable"]
+RetentionWord: TypeAlias = Literal["ephemeral", "windowed", "durable", "overwrite", "append", "ttl"]
 PruneReason: TypeAlias = Literal["window", "turns", "ttl", "reset"]
 
 
-class Retention(Value, frozen=True, kw_only=True):
+_MOST_SECONDS = 100 * 366 * 24 * 60 * 60
+"""A hundred years."""
+
+
+class RetentionRules(WireRules, frozen=True, kw_only=True):
+    """A policy as it is written: overwrite keeps the latest version, append and ttl what is within the limits."""
+
+    spellings: ClassVar[Mapping[str, str]] = {"policy": "mode", "ttl": "ttl_seconds"}
+
+    mode: RetentionWord | None = None
+    max_versions: int | None = None
+    max_turns: int | None = None
+    ttl_seconds: float | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> Retention:
+        return cls(mode=one_of(text, get_args(RetentionWord), what="retention")).normal()
+
+    def normal(self) -> Retention:
+        limits = (self.max_versions, self.max_turns, self.ttl_seconds)
+        limited = any(limit is not None for limit in limits)
+        match self.mode:
+            case "overwrite" if limited:
+                raise InvalidArtifactError(
+                    "The retention overwrite keeps the latest version only, and takes no limits."
+                )
+            case "overwrite":
+                return Retention(mode="windowed", max_versions=1)
+            case "ttl" if self.ttl_seconds is None:
+                raise InvalidArtifactError("A retention by time to live needs ttlSeconds.")
+            case None | "append" | "ttl":
+                mode: RetentionMode = "windowed" if limited else "durable"
+            case said:
+                mode = said
+        versions, turns, seconds = limits
+        return Retention(mode=mode, max_versions=versions, max_turns=turns, ttl_seconds=seconds)
+
+
+class Retention(Wire, frozen=True, kw_only=True):
     """`ephemeral` lives for one run and is never stored; `windowed` keeps what is within all of its limits; `durable`
     keeps everything, or what is within limits that are meant to be very large.
 
     `max_versions` counts the latest; `max_turns` counts turns of the user; the latest version never goes.
     """
 
+    written_as: ClassVar[type[WireRules]] = RetentionRules
+
     mode: RetentionMode = "durable"
     max_versions: int | None = None
     max_turns: int | None = None
-    ttl: timedelta | None = None
+    ttl_seconds: float | None = None
 
     def __post_init__(self) -> None:
-        for name in ("max_versions", "max_turns"):
-            limit = getattr(self, name)
+        for name, limit in (("max_versions", self.max_versions), ("max_turns", self.max_turns)):
             if limit is not None and limit < 1:
                 raise InvalidArtifactError(f"{name} must be at least 1, not {limit}: the latest version always stays.")
+        if self.ttl_seconds is not None and abs(self.ttl_seconds) > _MOST_SECONDS:
+            raise InvalidArtifactError(
+                f"ttlSeconds is at most {_MOST_SECONDS:,}. To keep versions for good, leave it out."
+            )
         if self.ttl is not None and self.ttl <= timedelta(0):
             raise InvalidArtifactError("A time to live must be longer than nothing.")
         if self.mode == "windowed" and not self.is_limited:
@@ -42,24 +86,16 @@ class Retention(Value, frozen=True, kw_only=True):
 
     @property
     def is_limited(self) -> bool:
-        return self.max_versions is not None or self.max_turns is not None or self.ttl is not None
+        return self.max_versions is not None or self.max_turns is not None or self.ttl_seconds is not None
+
+    @property
+    def ttl(self) -> timedelta | None:
+        return None if self.ttl_seconds is None else timedelta(seconds=self.ttl_seconds)
 
     @property
     def is_overwrite(self) -> bool:
         """True when only the latest version is ever kept."""
         return self.mode == "ephemeral" or self.max_versions == 1
-
-
-class Pruned(Value, frozen=True, kw_only=True):
-    """Every version is in exactly one of the two; both are oldest first."""
-
-    kept: tuple[ArtifactVersion, ...]
-    gone: tuple[tuple[PruneReason, ArtifactVersion], ...]
-
-
-def prune(versions: Iterable[ArtifactVersion], retention: Retention, *, now: datetime, turn: int) -> Pruned:
-    """Part the versions into those that stay and those that go; with several limits, all must hold."""
-    return _parted(sorted(versions, key=lambda version: version.version), retention, now=now, turn=turn)
 
 
 def outlived(
@@ -79,14 +115,11 @@ def retained(
 ) -> tuple[ArtifactVersion, ...]:
     """The versions, oldest first, that may still be read: what has expired since the last write is not shown. Which is
     older is for the caller to say: along a path it need not be the lower number."""
-    return _parted(versions, retention, now=now, turn=turn).kept if retention.is_limited else tuple(versions)
-
-
-def _parted(in_order: Sequence[ArtifactVersion], retention: Retention, *, now: datetime, turn: int) -> Pruned:
-    counted = zip(range(len(in_order) - 1, -1, -1), in_order, strict=True)
-    gone = outlived(counted, retention, now=now, turn=turn)
-    numbers = {version.version for _, version in gone}
-    return Pruned(kept=tuple(version for version in in_order if version.version not in numbers), gone=gone)
+    if not retention.is_limited:
+        return tuple(versions)
+    counted = zip(range(len(versions) - 1, -1, -1), versions, strict=True)
+    gone = {version.version for _, version in outlived(counted, retention, now=now, turn=turn)}
+    return tuple(version for version in versions if version.version not in gone)
 
 
 def _reason(version: ArtifactVersion, newer: int, limits: Retention, now: datetime, turn: int) -> PruneReason | None:

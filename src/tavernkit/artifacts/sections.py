@@ -9,15 +9,14 @@ from tavernkit.artifacts.candidate import Prepared
 from tavernkit.artifacts.content import write_json
 from tavernkit.artifacts.decisions import Reason
 from tavernkit.artifacts.inclusion import Operation, Place
-from tavernkit.artifacts.merge_patch import merge_patch
+from tavernkit.artifacts.json_patch import merge_patch
 from tavernkit.artifacts.timeline import message_source
 from tavernkit.errors import ParseError
 from tavernkit.prompt.block import ARTIFACT, Block
 from tavernkit.prompt.context import IdSource
 from tavernkit.reading import parse_json
-from tavernkit.values import Json, JsonObject
 
-__all__ = ["BETWEEN", "SystemPrompt", "changed", "credit", "merged_json", "system_text", "wrapped"]
+__all__ = ["BETWEEN", "SystemSections", "changed", "credit", "merged_json", "system_text", "wrapped"]
 
 BETWEEN = "\n\n"
 """What stands between the parts of one text."""
@@ -28,7 +27,7 @@ _HEADINGS = ("new_chat", "chat_start")
 _CREATED = "section:"
 
 
-class SystemPrompt:
+class SystemSections:
     """The blocks of a prompt, of which the system's sections are changed in place.
 
     They end at `end`, where the chat begins. `report` is told what became of each artifact. Everything that enters
@@ -195,7 +194,7 @@ def changed(block: Block, content: str, by: Sequence[Prepared]) -> Block:
     )
 
 
-def credit(items: Sequence[Prepared]) -> JsonObject:
+def credit(items: Sequence[Prepared]) -> Mapping[str, object]:
     """The metadata of a block that artifacts have made."""
     if len(items) == 1:
         return {"source": items[0].source, "artifacts": [items[0].source]}
@@ -204,7 +203,7 @@ def credit(items: Sequence[Prepared]) -> JsonObject:
     return {"source": {"stage": "artifacts", "id": joined}, "artifacts": sources}
 
 
-def merged_json(text: str, patch: Json, *, key: str | None = None) -> str | None:
+def merged_json(text: str, patch: object, *, key: str | None = None) -> str | None:
     """A JSON object with a merge patch applied to it, or to what it has under a key; None if either is no object."""
     try:
         document = parse_json(text, what="A section")

@@ -9,11 +9,11 @@ from typing import Protocol
 from tavernkit.artifacts.archive import ArchiveRow, archive_rows
 from tavernkit.artifacts.artifact import Artifact, Session
 from tavernkit.artifacts.permissions import WritePermission, check_owner, check_permission
-from tavernkit.artifacts.retention import outlived, prune
+from tavernkit.artifacts.retention import outlived
 from tavernkit.artifacts.version import ArtifactVersion, Writer
 from tavernkit.errors import ArtifactConflict, InvalidArtifactError
 from tavernkit.prompt.context import IdSource
-from tavernkit.values import Json, Value
+from tavernkit.values import Value
 
 __all__ = [
     "ArtifactRecord",
@@ -22,7 +22,6 @@ __all__ = [
     "Commit",
     "StoredArtifact",
     "plan_reset",
-    "plan_sweep",
     "plan_write",
     "reserved_again",
 ]
@@ -62,7 +61,7 @@ class ArtifactWrite(Value, frozen=True, kw_only=True):
     again before the write."""
 
     artifact: Artifact
-    content: Json
+    content: object
     based_on_version: int | None
     writer: Writer
     permissions: frozenset[WritePermission]
@@ -87,8 +86,8 @@ class Commit(Value, frozen=True, kw_only=True):
 class ArtifactStore(Protocol):
     """Keeps the latest version of each artifact, and as much history as its retention wants.
 
-    Each method is one transaction. A store brings rows and locks; what a write means is decided by `plan_write`,
-    `plan_sweep` and `plan_reset`.
+    Each method is one transaction. A store brings rows and locks; what a write means is decided by `plan_write`
+    and `plan_reset`.
     """
 
     async def reserve(self, artifact: Artifact, pipeline: str) -> Artifact:
@@ -111,9 +110,6 @@ class ArtifactStore(Protocol):
 
     async def archives(self, session: Session, tag: str | None = None) -> tuple[ArchiveRow, ...]:
         """What was pruned, oldest first, of one tag or of all."""
-
-    async def sweep(self, session: Session, *, now: datetime, turn: int) -> tuple[ArchiveRow, ...]:
-        """Archive what has outlived its retention since the last write."""
 
     async def reset(self, session: Session, tags: Iterable[str], *, now: datetime) -> tuple[ArchiveRow, ...]:
         """Archive every version of these tags and start again; owners stay, and versions go on counting."""
@@ -168,14 +164,6 @@ def plan_write(
             artifact.key, gone, ids=ids, now=write.now, run_id=write.run_id, step_run_id=write.step_run_id
         ),
     )
-
-
-def plan_sweep(
-    stored: ArtifactRecord, *, now: datetime, turn: int, ids: IdSource
-) -> tuple[ArtifactRecord, tuple[ArchiveRow, ...]]:
-    """The record without what has outlived its retention, and the rows that hold that."""
-    pruned = prune(stored.versions, stored.artifact.retention, now=now, turn=turn)
-    return stored.with_(versions=pruned.kept), archive_rows(stored.artifact.key, pruned.gone, ids=ids, now=now)
 
 
 def plan_reset(

@@ -125,9 +125,9 @@ class Timeline:
                 return self._by_id(str(anchor.message_id))
             case "relative_to_end":
                 matching = self._matching(anchor.role_filter)
-                return At(place=matching[anchor.offset]) if -anchor.offset <= len(matching) else Past()
+                return At(place=matching[anchor.distance]) if -anchor.distance <= len(matching) else Past()
             case "relative_to_anchor":
-                return Absent() if anchor.base is None else self._before(anchor.base, anchor.offset)
+                return Absent() if anchor.base is None else self._before(anchor.base, anchor.distance)
 
     def _last(self, role: str) -> Found:
         newest_first = range(len(self._heads) - 1, -1, -1)

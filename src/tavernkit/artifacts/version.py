@@ -6,7 +6,7 @@ from datetime import datetime
 
 from tavernkit.artifacts.content import ContentType, check_content
 from tavernkit.errors import InvalidArtifactError
-from tavernkit.values import Json, Value
+from tavernkit.values import Value
 
 __all__ = ["ArtifactVersion", "Writer"]
 
@@ -23,7 +23,7 @@ class ArtifactVersion(Value, frozen=True, kw_only=True):
     `variant_id` the swipe of its reply, so that another swipe can be read without it."""
 
     version: int
-    content: Json
+    content: object
     created_at: datetime
     content_type: ContentType = "text"
     based_on_version: int | None = None

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from itertools import islice
-from typing import TypeAlias
+from typing import TypeAlias, TypedDict
 
 from tavernkit.artifacts.archive import ArchiveRow
 from tavernkit.artifacts.artifact import Artifact
-from tavernkit.artifacts.candidate import Candidate
+from tavernkit.artifacts.candidate import PromptCandidate
 from tavernkit.artifacts.retention import retained
 from tavernkit.artifacts.store import ArtifactRecord
 from tavernkit.artifacts.version import ArtifactVersion, Writer
-from tavernkit.values import Json, Value
+from tavernkit.values import Value
 
-__all__ = ["ArtifactView", "Path", "RunArtifact", "SessionView", "StepOrder", "session_view"]
+__all__ = ["ArtifactView", "Path", "RunArtifact", "SessionArtifacts", "StepOrder", "session_artifacts"]
 
 Path: TypeAlias = Mapping[str, str]
 """The swipe that is chosen in each turn, by the ids of both."""
@@ -41,16 +41,16 @@ class ArtifactView(Value, frozen=True, kw_only=True):
         return self.versions[-2] if len(self.versions) > 1 else None
 
     @property
-    def value(self) -> Json:
+    def value(self) -> object:
         return self.current.content
 
     @property
-    def history(self) -> list[Json]:
+    def history(self) -> list[object]:
         """The values before the current one, oldest first."""
         return [version.content for version in islice(self.versions, len(self.versions) - 1)]
 
     @property
-    def meta(self) -> dict[str, Json]:
+    def meta(self) -> dict[str, object]:
         return {
             "version": self.current.version,
             "basedOnVersion": self.current.based_on_version,
@@ -61,6 +61,14 @@ class ArtifactView(Value, frozen=True, kw_only=True):
         }
 
 
+class TemplateArtifact(TypedDict):
+    """`art.<tag>` in templates."""
+
+    value: object
+    history: list[object]
+    meta: dict[str, object]
+
+
 class RunArtifact(Value, frozen=True, kw_only=True):
     """What a step has made in this run: an artifact that is not stored, or not yet."""
 
@@ -68,7 +76,7 @@ class RunArtifact(Value, frozen=True, kw_only=True):
     version: ArtifactVersion
 
 
-class SessionView(Value, frozen=True, kw_only=True):
+class SessionArtifacts(Value, frozen=True, kw_only=True):
     """Frozen, so that every step of a run reads the same; `run` holds what this run has made and does not store."""
 
     artifacts: Mapping[str, ArtifactView] = {}
@@ -88,18 +96,18 @@ class SessionView(Value, frozen=True, kw_only=True):
         """What a write that was worked out from this view is based on."""
         return self.heads.get(tag)
 
-    def art(self) -> dict[str, Json]:
+    def art(self) -> dict[str, TemplateArtifact]:
         """`art` in templates: `art.<tag>.value`, `.history`, `.meta`. Only what is persisted and has a value."""
         return {
             tag: {"value": view.value, "history": view.history, "meta": view.meta}
             for tag, view in self.artifacts.items()
         }
 
-    def run_values(self) -> dict[str, Json]:
+    def run_values(self) -> dict[str, object]:
         """`run` in templates: `run.<name>` is the value that a run_only artifact has in this run."""
         return {made.artifact.tag: made.version.content for made in self.run if made.artifact.tag is not None}
 
-    def with_run(self, *made: RunArtifact) -> SessionView:
+    def with_run(self, *made: RunArtifact) -> SessionArtifacts:
         """The view for the steps that come after these have been made; a name that is made again is replaced."""
         for artifact in (item.artifact for item in made):
             if artifact.access != "run_only":
@@ -108,23 +116,23 @@ class SessionView(Value, frozen=True, kw_only=True):
         kept = [item for item in self.run if item.artifact.tag not in names]
         return self.with_(run=(*kept, *made))
 
-    def candidates(self, order: StepOrder | None = None) -> tuple[Candidate, ...]:
+    def candidates(self, order: StepOrder | None = None) -> tuple[PromptCandidate, ...]:
         """Everything that has rules for the prompt, to be given to `include_artifacts`."""
         place = order or (lambda _: (0, 0))
         stored = (
-            Candidate(artifact=view.artifact, versions=view.versions, order=place(view.current.writer))
+            PromptCandidate(artifact=view.artifact, versions=view.versions, order=place(view.current.writer))
             for view in self
             if view.artifact.inclusion is not None
         )
         made = (
-            Candidate(artifact=item.artifact, versions=(item.version,), order=place(item.version.writer))
+            PromptCandidate(artifact=item.artifact, versions=(item.version,), order=place(item.version.writer))
             for item in self.run
             if item.artifact.inclusion is not None
         )
         return (*stored, *made)
 
 
-def session_view(
+def session_artifacts(
     records: Iterable[ArtifactRecord],
     *,
     now: datetime,
@@ -132,7 +140,7 @@ def session_view(
     before_turn: int | None = None,
     path: Path | None = None,
     archives: Iterable[ArchiveRow] = (),
-) -> SessionView:
+) -> SessionArtifacts:
     """The session as it is, or as it was before a turn, or along a path of swipes.
 
     A regeneration reads what the turn has read the first time: the state before it, though the store has gone on. What
@@ -157,7 +165,7 @@ def session_view(
             artifacts[tag] = ArtifactView(
                 artifact=record.artifact, versions=versions, head_version=record.latest_version
             )
-    return SessionView(artifacts=artifacts, heads=heads)
+    return SessionArtifacts(artifacts=artifacts, heads=heads)
 
 
 def _is_seen(version: ArtifactVersion, before_turn: int | None, path: Path | None) -> bool:

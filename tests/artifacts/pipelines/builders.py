@@ -10,14 +10,14 @@ from typing import Any, TypeAlias
 from tests.artifacts.builders import NOW, SESSION
 
 from tavernkit import Character, Message, User
-from tavernkit.artifacts import MemoryStore, Session, SessionView, session_view
+from tavernkit.artifacts import MemoryStore, Session, SessionArtifacts, session_artifacts
 from tavernkit.artifacts.pipelines import (
     Barrier,
     MemoryJournal,
     ModelAnswer,
     ModelRequest,
     PipelineEvent,
-    PipelineRun,
+    PipelineRunner,
     Profile,
     RunContext,
     RunReport,
@@ -124,8 +124,8 @@ class Theatre:
     async def emit(self, event: PipelineEvent) -> None:
         self.events.append(event)
 
-    def run(self, about: RunContext) -> PipelineRun:
-        return PipelineRun(
+    def run(self, about: RunContext) -> PipelineRunner:
+        return PipelineRunner(
             about,
             read=read_from(self.store),
             journal=self.journal,
@@ -145,8 +145,8 @@ class Theatre:
             return barrier, barrier.report
         return barrier, await run.after(reply)
 
-    async def view(self, turn: int = 99, session: Session = SESSION) -> SessionView:
-        return session_view(await self.store.load(session), now=NOW, turn=turn)
+    async def view(self, turn: int = 99, session: Session = SESSION) -> SessionArtifacts:
+        return session_artifacts(await self.store.load(session), now=NOW, turn=turn)
 
     def types(self) -> list[str]:
         return [event.type for event in self.events]

@@ -1,4 +1,4 @@
-"""Profiles as JSON, and which of them is used."""
+"""Profiles as JSON."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ from tests.artifacts.pipelines.builders import fleeting, kept, pipeline, profile
 
 from tavernkit.artifacts.pipelines import (
     EXAMPLES,
-    Condition,
     LlmStep,
-    Profile,
+    StepCondition,
     TransformStep,
-    choose_profile,
     commit_order,
     example_profile,
     read_profile,
@@ -51,7 +49,7 @@ def test_camel_case_and_snake_case_say_the_same() -> None:
     guard = step("g", "guard", template="true")
     assert profile(camel, guard) == profile(snake, guard)
     read = profile(camel, guard).pipelines[0].steps[0]
-    assert (read.conditions, read.every_n_turns, read.timeout) == ((Condition(guard="g"),), 3, 5)
+    assert (read.conditions, read.every_n_turns, read.timeout) == ((StepCondition(guard="g"),), 3, 5)
 
 
 def test_the_hooks_have_their_long_names_too() -> None:
@@ -61,9 +59,9 @@ def test_the_hooks_have_their_long_names_too() -> None:
 
 def test_bodies_are_typed() -> None:
     steps = {one.id: one for one in read_profile(EVERYTHING).pipelines[0].steps}
-    think, clean = steps["think"].body, steps["clean"].body
+    think, clean = steps["think"], steps["clean"]
     assert isinstance(think, LlmStep)
-    assert (think.output, think.question.sampling) == ("json", {"temperature": 0.2})
+    assert (think.output, think.sampling) == ("json", {"temperature": 0.2})
     assert isinstance(clean, TransformStep)
     assert clean.makes == "text"
 
@@ -76,15 +74,3 @@ def test_an_unusable_profile_is_refused_with_every_problem_at_its_place() -> Non
 def test_the_order_of_commits_is_dependencies_then_order_then_the_list_of_the_profile() -> None:
     read = profile(step("z"), step("b", order=1), step("a", order=1, dependsOn=["y"]), step("y", order=2), step("x"))
     assert [one.id for one in commit_order(read.pipelines[0].steps)] == ["z", "x", "b", "y", "a"]
-
-
-def test_the_nearest_choice_of_a_profile_wins_and_off_is_a_choice() -> None:
-    near, far = Profile(id="near"), Profile(id="far")
-    chosen = choose_profile(chat=near, character=far, default=far)
-    assert (chosen.profile, chosen.scope) == (near, "chat")
-    assert choose_profile(character=near, space=far).scope == "character"
-    assert choose_profile(space=near, default=far).profile == near
-    assert choose_profile(default=far).scope == "default"
-    off = choose_profile(chat="off", default=far)
-    assert (off.profile, off.scope) == (None, "chat")
-    assert choose_profile().scope is None

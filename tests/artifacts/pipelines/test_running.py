@@ -27,7 +27,7 @@ from tavernkit.artifacts.pipelines import (
     TERMINAL_EVENTS,
     MemoryJournal,
     ModelRequest,
-    PipelineRun,
+    PipelineRunner,
     RunContext,
     StepRecord,
     idempotency_key,
@@ -517,7 +517,7 @@ class TestEnding:
     def test_nobody_need_listen(self) -> None:
         async def alone() -> str:
             theatre = Theatre()
-            run = PipelineRun(
+            run = PipelineRunner(
                 context(profile(counter())),
                 read=read_from(theatre.store),
                 journal=theatre.journal,

@@ -22,7 +22,7 @@ from tests.artifacts.pipelines.builders import (
 
 from tavernkit import Message
 from tavernkit.artifacts import MemoryStore
-from tavernkit.artifacts.pipelines import STEP_FUNCTIONS, FunctionCall, ModelRequest, ModelUsage, StepFunctions
+from tavernkit.artifacts.pipelines import STEP_FUNCTIONS, ModelRequest, ModelUsage, StepFunctionCall, StepFunctions
 from tavernkit.load_hooks import LoadHooks
 from tavernkit.values import Json
 
@@ -345,7 +345,7 @@ class TestGuard:
 
 class TestPython:
     def test_registered_functions_come_through_load_hooks(self) -> None:
-        async def dice(call: FunctionCall) -> Json:
+        async def dice(call: StepFunctionCall) -> Json:
             sides: int = call.arguments["sides"]
             return {"roll": 1 + int(call.random() * sides), "for": str(call.values["lastUserMessage"])}
 
@@ -365,7 +365,7 @@ class TestPython:
     def test_a_name_that_nobody_knows_fails_the_step_and_one_that_is_taken_the_program(self) -> None:
         assert reports(play(context(profile(step("a", "python", function="x"))))[1])["a"].code == "function_unknown"
 
-        async def nothing(_: FunctionCall) -> Json:
+        async def nothing(_: StepFunctionCall) -> Json:
             return None
 
         functions = StepFunctions()
@@ -375,7 +375,7 @@ class TestPython:
 
     @pytest.mark.parametrize("odd", [{1, 2}, float("nan"), {"a": object()}, {1: "a"}, b"x"])
     def test_an_output_that_is_no_json_fails_the_step_also_where_nothing_is_made_of_it(self, odd: Json) -> None:
-        async def strange(_: FunctionCall) -> Json:
+        async def strange(_: StepFunctionCall) -> Json:
             return odd
 
         functions = StepFunctions()
@@ -384,7 +384,7 @@ class TestPython:
         assert (reports(report)["s"].code, report.status) == ("artifact_invalid", "done")
 
     def test_an_output_without_what_the_pointer_wants_fails_the_step_as_a_whole(self) -> None:
-        async def half(_: FunctionCall) -> Json:
+        async def half(_: StepFunctionCall) -> Json:
             return {"a": "there"}
 
         functions = StepFunctions()

@@ -8,7 +8,7 @@ import json
 from tests.artifacts.builders import SESSION, STORY, plan_with, said
 from tests.artifacts.pipelines.builders import TALK, Theatre, context, fleeting, kept, play, profile, reports, step
 
-from tavernkit.artifacts import project, session_view
+from tavernkit.artifacts import project, session_artifacts
 from tavernkit.artifacts.pipelines import example_profile
 
 STATE = {
@@ -79,5 +79,5 @@ def test_r42_what_is_archived_is_there_whatever_becomes_of_the_run() -> None:
     # Every run is closed and forgotten, and each turn can still be read as it was.
     records, archives = asyncio.run(theatre.store.load(SESSION)), asyncio.run(theatre.store.archives(SESSION))
     for turn in range(2, 7):
-        view = session_view(records, now=context(used).now, turn=turn, before_turn=turn, archives=archives)
+        view = session_artifacts(records, now=context(used).now, turn=turn, before_turn=turn, archives=archives)
         assert view["day"].value == f"day {turn - 1}"

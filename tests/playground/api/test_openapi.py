@@ -6,8 +6,10 @@ import re
 from pathlib import Path
 from typing import Any
 
+import jsonschema_rs
 import pytest
 
+from tavernkit.artifacts.pipelines import EXAMPLES, example_source
 from tavernkit.playground.llm.scripted import ScriptedModel
 from tavernkit.playground.outcome import STATUS_OF
 from tests.playground.api.routes import Route, api_alone, api_routes, table_of
@@ -35,6 +37,27 @@ def test_the_page_about_the_api_shows_every_route() -> None:
 def test_the_page_about_the_api_tells_every_code_with_its_status() -> None:
     told = dict(re.findall(r"^\| (\d+) \|.*\| (.*) \|$", PAGE.read_text(), re.MULTILINE))
     assert [code for code, status in STATUS_OF.items() if f"`{code}`" not in told[str(status)]] == []
+
+
+def test_the_content_of_a_profile_is_described_down_to_its_artifacts() -> None:
+    assert SCHEMAS["NewProfile"]["properties"]["content"]["$ref"] == "#/components/schemas/ProfileContent"
+    profile = SCHEMAS["ProfileContent"]["properties"]
+    assert list(profile) == ["pipelines"], "its id, version, name and description are those of the row"
+    steps = profile["pipelines"]["items"]["properties"]["steps"]["items"]["anyOf"]
+    kinds = {step["properties"]["kind"]["enum"][0]: step for step in steps}
+    assert list(kinds) == ["template", "llm", "transform", "message_transform", "guard", "python"]
+    assert "prompt" in kinds["llm"]["required"]
+    artifact = kinds["llm"]["properties"]["artifacts"]["items"]["properties"]
+    assert set(artifact) >= {"tag", "visibility", "uiSurface", "promptInclusion", "retention"}
+    assert "ephemeral" in str(artifact["retention"])
+
+
+def test_the_examples_are_what_the_schema_of_a_profile_describes() -> None:
+    validator = jsonschema_rs.validator_for(SCHEMAS["ProfileContent"])
+    for id in EXAMPLES:
+        validator.validate(example_source(id))
+    wrong = {"pipelines": [{"id": "p", "steps": [{"id": "s", "hook": "before", "kind": "dance"}]}]}
+    assert not validator.is_valid(wrong)
 
 
 @each_route

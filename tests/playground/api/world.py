@@ -15,13 +15,13 @@ from tavernkit.artifacts import Artifact, ArtifactWrite, Session, Writer
 from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.api.router import PREFIX
 from tavernkit.playground.app import create_app
-from tavernkit.playground.artifacts.store import DatabaseArtifactStore
 from tavernkit.playground.database.models import Run
 from tavernkit.playground.llm.scripted import ScriptedModel
 from tavernkit.playground.prompting.building import build_prompt
 from tavernkit.playground.prompting.inputs import load_inputs
 from tavernkit.playground.prompting.records import keep_prompt, record_of
 from tests.playground.accounts.house import House
+from tests.playground.artifacts.database_store import DatabaseArtifactStore
 from tests.playground.characters.builders import json_card, picture
 from tests.playground.playing import Play, playing
 

@@ -8,7 +8,7 @@ from uuid import UUID
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from tavernkit.artifacts import Artifact, ArtifactWrite, Retention, SessionView, Writer
+from tavernkit.artifacts import Artifact, ArtifactWrite, Retention, SessionArtifacts, Writer
 from tavernkit.playground.artifacts.path import read_view, session_of, turns_before
 from tavernkit.playground.artifacts.store import TransactionArtifactStore
 from tavernkit.playground.database.models import ArtifactVersion, Message
@@ -55,7 +55,7 @@ async def retell(story: Story, message: Message, content: str) -> Message:
     return await story.message(message.id)
 
 
-async def view_of(story: Story, *, before: Message | None = None) -> SessionView:
+async def view_of(story: Story, *, before: Message | None = None) -> SessionArtifacts:
     async with story.runtime.database.read() as session:
         place = await session_of(session, story.conversation_id)
         before_seq = None if before is None else before.seq

@@ -13,22 +13,20 @@ from tavernkit.artifacts.pipelines import (
     ModelAnswer,
     ModelRequest,
     ModelUsage,
-    Pipeline,
+    PipelineRunner,
     Profile,
     RunContext,
     RunReport,
-    Step,
+    StepPipeline,
     StepRecord,
     StepReport,
     TemplateStep,
     read_from,
     read_profile,
 )
-from tavernkit.artifacts.pipelines import PipelineRun as PipelinesRun
 from tavernkit.errors import ArtifactConflict
 from tavernkit.playground.artifacts.journal import DatabaseJournal, RunTakenError
 from tavernkit.playground.artifacts.path import session_of
-from tavernkit.playground.artifacts.store import DatabaseArtifactStore
 from tavernkit.playground.database.models import (
     ArtifactArchive,
     Conversation,
@@ -38,16 +36,16 @@ from tavernkit.playground.database.models import (
     Run,
 )
 from tavernkit.playground.runs.service import Claim
+from tests.playground.artifacts.database_store import DatabaseArtifactStore
 from tests.playground.messages.story import Story, telling
 from tests.playground.playing import claim_run
 
 pytestmark = pytest.mark.anyio
 
-HOUR = TemplateStep(template="{{ now }}")
 STEPS = (
-    Step(id="think", body=HOUR, hook="before"),
-    Step(id="look", body=HOUR, hook="after"),
-    Step(id="tick", body=HOUR, hook="after", every_n_turns=3),
+    TemplateStep(id="think", template="{{ now }}", hook="before"),
+    TemplateStep(id="look", template="{{ now }}", hook="after"),
+    TemplateStep(id="tick", template="{{ now }}", hook="after", every_n_turns=3),
 )
 
 
@@ -114,7 +112,7 @@ async def working(story: Story, *, turn: int = 1) -> Working:
         run_id=str(runtime.ids()),
         idempotency_key=f"user_message:{claim.run_id}",
         trigger="user_message",
-        profile=Profile(id=str(row.id), pipelines=(Pipeline(id="world", steps=STEPS),)),
+        profile=Profile(id=str(row.id), pipelines=(StepPipeline(id="world", steps=STEPS),)),
         session=place,
         turn=turn,
         now=now,
@@ -292,9 +290,9 @@ async def test_a_run_goes_on_at_another_worker_without_asking_the_model_again(
         def ids() -> str:
             return str(story.runtime.ids())
 
-        def run_of(someone: Working) -> PipelinesRun:
+        def run_of(someone: Working) -> PipelineRunner:
             store = DatabaseArtifactStore(story.runtime.database, ids=ids)
-            return PipelinesRun(
+            return PipelineRunner(
                 about, read=read_from(store), journal=someone.journal, call=answer, clock=story.runtime.clock, ids=ids
             )
 

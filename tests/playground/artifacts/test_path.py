@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tavernkit.artifacts import session_view
+from tavernkit.artifacts import session_artifacts
 from tavernkit.playground.artifacts.path import session_of
 from tavernkit.playground.artifacts.store import TransactionArtifactStore
 from tavernkit.playground.conversations.forking import fork
@@ -68,7 +68,7 @@ async def test_the_view_is_what_the_library_reads_along_the_path(database_url: s
                 place = await session_of(session, story.conversation_id)
                 store = TransactionArtifactStore(session, ids=lambda: str(story.runtime.ids()))
                 seq = None if before is None else before.seq
-                replayed = session_view(
+                replayed = session_artifacts(
                     await store.load(place),
                     now=story.runtime.clock(),
                     turn=0,

@@ -13,12 +13,12 @@ from sqlalchemy import text
 
 from tavernkit.artifacts import ArtifactRecord, Commit, Retention
 from tavernkit.errors import ArtifactConflict
-from tavernkit.playground.artifacts.store import DatabaseArtifactStore
 from tavernkit.playground.database import Database
 from tavernkit.playground.database.models import Conversation, Space, User
 from tavernkit.playground.realtime.bus import LocalBus
 from tests.artifacts.builders import NOW, SESSION, id_of, write
 from tests.artifacts.store_contract import ELSEWHERE, OVERWRITE, StoreContract, StoreFactory, counted
+from tests.playground.artifacts.database_store import DatabaseArtifactStore
 from tests.playground.support.counting import counted_statements
 
 pytestmark = pytest.mark.anyio

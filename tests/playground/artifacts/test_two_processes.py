@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tavernkit.errors import ArtifactConflict
-from tavernkit.playground.artifacts.store import DatabaseArtifactStore
 from tavernkit.playground.database import Database
 from tavernkit.playground.realtime.bus import LocalBus
 from tests.artifacts.builders import SESSION, id_of, write
+from tests.playground.artifacts.database_store import DatabaseArtifactStore
 from tests.playground.artifacts.test_store import add_sessions
 from tests.playground.support.forking import Forked
 from tests.support.hanging import HANG_SECONDS

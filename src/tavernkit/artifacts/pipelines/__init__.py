@@ -3,23 +3,20 @@
 `docs/pipelines.md` tells how profiles are written and run.
 """
 
-from tavernkit.artifacts.pipelines.activating import reserve_tags
-from tavernkit.artifacts.pipelines.barrier import Barrier
-from tavernkit.artifacts.pipelines.checking import check_profile, read_profile
-from tavernkit.artifacts.pipelines.choosing import ChosenProfile, choose_profile
+from tavernkit.artifacts.pipelines.checking import check_profile, read_profile, readable_profile
 from tavernkit.artifacts.pipelines.context import ChatInfo, RunContext, idempotency_key
 from tavernkit.artifacts.pipelines.events import TERMINAL_EVENTS, PipelineEvent
 from tavernkit.artifacts.pipelines.examples import EXAMPLES, example_profile, example_source
-from tavernkit.artifacts.pipelines.fields import write_profile
-from tavernkit.artifacts.pipelines.functions import STEP_FUNCTIONS, FunctionCall, StepFunctions
+from tavernkit.artifacts.pipelines.functions import STEP_FUNCTIONS, StepFunctionCall, StepFunctions
 from tavernkit.artifacts.pipelines.journal import JournalState, MemoryJournal, StepJournal, StepRecord
 from tavernkit.artifacts.pipelines.model import ModelAnswer, ModelCall, ModelRequest, ModelUsage
 from tavernkit.artifacts.pipelines.ordering import commit_order, prompt_candidates, step_order
-from tavernkit.artifacts.pipelines.problems import Problem
-from tavernkit.artifacts.pipelines.profile import Condition, Pipeline, Profile, Step, StepArtifact
+from tavernkit.artifacts.pipelines.problems import ProfileProblem
+from tavernkit.artifacts.pipelines.profile import Profile, StepPipeline, write_profile
 from tavernkit.artifacts.pipelines.report import RunReport, StepReport
-from tavernkit.artifacts.pipelines.running import PipelineRun
-from tavernkit.artifacts.pipelines.sources import SessionReader, read_from
+from tavernkit.artifacts.pipelines.running import Barrier, PipelineRunner
+from tavernkit.artifacts.pipelines.sources import SessionReader, read_from, reserve_tags
+from tavernkit.artifacts.pipelines.step import Step, StepArtifact, StepCondition
 from tavernkit.artifacts.pipelines.steps import (
     GuardStep,
     LlmStep,
@@ -36,9 +33,6 @@ __all__ = [
     "TERMINAL_EVENTS",
     "Barrier",
     "ChatInfo",
-    "ChosenProfile",
-    "Condition",
-    "FunctionCall",
     "GuardStep",
     "JournalState",
     "LlmStep",
@@ -48,26 +42,27 @@ __all__ = [
     "ModelCall",
     "ModelRequest",
     "ModelUsage",
-    "Pipeline",
     "PipelineEvent",
-    "PipelineRun",
-    "Problem",
+    "PipelineRunner",
     "Profile",
+    "ProfileProblem",
     "PythonStep",
     "RunContext",
     "RunReport",
     "SessionReader",
     "Step",
     "StepArtifact",
+    "StepCondition",
+    "StepFunctionCall",
     "StepFunctions",
     "StepJournal",
+    "StepPipeline",
     "StepRecord",
     "StepReport",
     "TemplateStep",
     "TransformStep",
     "Wording",
     "check_profile",
-    "choose_profile",
     "commit_order",
     "example_profile",
     "example_source",
@@ -75,6 +70,7 @@ __all__ = [
     "prompt_candidates",
     "read_from",
     "read_profile",
+    "readable_profile",
     "reserve_tags",
     "step_order",
     "write_profile",

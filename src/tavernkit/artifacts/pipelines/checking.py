@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 
 from tavernkit.artifacts.axes import is_in_prompt
 from tavernkit.artifacts.permissions import check_permission, tag_collisions
-from tavernkit.artifacts.pipelines.fields import decode_profile
 from tavernkit.artifacts.pipelines.ordering import dependencies
-from tavernkit.artifacts.pipelines.problems import Problem, Problems
-from tavernkit.artifacts.pipelines.profile import Pipeline, Profile, Step, StepArtifact
-from tavernkit.artifacts.pipelines.steps import MessageTransformStep, PythonStep
+from tavernkit.artifacts.pipelines.problems import Problems, ProfileProblem
+from tavernkit.artifacts.pipelines.profile import Profile, StepPipeline
+from tavernkit.artifacts.pipelines.step import Step, StepArtifact
+from tavernkit.artifacts.pipelines.steps import GuardStep, MessageTransformStep, PythonStep
+from tavernkit.artifacts.wire import decode
 from tavernkit.errors import InvalidProfileError
-from tavernkit.values import Json
+from tavernkit.reading import kind_of
 
-__all__ = ["check_profile", "read_profile"]
+__all__ = ["check_profile", "read_profile", "readable_profile"]
+
+MOST_STEPS = 200
+"""Of a profile, and of the artifacts of one step."""
+
+_LONGEST_ID = 200
 
 
-def check_profile(source: Json, *, functions: Container[str] | None = None) -> tuple[Problem, ...]:
+def check_profile(source: object, *, functions: Container[str] | None = None) -> tuple[ProfileProblem, ...]:
     """Everything that is wrong with a profile's JSON; nothing if it can be used. Never raises.
 
     With `functions` the names of python steps are checked, too.
@@ -25,7 +31,7 @@ def check_profile(source: Json, *, functions: Container[str] | None = None) -> t
     return _read(source, functions)[1]
 
 
-def read_profile(source: Json, *, functions: Container[str] | None = None) -> Profile:
+def read_profile(source: object, *, functions: Container[str] | None = None) -> Profile:
     """The profile, if it can be used; else InvalidProfileError with every problem. Warnings are passed over."""
     profile, problems = _read(source, functions)
     wrong = [problem for problem in problems if problem.severity == "error"]
@@ -35,17 +41,25 @@ def read_profile(source: Json, *, functions: Container[str] | None = None) -> Pr
     return profile
 
 
-def _read(source: Json, functions: Container[str] | None) -> tuple[Profile, tuple[Problem, ...]]:
+def readable_profile(source: object) -> Profile:
+    """As much of a profile as can be read, also of one that cannot be used."""
+    return _decode(source, Problems())
+
+
+def _read(source: object, functions: Container[str] | None) -> tuple[Profile, tuple[ProfileProblem, ...]]:
     problems = Problems()
-    profile = decode_profile(source, problems)
+    profile = _decode(source, problems)
+    _check_id(profile.id, "id", problems)
     _check_pipeline_ids(profile, problems)
     for path, pipeline in _pipelines(profile):
+        if not pipeline.triggers:
+            problems.warn(f"{path}.triggers", "Without a trigger this pipeline never runs.")
         _check_step_ids(pipeline, path, problems)
         _check_message_transforms(pipeline, path, problems)
         reached = dependencies(pipeline.steps)
         for place, step in enumerate(pipeline.steps):
             at = f"{path}.steps[{place}]"
-            step.body.check(problems, at)
+            step.check(problems, at)
             _check_dependencies(step, pipeline, at, problems, reached)
             _check_conditions(step, pipeline, at, problems)
             _check_body(step, pipeline, at, problems, functions)
@@ -55,7 +69,35 @@ def _read(source: Json, functions: Container[str] | None) -> tuple[Profile, tupl
     return profile, problems.found()
 
 
-def _pipelines(profile: Profile) -> Iterator[tuple[str, Pipeline]]:
+def _decode(source: object, problems: Problems) -> Profile:
+    """What can be read; checking compares steps with steps, so a profile with very many is not looked into at all."""
+    if not isinstance(source, Mapping):
+        problems.error("", f"A profile is an object, not {kind_of(source)}.")
+        return Profile(id="profile")
+    pipelines = [each for each in _listed(source, "pipelines") if isinstance(each, Mapping)]
+    steps = [step for pipeline in pipelines for step in _listed(pipeline, "steps")]
+    if len(pipelines) + len(steps) > MOST_STEPS:
+        problems.error("pipelines", f"A profile has at most {MOST_STEPS} pipelines and steps. Divide it.")
+        return Profile(id="profile")
+    if max((len(_listed(step, "artifacts")) for step in steps), default=0) > MOST_STEPS:
+        problems.error("pipelines", f"A step makes at most {MOST_STEPS} artifacts. Divide it.")
+        return Profile(id="profile")
+    return decode(Profile, source, problems)
+
+
+def _listed(source: object, key: str) -> Sequence[object]:
+    found = source.get(key) if isinstance(source, Mapping) else None
+    return found if isinstance(found, list) else ()
+
+
+def _check_id(id: str, path: str, problems: Problems) -> None:
+    if "/" in id:
+        problems.error(path, "An id has no '/': it stands between the ids of a pipeline and its step.")
+    elif len(id) > _LONGEST_ID or (id and not id.isprintable()):
+        problems.error(path, f"An id has at most {_LONGEST_ID} letters, and all of them can be seen.")
+
+
+def _pipelines(profile: Profile) -> Iterator[tuple[str, StepPipeline]]:
     for place, pipeline in enumerate(profile.pipelines):
         yield f"pipelines[{place}]", pipeline
 
@@ -63,25 +105,27 @@ def _pipelines(profile: Profile) -> Iterator[tuple[str, Pipeline]]:
 def _check_pipeline_ids(profile: Profile, problems: Problems) -> None:
     seen: dict[str, str] = {}
     for path, pipeline in _pipelines(profile):
+        _check_id(pipeline.id, f"{path}.id", problems)
         if pipeline.id and pipeline.id in seen:
             problems.error(f"{path}.id", f"{seen[pipeline.id]} has the id {pipeline.id!r} already. Rename one of them.")
         seen.setdefault(pipeline.id, path)
 
 
-def _check_step_ids(pipeline: Pipeline, path: str, problems: Problems) -> None:
+def _check_step_ids(pipeline: StepPipeline, path: str, problems: Problems) -> None:
     seen: dict[str, str] = {}
     for place, step in enumerate(pipeline.steps):
         at = f"{path}.steps[{place}]"
+        _check_id(step.id, f"{at}.id", problems)
         if step.id and step.id in seen:
             problems.error(f"{at}.id", f"{seen[step.id]} has the id {step.id!r} already. Rename one of them.")
         seen.setdefault(step.id, at)
 
 
-def _check_message_transforms(pipeline: Pipeline, path: str, problems: Problems) -> None:
+def _check_message_transforms(pipeline: StepPipeline, path: str, problems: Problems) -> None:
     reached = dependencies(pipeline.steps)
     earlier: list[Step] = []
     for place, step in enumerate(pipeline.steps):
-        if not isinstance(step.body, MessageTransformStep) or not step.body.select:
+        if not isinstance(step, MessageTransformStep) or not step.select:
             continue
         rival = next(
             (other for other in earlier if other.id not in reached[step.id] and step.id not in reached[other.id]), None
@@ -95,7 +139,7 @@ def _check_message_transforms(pipeline: Pipeline, path: str, problems: Problems)
 
 
 def _check_dependencies(
-    step: Step, pipeline: Pipeline, at: str, problems: Problems, reached: Mapping[str, frozenset[str]]
+    step: Step, pipeline: StepPipeline, at: str, problems: Problems, reached: Mapping[str, frozenset[str]]
 ) -> None:
     hooks = {other.id: other.hook for other in pipeline.steps}
     for place, need in enumerate(step.depends_on):
@@ -117,8 +161,8 @@ def _circle(step: Step, reached: Mapping[str, frozenset[str]]) -> str:
     return ", ".join(members) if members else "nothing else"
 
 
-def _check_conditions(step: Step, pipeline: Pipeline, at: str, problems: Problems) -> None:
-    guards = {other.id for other in pipeline.steps if other.is_guard}
+def _check_conditions(step: Step, pipeline: StepPipeline, at: str, problems: Problems) -> None:
+    guards = {other.id for other in pipeline.steps if isinstance(other, GuardStep)}
     for place, condition in enumerate(step.conditions):
         where = f"{at}.runConditions[{place}]"
         if condition.guard and condition.guard not in guards:
@@ -127,39 +171,43 @@ def _check_conditions(step: Step, pipeline: Pipeline, at: str, problems: Problem
             problems.error(where, f"The guard {condition.guard!r} must be in dependsOn, to have decided in time.")
 
 
-def _check_body(step: Step, pipeline: Pipeline, at: str, problems: Problems, functions: Container[str] | None) -> None:
-    if step.is_guard and step.artifacts:
+def _check_body(
+    step: Step, pipeline: StepPipeline, at: str, problems: Problems, functions: Container[str] | None
+) -> None:
+    if isinstance(step, GuardStep) and step.artifacts:
         problems.error(f"{at}.artifacts", "A guard says yes or no to other steps and makes no artifact.")
-    if isinstance(step.body, MessageTransformStep):
+    if isinstance(step, MessageTransformStep):
         if step.hook != "before":
             problems.error(f"{at}.hook", "The user's message can only be changed before the main call.")
         if "message_transform" not in pipeline.permissions:
             problems.error(f"{at}.kind", "The pipeline needs the permission message_transform for this step.")
-    if isinstance(step.body, PythonStep) and functions is not None and step.body.function not in functions:
-        problems.error(f"{at}.function", f"No step function named {step.body.function[:80]!r} is registered.")
+    if isinstance(step, PythonStep) and functions is not None and step.function not in functions:
+        problems.error(f"{at}.function", f"No step function named {step.function[:80]!r} is registered.")
 
 
-def _check_artifact(made: StepArtifact, step: Step, pipeline: Pipeline, at: str, problems: Problems) -> None:
-    artifact, inclusion = made.artifact, made.artifact.inclusion
-    if artifact.access == "persisted" and artifact.tag is not None:
+def _check_artifact(made: StepArtifact, step: Step, pipeline: StepPipeline, at: str, problems: Problems) -> None:
+    inclusion = made.inclusion
+    if made.pointer and not made.pointer.startswith("/"):
+        problems.error(f"{at}.pointer", "A JSON pointer begins with /, as in /state.")
+    if made.access == "persisted" and made.tag is not None:
         with problems.caught_at(at):
-            check_permission(pipeline.write_permissions, tag=artifact.tag, kind=artifact.kind)
-    if made.pointer and step.body.makes == "text":
+            check_permission(pipeline.write_permissions, tag=made.tag, kind=made.kind)
+    if made.pointer and step.makes == "text":
         problems.error(f"{at}.pointer", "A pointer finds something in JSON, and this step makes a text.")
-    if artifact.content_type != "json" and step.body.makes == "json" and not made.pointer and step.kind != "python":
+    if made.content_type != "json" and step.makes == "json" and not made.pointer and step.kind != "python":
         problems.error(f"{at}.contentType", "This step makes JSON. Say contentType json.")
     if inclusion is None:
         return
     where = f"{at}.promptInclusion"
-    if step.hook == "after" and artifact.access == "run_only":
+    if step.hook == "after" and made.access == "run_only":
         problems.error(
             where,
             "This is made after the main call and gone before the next one, so no prompt can hold it. "
             "Keep it (access persisted), or move the step before the call.",
         )
-    if not is_in_prompt(artifact.visibility):
-        problems.warn(where, f"Never told: the visibility {artifact.visibility} keeps it from the model.")
-    if inclusion.role == "user" and not isinstance(step.body, MessageTransformStep):
+    if not is_in_prompt(made.visibility):
+        problems.warn(where, f"Never told: the visibility {made.visibility} keeps it from the model.")
+    if inclusion.role == "user" and not isinstance(step, MessageTransformStep):
         problems.warn(where, "The model would take this for the user's own words. The usual role is developer.")
 
 
@@ -168,9 +216,9 @@ def _check_tags(profile: Profile, problems: Problems) -> None:
     for path, pipeline in _pipelines(profile):
         for place, step in enumerate(pipeline.steps):
             for number, made in enumerate(step.artifacts):
-                if made.artifact.access == "persisted" and made.artifact.tag is not None:
+                if made.access == "persisted" and made.tag is not None:
                     at = f"{path}.steps[{place}].artifacts[{number}].tag"
-                    places.setdefault((made.artifact.tag, pipeline.id, step.id), []).append(at)
+                    places.setdefault((made.tag, pipeline.id, step.id), []).append(at)
     for collision in tag_collisions(profile.claims()):
         paths = {at for claim in collision.claims for at in places[(claim.tag, claim.pipeline, claim.step)]}
         for at in sorted(paths):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from tavernkit.artifacts.pipelines.context import RunContext
+from tavernkit.artifacts.pipelines.events import EventEmitter
 from tavernkit.artifacts.pipelines.journal import StepJournal, StepRecord
-from tavernkit.artifacts.pipelines.making import Made, made_by
 from tavernkit.artifacts.pipelines.planning import Planned, StepKey
-from tavernkit.artifacts.pipelines.telling import Teller
+from tavernkit.artifacts.pipelines.products import StepProduct, products_of
+from tavernkit.artifacts.redaction import wire_form
 from tavernkit.artifacts.store import ArtifactWrite
 from tavernkit.artifacts.version import Writer
-from tavernkit.artifacts.wire import wire_form
 from tavernkit.errors import ArtifactError
 from tavernkit.prompt.context import Clock, IdSource
 
@@ -22,7 +22,7 @@ async def commit_hook(
     context: RunContext,
     *,
     journal: StepJournal,
-    teller: Teller,
+    emitter: EventEmitter,
     clock: Clock,
     ids: IdSource,
 ) -> None:
@@ -38,20 +38,20 @@ async def commit_hook(
             records[item.key] = record.with_(status="skipped", reason="dependency_failed")
             await journal.record(context, records[item.key])
         elif record.status == "done":
-            made = made_by(item.pipeline, item.step, record, context)
+            made = products_of(item.pipeline, item.step, record, context)
             writes = tuple(_write(item, one, context, clock, ids) for one in made if one.artifact.access == "persisted")
-            records[item.key] = await _commit(item, record, made, writes, context, journal, teller)
-        await teller.tell_end(item, records[item.key])
+            records[item.key] = await _commit(item, record, made, writes, context, journal, emitter)
+        await emitter.emit_step_end(item, records[item.key])
 
 
 async def _commit(
     item: Planned,
     record: StepRecord,
-    made: tuple[Made, ...],
+    made: tuple[StepProduct, ...],
     writes: tuple[ArtifactWrite, ...],
     context: RunContext,
     journal: StepJournal,
-    teller: Teller,
+    emitter: EventEmitter,
 ) -> StepRecord:
     try:
         commits = await journal.commit(context, record, writes)
@@ -60,14 +60,14 @@ async def _commit(
         await journal.record(context, refused)
         return refused
     for commit in commits:
-        await teller.tell("artifact.updated", item, wire_form(commit.artifact, commit.version))
+        await emitter.emit("artifact.updated", item, wire_form(commit.artifact, commit.version))
     for one in made:
         if one.artifact.access == "run_only":
-            await teller.tell("artifact.updated", item, wire_form(one.artifact, one.version))
+            await emitter.emit("artifact.updated", item, wire_form(one.artifact, one.version))
     return record.with_commits(commits)
 
 
-def _write(item: Planned, made: Made, context: RunContext, clock: Clock, ids: IdSource) -> ArtifactWrite:
+def _write(item: Planned, made: StepProduct, context: RunContext, clock: Clock, ids: IdSource) -> ArtifactWrite:
     return ArtifactWrite(
         artifact=made.artifact.with_(id=ids()),
         content=made.version.content,

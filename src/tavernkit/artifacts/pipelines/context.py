@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 
 from tavernkit.artifacts.artifact import Session
@@ -9,7 +10,7 @@ from tavernkit.artifacts.pipelines.profile import Profile, Trigger
 from tavernkit.artifacts.view import Path
 from tavernkit.characters.character import Character, User
 from tavernkit.prompt.message import Message
-from tavernkit.values import JsonObject, Value
+from tavernkit.values import Value
 
 __all__ = ["ChatInfo", "RunContext", "idempotency_key"]
 
@@ -46,7 +47,7 @@ class RunContext(Value, frozen=True, kw_only=True):
     user: User | None = None
     chat: ChatInfo | None = None
     messages: tuple[Message, ...] = ()
-    values: JsonObject = {}
+    values: Mapping[str, object] = {}
     pipelines: frozenset[str] | None = None
 
     @property

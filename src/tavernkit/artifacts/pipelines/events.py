@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Literal, TypeAlias
 
-from tavernkit.values import JsonObject, Value
+from tavernkit.artifacts.pipelines.journal import StepRecord
+from tavernkit.artifacts.pipelines.planning import Planned, StepKey
+from tavernkit.values import Value
 
-__all__ = ["TERMINAL_EVENTS", "Emit", "EventType", "PipelineEvent"]
+__all__ = ["TERMINAL_EVENTS", "Emit", "EventEmitter", "EventType", "PipelineEvent"]
 
 EventType: TypeAlias = Literal[
     "pipeline.run.started",
@@ -31,7 +33,49 @@ class PipelineEvent(Value, frozen=True, kw_only=True):
     seq: int
     pipeline: str | None = None
     step: str | None = None
-    data: JsonObject = {}
+    data: Mapping[str, object] = {}
 
 
 Emit: TypeAlias = Callable[[PipelineEvent], Awaitable[None]]
+
+
+class EventEmitter:
+    """Numbers the events of one attempt at a run; without somebody to tell, it only counts."""
+
+    def __init__(self, emit: Emit | None, *, run_id: str, attempt: int) -> None:
+        self._emit = emit
+        self._run_id = run_id
+        self._attempt = attempt
+        self._seq = 0
+        self._ended: set[StepKey] = set()
+
+    async def emit(
+        self, type: EventType, item: Planned | None = None, data: Mapping[str, object] | None = None
+    ) -> None:
+        self._seq += 1
+        if self._emit is None:
+            return
+        event = PipelineEvent(
+            type=type,
+            run_id=self._run_id,
+            attempt=self._attempt,
+            seq=self._seq,
+            pipeline=None if item is None else item.pipeline.id,
+            step=None if item is None else item.step.id,
+            data=data or {},
+        )
+        await self._emit(event)
+
+    async def emit_step_end(self, item: Planned, record: StepRecord) -> None:
+        """That a step has ended, once, when nothing about it can change any more."""
+        if item.key in self._ended:
+            return
+        self._ended.add(item.key)
+        data = {
+            "status": record.status,
+            "reason": record.reason,
+            "code": record.code,
+            "message": record.message,
+            "committed": record.committed is not None,
+        }
+        await self.emit("pipeline.step.done", item, data)

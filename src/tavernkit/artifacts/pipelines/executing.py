@@ -9,29 +9,29 @@ from typing import TypeAlias
 from tavernkit.artifacts.pipelines.planning import Planned, StepKey
 from tavernkit.artifacts.pipelines.report import SkipReason
 from tavernkit.errors import ArtifactError, LiquidError, LiquidRenderError, RegexError, StepFailed, TavernKitError
-from tavernkit.values import Json, Value
+from tavernkit.values import Value
 
-__all__ = ["Failure", "Finished", "execute", "failure_of"]
+__all__ = ["StepEnd", "StepFailure", "execute", "failure_of"]
 
 
-class Failure(Value, frozen=True, kw_only=True):
+class StepFailure(Value, frozen=True, kw_only=True):
     """Why a step has failed: a word for programs and a sentence for people."""
 
     code: str
     message: str
 
 
-class Finished(Value, frozen=True, kw_only=True):
+class StepEnd(Value, frozen=True, kw_only=True):
     """How it went for one step."""
 
-    value: Json = None
-    failure: Failure | None = None
+    value: object = None
+    failure: StepFailure | None = None
     skipped: SkipReason | None = None
 
 
 Decide: TypeAlias = Callable[[Planned], SkipReason | None]
-Start: TypeAlias = Callable[[Planned], Awaitable[Awaitable[Json]]]
-Settle: TypeAlias = Callable[[Planned, Finished], Awaitable[None]]
+Start: TypeAlias = Callable[[Planned], Awaitable[Awaitable[object]]]
+Settle: TypeAlias = Callable[[Planned, StepEnd], Awaitable[None]]
 
 
 async def execute(
@@ -48,8 +48,8 @@ async def execute(
     `plan` has dependencies first. `start` gives the step's work, `settle` is told its end, one step at a time; its key
     is then in `settled`. Whatever happens, no work is left behind.
     """
-    running: dict[asyncio.Future[Json], Planned] = {}
-    aborted = asyncio.ensure_future(abort.wait())
+    running: dict[asyncio.Future[object], Planned] = {}
+    aborted: asyncio.Future[object] = asyncio.ensure_future(abort.wait())
     try:
         while not abort.is_set():
             at_work = {item.key for item in running.values()}
@@ -60,7 +60,7 @@ async def execute(
                 if reason is None:
                     running[asyncio.ensure_future(await start(item))] = item
                 else:
-                    await settle(item, Finished(skipped=reason))
+                    await settle(item, StepEnd(skipped=reason))
                     settled.add(item.key)
             if not running:
                 await _give_up_on_circles(plan, settled, settle)
@@ -83,31 +83,31 @@ async def _give_up_on_circles(plan: Sequence[Planned], settled: set[StepKey], se
     """Steps that wait for each other, or for one that is not there; a checked profile has none."""
     for item in plan:
         if item.key not in settled:
-            await settle(item, Finished(skipped="dependency_failed"))
+            await settle(item, StepEnd(skipped="dependency_failed"))
             settled.add(item.key)
 
 
-def _finished(task: asyncio.Future[Json]) -> Finished:
+def _finished(task: asyncio.Future[object]) -> StepEnd:
     if task.cancelled():
-        return Finished(failure=Failure(code="cancelled", message="The step's work was cancelled from inside."))
+        return StepEnd(failure=StepFailure(code="cancelled", message="The step's work was cancelled from inside."))
     error = task.exception()
-    return Finished(value=task.result()) if error is None else Finished(failure=failure_of(error))
+    return StepEnd(value=task.result()) if error is None else StepEnd(failure=failure_of(error))
 
 
-def failure_of(error: BaseException) -> Failure:
+def failure_of(error: BaseException) -> StepFailure:
     """An error of ours says what to do; of any other only the name is told, since its words may quote content."""
     match error:
         case StepFailed() | ArtifactError():
-            return Failure(code=error.code, message=str(error))
+            return StepFailure(code=error.code, message=str(error))
         case LiquidRenderError() if error.__cause__ is not None:
             message = f"Line {error.line} of the template: it met a value it can do nothing with."
-            return Failure(code="template_error", message=message)
+            return StepFailure(code="template_error", message=message)
         case LiquidError():
-            return Failure(code="template_error", message=str(error))
+            return StepFailure(code="template_error", message=str(error))
         case RegexError():
-            return Failure(code="regex_error", message=str(error))
+            return StepFailure(code="regex_error", message=str(error))
         case TavernKitError():
-            return Failure(code="step_failed", message=str(error))
+            return StepFailure(code="step_failed", message=str(error))
         case _:
             message = f"The step failed with {type(error).__name__}, which nobody expected."
-            return Failure(code="unexpected_error", message=message)
+            return StepFailure(code="unexpected_error", message=message)

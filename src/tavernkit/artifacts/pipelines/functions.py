@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
 from typing import TypeAlias
 
-from tavernkit.values import Json, JsonObject, Value
+from tavernkit.values import Value
 
-__all__ = ["STEP_FUNCTIONS", "FunctionCall", "StepFunction", "StepFunctions"]
+__all__ = ["STEP_FUNCTIONS", "StepFunction", "StepFunctionCall", "StepFunctions"]
 
 STEP_FUNCTIONS = "tavernkit.step_functions"
 """The scope of load hooks: `on_load(STEP_FUNCTIONS, hook)` gets the application's StepFunctions to register in."""
 
 
-class FunctionCall(Value, frozen=True, kw_only=True):
+class StepFunctionCall(Value, frozen=True, kw_only=True):
     """What a function is told: the step's own arguments, and what templates see."""
 
-    arguments: JsonObject
-    values: JsonObject
+    arguments: Mapping[str, object]
+    values: Mapping[str, object]
     now: datetime
     random: Callable[[], float]
 
 
-StepFunction: TypeAlias = Callable[[FunctionCall], Awaitable[Json]]
+StepFunction: TypeAlias = Callable[[StepFunctionCall], Awaitable[object]]
 
 
 class StepFunctions:

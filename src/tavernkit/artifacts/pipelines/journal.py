@@ -11,7 +11,7 @@ from tavernkit.artifacts.pipelines.context import RunContext
 from tavernkit.artifacts.pipelines.model import ModelUsage
 from tavernkit.artifacts.pipelines.report import RunReport, SkipReason, StepStatus
 from tavernkit.artifacts.store import ArtifactWrite, Commit
-from tavernkit.values import Json, JsonObject, Value
+from tavernkit.values import Value
 
 __all__ = ["JournalState", "MemoryJournal", "StepJournal", "StepRecord"]
 
@@ -31,10 +31,10 @@ class StepRecord(Value, frozen=True, kw_only=True):
     reason: SkipReason | None = None
     code: str | None = None
     message: str | None = None
-    value: Json = None
-    input: Json = None
+    value: object = None
+    input: object = None
     usage: ModelUsage = ModelUsage()
-    read: tuple[JsonObject, ...] = ()
+    read: tuple[Mapping[str, object], ...] = ()
     bases: Mapping[str, int | None] = {}
     committed: Mapping[str, int] | None = None
     archived: tuple[str, ...] = ()

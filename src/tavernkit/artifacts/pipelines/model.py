@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeAlias
 
 from tavernkit.prompt.message import Message
-from tavernkit.values import JsonObject, Value
+from tavernkit.values import Value
 
 __all__ = ["ModelAnswer", "ModelCall", "ModelRequest", "ModelUsage", "Spent", "ask_counted"]
 
@@ -47,8 +47,8 @@ class ModelRequest(Value, frozen=True, kw_only=True):
     messages: tuple[Message, ...]
     provider: str | None = None
     model: str | None = None
-    sampling: JsonObject = {}
-    json_schema: JsonObject | None = None
+    sampling: Mapping[str, object] = {}
+    json_schema: Mapping[str, object] | None = None
     attempt: int = 1
     spent: Spent = _unheard
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import TypeVar
 
-from tavernkit.artifacts.candidate import Candidate
-from tavernkit.artifacts.pipelines.profile import Profile, Step
+from tavernkit.artifacts.candidate import PromptCandidate
+from tavernkit.artifacts.pipelines.profile import Profile
+from tavernkit.artifacts.pipelines.step import Step
 from tavernkit.artifacts.version import Writer
-from tavernkit.artifacts.view import SessionView, StepOrder
+from tavernkit.artifacts.view import SessionArtifacts, StepOrder
 
 __all__ = ["commit_order", "dependencies", "prompt_candidates", "step_order"]
+
+S = TypeVar("S", bound=Step)
 
 
 def dependencies(steps: Iterable[Step]) -> Mapping[str, frozenset[str]]:
@@ -28,10 +32,10 @@ def dependencies(steps: Iterable[Step]) -> Mapping[str, frozenset[str]]:
     return reached
 
 
-def commit_order(steps: Iterable[Step]) -> tuple[Step, ...]:
+def commit_order(steps: Iterable[S]) -> tuple[S, ...]:
     """Dependencies first, then by `order`, then as the pipeline lists them; who finishes first does not matter."""
     waiting = sorted(steps, key=lambda step: step.order)
-    placed: list[Step] = []
+    placed: list[S] = []
     while waiting:
         left = {step.id for step in waiting}
         # In a circle nothing is ready, and a checked profile has none; taking the first keeps this from going on.
@@ -56,7 +60,7 @@ def step_order(profile: Profile) -> StepOrder:
     return place_of
 
 
-def prompt_candidates(profile: Profile, view: SessionView) -> tuple[Candidate, ...]:
+def prompt_candidates(profile: Profile, view: SessionArtifacts) -> tuple[PromptCandidate, ...]:
     """What a prompt may tell while this profile is followed: what it makes, and not what another has left behind, which
     nobody keeps up to date any more."""
     own = {claim.tag for claim in profile.claims()}

@@ -8,8 +8,10 @@ from typing import TypeAlias
 from tavernkit.artifacts.pipelines.context import RunContext
 from tavernkit.artifacts.pipelines.journal import StepRecord
 from tavernkit.artifacts.pipelines.ordering import commit_order, dependencies
-from tavernkit.artifacts.pipelines.profile import Hook, Pipeline, Step
+from tavernkit.artifacts.pipelines.profile import StepPipeline
 from tavernkit.artifacts.pipelines.report import SkipReason
+from tavernkit.artifacts.pipelines.step import Hook
+from tavernkit.artifacts.pipelines.steps import AnyStep
 from tavernkit.errors import ArtifactPolicyError
 from tavernkit.values import Value
 
@@ -22,8 +24,8 @@ Records: TypeAlias = Mapping[StepKey, StepRecord]
 class Planned(Value, frozen=True, kw_only=True):
     """A step of this run; `needs` are the steps it depends on, and `sees` all whose work it may see."""
 
-    pipeline: Pipeline
-    step: Step
+    pipeline: StepPipeline
+    step: AnyStep
     needs: tuple[StepKey, ...]
     sees: frozenset[StepKey]
 
@@ -47,7 +49,7 @@ def plan_hook(context: RunContext, hook: Hook) -> tuple[Planned, ...]:
     )
 
 
-def _plan_pipeline(pipeline: Pipeline, hook: Hook) -> tuple[Planned, ...]:
+def _plan_pipeline(pipeline: StepPipeline, hook: Hook) -> tuple[Planned, ...]:
     steps = [step for step in pipeline.steps if step.hook == hook]
     reached = dependencies(steps)
     return tuple(

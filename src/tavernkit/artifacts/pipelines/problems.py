@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Literal, TypeAlias, TypeVar
+from typing import Literal, TypeAlias
 
-from tavernkit.artifacts.choices import one_of
-from tavernkit.errors import InvalidArtifactError, TavernKitError
+from tavernkit.errors import TavernKitError
 from tavernkit.values import Value
 
-__all__ = ["Problem", "Problems", "Severity"]
+__all__ = ["Problems", "ProfileProblem", "Severity"]
 
 Severity: TypeAlias = Literal["error", "warning"]
-T = TypeVar("T", bound=str)
+
+_SUBJECTS = {"kind": "The kind of a step", "hook": "The hook of a step", "output": "The output", "engine": "The engine"}
 
 
-class Problem(Value, frozen=True, kw_only=True):
+class ProfileProblem(Value, frozen=True, kw_only=True):
     """`path` is where it stands in the JSON, such as `pipelines[0].steps[2].dependsOn[0]`. A profile with an error
     cannot be used; a warning says what is probably not meant."""
 
@@ -29,13 +29,13 @@ class Problems:
     """Collects problems while a profile is read."""
 
     def __init__(self) -> None:
-        self._found: list[Problem] = []
+        self._found: list[ProfileProblem] = []
 
     def error(self, path: str, message: str) -> None:
-        self._found.append(Problem(path=path, message=message))
+        self._found.append(ProfileProblem(path=path, message=message))
 
     def warn(self, path: str, message: str) -> None:
-        self._found.append(Problem(path=path, message=message, severity="warning"))
+        self._found.append(ProfileProblem(path=path, message=message, severity="warning"))
 
     @contextmanager
     def caught_at(self, path: str) -> Iterator[None]:
@@ -45,13 +45,18 @@ class Problems:
         except TavernKitError as error:
             self.error(path, str(error))
 
-    def word(self, path: str, word: object, allowed: Sequence[T], *, what: str, usual: T) -> T:
-        """The allowed word that this is; any other is an error, and the usual one stands in."""
-        try:
-            return one_of(word, allowed, what=what)
-        except InvalidArtifactError as error:
-            self.error(path, str(error))
-            return usual
+    def subject(self, path: str) -> str:
+        name = path.rpartition(".")[2]
+        return "This" if name.endswith("]") else _SUBJECTS.get(name, name)
 
-    def found(self) -> tuple[Problem, ...]:
+    def refused(self, path: str, sentence: str) -> None:
+        self.error(path, sentence)
+
+    def mistyped(self, path: str, message: str) -> None:
+        self.error(path, f"{message[0].upper()}{message[1:]}.")
+
+    def unknown(self, path: str) -> None:
+        self.warn(path, "Nobody reads this field.")
+
+    def found(self) -> tuple[ProfileProblem, ...]:
         return tuple(self._found)

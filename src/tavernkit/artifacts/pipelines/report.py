@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Literal, TypeAlias
 
 from tavernkit.artifacts.pipelines.model import ModelUsage
-from tavernkit.artifacts.pipelines.profile import Hook, Trigger
-from tavernkit.artifacts.pipelines.steps import StepKind
-from tavernkit.values import JsonObject, Value
+from tavernkit.artifacts.pipelines.profile import Trigger
+from tavernkit.artifacts.pipelines.step import Hook, StepKind
+from tavernkit.values import Value
 
 __all__ = ["CommitOutcome", "FailedType", "RunReport", "RunStatus", "SkipReason", "StepReport", "StepStatus"]
 
@@ -40,8 +41,8 @@ class StepReport(Value, frozen=True, kw_only=True):
     reason: SkipReason | None = None
     code: str | None = None
     message: str | None = None
-    read: tuple[JsonObject, ...] = ()
-    wrote: tuple[JsonObject, ...] = ()
+    read: tuple[Mapping[str, object], ...] = ()
+    wrote: tuple[Mapping[str, object], ...] = ()
     archived: tuple[str, ...] = ()
     usage: ModelUsage = ModelUsage()
     started_at: datetime | None = None

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from tavernkit.artifacts.pipelines.context import RunContext
 from tavernkit.artifacts.pipelines.journal import StepRecord
-from tavernkit.artifacts.pipelines.making import Made, made_by
 from tavernkit.artifacts.pipelines.planning import Planned
+from tavernkit.artifacts.pipelines.products import StepProduct, products_of
 from tavernkit.artifacts.pipelines.report import CommitOutcome, StepReport
+from tavernkit.artifacts.redaction import log_entry
 from tavernkit.artifacts.version import ArtifactVersion
-from tavernkit.artifacts.view import SessionView
-from tavernkit.artifacts.wire import log_entry
+from tavernkit.artifacts.view import SessionArtifacts
 
 __all__ = ["step_report"]
 
 
-def step_report(item: Planned, record: StepRecord, view: SessionView, context: RunContext) -> StepReport:
+def step_report(item: Planned, record: StepRecord, view: SessionArtifacts, context: RunContext) -> StepReport:
     """`view` is what the step's hook has begun with."""
-    made = made_by(item.pipeline, item.step, record, context) if record.committed is not None else ()
+    made = products_of(item.pipeline, item.step, record, context) if record.committed is not None else ()
     return StepReport(
         pipeline=record.pipeline,
         step=record.step,
@@ -44,7 +44,7 @@ def _outcome(record: StepRecord) -> CommitOutcome:
     return "withheld" if record.status == "done" else "nothing"
 
 
-def _before(made: Made, view: SessionView) -> ArtifactVersion | None:
+def _before(made: StepProduct, view: SessionArtifacts) -> ArtifactVersion | None:
     """What the step has read of its own artifact."""
     tag = made.artifact.tag
     if made.artifact.access == "run_only" or tag is None or tag not in view:

@@ -10,30 +10,29 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable
 
-from tavernkit.artifacts.pipelines.barrier import Barrier
+from tavernkit.artifacts.candidate import PromptCandidate
+from tavernkit.artifacts.pipelines.attempt import StepAttempt, skipped_record
 from tavernkit.artifacts.pipelines.committing import commit_hook
 from tavernkit.artifacts.pipelines.context import RunContext
-from tavernkit.artifacts.pipelines.events import Emit, EventType
-from tavernkit.artifacts.pipelines.executing import Finished, execute
+from tavernkit.artifacts.pipelines.events import Emit, EventEmitter, EventType
+from tavernkit.artifacts.pipelines.executing import StepEnd, execute
 from tavernkit.artifacts.pipelines.functions import StepFunctions
 from tavernkit.artifacts.pipelines.journal import JournalState, StepJournal, StepRecord
-from tavernkit.artifacts.pipelines.making import made_by, with_made
 from tavernkit.artifacts.pipelines.model import ModelCall, ModelUsage
 from tavernkit.artifacts.pipelines.ordering import prompt_candidates
 from tavernkit.artifacts.pipelines.planning import Planned, StepKey, plan_hook, required_failure, skip_reason
-from tavernkit.artifacts.pipelines.profile import Hook
+from tavernkit.artifacts.pipelines.products import products_of, with_products
 from tavernkit.artifacts.pipelines.report import FailedType, RunReport, RunStatus
 from tavernkit.artifacts.pipelines.reporting import step_report
 from tavernkit.artifacts.pipelines.sources import SessionReader
-from tavernkit.artifacts.pipelines.telling import Teller
-from tavernkit.artifacts.pipelines.wording import told_wording, wordings
-from tavernkit.artifacts.pipelines.working import Work, skipped_record
-from tavernkit.artifacts.view import SessionView
+from tavernkit.artifacts.pipelines.step import Hook
+from tavernkit.artifacts.pipelines.wording import Wording, told_wording, wordings
+from tavernkit.artifacts.view import SessionArtifacts
 from tavernkit.errors import RunInProgress
 from tavernkit.prompt.context import Clock, IdSource
-from tavernkit.values import Json
+from tavernkit.values import Value
 
-__all__ = ["PipelineRun"]
+__all__ = ["Barrier", "PipelineRunner"]
 
 _ENDS: dict[RunStatus, EventType] = {
     "done": "pipeline.run.done",
@@ -42,7 +41,20 @@ _ENDS: dict[RunStatus, EventType] = {
 }
 
 
-class PipelineRun:
+class Barrier(Value, frozen=True, kw_only=True):
+    """If it is open, the main call can be made, with these candidates in its prompt and the user's message in this
+    wording; what was typed is kept beside it. If it is not, the run has ended, and the report says how."""
+
+    is_open: bool
+    view: SessionArtifacts = SessionArtifacts()
+    candidates: tuple[PromptCandidate, ...] = ()
+    user_message: str = ""
+    raw_user_message: str = ""
+    wordings: tuple[Wording, ...] = ()
+    report: RunReport | None = None
+
+
+class PipelineRunner:
     """One run. Call `before`; if the barrier is open, make the main call, then `after` with the reply, or `stop` if
     there is none. A run that was interrupted is made again from the same context and goes on where it was.
 
@@ -73,12 +85,12 @@ class PipelineRun:
         self._emit = emit
         self._abort = abort or asyncio.Event()
         self._state = JournalState(run_id=context.run_id)
-        self._teller = Teller(emit, run_id=context.run_id, attempt=1)
+        self._emitter = EventEmitter(emit, run_id=context.run_id, attempt=1)
         self._records: dict[StepKey, StepRecord] = {}
         self._spent: dict[StepKey, ModelUsage] = {}
-        self._working: dict[StepKey, Work] = {}
+        self._attempts: dict[StepKey, StepAttempt] = {}
         self._plans: dict[Hook, tuple[Planned, ...]] = {}
-        self._views: dict[Hook, SessionView] = {}
+        self._views: dict[Hook, SessionArtifacts] = {}
         self._report: RunReport | None = None
         self.has_begun = False
         """Whether the journal has opened it as this run; what has not begun need not be ended."""
@@ -97,8 +109,8 @@ class PipelineRun:
         self.has_begun = True
         self._records = {record.key: record for record in state.records if record.status != "aborted"}
         self._spent = {record.key: record.usage for record in state.records if record.status == "aborted"}
-        self._teller = Teller(self._emit, run_id=context.run_id, attempt=state.attempt)
-        await self._teller.tell("pipeline.run.started", data={"trigger": context.trigger, "turn": context.turn})
+        self._emitter = EventEmitter(self._emit, run_id=context.run_id, attempt=state.attempt)
+        await self._emitter.emit("pipeline.run.started", data={"trigger": context.trigger, "turn": context.turn})
         report = await self._run_hook("before", reply=None)
         if report is not None:
             return self._closed(report)
@@ -146,7 +158,7 @@ class PipelineRun:
                 self._records,
                 self._context,
                 journal=self._journal,
-                teller=self._teller,
+                emitter=self._emitter,
                 clock=self._clock,
                 ids=self._ids,
             )
@@ -159,23 +171,23 @@ class PipelineRun:
             "error", failed="before_barrier" if hook == "before" else "after_main_llm", message=message
         )
 
-    def _with_committed(self, view: SessionView) -> SessionView:
+    def _with_committed(self, view: SessionArtifacts) -> SessionArtifacts:
         """The view of everybody behind the barrier: with what was committed before the main call."""
         for item in self._plans["before"]:
             if self._records[item.key].committed is not None:
                 view = self._with_work_of(item, view)
         return view
 
-    def _with_work_of(self, item: Planned, view: SessionView) -> SessionView:
-        made = made_by(item.pipeline, item.step, self._records[item.key], self._context)
-        return with_made(view, made, self._context)
+    def _with_work_of(self, item: Planned, view: SessionArtifacts) -> SessionArtifacts:
+        made = products_of(item.pipeline, item.step, self._records[item.key], self._context)
+        return with_products(view, made, self._context)
 
-    async def _execute(self, plan: tuple[Planned, ...], view: SessionView, reply: str | None) -> bool:
+    async def _execute(self, plan: tuple[Planned, ...], view: SessionArtifacts, reply: str | None) -> bool:
         """Bring all steps of a hook to their end; False if the run was aborted."""
 
-        async def start(item: Planned) -> Awaitable[Json]:
-            await self._teller.tell("pipeline.step.started", item, {"kind": item.step.kind, "hook": item.step.hook})
-            work = self._working[item.key] = self._prepare(item, plan, view, reply)
+        async def start(item: Planned) -> Awaitable[object]:
+            await self._emitter.emit("pipeline.step.started", item, {"kind": item.step.kind, "hook": item.step.hook})
+            work = self._attempts[item.key] = self._prepare(item, plan, view, reply)
             return work.attempt()
 
         at_work = await execute(
@@ -189,18 +201,20 @@ class PipelineRun:
         if at_work is None:
             return True
         for item in at_work:
-            self._records[item.key] = record = self._working[item.key].aborted()
+            self._records[item.key] = record = self._attempts[item.key].aborted()
             if record.usage.calls:
                 # Whoever takes the run up begins the step anew, and what it has used so far still counts.
                 await self._journal.record(self._context, record)
         return False
 
-    def _prepare(self, item: Planned, plan: tuple[Planned, ...], view: SessionView, reply: str | None) -> Work:
+    def _prepare(
+        self, item: Planned, plan: tuple[Planned, ...], view: SessionArtifacts, reply: str | None
+    ) -> StepAttempt:
         seen = [other for other in plan if other.key in item.sees]
         for other in seen:
             view = self._with_work_of(other, view)
         rewriters = seen if item.step.hook == "before" else self._plans["before"]
-        return Work(
+        return StepAttempt(
             item,
             self._context,
             view,
@@ -212,9 +226,9 @@ class PipelineRun:
             spent=self._spent.get(item.key, ModelUsage()),
         )
 
-    async def _settle(self, item: Planned, finished: Finished) -> None:
+    async def _settle(self, item: Planned, finished: StepEnd) -> None:
         if finished.skipped is None:
-            record = self._working[item.key].record(finished)
+            record = self._attempts[item.key].record(finished)
         else:
             record = skipped_record(item, finished.skipped, self._clock())
         await self._journal.record(self._context, record)
@@ -250,9 +264,9 @@ class PipelineRun:
         for plan in self._plans.values():
             for item in plan:
                 if self._records[item.key].committed is None:
-                    await self._teller.tell_end(item, self._records[item.key])
+                    await self._emitter.emit_step_end(item, self._records[item.key])
         await self._journal.close(context, report)
-        await self._teller.tell(_ENDS[status], data={"failedType": failed, "message": message})
+        await self._emitter.emit(_ENDS[status], data={"failedType": failed, "message": message})
         return report
 
     def _closed(self, report: RunReport) -> Barrier:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 
 import jsonschema_rs
 
 from tavernkit.artifacts.pipelines.schema_cost import check_cost, check_references
 from tavernkit.errors import StepFailed
-from tavernkit.values import Json, JsonObject, Value
+from tavernkit.values import Value
 
 __all__ = ["Misfit", "check_schema", "misfits"]
 
@@ -26,13 +26,13 @@ class Misfit(Value, frozen=True, kw_only=True):
     summary: str
 
 
-def check_schema(schema: JsonObject) -> None:
+def check_schema(schema: Mapping[str, object]) -> None:
     """Raise StepFailed unless this is a JSON Schema that needs nothing from elsewhere."""
     check_references(schema)
     _validator(schema)
 
 
-def misfits(value: Json, schema: JsonObject) -> tuple[Misfit, ...]:
+def misfits(value: object, schema: Mapping[str, object]) -> tuple[Misfit, ...]:
     """What is wrong with a value; nothing if it fits."""
     check_references(schema)
     check_cost(value, schema)
@@ -43,7 +43,7 @@ def misfits(value: Json, schema: JsonObject) -> tuple[Misfit, ...]:
         return (Misfit(sentence=f"There is a mistake: {half}.", summary=half),)
 
 
-def _misfits(value: Json, schema: JsonObject) -> Iterator[Misfit]:
+def _misfits(value: object, schema: Mapping[str, object]) -> Iterator[Misfit]:
     for problem in _validator(schema).iter_errors(value):
         sentence = f"At {_place(problem.instance_path)}: {problem.message[:_LONGEST]}."
         yield Misfit(sentence=sentence, summary=f"{_place(problem.schema_path)} of the schema is not kept")
@@ -53,7 +53,7 @@ def _place(path: Iterable[str | int]) -> str:
     return ("".join(f"/{part}" for part in path) or "/")[:_LONGEST]
 
 
-def _validator(schema: JsonObject) -> jsonschema_rs.Validator:
+def _validator(schema: Mapping[str, object]) -> jsonschema_rs.Validator:
     try:
         return jsonschema_rs.validator_for(dict(schema), mask=_MASK, offline=True)
     except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError) as error:

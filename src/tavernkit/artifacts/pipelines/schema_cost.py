@@ -9,7 +9,6 @@ from urllib.parse import unquote
 from tavernkit.artifacts.content import inner_values
 from tavernkit.artifacts.json_patch import find_in_json
 from tavernkit.errors import JsonPatchError, StepFailed
-from tavernkit.values import Json, JsonObject
 
 __all__ = ["check_cost", "check_references"]
 
@@ -22,9 +21,9 @@ _OF_OBJECT = ("additionalProperties", "unevaluatedProperties")
 _OF_LIST = ("items", "additionalItems", "unevaluatedItems", "contains")
 
 
-def check_references(schema: JsonObject) -> None:
+def check_references(schema: Mapping[str, object]) -> None:
     """Raise StepFailed unless all references are pointers into this very schema."""
-    waiting: list[Json] = [schema]
+    waiting: list[object] = [schema]
     while waiting:
         part = waiting.pop()
         waiting.extend(inner_values(part))
@@ -38,9 +37,9 @@ def check_references(schema: JsonObject) -> None:
             raise _unusable("a part of it has an $id of its own, so that nobody can say where its references lead")
 
 
-def check_cost(value: Json, schema: JsonObject) -> None:
+def check_cost(value: object, schema: Mapping[str, object]) -> None:
     """Raise StepFailed if more would be compared than is good for anybody; every part that may apply is counted."""
-    going: list[Iterator[tuple[Json, Json]]] = [iter([(schema, value)])]
+    going: list[Iterator[tuple[object, object]]] = [iter([(schema, value)])]
     count = 0
     while going:
         pair = next(going[-1], None)
@@ -53,11 +52,12 @@ def check_cost(value: Json, schema: JsonObject) -> None:
                 "To check this JSON against its schema would take too long. Make the schema simpler.",
                 code="schema_too_costly",
             )
-        if isinstance(pair[0], Mapping):
-            going.append(_below(*pair, schema))
+        part, against = pair
+        if isinstance(part, Mapping):
+            going.append(_below(part, against, schema))
 
 
-def _below(part: JsonObject, value: Json, schema: JsonObject) -> Iterator[tuple[Json, Json]]:
+def _below(part: Mapping[str, object], value: object, schema: Mapping[str, object]) -> Iterator[tuple[object, object]]:
     """What a part of the schema applies next, and to what."""
     yield from ((each, value) for each in _for_itself(part, schema))
     if isinstance(value, dict):
@@ -66,11 +66,12 @@ def _below(part: JsonObject, value: Json, schema: JsonObject) -> Iterator[tuple[
         yield from _for_items(part, value)
 
 
-def _for_itself(part: JsonObject, schema: JsonObject) -> Iterator[Json]:
+def _for_itself(part: Mapping[str, object], schema: Mapping[str, object]) -> Iterator[object]:
     """The parts of a schema that apply to the same value."""
-    if isinstance(part.get("$ref"), str):
+    reference = part.get("$ref")
+    if isinstance(reference, str):
         try:
-            yield find_in_json(schema, unquote(part["$ref"].removeprefix("#")))
+            yield find_in_json(schema, unquote(reference.removeprefix("#")))
         except JsonPatchError:
             raise _unusable("a reference leads nowhere") from None
     yield from (part[name] for name in _SAME_ONE if name in part)
@@ -80,10 +81,10 @@ def _for_itself(part: JsonObject, schema: JsonObject) -> Iterator[Json]:
         yield from (each for each in inner_values(part.get(name)) if isinstance(each, Mapping))
 
 
-def _for_members(part: JsonObject, members: dict[str, Json]) -> Iterator[tuple[Json, Json]]:
+def _for_members(part: Mapping[str, object], members: dict[str, object]) -> Iterator[tuple[object, object]]:
     named = part.get("properties")
     if isinstance(named, Mapping):
-        fewer: Mapping[str, Json] = min(named, members, key=len)
+        fewer: Mapping[str, object] = min(named, members, key=len)
         yield from ((named[key], members[key]) for key in fewer if key in named and key in members)
     for value in members.values():
         yield from ((each, value) for each in inner_values(part.get("patternProperties")))
@@ -92,10 +93,11 @@ def _for_members(part: JsonObject, members: dict[str, Json]) -> Iterator[tuple[J
         yield from ((part["propertyNames"], key) for key in members)
 
 
-def _for_items(part: JsonObject, items: list[Json]) -> Iterator[tuple[Json, Json]]:
+def _for_items(part: Mapping[str, object], items: list[object]) -> Iterator[tuple[object, object]]:
     for name in ("prefixItems", "items"):
-        if isinstance(part.get(name), list):
-            yield from zip(part[name], items, strict=False)
+        listed = part.get(name)
+        if isinstance(listed, list):
+            yield from zip(listed, items, strict=False)
     for name in _OF_LIST:
         if name in part and not isinstance(part[name], list):
             yield from ((part[name], item) for item in items)

@@ -6,12 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
 from tavernkit.artifacts.liquid import LiquidTemplate
-from tavernkit.artifacts.pipelines.aside import aside
-from tavernkit.artifacts.pipelines.functions import FunctionCall, StepFunctions
+from tavernkit.artifacts.pipelines.functions import StepFunctionCall, StepFunctions
 from tavernkit.artifacts.pipelines.model import ModelCall, ModelRequest, ModelUsage, ask_counted
+from tavernkit.artifacts.pipelines.threads import in_thread
 from tavernkit.errors import StepFailed
 from tavernkit.prompt.message import Message
-from tavernkit.values import Json, JsonObject
 
 __all__ = ["StepScope"]
 
@@ -25,7 +24,7 @@ class StepScope:
         *,
         run_id: str,
         step: str,
-        values: Mapping[str, Json],
+        values: Mapping[str, object],
         now: datetime,
         random: Callable[[], float],
         call: ModelCall,
@@ -33,7 +32,7 @@ class StepScope:
         before: ModelUsage,
     ) -> None:
         self.values = values
-        self.input: Json = None
+        self.input: object = None
         self.usage = before
         self._run_id = run_id
         self._step = step
@@ -44,14 +43,14 @@ class StepScope:
 
     async def render(self, template: str) -> str:
         """A template's text. Values are put in once: what looks like a template in them stays as it is."""
-        return await aside(self._rendered, template)
+        return await in_thread(self._rendered, template)
 
     def _rendered(self, template: str) -> str:
         return LiquidTemplate.parse(template).render(dict(self.values), clock=lambda: self._now, random=self._random)
 
-    def find(self, path: str) -> Json:
+    def find(self, path: str) -> object:
         """The value at a dotted path, such as `art.world.value`; StepFailed if there is none."""
-        value: Json = self.values
+        value: object = self.values
         for name in path.split("."):
             if isinstance(value, Mapping) and name in value:
                 value = value[name]
@@ -66,8 +65,8 @@ class StepScope:
         *,
         provider: str | None,
         model: str | None,
-        sampling: JsonObject,
-        json_schema: JsonObject | None = None,
+        sampling: Mapping[str, object],
+        json_schema: Mapping[str, object] | None = None,
         attempt: int = 1,
     ) -> str:
         """What a model says to these messages."""
@@ -88,10 +87,12 @@ class StepScope:
     def _count(self, usage: ModelUsage) -> None:
         self.usage = self.usage.plus(usage)
 
-    async def call_function(self, name: str, arguments: JsonObject) -> Json:
+    async def call_function(self, name: str, arguments: Mapping[str, object]) -> object:
         """What a registered function gives; StepFailed if there is none of that name."""
         function = self._functions.get(name)
         if function is None:
             raise StepFailed(f"No step function named {name!r} is registered.", code="function_unknown")
         self.input = dict(arguments)
-        return await function(FunctionCall(arguments=arguments, values=self.values, now=self._now, random=self._random))
+        return await function(
+            StepFunctionCall(arguments=arguments, values=self.values, now=self._now, random=self._random)
+        )

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Container
 from typing import TypeAlias
 
+from tavernkit.artifacts.artifact import Artifact, Session
 from tavernkit.artifacts.pipelines.context import RunContext
+from tavernkit.artifacts.pipelines.profile import Profile
 from tavernkit.artifacts.store import ArtifactStore
-from tavernkit.artifacts.view import SessionView, session_view
+from tavernkit.artifacts.view import SessionArtifacts, session_artifacts
+from tavernkit.prompt.context import IdSource
 
-__all__ = ["SessionReader", "read_from"]
+__all__ = ["SessionReader", "read_from", "reserve_tags"]
 
-SessionReader: TypeAlias = Callable[[RunContext], Awaitable[SessionView]]
+SessionReader: TypeAlias = Callable[[RunContext], Awaitable[SessionArtifacts]]
 """Reads the session as a run sees it: as it is now, or for a regeneration as it was before the turn. It is asked once
 for each hook."""
 
@@ -19,9 +22,9 @@ for each hook."""
 def read_from(store: ArtifactStore) -> SessionReader:
     """Read everything that a store has, and look back where the run does."""
 
-    async def read(context: RunContext) -> SessionView:
+    async def read(context: RunContext) -> SessionArtifacts:
         looks_back = context.before_turn is not None or context.path is not None
-        return session_view(
+        return session_artifacts(
             await store.load(context.session),
             now=context.now,
             turn=context.turn,
@@ -31,3 +34,19 @@ def read_from(store: ArtifactStore) -> SessionReader:
         )
 
     return read
+
+
+async def reserve_tags(
+    profile: Profile, session: Session, *, store: ArtifactStore, ids: IdSource, skipped: Container[str] = ()
+) -> tuple[Artifact, ...]:
+    """Reserve every persisted tag for its pipeline; ArtifactPolicyError if one belongs to another. A profile that was
+    edited is reserved again, and keeps what there is. The tags in `skipped` are left alone."""
+    return tuple(
+        [
+            await store.reserve(made.in_session(session, id=ids()), pipeline.id)
+            for pipeline in profile.pipelines
+            for step in pipeline.steps
+            for made in step.artifacts
+            if made.access == "persisted" and made.tag not in skipped
+        ]
+    )

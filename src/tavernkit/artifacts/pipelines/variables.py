@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from tavernkit.artifacts.liquid import TextObject
 from tavernkit.artifacts.pipelines.context import ChatInfo, RunContext
-from tavernkit.artifacts.view import SessionView
+from tavernkit.artifacts.view import SessionArtifacts
 from tavernkit.characters.character import Character, User
 from tavernkit.prompt.message import Message
-from tavernkit.values import Json, JsonObject
 
 __all__ = ["RECENT", "ReadNotes", "spoken", "template_values"]
 
@@ -18,20 +17,20 @@ RECENT = 10
 """How many messages `recentMessages` has."""
 
 
-class ReadNotes(dict[str, Json]):
+class ReadNotes(dict[str, object]):
     """`art`, and which of it was read: a step's log says so."""
 
-    def __init__(self, view: SessionView) -> None:
+    def __init__(self, view: SessionArtifacts) -> None:
         super().__init__(view.art())
         self._view = view
         self._read: set[str] = set()
 
-    def __getitem__(self, tag: str) -> Json:
+    def __getitem__(self, tag: str) -> object:
         value = super().__getitem__(tag)
         self._read.add(tag)
         return value
 
-    def notes(self) -> tuple[JsonObject, ...]:
+    def notes(self) -> tuple[Mapping[str, object], ...]:
         """Each artifact that was read: its tag, version and kind."""
         return tuple(
             {"tag": tag, "version": self._view[tag].current.version, "kind": self._view[tag].artifact.kind}
@@ -51,11 +50,11 @@ def spoken(messages: Iterable[Message], *, user_message: str, reply: str | None)
 
 
 def template_values(
-    context: RunContext, view: SessionView, art: ReadNotes, *, user_message: str, reply: str | None
-) -> dict[str, Json]:
+    context: RunContext, view: SessionArtifacts, art: ReadNotes, *, user_message: str, reply: str | None
+) -> dict[str, object]:
     """Every variable. Lists stand where others have functions: `for` takes the end of one with `offset`."""
     messages = spoken(context.messages, user_message=user_message, reply=reply)
-    told: list[Json] = [{"role": one.role, "content": one.content, "name": one.name} for one in messages]
+    told: list[object] = [{"role": one.role, "content": one.content, "name": one.name} for one in messages]
     recent = told[-RECENT:]
     return {
         **_card(context.character),
@@ -80,9 +79,9 @@ def template_values(
     }
 
 
-def _card(character: Character | None) -> dict[str, Json]:
+def _card(character: Character | None) -> dict[str, object]:
     card = character or Character(name="")
-    fields: dict[str, Json] = {
+    fields: dict[str, object] = {
         "name": card.display_name,
         "description": card.description,
         "personality": card.personality,
@@ -105,7 +104,7 @@ def _card(character: Character | None) -> dict[str, Json]:
     }
 
 
-def _person(user: User | None) -> dict[str, Json]:
+def _person(user: User | None) -> dict[str, object]:
     person = user or User(name="")
     return {
         "user": TextObject({"name": person.name, "persona": person.persona}, text=person.name),
@@ -113,7 +112,7 @@ def _person(user: User | None) -> dict[str, Json]:
     }
 
 
-def _chat(chat: ChatInfo | None) -> dict[str, Json]:
+def _chat(chat: ChatInfo | None) -> dict[str, object]:
     about = chat or ChatInfo(id="")
     return {
         "id": about.id,

@@ -27,12 +27,12 @@ def wordings(items: Iterable[Planned], records: Records) -> tuple[Wording, ...]:
         Wording(
             pipeline=item.pipeline.id,
             step=item.step.id,
-            label=item.step.body.label,
-            text=records[item.key].value,
-            selected=item.step.body.select,
+            label=item.step.label,
+            text=str(records[item.key].value),
+            selected=item.step.select,
         )
         for item in items
-        if isinstance(item.step.body, MessageTransformStep) and records[item.key].status == "done"
+        if isinstance(item.step, MessageTransformStep) and records[item.key].status == "done"
     )
 
 

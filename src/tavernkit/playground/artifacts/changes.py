@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tavernkit.artifacts import ArtifactVersion, Change, change_between
+from tavernkit.artifacts import ArtifactChange, ArtifactVersion, change_between
 from tavernkit.artifacts.json_patch import find_in_json
 from tavernkit.playground.artifacts.cards import Marks, Path, on_one_line, plain_text, short_words
 from tavernkit.playground.artifacts.names import in_words
@@ -23,7 +23,7 @@ LONGEST_WORDS = 120
 GONE = "\0gone"
 
 
-def compared(before: ArtifactVersion | None, after: ArtifactVersion) -> Change | None:
+def compared(before: ArtifactVersion | None, after: ArtifactVersion) -> ArtifactChange | None:
     """What became of `before`; None where comparing the two would take longer than anybody waits."""
     return change_between(before, after) if is_comparable(before, after) else None
 
@@ -33,7 +33,7 @@ def is_comparable(before: ArtifactVersion | None, after: ArtifactVersion) -> boo
     return before is None or (_is_small(before.content) and _is_small(after.content))
 
 
-def change_view(change: Change | None, before: ArtifactVersion | None) -> ChangeView:
+def change_view(change: ArtifactChange | None, before: ArtifactVersion | None) -> ChangeView:
     """A change to be read; `before` is what it was made from."""
     if change is None:
         return ChangeView(kind="large")
@@ -59,7 +59,7 @@ def change_view(change: Change | None, before: ArtifactVersion | None) -> Change
             )
 
 
-def marks_of(change: Change | None) -> Marks:
+def marks_of(change: ArtifactChange | None) -> Marks:
     """Which parts of the new version are to be marked; what is gone is marked where it was."""
     if change is None or change.kind != "json_patch":
         return {}

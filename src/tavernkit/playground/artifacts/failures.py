@@ -80,10 +80,10 @@ async def schemas_by_tag(session: AsyncSession, conversation_id: UUID) -> Mappin
     if profile is None:
         return {}
     found = (
-        (made.artifact.tag, _schema_at(step.body.schema, made.pointer))
+        (made.tag, _schema_at(step.schema, made.pointer))
         for pipeline in profile.pipelines
         for step in pipeline.steps
-        if isinstance(step.body, LlmStep) and step.body.schema is not None
+        if isinstance(step, LlmStep) and step.schema is not None
         for made in step.artifacts
     )
     return {tag: schema for tag, schema in found if tag is not None and schema is not None}

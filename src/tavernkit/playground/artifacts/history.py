@@ -80,7 +80,7 @@ def _version(
     is_shown = is_on_page(artifact.visibility)
     before = None if previous is None else previous.version
     change = compared(before, version) if is_shown else None
-    trace = {} if is_shown else redacted(version.content)
+    trace = None if is_shown else redacted(version.content)
     at = "" if version.turn_id is None else f"/conversations/{conversation_id}#message_{version.turn_id}"
     return VersionView(
         number=version.version,
@@ -98,8 +98,8 @@ def _version(
             else None
         ),
         change=change_view(change, before) if is_shown else None,
-        hash=trace.get("hash", ""),
-        length=trace.get("length", 0),
+        hash="" if trace is None else trace["hash"],
+        length=0 if trace is None else trace["length"],
     )
 
 

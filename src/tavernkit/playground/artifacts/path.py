@@ -18,7 +18,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import InstrumentedAttribute
 
 from tavernkit.artifacts import Session as ArtifactSession
-from tavernkit.artifacts import SessionView, session_view
+from tavernkit.artifacts import SessionArtifacts, session_artifacts
 from tavernkit.artifacts.pipelines import RunContext, SessionReader
 from tavernkit.playground.artifacts.rows import VERSION_COLUMNS, records_of
 from tavernkit.playground.artifacts.store import read_at_one_moment
@@ -68,7 +68,7 @@ async def turns_before(session: AsyncSession, conversation_id: UUID, before_seq:
 
 async def read_view(
     session: AsyncSession, of: ArtifactSession, *, now: datetime, turn: int, before_seq: int | None = None
-) -> SessionView:
+) -> SessionArtifacts:
     """What steps read at the end of the path, or before message number `before_seq` of it.
 
     Writes are still based on the latest version of all. To see one moment on PostgreSQL, read in a transaction that
@@ -90,8 +90,8 @@ async def read_view(
 
 def _view(
     heads: Sequence[ArtifactHead], rows: Iterable[Row[Any]], of: ArtifactSession, now: datetime, turn: int
-) -> SessionView:
-    view = session_view(records_of(heads, _last_of_each_turn(rows), of), now=now, turn=turn)
+) -> SessionArtifacts:
+    view = session_artifacts(records_of(heads, _last_of_each_turn(rows), of), now=now, turn=turn)
     latest = {head.tag: head.latest_version for head in heads}
     artifacts = {tag: each.with_(head_version=latest[tag]) for tag, each in view.artifacts.items()}
     return view.with_(artifacts=artifacts, heads=latest)
@@ -111,7 +111,7 @@ def _last_of_each_turn(rows: Iterable[Row[Any]]) -> Iterable[Row[Any]]:
 def reader_before(database: Database, before_seq: int) -> SessionReader:
     """Reads for a run what is on the path before message number `before_seq`, at one moment."""
 
-    async def read(context: RunContext) -> SessionView:
+    async def read(context: RunContext) -> SessionArtifacts:
         async with read_at_one_moment(database) as session:
             return await read_view(session, context.session, now=context.now, turn=context.turn, before_seq=before_seq)
 
@@ -123,7 +123,7 @@ def reader_again(
 ) -> SessionReader:
     """Reads for a run that does a turn again: what it makes itself as it was before that turn, the rest as it is."""
 
-    async def read(context: RunContext) -> SessionView:
+    async def read(context: RunContext) -> SessionArtifacts:
         of, now, turn = context.session, context.now, context.turn
         async with read_at_one_moment(database) as session:
             latest = await read_view(session, of, now=now, turn=turn, before_seq=before_seq)

@@ -8,7 +8,15 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tavernkit.artifacts import Artifact, ArtifactVersion, ArtifactView, is_on_page, redacted
+from tavernkit.artifacts import (
+    Artifact,
+    ArtifactVersion,
+    ArtifactView,
+    ContentType,
+    Visibility,
+    is_on_page,
+    redacted,
+)
 from tavernkit.playground.storable import presentable
 
 __all__ = ["TAG_PATTERN", "ArtifactOut", "ArtifactsOut", "Reset", "ResetOut", "Restore", "VersionOut"]
@@ -43,7 +51,7 @@ class VersionOut(BaseModel):
 
     version: int
     based_on_version: int | None
-    content_type: str
+    content_type: ContentType
     content: Any = Field(default=None, description="Null also where people must not see it.")
     redacted: Redacted | None = Field(default=None, description="In place of what people must not see.")
     turn: int
@@ -76,7 +84,7 @@ class ArtifactOut(BaseModel):
 
     tag: str
     kind: str
-    visibility: str
+    visibility: Visibility
     ui_surface: str | None
     head_version: int | None = Field(description="The latest version of all, which a restore is based on.")
     current: VersionOut

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from sqlalchemy import select
 
-from tavernkit.artifacts import Artifact, ArtifactVersion, ArtifactWrite, SessionView, Writer
+from tavernkit.artifacts import Artifact, ArtifactVersion, ArtifactWrite, SessionArtifacts, Writer
 from tavernkit.errors import ArtifactConflict
 from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.artifacts.journal import UPDATED
@@ -24,7 +24,7 @@ from tavernkit.playground.runtime import Runtime
 from tavernkit.playground.spaces.access import Access, conversation_for
 
 
-async def list_artifacts(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> SessionView:
+async def list_artifacts(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> SessionArtifacts:
     """The artifacts at the end of the path, each with what it has been along it."""
     async with read_at_one_moment(runtime.database) as session:
         await conversation_for(session, conversation_id, viewer, Access.READ)

@@ -26,7 +26,6 @@ from tavernkit.artifacts import (
     StoredArtifact,
     check_owner,
     plan_reset,
-    plan_sweep,
     plan_write,
     reserved_again,
 )
@@ -48,7 +47,7 @@ from tavernkit.playground.database import Database
 from tavernkit.playground.database.models import ArtifactArchive, ArtifactHead, ArtifactVersion, Conversation
 from tavernkit.prompt.context import IdSource
 
-__all__ = ["DatabaseArtifactStore", "TransactionArtifactStore", "read_at_one_moment"]
+__all__ = ["TransactionArtifactStore", "read_at_one_moment"]
 
 
 class TransactionArtifactStore:
@@ -122,13 +121,6 @@ class TransactionArtifactStore:
             by_archive.setdefault(row[0].id, []).append(row)
         found = [archive_of(items[0][0], items, session) for items in by_archive.values()]
         return tuple(sorted(found, key=lambda row: (row.pruned_at, row.key.tag, row.from_version)))
-
-    async def sweep(self, session: Session, *, now: datetime, turn: int) -> tuple[ArchiveRow, ...]:
-        await self._lock(session)
-        plans = [plan_sweep(record, now=now, turn=turn, ids=self._ids) for record in await self._records(session)]
-        archived = tuple(row for _, rows in plans for row in rows)
-        await self._archive(archived)
-        return archived
 
     async def reset(self, session: Session, tags: Iterable[str], *, now: datetime) -> tuple[ArchiveRow, ...]:
         await self._lock(session)
@@ -263,46 +255,3 @@ async def read_at_one_moment(database: Database) -> AsyncIterator[AsyncSession]:
         if database.is_postgresql:
             await session.connection(execution_options={"isolation_level": "REPEATABLE READ"})
         yield session
-
-
-class DatabaseArtifactStore:
-    """A store of which each method is a transaction of its own."""
-
-    def __init__(self, database: Database, *, ids: IdSource) -> None:
-        self._database = database
-        self._ids = ids
-
-    async def reserve(self, artifact: Artifact, pipeline: str) -> Artifact:
-        async with self._database.write() as session:
-            return await self._inside(session).reserve(artifact, pipeline)
-
-    async def release(self, session: Session, pipeline: str) -> None:
-        async with self._database.write() as transaction:
-            await self._inside(transaction).release(session, pipeline)
-
-    async def load(self, session: Session) -> tuple[ArtifactRecord, ...]:
-        async with read_at_one_moment(self._database) as transaction:
-            return await self._inside(transaction).load(session)
-
-    async def get(self, session: Session, tag: str) -> ArtifactRecord | None:
-        async with read_at_one_moment(self._database) as transaction:
-            return await self._inside(transaction).get(session, tag)
-
-    async def write(self, write: ArtifactWrite) -> Commit:
-        async with self._database.write() as session:
-            return await self._inside(session).write(write)
-
-    async def archives(self, session: Session, tag: str | None = None) -> tuple[ArchiveRow, ...]:
-        async with self._database.read() as transaction:
-            return await self._inside(transaction).archives(session, tag)
-
-    async def sweep(self, session: Session, *, now: datetime, turn: int) -> tuple[ArchiveRow, ...]:
-        async with self._database.write() as transaction:
-            return await self._inside(transaction).sweep(session, now=now, turn=turn)
-
-    async def reset(self, session: Session, tags: Iterable[str], *, now: datetime) -> tuple[ArchiveRow, ...]:
-        async with self._database.write() as transaction:
-            return await self._inside(transaction).reset(session, tags, now=now)
-
-    def _inside(self, session: AsyncSession) -> TransactionArtifactStore:
-        return TransactionArtifactStore(session, ids=self._ids)

@@ -6,9 +6,7 @@ from collections.abc import Container
 
 from anyio import to_thread
 
-from tavernkit.artifacts.pipelines import Problem, Profile, PythonStep, check_profile
-from tavernkit.artifacts.pipelines.fields import decode_profile
-from tavernkit.artifacts.pipelines.problems import Problems
+from tavernkit.artifacts.pipelines import Profile, ProfileProblem, PythonStep, check_profile, readable_profile
 from tavernkit.errors import ParseError
 from tavernkit.playground.pipelines.reading import MAX_CONTENT_CHARACTERS
 from tavernkit.reading import parse_json
@@ -26,14 +24,14 @@ class Checked(Value, frozen=True, kw_only=True):
 
     content: JsonObject | None = None
     profile: Profile | None = None
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[ProfileProblem, ...] = ()
 
     @property
-    def errors(self) -> tuple[Problem, ...]:
+    def errors(self) -> tuple[ProfileProblem, ...]:
         return tuple(problem for problem in self.problems if problem.severity == "error")
 
     @property
-    def warnings(self) -> tuple[Problem, ...]:
+    def warnings(self) -> tuple[ProfileProblem, ...]:
         return tuple(problem for problem in self.problems if problem.severity == "warning")
 
     @property
@@ -64,14 +62,14 @@ def _check_text(text: str, functions: Container[str]) -> Checked:
     try:
         return _check(parse_json(text, what="This", max_bytes=LONGEST_TEXT), functions)
     except ParseError as error:
-        return Checked(problems=(Problem(path="", message=str(error)),))
+        return Checked(problems=(ProfileProblem(path="", message=str(error)),))
 
 
 def _check(content: Json, functions: Container[str]) -> Checked:
     if not isinstance(content, dict):
         return Checked(problems=check_profile(content))
     source = {**{key: value for key, value in content.items() if key not in OF_THE_ROW}, "id": "profile"}
-    profile = decode_profile(source, Problems())
+    profile = readable_profile(source)
     problems = check_profile(source)
     return Checked(
         content=content,
@@ -81,20 +79,22 @@ def _check(content: Json, functions: Container[str]) -> Checked:
 
 
 def _missing_functions(
-    source: Json, profile: Profile, known: tuple[Problem, ...], functions: Container[str]
-) -> list[Problem]:
+    source: Json, profile: Profile, known: tuple[ProfileProblem, ...], functions: Container[str]
+) -> list[ProfileProblem]:
     """Only warnings: what another server can run may be written on this one."""
-    if not any(isinstance(step.body, PythonStep) for pipeline in profile.pipelines for step in pipeline.steps):
+    if not any(isinstance(step, PythonStep) for pipeline in profile.pipelines for step in pipeline.steps):
         return []
     found = check_profile(source, functions=functions)
     return [problem.with_(severity="warning") for problem in found if problem not in known]
 
 
-def _left_out(content: JsonObject) -> list[Problem]:
+def _left_out(content: JsonObject) -> list[ProfileProblem]:
     words = {
         "name": "The name is the one in its own box; this one is left out.",
         "description": "The description is the one in its own box; this one is left out.",
     }
     return [
-        Problem(path=key, message=sentence, severity="warning") for key, sentence in words.items() if key in content
+        ProfileProblem(path=key, message=sentence, severity="warning")
+        for key, sentence in words.items()
+        if key in content
     ]

@@ -14,11 +14,11 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from tavernkit.artifacts import SessionView
+from tavernkit.artifacts import SessionArtifacts
 from tavernkit.artifacts.pipelines import (
     Barrier,
     PipelineEvent,
-    PipelineRun,
+    PipelineRunner,
     RunContext,
     StepRecord,
     check_profile,
@@ -136,7 +136,7 @@ class _Trial:
         self._plan: tuple[Planned, ...] = (*plan_hook(context, "before"), *plan_hook(context, "after"))
         self._states: dict[tuple[str, str], str] = {item.key: "waiting" for item in self._plan}
         self._journal = TrialJournal(story.store, story.last_done, self._settled)
-        self._run = PipelineRun(
+        self._run = PipelineRunner(
             context,
             read=self._view,
             journal=self._journal,
@@ -219,7 +219,7 @@ class _Trial:
             )
         return reply.text
 
-    async def _view(self, _: RunContext) -> SessionView:
+    async def _view(self, _: RunContext) -> SessionArtifacts:
         return self._story.view
 
     async def _told(self, event: PipelineEvent) -> None:

@@ -11,9 +11,9 @@ from difflib import SequenceMatcher
 from typing import Any, Literal, TypeAlias
 
 from tavernkit import Plan
-from tavernkit.artifacts import SessionView, change_between
-from tavernkit.artifacts.pipelines import Pipeline, RunContext, RunReport, Step, StepReport
-from tavernkit.artifacts.pipelines.making import Made, made_by
+from tavernkit.artifacts import SessionArtifacts, change_between
+from tavernkit.artifacts.pipelines import RunContext, RunReport, Step, StepPipeline, StepReport
+from tavernkit.artifacts.pipelines.products import StepProduct, products_of
 from tavernkit.playground.pipelines.trial import TrialJournal
 from tavernkit.playground.storable import storable
 from tavernkit.prompt.block import Block
@@ -29,7 +29,7 @@ BlockChange: TypeAlias = Literal["added", "removed", "changed"]
 
 
 def told_steps(
-    context: RunContext, report: RunReport, journal: TrialJournal, view: SessionView
+    context: RunContext, report: RunReport, journal: TrialJournal, view: SessionArtifacts
 ) -> list[dict[str, Any]]:
     """Every step of the run in the order of commits; `view` is what was there before it."""
     steps = {
@@ -39,7 +39,12 @@ def told_steps(
 
 
 def _step(
-    told: StepReport, pipeline: Pipeline, step: Step, context: RunContext, journal: TrialJournal, view: SessionView
+    told: StepReport,
+    pipeline: StepPipeline,
+    step: Step,
+    context: RunContext,
+    journal: TrialJournal,
+    view: SessionArtifacts,
 ) -> dict[str, Any]:
     record = journal.records.get((told.pipeline, told.step))
     is_done = record is not None and told.status == "done"
@@ -57,7 +62,7 @@ def _step(
         "input": None if record is None else _input(record.input),
         "output": _text(record.value) if record is not None and is_done else None,
         "writes": [
-            _write(made, view) for made in (made_by(pipeline, step, record, context) if record and is_done else ())
+            _write(made, view) for made in (products_of(pipeline, step, record, context) if record and is_done else ())
         ],
         "calls": told.usage.calls,
         "prompt_tokens": told.usage.prompt_tokens,
@@ -76,7 +81,7 @@ def _input(value: Json) -> list[dict[str, str]] | None:
     return [{"role": "", "content": _text(value)}]
 
 
-def _write(made: Made, view: SessionView) -> dict[str, Any]:
+def _write(made: StepProduct, view: SessionArtifacts) -> dict[str, Any]:
     artifact, version = made.artifact, made.version
     stored = None
     if artifact.access == "persisted" and artifact.tag is not None and artifact.tag in view:

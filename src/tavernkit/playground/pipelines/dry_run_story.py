@@ -8,7 +8,7 @@ from uuid import UUID
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from tavernkit.artifacts import MemoryStore, SessionView, is_on_page
+from tavernkit.artifacts import MemoryStore, SessionArtifacts, is_on_page
 from tavernkit.artifacts.pipelines import Profile, RunContext, reserve_tags
 from tavernkit.playground.artifacts.journal import last_done
 from tavernkit.playground.artifacts.path import read_view
@@ -31,7 +31,7 @@ class Story(Value, frozen=True, kw_only=True):
     context: RunContext
     inputs: PromptInputs
     store: MemoryStore
-    view: SessionView
+    view: SessionArtifacts
     last_done: Mapping[str, int]
     last_reply: str | None
     speaker: str
@@ -104,7 +104,7 @@ async def _last_reply(session: AsyncSession, conversation_id: UUID) -> str | Non
     return None if last is None else last.content
 
 
-async def _as_defined(view: SessionView, store: MemoryStore, context: RunContext) -> SessionView:
+async def _as_defined(view: SessionArtifacts, store: MemoryStore, context: RunContext) -> SessionArtifacts:
     """What is there, under the rules of the profile that is tried."""
     rules = {record.artifact.tag: record.artifact for record in await store.load(context.session)}
     return view.with_(artifacts={tag: each.with_(artifact=rules[tag]) for tag, each in view.artifacts.items()})

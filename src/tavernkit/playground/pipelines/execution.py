@@ -13,7 +13,7 @@ from uuid import UUID
 import msgspec
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from tavernkit.artifacts.pipelines import Barrier, PipelineEvent, PipelineRun, RunContext
+from tavernkit.artifacts.pipelines import Barrier, PipelineEvent, PipelineRunner, RunContext
 from tavernkit.errors import TavernKitError
 from tavernkit.playground.artifacts.journal import DatabaseJournal
 from tavernkit.playground.artifacts.path import reader_before
@@ -58,7 +58,7 @@ class ReplySteps:
         self._is_leaving = is_leaving
         self._barrier: Barrier | None = None
         self.ids = ids
-        self._run = PipelineRun(
+        self._run = PipelineRunner(
             context,
             read=reader_before(runtime.database, inputs.reply_seq),
             journal=DatabaseJournal(runtime, claim, until_seq=inputs.until_seq, is_leaving=is_leaving),

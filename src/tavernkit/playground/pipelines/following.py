@@ -15,7 +15,7 @@ from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit import Message, Variables
-from tavernkit.artifacts import Candidate
+from tavernkit.artifacts import PromptCandidate
 from tavernkit.artifacts.pipelines import ChatInfo, Profile, RunContext, idempotency_key, prompt_candidates
 from tavernkit.artifacts.pipelines.profile import Trigger
 from tavernkit.errors import TavernKitError
@@ -134,7 +134,7 @@ async def reserve_followed(runtime: Runtime, conversation_id: UUID, profile: Pro
 
 async def candidates_for(
     session: AsyncSession, inputs: PromptInputs, conversation_id: UUID, speaker: SpaceMembership
-) -> tuple[Candidate, ...]:
+) -> tuple[PromptCandidate, ...]:
     """The artifacts that a reply of this member may be told of before any step has run; none where nothing is
     followed."""
     followed = await followed_profile(session, conversation_id, speaker.character_id)

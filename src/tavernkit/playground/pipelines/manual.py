@@ -15,8 +15,14 @@ import msgspec
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from tavernkit.artifacts.pipelines import PipelineEvent, Profile, RunContext, StepRecord, idempotency_key
-from tavernkit.artifacts.pipelines import PipelineRun as PipelinesRun
+from tavernkit.artifacts.pipelines import (
+    PipelineEvent,
+    PipelineRunner,
+    Profile,
+    RunContext,
+    StepRecord,
+    idempotency_key,
+)
 from tavernkit.errors import TavernKitError
 from tavernkit.playground.accounts.viewer import Viewer
 from tavernkit.playground.artifacts.journal import DatabaseJournal
@@ -211,7 +217,7 @@ async def carry_out_pipelines(work: JobWork) -> dict[str, Any]:
             states.add((event.pipeline, event.step))
             await work.report(len(states))
 
-    run = PipelinesRun(
+    run = PipelineRunner(
         context,
         read=reader_again(
             runtime.database,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from tavernkit.artifacts.artifact import Artifact
+from tavernkit.artifacts.artifact import ArtifactDefinition
 from tavernkit.artifacts.axes import SurfacePlace, Visibility, is_in_prompt, is_on_page
-from tavernkit.artifacts.pipelines import GuardStep, LlmStep, Pipeline, Profile, Step
-from tavernkit.artifacts.pipelines.profile import Hook, Trigger
-from tavernkit.artifacts.pipelines.steps import StepKind
+from tavernkit.artifacts.pipelines import GuardStep, LlmStep, Profile, Step, StepPipeline
+from tavernkit.artifacts.pipelines.profile import Trigger
+from tavernkit.artifacts.pipelines.step import Hook, StepKind
 from tavernkit.playground.storable import presentable
 from tavernkit.values import Value
 
@@ -99,7 +99,7 @@ def _questions(profile: Profile) -> Iterator[str]:
 
 
 def _fates(profile: Profile) -> Iterator[str]:
-    made = [each.artifact for step in _steps(profile) for each in step.artifacts]
+    made = [artifact for step in _steps(profile) for artifact in step.artifacts]
     seen = {artifact.surface.place for artifact in made if artifact.surface and is_on_page(artifact.visibility)}
     yield from (f"Shown {words}" for place, words in SURFACES.items() if place in seen and place != "internal")
     told = [artifact for artifact in made if artifact.inclusion is not None and is_in_prompt(artifact.visibility)]
@@ -115,10 +115,10 @@ def _steps(profile: Profile) -> list[Step]:
 
 
 def _asks(step: Step) -> bool:
-    return isinstance(step.body, LlmStep) or (isinstance(step.body, GuardStep) and step.body.question is not None)
+    return isinstance(step, LlmStep) or (isinstance(step, GuardStep) and step.engine == "llm")
 
 
-def _pipeline(pipeline: Pipeline) -> PipelineOutline:
+def _pipeline(pipeline: StepPipeline) -> PipelineOutline:
     triggers = ", ".join(words for trigger, words in TRIGGERS.items() if trigger in pipeline.triggers)
     return PipelineOutline(
         id=presentable(pipeline.id),
@@ -139,7 +139,7 @@ def _step(step: Step) -> StepOutline:
         hook=HOOKS[step.hook],
         enabled=step.enabled,
         conditions=tuple(presentable(words) for words in _conditions(step)),
-        artifacts=tuple(_artifact(made.artifact) for made in step.artifacts),
+        artifacts=tuple(_artifact(made) for made in step.artifacts),
     )
 
 
@@ -154,7 +154,7 @@ def _conditions(step: Step) -> Iterator[str]:
         yield "required"
 
 
-def _artifact(artifact: Artifact) -> ArtifactOutline:
+def _artifact(artifact: ArtifactDefinition) -> ArtifactOutline:
     return ArtifactOutline(
         name=artifact.name if artifact.tag is not None else "without a tag",
         kind=presentable(artifact.kind),

@@ -38,7 +38,7 @@ def prompt_values(inputs: PromptInputs, profile: Profile) -> dict[str, Json]:
 
 def _is_read(profile: Profile) -> bool:
     """Whether a step names one of them, or calls a function, which may read anything."""
-    if any(isinstance(step.body, PythonStep) for pipeline in profile.pipelines for step in pipeline.steps):
+    if any(isinstance(step, PythonStep) for pipeline in profile.pipelines for step in pipeline.steps):
         return True
     text = write_json(write_profile(profile))
     return WORLD_INFO in text or PROMPT_SYSTEM in text

@@ -6,9 +6,7 @@ import json
 
 from anyio import to_thread
 
-from tavernkit.artifacts.pipelines import Profile, read_profile
-from tavernkit.artifacts.pipelines.fields import decode_profile
-from tavernkit.artifacts.pipelines.problems import Problems
+from tavernkit.artifacts.pipelines import Profile, read_profile, readable_profile
 from tavernkit.errors import InvalidProfileError
 from tavernkit.playground.database.models import PipelineProfile
 from tavernkit.playground.outcome import Refused
@@ -37,7 +35,7 @@ def profile_of(profile: PipelineProfile, content: JsonObject) -> Profile:
 
 def readable_part(profile: PipelineProfile, content: JsonObject) -> Profile:
     """As much of a version as can be read, also of one that cannot be used."""
-    return decode_profile(_source(profile, content), Problems())
+    return readable_profile(_source(profile, content))
 
 
 def _source(profile: PipelineProfile, content: JsonObject) -> dict[str, Json]:

@@ -6,9 +6,11 @@ from datetime import datetime
 from typing import Annotated, Any, Literal, Self
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema, model_validator
+from typing_extensions import TypeAliasType
 
-from tavernkit.artifacts.pipelines import EXAMPLES, Problem
+from tavernkit.artifacts.pipelines import EXAMPLES, Profile, ProfileProblem
+from tavernkit.artifacts.wire import inlined_schema
 from tavernkit.playground.database.models import PipelineChoice, PipelineProfile, PipelineProfileVersion
 
 __all__ = [
@@ -27,7 +29,11 @@ __all__ = [
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 Description = Annotated[str, Field(max_length=2000)]
-Content = Annotated[dict[str, Any], Field(description="The profile: its `pipelines` with their steps.")]
+_OF_THE_ROW = ("id", "version", "name", "description")
+ProfileContent = TypeAliasType(
+    "ProfileContent", Annotated[dict[str, Any], WithJsonSchema(inlined_schema(Profile, left_out=_OF_THE_ROW))]
+)
+Content = Annotated[ProfileContent, Field(description="The profile: its `pipelines` with their steps.")]
 
 
 class In(BaseModel):
@@ -59,7 +65,7 @@ class ProblemOut(BaseModel):
     message: str
 
     @classmethod
-    def of(cls, problem: Problem) -> Self:
+    def of(cls, problem: ProfileProblem) -> Self:
         return cls(path=problem.path, severity=problem.severity, message=problem.message)
 
 
@@ -88,7 +94,7 @@ class ProfileSummary(BaseModel):
 class ProfileOut(ProfileSummary):
     """A profile as it is now."""
 
-    content: dict[str, Any]
+    content: dict[str, Any] = Field(description="As it was saved; `ProfileContent` describes it.")
 
     @classmethod
     def with_content(cls, row: PipelineProfile, version: PipelineProfileVersion) -> Self:

@@ -14,7 +14,7 @@ from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit import Message
-from tavernkit.artifacts import Candidate
+from tavernkit.artifacts import PromptCandidate
 from tavernkit.playground.accounts.time_zones import time_of
 from tavernkit.playground.database import models
 from tavernkit.playground.llm.base import ModelError
@@ -96,7 +96,7 @@ class PromptInputs(Value, frozen=True, kw_only=True):
     until_seq: int
     replaces: models.Message | None = None
     continued: str = ""
-    candidates: tuple[Candidate, ...] = ()
+    candidates: tuple[PromptCandidate, ...] = ()
     limits: ReplyLimits = ReplyLimits()
 
     @property

@@ -9,11 +9,11 @@ from random import Random
 import pytest
 
 from tavernkit.artifacts import Retention
-from tavernkit.playground.artifacts.store import DatabaseArtifactStore
 from tavernkit.playground.database import Database
 from tavernkit.playground.realtime.bus import LocalBus
-from tests.artifacts.builders import HOUR, NOW, SESSION, write
+from tests.artifacts.builders import NOW, SESSION, write
 from tests.artifacts.store_contract import counted
+from tests.playground.artifacts.database_store import DatabaseArtifactStore
 from tests.playground.artifacts.test_store import add_sessions
 
 pytestmark = pytest.mark.anyio
@@ -34,7 +34,7 @@ def limits(chance: Random) -> Retention:
         mode="durable",
         max_versions=chance.choice([None, 1, 2, 4]),
         max_turns=chance.choice([None, 1, 3]),
-        ttl=chance.choice([None, HOUR, 4 * HOUR]),
+        ttl_seconds=chance.choice([None, 3600, 4 * 3600]),
     )
 
 
@@ -43,12 +43,10 @@ async def test_r39_g15_every_version_is_kept_or_archived_exactly_once(store: Dat
     chance, now, turn, head, written = Random(seed), NOW, 0, None, 0
     for _ in range(HAPPENINGS):
         now, turn = now + timedelta(hours=chance.randrange(3)), turn + chance.randrange(2)
-        match chance.choice(["write", "write", "write", "write", "sweep", "reset"]):
+        match chance.choice(["write", "write", "write", "write", "reset"]):
             case "write":
                 made = await store.write(write(f"v{written + 1}", head, now=now, turn=turn, retention=limits(chance)))
                 head, written = made.version.version, written + 1
-            case "sweep":
-                await store.sweep(SESSION, now=now, turn=turn)
             case "reset":
                 await store.reset(SESSION, ["mood"], now=now)
                 head = None

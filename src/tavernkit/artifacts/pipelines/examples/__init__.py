@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib.resources import files
 
 from tavernkit.artifacts.pipelines.checking import read_profile
 from tavernkit.artifacts.pipelines.profile import Profile
 from tavernkit.reading import parse_json
-from tavernkit.values import Json
 
 __all__ = ["EXAMPLES", "example_profile", "example_source"]
 
@@ -15,9 +15,12 @@ EXAMPLES = ("rpg_state", "pre_thinking", "commentators")
 """The ids of the profiles that come along."""
 
 
-def example_source(id: str) -> Json:
+def example_source(id: str) -> Mapping[str, object]:
     """The JSON of one of them, to be edited."""
-    return parse_json(files(__name__).joinpath(f"{id}.json").read_bytes(), what=f"The example {id}")
+    source: Mapping[str, object] = parse_json(
+        files(__name__).joinpath(f"{id}.json").read_bytes(), what=f"The example {id}"
+    )
+    return source
 
 
 def example_profile(id: str) -> Profile:

@@ -2,34 +2,27 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal, Self
+from collections.abc import Mapping
+from typing import ClassVar
 
-from tavernkit.artifacts.pipelines.problems import Problems
+from tavernkit.artifacts.artifact import NonBlank
 from tavernkit.artifacts.pipelines.scope import StepScope
-from tavernkit.reading import LooseObject
-from tavernkit.values import Json, JsonObject, Value
+from tavernkit.artifacts.pipelines.step import Step
 
 __all__ = ["PythonStep"]
 
 
-class PythonStep(Value, frozen=True, kw_only=True):
-    kind: ClassVar[Literal["python"]] = "python"
-    makes: ClassVar[Literal["json"]] = "json"
+class PythonStep(Step, frozen=True, kw_only=True, tag="python"):
+    """Which functions there are is known to the application alone; `check_profile` is told."""
 
-    function: str
-    arguments: JsonObject = {}
+    spellings: ClassVar[Mapping[str, str]] = {**Step.spellings, "callable": "function", "args": "arguments"}
+    needs: ClassVar[Mapping[str, str]] = {
+        **Step.needs,
+        "function": "A python step needs the name of a registered function.",
+    }
 
-    @classmethod
-    def read(cls, loose: LooseObject, problems: Problems) -> Self:
-        if not loose.text("function", "callable"):
-            problems.error(loose.at("function"), "A python step needs the name of a registered function.")
-        return cls(function=loose.text("function", "callable"), arguments=loose.object("arguments", "args"))
+    function: NonBlank
+    arguments: Mapping[str, object] = {}
 
-    def write(self) -> dict[str, Json]:
-        return {"function": self.function, "arguments": dict(self.arguments)}
-
-    def check(self, problems: Problems, path: str) -> None:
-        """Which functions there are is known to the application alone; `check_profile` is told."""
-
-    async def run(self, scope: StepScope) -> Json:
+    async def run(self, scope: StepScope) -> object:
         return await scope.call_function(self.function, self.arguments)

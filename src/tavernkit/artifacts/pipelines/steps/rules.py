@@ -2,36 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Self
+from collections.abc import Iterable, Mapping
+from typing import ClassVar
 
+from tavernkit.artifacts.artifact import NonBlank
 from tavernkit.artifacts.pipelines.problems import Problems
-from tavernkit.reading import LooseObject
+from tavernkit.artifacts.wire import Wire
 from tavernkit.text.js_regex import compile_regex
-from tavernkit.values import Json, Value
 
 __all__ = ["Rule", "apply_rules"]
 
 
-class Rule(Value, frozen=True, kw_only=True):
+class Rule(Wire, frozen=True, kw_only=True):
     """What `text.replace(pattern, replacement)` does in JavaScript."""
 
-    pattern: str
+    spellings: ClassVar[Mapping[str, str]] = {"replace": "replacement"}
+    needs: ClassVar[Mapping[str, str]] = {"pattern": "A rule needs a pattern."}
+
+    pattern: NonBlank
     flags: str = "g"
     replacement: str = ""
-
-    @classmethod
-    def read(cls, loose: LooseObject, problems: Problems) -> Self:
-        if not loose.text("pattern"):
-            problems.error(loose.at("pattern"), "A rule needs a pattern.")
-        return cls(
-            pattern=loose.text("pattern"),
-            flags=loose.text("flags", default="g"),
-            replacement=loose.text("replacement", "replace"),
-        )
-
-    def write(self) -> dict[str, Json]:
-        return {"pattern": self.pattern, "flags": self.flags, "replacement": self.replacement}
 
     def check(self, problems: Problems, path: str) -> None:
         with problems.caught_at(f"{path}.pattern"):

@@ -2,47 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Self
+from collections.abc import Mapping
+from typing import ClassVar
 
+from tavernkit.artifacts.artifact import NonBlank
 from tavernkit.artifacts.liquid import LiquidTemplate
 from tavernkit.artifacts.pipelines.problems import Problems
 from tavernkit.artifacts.pipelines.scope import StepScope
+from tavernkit.artifacts.pipelines.step import Step
 from tavernkit.prompt.message import Message
-from tavernkit.reading import LooseObject
-from tavernkit.values import Json, JsonObject, Value
 
-__all__ = ["Question"]
+__all__ = ["ModelStep"]
 
 
-class Question(Value, frozen=True, kw_only=True):
+class ModelStep(Step, frozen=True, kw_only=True):
     """`system` and `prompt` are Liquid. Without provider and model, those of the chat are asked."""
 
-    prompt: str
+    spellings: ClassVar[Mapping[str, str]] = {**Step.spellings, "providerId": "provider", "provider_id": "provider"}
+    needs: ClassVar[Mapping[str, str]] = {**Step.needs, "prompt": "A step that asks a model needs a prompt."}
+
+    prompt: str = ""
     system: str = ""
-    provider: str | None = None
-    model: str | None = None
-    sampling: JsonObject = {}
-
-    @classmethod
-    def read(cls, loose: LooseObject, problems: Problems) -> Self:
-        if not loose.text("prompt").strip():
-            problems.error(loose.at("prompt"), "A step that asks a model needs a prompt.")
-        return cls(
-            prompt=loose.text("prompt"),
-            system=loose.text("system"),
-            provider=loose.optional_text("provider", "providerId", "provider_id") or None,
-            model=loose.optional_text("model") or None,
-            sampling=loose.object("sampling"),
-        )
-
-    def write(self) -> dict[str, Json]:
-        fields: dict[str, Json] = {"prompt": self.prompt}
-        for name, value in (("system", self.system), ("provider", self.provider), ("model", self.model)):
-            if value:
-                fields[name] = value
-        if self.sampling:
-            fields["sampling"] = dict(self.sampling)
-        return fields
+    provider: NonBlank | None = None
+    model: NonBlank | None = None
+    sampling: Mapping[str, object] = {}
 
     def check(self, problems: Problems, path: str) -> None:
         for name, template in (("system", self.system), ("prompt", self.prompt)):
@@ -55,7 +38,7 @@ class Question(Value, frozen=True, kw_only=True):
         return [*opening, Message(role="user", content=prompt)]
 
     async def ask(
-        self, scope: StepScope, messages: list[Message], *, schema: JsonObject | None = None, attempt: int = 1
+        self, scope: StepScope, messages: list[Message], *, schema: Mapping[str, object] | None = None, attempt: int = 1
     ) -> str:
         return await scope.ask(
             messages,
@@ -67,7 +50,13 @@ class Question(Value, frozen=True, kw_only=True):
         )
 
     async def ask_again(
-        self, scope: StepScope, messages: list[Message], answer: str, wanted: str, *, schema: JsonObject | None = None
+        self,
+        scope: StepScope,
+        messages: list[Message],
+        answer: str,
+        wanted: str,
+        *,
+        schema: Mapping[str, object] | None = None,
     ) -> str:
         """The one repair: the model sees its answer and what is wrong with it."""
         repair = [Message(role="assistant", content=answer), Message(role="user", content=wanted)]

@@ -8,25 +8,24 @@ from datetime import datetime
 
 from tavernkit.artifacts.content import check_content
 from tavernkit.artifacts.pipelines.context import RunContext
-from tavernkit.artifacts.pipelines.executing import Finished
+from tavernkit.artifacts.pipelines.executing import StepEnd
 from tavernkit.artifacts.pipelines.functions import StepFunctions
 from tavernkit.artifacts.pipelines.journal import StepRecord
-from tavernkit.artifacts.pipelines.making import made_by
 from tavernkit.artifacts.pipelines.model import ModelCall, ModelUsage
 from tavernkit.artifacts.pipelines.planning import Planned
+from tavernkit.artifacts.pipelines.products import products_of
 from tavernkit.artifacts.pipelines.report import SkipReason
 from tavernkit.artifacts.pipelines.scope import StepScope
 from tavernkit.artifacts.pipelines.variables import ReadNotes, template_values
-from tavernkit.artifacts.view import SessionView
+from tavernkit.artifacts.view import SessionArtifacts
 from tavernkit.errors import StepFailed
 from tavernkit.prompt.context import Clock
 from tavernkit.text.seeded import SeededRandom
-from tavernkit.values import Json
 
-__all__ = ["Work", "skipped_record"]
+__all__ = ["StepAttempt", "skipped_record"]
 
 
-class Work:
+class StepAttempt:
     """A step with everything it may know: `view` holds what was there and what it depends on, nothing else. `spent` is
     what it has used when it was interrupted."""
 
@@ -34,7 +33,7 @@ class Work:
         self,
         item: Planned,
         context: RunContext,
-        view: SessionView,
+        view: SessionArtifacts,
         *,
         user_message: str,
         reply: str | None,
@@ -61,20 +60,20 @@ class Work:
             before=spent,
         )
 
-    async def attempt(self) -> Json:
+    async def attempt(self) -> object:
         """The step's output, in time and fit for its artifacts; else whatever error says why there is none."""
         step = self._item.step
         try:
             async with asyncio.timeout(step.timeout):
-                value = await step.body.run(self._scope)
+                value = await step.run(self._scope)
         except TimeoutError:
             raise StepFailed(f"The step took longer than {step.timeout:g} seconds.", code="timeout") from None
-        if step.body.makes == "json":
+        if step.makes == "json":
             check_content(value, "json")
-        made_by(self._item.pipeline, step, self.record(Finished(value=value)), self._context)
+        products_of(self._item.pipeline, step, self.record(StepEnd(value=value)), self._context)
         return value
 
-    def record(self, finished: Finished) -> StepRecord:
+    def record(self, finished: StepEnd) -> StepRecord:
         failure = finished.failure
         return StepRecord(
             pipeline=self._item.pipeline.id,
@@ -92,7 +91,7 @@ class Work:
         )
 
     def aborted(self) -> StepRecord:
-        return self.record(Finished()).with_(status="aborted")
+        return self.record(StepEnd()).with_(status="aborted")
 
 
 def skipped_record(item: Planned, reason: SkipReason, now: datetime) -> StepRecord:
@@ -101,6 +100,6 @@ def skipped_record(item: Planned, reason: SkipReason, now: datetime) -> StepReco
     )
 
 
-def _bases(item: Planned, view: SessionView) -> Mapping[str, int | None]:
-    stored = (made.artifact.tag for made in item.step.artifacts if made.artifact.access == "persisted")
+def _bases(item: Planned, view: SessionArtifacts) -> Mapping[str, int | None]:
+    stored = (made.tag for made in item.step.artifacts if made.access == "persisted")
     return {tag: view.base_version(tag) for tag in stored if tag is not None}

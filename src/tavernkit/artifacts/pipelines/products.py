@@ -9,30 +9,31 @@ from tavernkit.artifacts.content import check_content, parse_content
 from tavernkit.artifacts.json_patch import find_in_json
 from tavernkit.artifacts.pipelines.context import RunContext
 from tavernkit.artifacts.pipelines.journal import StepRecord
-from tavernkit.artifacts.pipelines.profile import Pipeline, Step, StepArtifact
+from tavernkit.artifacts.pipelines.profile import StepPipeline
+from tavernkit.artifacts.pipelines.step import Step, StepArtifact
 from tavernkit.artifacts.retention import retained
 from tavernkit.artifacts.version import ArtifactVersion, Writer
-from tavernkit.artifacts.view import ArtifactView, RunArtifact, SessionView
-from tavernkit.values import Json, Value
+from tavernkit.artifacts.view import ArtifactView, RunArtifact, SessionArtifacts
+from tavernkit.values import Value
 
-__all__ = ["Made", "made_by", "with_made"]
+__all__ = ["StepProduct", "products_of", "with_products"]
 
 
-class Made(Value, frozen=True, kw_only=True):
+class StepProduct(Value, frozen=True, kw_only=True):
     """One artifact that a step has made. Until it is committed, the version's number is the one it should get."""
 
     artifact: Artifact
     version: ArtifactVersion
 
 
-def made_by(pipeline: Pipeline, step: Step, record: StepRecord, context: RunContext) -> tuple[Made, ...]:
+def products_of(pipeline: StepPipeline, step: Step, record: StepRecord, context: RunContext) -> tuple[StepProduct, ...]:
     """Everything that a step that is done has made; InvalidArtifactError or JsonPatchError if its output is unfit."""
     return tuple(_made(pipeline, step, record, context))
 
 
-def _made(pipeline: Pipeline, step: Step, record: StepRecord, context: RunContext) -> Iterator[Made]:
+def _made(pipeline: StepPipeline, step: Step, record: StepRecord, context: RunContext) -> Iterator[StepProduct]:
     for place, definition in enumerate(step.artifacts):
-        artifact = definition.artifact.with_(id=f"{pipeline.id}/{step.id}/{place}", session=context.session)
+        artifact = definition.in_session(context.session, id=f"{pipeline.id}/{step.id}/{place}")
         base = None if artifact.tag is None else record.bases.get(artifact.tag)
         written = None if artifact.tag is None else (record.committed or {}).get(artifact.tag)
         version = ArtifactVersion(
@@ -46,17 +47,17 @@ def _made(pipeline: Pipeline, step: Step, record: StepRecord, context: RunContex
             variant_id=context.variant_id,
             writer=Writer(pipeline=pipeline.id, step=step.id),
         )
-        yield Made(artifact=artifact, version=version)
+        yield StepProduct(artifact=artifact, version=version)
 
 
-def _content(step: Step, definition: StepArtifact, value: Json) -> Json:
-    content_type = definition.artifact.content_type
-    if step.body.makes == "text":
-        return parse_content(value, content_type)
+def _content(step: Step, definition: StepArtifact, value: object) -> object:
+    content_type = definition.content_type
+    if step.makes == "text":
+        return parse_content(str(value), content_type)
     return check_content(find_in_json(value, definition.pointer), content_type)
 
 
-def with_made(view: SessionView, made: tuple[Made, ...], context: RunContext) -> SessionView:
+def with_products(view: SessionArtifacts, made: tuple[StepProduct, ...], context: RunContext) -> SessionArtifacts:
     """The view of whoever may see this. Which version a write is based on stays as it was."""
     artifacts = dict(view.artifacts)
     for one in made:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar, TypeVarTuple
 
-__all__ = ["aside"]
+__all__ = ["in_thread"]
 
 T = TypeVar("T")
 Arguments = TypeVarTuple("Arguments")
@@ -16,6 +16,6 @@ Arguments = TypeVarTuple("Arguments")
 _workers = ThreadPoolExecutor(max_workers=2, thread_name_prefix="steps")
 
 
-async def aside(work: Callable[[*Arguments], T], *arguments: *Arguments) -> T:
+async def in_thread(work: Callable[[*Arguments], T], *arguments: *Arguments) -> T:
     """What the work comes to. Who is cancelled while waiting for it leaves it to end by itself, as its limits say."""
     return await asyncio.get_running_loop().run_in_executor(_workers, work, *arguments)

@@ -1,0 +1,82 @@
+"""One step of a pipeline: when it runs and what becomes of what it makes. What it does is for each kind to say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal, TypeAlias, cast
+
+import msgspec
+
+from tavernkit.artifacts.artifact import ArtifactDefinition, NonBlank
+from tavernkit.artifacts.pipelines.problems import Problems
+from tavernkit.artifacts.pipelines.scope import StepScope
+from tavernkit.artifacts.wire import Wire
+
+__all__ = ["Hook", "Id", "Step", "StepArtifact", "StepCondition", "StepKind"]
+
+Hook: TypeAlias = Literal["before", "after"]
+StepKind: TypeAlias = Literal["template", "llm", "transform", "message_transform", "guard", "python"]
+Id: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
+
+
+class StepCondition(Wire, frozen=True, kw_only=True):
+    """A step runs only if this guard, on which it depends, has said so."""
+
+    spellings: ClassVar[Mapping[str, str]] = {"step": "guard", "is": "equals"}
+    needs: ClassVar[Mapping[str, str]] = {"guard": "A condition names the guard that decides."}
+
+    guard: NonBlank
+    equals: bool = True
+
+
+class StepArtifact(ArtifactDefinition, frozen=True, kw_only=True):
+    """An artifact that a step writes: all of its output, or what a JSON pointer finds in it. It belongs to no session
+    yet."""
+
+    blank: ClassVar[Mapping[str, object]] = {"access": "run_only", "contentType": "json"}
+
+    pointer: str = ""
+
+
+class Step(Wire, frozen=True, kw_only=True, tag_field="kind"):
+    """One action; its class says what it does, and its fields here when, and what becomes of it.
+
+    `depends_on` names steps of the same pipeline and hook, all of which must be done. A required step that fails
+    before the main call keeps it from being made. `every_n_turns` counts turns of the user since the step's last
+    success. `timeout` is in seconds.
+    """
+
+    spellings: ClassVar[Mapping[str, str]] = {"type": "kind"}
+    synonyms: ClassVar[Mapping[str, Mapping[str, str]]] = {
+        "hook": {"before_main_llm": "before", "after_main_llm": "after"}
+    }
+    needs: ClassVar[Mapping[str, str]] = {"id": "A step needs an id.", "hook": "A step needs a hook."}
+    blank: ClassVar[Mapping[str, object]] = {"hook": "before"}
+
+    id: Id
+    hook: Hook
+    name: str = ""
+    order: int = 0
+    enabled: bool = True
+    required: bool = False
+    depends_on: tuple[str, ...] = ()
+    conditions: tuple[StepCondition, ...] = msgspec.field(default=(), name="runConditions")
+    every_n_turns: Annotated[int, msgspec.Meta(ge=1)] = 1
+    timeout: Annotated[float, msgspec.Meta(gt=0, le=60 * 60)] = msgspec.field(default=60, name="timeoutSeconds")
+    artifacts: tuple[StepArtifact, ...] = ()
+
+    @property
+    def kind(self) -> StepKind:
+        return cast(StepKind, self.__struct_config__.tag)
+
+    @property
+    def makes(self) -> Literal["text", "json"]:
+        """What its output is."""
+        return "json"
+
+    def check(self, problems: Problems, path: str) -> None:
+        """Report what is wrong with the fields of its kind."""
+
+    async def run(self, scope: StepScope) -> object:
+        """Do it; what comes out is the step's output."""
+        raise NotImplementedError
