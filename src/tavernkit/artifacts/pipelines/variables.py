@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 
-from tavernkit.artifacts.liquid import TextObject
+from tavernkit.artifacts.liquid import LazyObject, TextObject
 from tavernkit.artifacts.pipelines.context import ChatInfo, RunContext
 from tavernkit.artifacts.view import SessionView
 from tavernkit.characters.character import Character, User
@@ -18,7 +18,7 @@ RECENT = 10
 """How many messages `recentMessages` has."""
 
 
-class ReadNotes(dict[str, Json]):
+class ReadNotes(LazyObject):
     """`art`, and which of it was read: a step's log says so."""
 
     def __init__(self, view: SessionView) -> None:
@@ -28,8 +28,11 @@ class ReadNotes(dict[str, Json]):
 
     def __getitem__(self, tag: str) -> Json:
         value = super().__getitem__(tag)
-        self._read.add(tag)
+        self.mark_read(tag)
         return value
+
+    def mark_read(self, name: str) -> None:
+        self._read.add(name)
 
     def notes(self) -> tuple[JsonObject, ...]:
         """Each artifact that was read: its tag, version and kind."""
