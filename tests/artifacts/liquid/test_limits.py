@@ -107,6 +107,10 @@ def test_regular_expressions_do_not_share_the_memory_that_a_template_uses_up() -
     assert render("{{ 'after' }}") == "after"
 
 
+def test_a_long_template_is_read_within_its_time() -> None:
+    LiquidTemplate.parse("{{ a.b }}" * 11_000)
+
+
 def test_more_templates_than_are_kept_are_all_rendered() -> None:
     sources = [f"{{{{ n }}}} {number}" + "x" * 9_000 for number in range(150)]
     for source in [*sources, *sources]:

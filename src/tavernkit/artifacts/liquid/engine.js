@@ -8,13 +8,14 @@ const MAX_SOURCE = 100_000;
 const MAX_NESTING = 50;
 const MOST_ENGINES = 8;
 const MOST_TEMPLATES = 256;
-const MOST_TEMPLATE_TEXT = 1_000_000;
+const MOST_TEMPLATE_TEXT = 200_000; // a template can take 400 times its length
 const ISO_DATE = /^(?:\d{4}|[+-]\d{6})-(?:0[1-9]|1[0-2])-\d\d([T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?$/;
 
 class LimitError extends Error {}
 
 // One rendering. `answers` has a value for each question, by its JSON; `read` the members of lazy objects.
-let job = null;
+const NO_JOB = { limits: {} };
+let job = NO_JOB;
 let wanted = new Map();
 let read = new Map();
 let steps = 0;
@@ -152,6 +153,8 @@ function decoded([kind, ...path], answer) {
 const liquidjs = {};
 const operators = {};
 const engines = new Map();
+const templates = new Map();
+let templateText = 0;
 
 function fresh(cache, key, make) {
   const found = cache.get(key) ?? make();
@@ -167,8 +170,8 @@ function engineFor(options) {
 }
 
 function newEngine(options) {
-  const templates = { __proto__: null, ...options.templates };
-  const fixed = { templates, operators, locale: "en-US", parseLimit: MAX_SOURCE, cache: true };
+  const partials = { __proto__: null, ...options.templates };
+  const fixed = { templates: partials, operators, locale: "en-US", parseLimit: MAX_SOURCE, cache: true };
   const engine = new liquidjs.Liquid({ ...options, ...fixed });
   for (const [name, tag] of Object.entries(engine.tags)) engine.registerTag(name, counted(tag));
   for (const [name, filter] of Object.entries(engine.filters)) {
@@ -183,7 +186,7 @@ function newEngine(options) {
       },
     });
   }
-  return { engine, templates: new Map(), text: 0 };
+  return engine;
 }
 
 function counted(TagClass) {
@@ -201,17 +204,18 @@ function counted(TagClass) {
   };
 }
 
-function templateFor(kept, source) {
+function templateFor(options, source) {
   depth = 0;
-  const template = fresh(kept.templates, source, () => {
-    const parsed = kept.engine.parse(source);
-    kept.text += source.length;
+  const key = `${options}\n${source}`;
+  const template = fresh(templates, key, () => {
+    const parsed = engineFor(options).parse(source);
+    templateText += key.length;
     return parsed;
   });
-  while (kept.templates.size > MOST_TEMPLATES || (kept.text > MOST_TEMPLATE_TEXT && kept.templates.size > 1)) {
-    const [oldest] = kept.templates.keys();
-    kept.text -= oldest.length;
-    kept.templates.delete(oldest);
+  while (templates.size > MOST_TEMPLATES || (templateText > MOST_TEMPLATE_TEXT && templates.size > 1)) {
+    const [oldest] = templates.keys();
+    templateText -= oldest.length;
+    templates.delete(oldest);
   }
   return template;
 }
@@ -249,7 +253,6 @@ function limitOutput() {
   const engine = new liquidjs.Liquid({ templates: {} });
   let prototype;
   engine.registerTag("gathering", { render: (_, emitter) => void (prototype = Object.getPrototypeOf(emitter)) });
-  job = { limits: { steps: Infinity } };
   engine.parseAndRenderSync("{% gathering %}");
   const { write } = prototype;
   prototype.write = function (value) {
@@ -261,7 +264,7 @@ function limitOutput() {
 }
 
 function rendered() {
-  const { engine } = job.kept;
+  const engine = engineFor(job.options);
   const renderOptions = { sync: true, memoryLimit: job.limits.memory };
   wanted = new Map();
   read = new Map();
@@ -270,14 +273,16 @@ function rendered() {
   place = null;
   let outcome;
   try {
-    const template = templateFor(job.kept, job.source);
+    const template = templateFor(job.options, job.source);
     const context = new liquidjs.Context(lazyObject([], job.names), engine.options, renderOptions, { liquid: engine });
     const text = liquidjs.toValueSync(engine.renderer.renderTemplates(template, context));
     outcome = { text: text.toWellFormed() };
   } catch (error) {
     outcome = { error: described(error) };
   }
-  return wanted.size > 0 ? { wanted: [...wanted.values()] } : { ...outcome, read: [...read.values()] };
+  if (wanted.size > 0) return { wanted: [...wanted.values()] };
+  job = NO_JOB; // and its values with it
+  return { ...outcome, read: [...read.values()] };
 }
 
 function described(error) {
@@ -310,26 +315,34 @@ function position(token) {
   return { line, column, partial: token?.file ?? null };
 }
 
-// The members that a template names, by the variable that they belong to.
+// The members that a template names, by the variable that they belong to. Without its places, for each of which LiquidJS
+// counts the lines from the beginning.
 function namedMembers(template) {
-  const { globals } = liquidjs.analyzeSync(template, { partials: false });
-  return Object.entries(globals).map(([name, uses]) => {
-    const members = uses.map(({ segments }) => segments[1]).filter((segment) => typeof segment === "string");
-    return [uses[0].segments[0], [...new Set(members)]];
-  });
+  const { prototype } = liquidjs.Token;
+  const { getPosition } = prototype;
+  prototype.getPosition = () => [1, 1];
+  try {
+    const { globals } = liquidjs.analyzeSync(template, { partials: false });
+    return Object.values(globals).map((uses) => {
+      const members = uses.map(({ segments }) => segments[1]).filter((segment) => typeof segment === "string");
+      return [uses[0].segments[0], [...new Set(members)]];
+    });
+  } finally {
+    prototype.getPosition = getPosition;
+  }
 }
 
 const verbs = {
   parse(options, source) {
-    job = { limits: {} };
+    job = NO_JOB;
     try {
-      return { variables: namedMembers(templateFor(engineFor(options), source)) };
+      return { variables: namedMembers(templateFor(options, source)) };
     } catch (error) {
       return { error: described(error) };
     }
   },
   render(options, source, { names, now, limits }, answers) {
-    job = { kept: engineFor(options), source, names, now, limits, answers: new Map() };
+    job = { options, source, names, now, limits, answers: new Map() };
     learn(answers);
     return rendered();
   },
