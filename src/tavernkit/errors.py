@@ -17,7 +17,7 @@ TavernKitError
 ├── DialectError                  messages that a provider's format cannot express
 ├── RegexError                    a regular expression that cannot be understood; `.source` and `.flags`
 │   └── RegexTimeout              one that used up its time or memory
-├── LiquidError                   a template that cannot be used; `.line` says where
+├── LiquidError                   a template that cannot be used; `.line` and `.column` say where
 │   ├── LiquidSyntaxError         … that cannot be read
 │   └── LiquidRenderError         … that failed while it was rendered
 │       └── LiquidLimitError      … that costs too much
@@ -158,11 +158,12 @@ class RegexTimeout(RegexError):  # noqa: N818 - the name of what happened, as wi
 
 
 class LiquidError(TavernKitError):
-    """A Liquid template that cannot be used; `line` counts from 1."""
+    """A Liquid template that cannot be used; `line` and `column` count from 1."""
 
-    def __init__(self, message: str, *, line: int) -> None:
+    def __init__(self, message: str, *, line: int, column: int) -> None:
         super().__init__(message)
         self.line = line
+        self.column = column
 
 
 class LiquidSyntaxError(LiquidError):

@@ -286,8 +286,8 @@ def test_fingerprints_ignore_block_ids_but_not_words() -> None:
 
 FINGERPRINT = """
 from tavernkit import build, example
-plan = build(character=example.character(), user=example.user(), history=example.history(), message="Hi")
-print(plan.fingerprint())
+built = build(character=example.character(), user=example.user(), history=example.history(), message="Hi")
+print(built.plan.fingerprint())
 """
 
 

@@ -4,22 +4,16 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Final
 
-from tavernkit.text.english_dates import MONTHS, WEEKDAYS
+from tavernkit.text.english_dates import MONTHS
 from tavernkit.text.js_strings import JS_WHITESPACE
 
-__all__ = ["DAYS", "LATEST", "Moment", "days_before", "local_to_utc", "parse_date"]
-
-DAYS: Final = (WEEKDAYS[-1], *WEEKDAYS[:-1])
-"""In the order in which JavaScript counts them."""
+__all__ = ["LATEST", "days_before", "local_to_utc", "parse_date"]
 
 _DAY = 86_400_000
 LATEST = 8.64e15
-_FIRST_OF_DATETIME = datetime(1, 1, 2, tzinfo=UTC)
-_LAST_OF_DATETIME = datetime(9999, 12, 30, tzinfo=UTC)
 _ISO = re.compile(
     r"(?P<year>\d{4}|\+\d{6}|-(?!0{6})\d{6})(?:-(?P<month>\d\d)(?:-(?P<day>\d\d))?)?"
     r"(?:[Tt](?P<hour>\d\d):(?P<minute>\d\d)(?::(?P<second>\d\d)(?:\.(?P<fraction>\d+))?)?"
@@ -39,70 +33,6 @@ _ZONES: Final = {
 _LONGEST = 200
 _MOST_DIGITS = 9
 _MOST_DAYS, _MOST_TIMES = 3, 4
-
-
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """A moment and the clock it is read on: `offset` is in minutes east of Greenwich."""
-
-    milliseconds: int
-    offset: float = 0.0
-    zone: str = ""
-
-    @classmethod
-    def at(cls, milliseconds: float) -> Moment | None:
-        """The moment, unless the number is none or further away than JavaScript goes."""
-        if not abs(milliseconds) <= LATEST:
-            return None
-        return cls(math.trunc(milliseconds))
-
-    def shifted(self, minutes: float) -> Moment | None:
-        return replace(self, offset=minutes) if abs(minutes) < 1e6 else None
-
-    def in_zone(self, zone: tzinfo, name: str) -> Moment:
-        moment = datetime(1970, 1, 1, tzinfo=UTC)
-        try:
-            moment += timedelta(milliseconds=self.milliseconds)
-        except OverflowError:
-            moment = _FIRST_OF_DATETIME if self.milliseconds < 0 else _LAST_OF_DATETIME
-        moment = min(max(moment, _FIRST_OF_DATETIME), _LAST_OF_DATETIME)
-        offset = moment.astimezone(zone).utcoffset() or timedelta()
-        return replace(self, offset=offset.total_seconds() / 60, zone=name)
-
-    @property
-    def _shown(self) -> int:
-        return self.milliseconds + math.trunc(self.offset * 60_000)
-
-    @property
-    def day_number(self) -> int:
-        """Days since 1970."""
-        return self._shown // _DAY
-
-    @property
-    def weekday(self) -> int:
-        """Sunday is 0."""
-        return (self.day_number + 4) % 7
-
-    @property
-    def date(self) -> tuple[int, int, int]:
-        """Year, month and day, each counted from 1."""
-        days = self.day_number + 719_468
-        era, of_era = divmod(days, 146_097)
-        year_of_era = (of_era - of_era // 1460 + of_era // 36_524 - of_era // 146_096) // 365
-        of_year = of_era - (365 * year_of_era + year_of_era // 4 - year_of_era // 100)
-        shifted = (5 * of_year + 2) // 153
-        month = shifted + 3 if shifted < 10 else shifted - 9
-        return year_of_era + era * 400 + (month <= 2), month, of_year - (153 * shifted + 2) // 5 + 1
-
-    @property
-    def time(self) -> tuple[int, int, int, int]:
-        """Hour, minute, second and millisecond."""
-        rest = self._shown % _DAY
-        return rest // 3_600_000, rest // 60_000 % 60, rest // 1000 % 60, rest % 1000
-
-    @property
-    def day_of_year(self) -> int:
-        return self.day_number - days_before(self.date[0], 1, 1) + 1
 
 
 def days_before(year: int, month: int, day: int) -> int:

@@ -1,4 +1,4 @@
-"""The JavaScript engine of this thread, which runs `js_regex.js` and nothing else."""
+"""JavaScript engines, and the one of this thread that runs `js_regex.js` and nothing else."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MEMORY_LIMIT = 64 * 1024 * 1024
 
 
 class EngineError(Exception):
-    """A call into JavaScript that gave no answer; `js_regex` turns it into an error for its caller."""
+    """A call into JavaScript that gave no answer; whoever called turns it into an error of its own."""
 
 
 class PatternError(EngineError):
@@ -32,19 +32,23 @@ class SpaceUpError(EngineError):
 
 
 class JsEngine:
-    """One JavaScript context; it must stay in the thread that made it."""
+    """One JavaScript context with a memory of its own; it must stay in the thread that made it.
 
-    def __init__(self) -> None:
+    The scripts define a function `call` that takes a verb and its arguments as JSON, and gives its answer as JSON.
+    """
+
+    def __init__(self, *scripts: str, memory: int) -> None:
         self._context = quickjs.Context()
-        self._context.set_memory_limit(MEMORY_LIMIT)
-        self._context.eval(files(__package__).joinpath("js_regex.js").read_text(encoding="utf-8"))
+        self._context.set_memory_limit(memory)
+        for script in scripts:
+            self._context.eval(script)
         self._call = self._context.get("call")
 
     def call(self, verb: str, *arguments: Json, limit: float) -> Json:
         """Run one verb; `limit` is in seconds of processor time, which the engine counts for the whole process."""
         self._context.set_time_limit(limit)
         try:
-            answer: str = self._call(verb, json.dumps(arguments))
+            answer: str = self._call(verb, json.dumps(arguments, allow_nan=False))
         except quickjs.JSException as error:
             raise _problem(str(error)) from None
         return json.loads(answer)
@@ -64,5 +68,6 @@ def engine() -> JsEngine:
     """The engine of the calling thread, made at its first use."""
     found: JsEngine | None = getattr(_threads, "engine", None)
     if found is None:
-        found = _threads.engine = JsEngine()
+        script = files(__package__).joinpath("js_regex.js").read_text(encoding="utf-8")
+        found = _threads.engine = JsEngine(script, memory=MEMORY_LIMIT)
     return found

@@ -13,10 +13,20 @@ from hypothesis import strategies as st
 from tests.strategies import json_objects, json_values, texts
 
 from tavernkit.artifacts.liquid import LiquidLimits, LiquidTemplate
-from tavernkit.artifacts.liquid.filters import FILTERS
 from tavernkit.errors import LiquidError, LiquidLimitError
+from tavernkit.text.js_regex import compile_regex
 
-SMALL = LiquidLimits(loops=50, steps=2_000, output=2_000, memory=20_000)
+SMALL = LiquidLimits(steps=2_000, output=2_000, memory=20_000)
+FILTER_NAMES = """
+    abs append array_to_sentence_string at_least at_most base64_decode base64_encode capitalize ceil cgi_escape compact
+    concat date date_to_long_string date_to_rfc822 date_to_string date_to_xmlschema default divided_by downcase escape
+    escape_once find find_exp find_index first floor group_by group_by_exp has hmac_sha256 inspect join json last lstrip
+    map minus modulo newline_to_br normalize_whitespace number_of_words plus pop prepend push raw reject remove replace
+    replace_first reverse round rstrip sample sha256 shift size slice slugify sort sort_natural split squish strip
+    strip_html sum times to_integer truncate truncatewords uniq unshift upcase uri_escape url_decode url_encode where
+    where_exp xml_escape
+"""
+FILTERS = FILTER_NAMES.split()
 
 
 def nested(depth: int) -> list[Any]:
@@ -49,38 +59,62 @@ def test_a_template_may_be_too_much_to_read(source: str) -> None:
 @pytest.mark.parametrize(
     ("source", "limit"),
     [
-        ("{% for i in (1..51) %}{% endfor %}", "loops"),
-        ("{% for i in (1..10) %}{% for j in (1..10) %}{% endfor %}{% endfor %}", "loops"),
-        ("{% tablerow i in (1..51) %}{% endtablerow %}", "loops"),
+        ("{% for i in (1..2001) %}{% endfor %}", "steps"),
+        ("{% for i in (1..99) %}{% for j in (1..99) %}{% endfor %}{% endfor %}", "steps"),
+        ("{% tablerow i in (1..2001) %}{% endtablerow %}", "steps|longer than"),
         ("{% for i in (1..40) %}" + "{{ i | plus: 1 }}" * 40 + "{% endfor %}", "steps"),
+        ("{% for i in (1..40) %}{% if true " + "and true " * 60 + "%}{% endif %}{% endfor %}", "steps"),
         ("{{ (1..5000) | sort | size }}", "steps"),
         ("{{ text }}{{ text }}{{ text }}", "longer than"),
-        (
-            "{% assign a = text %}{% for i in (1..40) %}{% assign a = a | append: a %}{% endfor %}",
-            "characters and items",
-        ),
-        (
-            "{% assign a = text | split: '' %}{% for i in (1..40) %}{% assign a = a | push: a %}{% endfor %}{{ a }}",
-            "items",
-        ),
-        ("{% for i in (1..99999999999) %}{% endfor %}", "a range"),
+        ("{% for i in (1..40) %}{% capture text %}{{ text }}{{ text }}{% endcapture %}{% endfor %}", "longer than"),
+        ("{% for i in (1..40) %}{% assign text = text | append: text %}{% endfor %}", "characters and items"),
+        ("{% for i in (1..99999999999) %}{% endfor %}", "characters and items"),
+        ("{% for i in (9007199254740992..9007199254740994) %}{% endfor %}", "all the memory"),
         ("{{ deep | json }}", "nested too deeply"),
         ("{{ deep }}", "nested too deeply"),
+        ("{{ deeper }}", "nested too deeply"),
+        (
+            "{% for i in (1..90) %}{% assign d = d | date: '%s' | plus: 90000| date: '%d %b %Y' %}{% endfor %}",
+            "depend",
+        ),
     ],
 )
 def test_a_rendering_may_cost_too_much(source: str, limit: str) -> None:
-    with pytest.raises(LiquidLimitError, match=limit):
-        render(source, SMALL.with_(memory=2_000_000) if "deep" in source else SMALL, text="x" * 900, deep=nested(3_000))
+    with pytest.raises(LiquidLimitError, match=limit) as caught:
+        render(source, SMALL, text="x" * 900, deep=nested(900), deeper=nested(3_000), d="1 Jan 2020")
+    assert caught.value.line == 1
 
 
 def test_a_list_in_itself_many_times_over_costs_too_much() -> None:
     grow = "{% assign a = '1' | split: '' %}{% for i in (1..40) %}{% assign a = a | push: a %}{% endfor %}"
-    for use in ("{{ a }}", "{{ a | json }}", "{{ a | join }}", "{{ a | plus: 1 }}"):
-        with pytest.raises(LiquidLimitError):
-            render(grow + use, SMALL)
-    other = grow.replace(" a ", " b ")
-    with pytest.raises(LiquidLimitError):
-        render(grow + other + "{% if a == b %}{% endif %}", SMALL)
+    with pytest.raises(LiquidLimitError, match="steps"):
+        render(grow)
+
+
+def test_time_is_up_with_the_place_where_it_was() -> None:
+    source = "\n {% for i in (1..100000) %}{{ i }}{% endfor %}"
+    with pytest.raises(LiquidLimitError, match=r"^Line 2, column \d+ of the template: .* time that it may") as caught:
+        render(source, LiquidLimits(seconds=0.05))
+    assert caught.value.line == 2
+    assert render("{{ 'after' }}") == "after"
+
+
+def test_regular_expressions_do_not_share_the_memory_that_a_template_uses_up() -> None:
+    pattern = compile_regex("b+")
+    with pytest.raises(LiquidLimitError, match="memory"):
+        render("{% for i in (9007199254740992..9007199254740994) %}{% endfor %}")
+    assert pattern.test("abba")
+    assert render("{{ 'after' }}") == "after"
+
+
+def test_a_long_template_is_read_within_its_time() -> None:
+    LiquidTemplate.parse("{{ a.b }}" * 11_000)
+
+
+def test_more_templates_than_are_kept_are_all_rendered() -> None:
+    sources = [f"{{{{ n }}}} {number}" + "x" * 9_000 for number in range(150)]
+    for source in [*sources, *sources]:
+        assert render(source, n=1) == source.replace("{{ n }}", "1")
 
 
 NAMES = st.sampled_from(
@@ -88,7 +122,7 @@ NAMES = st.sampled_from(
 )
 OPERATORS = st.sampled_from(["==", "!=", "<", ">=", "contains", "and", "or", "not", "|", ":", ",", ".."])
 ARGUMENTS = st.lists(NAMES, max_size=3).map(", ".join)
-CALLS = st.tuples(NAMES, st.sampled_from(sorted(FILTERS)), ARGUMENTS).map(lambda parts: "{} | {}: {}".format(*parts))
+CALLS = st.tuples(NAMES, st.sampled_from(FILTERS), ARGUMENTS).map(lambda parts: "{} | {}: {}".format(*parts))
 EXPRESSIONS = CALLS | st.lists(NAMES | OPERATORS, max_size=5).map(" ".join)
 OUTPUTS = EXPRESSIONS.map(lambda expression: f"{{{{ {expression} }}}}")
 TAG_NAMES = """
@@ -123,7 +157,7 @@ def test_any_text_is_a_template_or_a_sentence(source: str, values: dict[str, Any
 
 
 @given(
-    st.sampled_from(sorted(FILTERS)),
+    st.sampled_from(FILTERS),
     json_values | st.sampled_from([math.nan, math.inf, -math.inf, 10**400]),
     st.lists(json_values | st.sampled_from([math.nan, math.inf, -(10**400), "1e400", "%Y"]), max_size=3),
 )

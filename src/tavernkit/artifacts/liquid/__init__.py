@@ -1,11 +1,6 @@
-"""Liquid templates as LiquidJS renders them, on python-liquid, with limits.
+"""Liquid templates, rendered by LiquidJS inside QuickJS, with limits; `docs/liquid.md` says what is ours about it."""
 
-`docs/liquid.md` says what is supported and where we differ on purpose.
-"""
+from tavernkit.artifacts.liquid.template import LiquidLimits, LiquidOptions, LiquidTemplate
+from tavernkit.artifacts.liquid.values import LazyObject, TextObject
 
-from tavernkit.artifacts.liquid.data import TextObject
-from tavernkit.artifacts.liquid.limits import LiquidLimits
-from tavernkit.artifacts.liquid.options import LiquidOptions
-from tavernkit.artifacts.liquid.template import LiquidTemplate
-
-__all__ = ["LiquidLimits", "LiquidOptions", "LiquidTemplate", "TextObject"]
+__all__ = ["LazyObject", "LiquidLimits", "LiquidOptions", "LiquidTemplate", "TextObject"]

@@ -2,43 +2,84 @@
 
 from __future__ import annotations
 
-import re
+import json
+import time
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import lru_cache
 
-from liquid import exceptions
-from liquid.template import BoundTemplate
+from tavernkit.artifacts.liquid import engine
+from tavernkit.artifacts.liquid.outside import ANSWERS
+from tavernkit.artifacts.liquid.values import Variables, answer, first_answers
+from tavernkit.errors import LiquidError, LiquidLimitError, LiquidRenderError, LiquidSyntaxError
+from tavernkit.values import Json, JsonObject, Value
 
-from tavernkit.artifacts.liquid.environment import environment
-from tavernkit.artifacts.liquid.limits import MAX_NESTING, MAX_SOURCE, LiquidLimits
-from tavernkit.artifacts.liquid.nodes import Output, line_of, render_all
-from tavernkit.artifacts.liquid.options import LiquidOptions
-from tavernkit.artifacts.liquid.scope import Rendering
-from tavernkit.errors import LiquidLimitError, LiquidRenderError, LiquidSyntaxError
-from tavernkit.text.js_strings import join_halves
-from tavernkit.values import Json
-
-__all__ = ["LiquidTemplate"]
+__all__ = ["LiquidLimits", "LiquidOptions", "LiquidTemplate"]
 
 _MOST_CACHED = 1024
+_MOST_ROUNDS = 50
+_SEEDS = 2**32
+
+
+class LiquidLimits(Value, frozen=True, kw_only=True):
+    """What one rendering may use.
+
+    `steps` counts every tag, output, path, operator and filter, and each item of a list that is given to one; `output`
+    the characters of the result, and `memory` the characters and items that filters make on the way. These are the same
+    everywhere; `seconds` of processor time are for what cannot be counted.
+    """
+
+    steps: int = 250_000
+    output: int = 1_000_000
+    memory: int = 4_000_000
+    seconds: float = 10.0
+
+
+class LiquidOptions(Value, frozen=True, kw_only=True):
+    """LiquidJS's switches. The defaults are what story templates get.
+
+    `strict_variables` refuses a variable that is not there, `lenient_if` allows it in conditions, in assignments and
+    before `default` all the same. Without `strict_filters` an unknown filter changes nothing. `preserve_timezones`
+    shows a date at the offset that it is written with; any other is shown in `zone`, or in UTC. `partials` are the
+    texts that `render` and `include` find by name; there is no file system.
+    """
+
+    strict_variables: bool = False
+    lenient_if: bool = False
+    strict_filters: bool = True
+    preserve_timezones: bool = False
+    zone: str | None = None
+    partials: Mapping[str, str] = {}
+
+    def as_json(self) -> str:
+        return json.dumps(
+            {
+                "strictVariables": self.strict_variables,
+                "lenientIf": self.lenient_if,
+                "strictFilters": self.strict_filters,
+                "preserveTimezones": self.preserve_timezones,
+                "timezoneOffset": self.zone or 0,
+                "templates": dict(self.partials),
+            }
+        )
+
+
 _DEFAULT_LIMITS = LiquidLimits()
 _DEFAULT_OPTIONS = LiquidOptions()
-_LONE_HALF = re.compile("[\ud800-\udfff]")
-_REPLACEMENT = "\ufffd"
 
 
 class LiquidTemplate:
     """A template that has been read. `parse` makes it; the same text is read once."""
 
-    def __init__(self, parsed: BoundTemplate, options: LiquidOptions) -> None:
-        self._parsed = parsed
+    def __init__(self, source: str, options: str, variables: Variables) -> None:
+        self._source = source
         self._options = options
+        self._variables = variables
 
     @classmethod
     def parse(cls, source: str, *, options: LiquidOptions = _DEFAULT_OPTIONS) -> LiquidTemplate:
         """Read a template; raises LiquidSyntaxError, or LiquidLimitError when it is too long or too deep."""
-        return cls(_parsed(source, strict_filters=options.strict_filters), options)
+        return _parsed(source, options.as_json())
 
     def render(
         self,
@@ -52,33 +93,55 @@ class LiquidTemplate:
 
         `clock` says what "now" is and `random` what `sample` picks: the same of all of them give the same text.
         """
-        rendering = Rendering(self._parsed, values, clock=clock, random=random, options=self._options, limits=limits)
-        buffer = Output(rendering.meter)
+        until = time.process_time() + limits.seconds
+        around = {
+            "names": list(values),
+            "now": int(clock().timestamp() * 1000),
+            "limits": {"steps": limits.steps, "output": limits.output, "memory": limits.memory},
+        }
+
+        def answered(question: list[Json]) -> Json:
+            kind, *details = question
+            if kind == "value":
+                return answer(values, details)
+            return int(random() * _SEEDS) if kind == "seed" else ANSWERS[kind](*details)
+
         try:
-            render_all(self._parsed.nodes, rendering, buffer)
-        except (RecursionError, MemoryError):
-            message = "The template or a value in it is nested too deeply to be rendered. Make it flatter."
-            raise LiquidLimitError(message, line=1) from None
-        except (ArithmeticError, LookupError, TypeError, ValueError) as error:
-            # A filter that met a value nobody thought of must fail like any other, not end the run it is part of.
-            message = f"The template met a value it can do nothing with ({type(error).__name__}: {error})."
-            raise LiquidRenderError(message, line=1) from error
-        return _LONE_HALF.sub(_REPLACEMENT, join_halves(buffer.getvalue()))
+            known = list(first_answers(self._variables, values))
+            outcome = engine.call("render", self._options, self._source, around, known, until=until)
+            for _ in range(_MOST_ROUNDS):
+                if "wanted" not in outcome:
+                    break
+                learned = [(question, answered(question)) for question in outcome["wanted"]]
+                outcome = engine.call("again", learned, until=until)
+        except RecursionError:
+            message = "The template was given a value that is nested too deeply. Make it flatter."
+            raise LiquidLimitError(message, line=1, column=1) from None
+        except (TypeError, ValueError):
+            message = "The template was given a value that is not JSON, such as a number that is infinite."
+            raise LiquidRenderError(message, line=1, column=1) from None
+        if "wanted" in outcome:
+            message = f"The template has more than {_MOST_ROUNDS} dates or values that depend on each other."
+            raise LiquidLimitError(message, line=1, column=1)
+        for name, member in outcome["read"]:
+            values[name].mark_read(member)
+        if "error" in outcome:
+            raise _error(outcome["error"], LiquidRenderError)
+        text: str = outcome["text"]
+        return text
 
 
 @lru_cache(maxsize=_MOST_CACHED)
-def _parsed(source: str, *, strict_filters: bool) -> BoundTemplate:
-    if len(source) > MAX_SOURCE:
-        message = f"The template is longer than {MAX_SOURCE} characters. Make several of it."
-        raise LiquidLimitError(message, line=1)
-    try:
-        return environment(strict_filters=strict_filters).from_string(source)
-    except exceptions.BlockNestingError:
-        message = f"The template has tags in tags more than {MAX_NESTING} deep. Make it flatter."
-        raise LiquidLimitError(message, line=1) from None
-    except exceptions.LiquidSyntaxError as error:
-        line = 1 if error.token is None else line_of(error.token)
-        raise LiquidSyntaxError(f"Line {line} of the template: {error.message}.", line=line) from None
-    except exceptions.LiquidError as error:
-        message = "The template has values in values too deep to be read. Make it flatter."
-        raise LiquidLimitError(message, line=1) from error
+def _parsed(source: str, options: str) -> LiquidTemplate:
+    until = time.process_time() + _DEFAULT_LIMITS.seconds
+    outcome = engine.call("parse", options, source, until=until)
+    if "error" in outcome:
+        raise _error(outcome["error"], LiquidSyntaxError)
+    return LiquidTemplate(source, options, outcome["variables"])
+
+
+def _error(found: JsonObject, kind: type[LiquidError]) -> LiquidError:
+    if found["kind"] == "memory":
+        engine.discard()
+        return engine.placed(LiquidLimitError, "it has used up all the memory that it may have", found)
+    return engine.placed(LiquidLimitError if found["kind"] == "limit" else kind, found["reason"], found)

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from tavernkit.artifacts.pipelines.planning import Planned, StepKey
 from tavernkit.artifacts.pipelines.report import SkipReason
-from tavernkit.errors import ArtifactError, LiquidError, LiquidRenderError, RegexError, StepFailed, TavernKitError
+from tavernkit.errors import ArtifactError, LiquidError, RegexError, StepFailed, TavernKitError
 from tavernkit.values import Value
 
 __all__ = ["StepEnd", "StepFailure", "execute", "failure_of"]
@@ -99,9 +99,6 @@ def failure_of(error: BaseException) -> StepFailure:
     match error:
         case StepFailed() | ArtifactError():
             return StepFailure(code=error.code, message=str(error))
-        case LiquidRenderError() if error.__cause__ is not None:
-            message = f"Line {error.line} of the template: it met a value it can do nothing with."
-            return StepFailure(code="template_error", message=message)
         case LiquidError():
             return StepFailure(code="template_error", message=str(error))
         case RegexError():

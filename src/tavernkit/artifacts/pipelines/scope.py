@@ -46,7 +46,7 @@ class StepScope:
         return await in_thread(self._rendered, template)
 
     def _rendered(self, template: str) -> str:
-        return LiquidTemplate.parse(template).render(dict(self.values), clock=lambda: self._now, random=self._random)
+        return LiquidTemplate.parse(template).render(self.values, clock=lambda: self._now, random=self._random)
 
     def find(self, path: str) -> object:
         """The value at a dotted path, such as `art.world.value`; StepFailed if there is none."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
-from tavernkit.artifacts.liquid import TextObject
+from tavernkit.artifacts.liquid import LazyObject, TextObject
 from tavernkit.artifacts.pipelines.context import ChatInfo, RunContext
 from tavernkit.artifacts.view import SessionArtifacts
 from tavernkit.characters.character import Character, User
@@ -17,7 +17,7 @@ RECENT = 10
 """How many messages `recentMessages` has."""
 
 
-class ReadNotes(dict[str, object]):
+class ReadNotes(LazyObject):
     """`art`, and which of it was read: a step's log says so."""
 
     def __init__(self, view: SessionArtifacts) -> None:
@@ -27,8 +27,11 @@ class ReadNotes(dict[str, object]):
 
     def __getitem__(self, tag: str) -> object:
         value = super().__getitem__(tag)
-        self._read.add(tag)
+        self.mark_read(tag)
         return value
+
+    def mark_read(self, name: str) -> None:
+        self._read.add(name)
 
     def notes(self) -> tuple[Mapping[str, object], ...]:
         """Each artifact that was read: its tag, version and kind."""
