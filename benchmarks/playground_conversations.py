@@ -12,17 +12,17 @@ from uuid import UUID, uuid4
 from sqlalchemy import insert, select
 
 from tavernkit.benchmarks import Benchmark
-from tavernkit.playground.accounts.viewer import Viewer
-from tavernkit.playground.config import Settings
-from tavernkit.playground.conversations.presenting import conversation_view, older_view
-from tavernkit.playground.database.models import Conversation, Message, MessageSwipe, SpaceMembership, TextContent
-from tavernkit.playground.messages.reading import read_messages
-from tavernkit.playground.messages.service import send_message
-from tavernkit.playground.outcome import Refused
-from tavernkit.playground.runtime import Runtime, open_runtime
-from tavernkit.playground.seeding import seed
-from tavernkit.playground.spaces.service import create_space
-from tavernkit.playground.web.rendering import render
+from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.config import Settings
+from tavernkit.playground.base.database.models import Conversation, Message, MessageSwipe, SpaceMembership, TextContent
+from tavernkit.playground.base.refused import Refused
+from tavernkit.playground.base.runtime import Runtime, open_runtime
+from tavernkit.playground.edge.presenting.conversations import conversation_view, older_view
+from tavernkit.playground.edge.web.rendering import render
+from tavernkit.playground.story.messages.reading import read_messages
+from tavernkit.playground.story.messages.service import send_message
+from tavernkit.playground.story.seeding import seed
+from tavernkit.playground.story.spaces.service import create_space
 
 LONG, SHORT = 100_000, 1_000
 CHUNK = 5_000

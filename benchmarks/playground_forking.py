@@ -13,14 +13,14 @@ from sqlalchemy import insert, literal, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.benchmarks import Benchmark
-from tavernkit.playground.accounts.viewer import Viewer
-from tavernkit.playground.config import Settings
-from tavernkit.playground.conversations.forking import fork
-from tavernkit.playground.database.functions import derived_id
-from tavernkit.playground.database.models import Conversation, Message, MessageSwipe, SpaceMembership, TextContent
-from tavernkit.playground.outcome import Refused
-from tavernkit.playground.runtime import Runtime, open_runtime
-from tavernkit.playground.seeding import seed
+from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.config import Settings
+from tavernkit.playground.base.database.functions import derived_id
+from tavernkit.playground.base.database.models import Conversation, Message, MessageSwipe, SpaceMembership, TextContent
+from tavernkit.playground.base.refused import Refused
+from tavernkit.playground.base.runtime import Runtime, open_runtime
+from tavernkit.playground.story.conversations.forking import fork
+from tavernkit.playground.story.seeding import seed
 
 MESSAGES = 10_000
 BEGAN = datetime(2024, 1, 1, tzinfo=UTC)

@@ -24,9 +24,9 @@ from sqlalchemy import insert, select
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tavernkit.benchmarks import Benchmark, started
-from tavernkit.playground.accounts.viewer import Viewer
-from tavernkit.playground.config import Settings
-from tavernkit.playground.database.models import (
+from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.config import Settings
+from tavernkit.playground.base.database.models import (
     Character,
     Conversation,
     Message,
@@ -34,11 +34,11 @@ from tavernkit.playground.database.models import (
     SpaceMembership,
     TextContent,
 )
-from tavernkit.playground.llm.scripted_server import scripted_app
-from tavernkit.playground.outcome import Refused
-from tavernkit.playground.runtime import Runtime, open_runtime
-from tavernkit.playground.seeding import seed
-from tavernkit.playground.spaces.service import create_space
+from tavernkit.playground.base.llm.scripted_server import scripted_app
+from tavernkit.playground.base.refused import Refused
+from tavernkit.playground.base.runtime import Runtime, open_runtime
+from tavernkit.playground.story.seeding import seed
+from tavernkit.playground.story.spaces.service import create_space
 
 LONG, SHORT = int(os.environ.get("BENCH_LONG", "100000")), 1_000
 SENDS = int(os.environ.get("BENCH_SENDS", "21"))

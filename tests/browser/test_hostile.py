@@ -8,7 +8,7 @@ import httpx2
 import pytest
 from playwright.sync_api import Page, expect
 
-from tavernkit.playground.messages.presenting import MESSAGES_PER_PAGE
+from tavernkit.playground.edge.presenting.messages import MESSAGES_PER_PAGE
 from tests.browser.conftest import DESKTOP, PHONE, OpenWindow
 from tests.browser.story import Story
 from tests.playground.support.server import ScriptedModel, ServerProcess, running

@@ -10,8 +10,8 @@ from typing import TypeAlias
 from sqlalchemy import inspect, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from tavernkit.playground.database import Database
-from tavernkit.playground.database.models import (
+from tavernkit.playground.base.database import Database
+from tavernkit.playground.base.database.models import (
     Conversation,
     Message,
     MessageSwipe,
@@ -24,11 +24,11 @@ from tavernkit.playground.database.models import (
     Run,
     SpaceMembership,
 )
-from tavernkit.playground.paths.snapshots import replay, state_at
-from tavernkit.playground.paths.state import State
-from tavernkit.playground.paths.variables import VARIABLES
-from tavernkit.playground.realtime.bus import LocalBus
-from tavernkit.playground.runs.states import ACTIVE
+from tavernkit.playground.base.realtime.bus import LocalBus
+from tavernkit.playground.story.paths.snapshots import replay, state_at
+from tavernkit.playground.story.paths.state import State
+from tavernkit.playground.story.paths.variables import VARIABLES
+from tavernkit.playground.story.runs.states import ACTIVE
 from tests.crash.turns import Story
 
 __all__ = ["find_problems"]

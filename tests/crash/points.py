@@ -20,7 +20,7 @@ from unittest.mock import patch
 from sqlalchemy import event, text
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from tavernkit.playground.database import Database
+from tavernkit.playground.base.database import Database
 
 __all__ = ["CrashPoint", "Points", "watched_writes"]
 

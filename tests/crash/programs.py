@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from unittest.mock import patch
 
-from tavernkit.playground.paths import snapshots
-from tavernkit.playground.runs import executor
+from tavernkit.playground.story.paths import snapshots
+from tavernkit.playground.story.replies import executor
 from tests.crash.points import Points, watched_writes
 from tests.playground.support.forking import tavernkit
 

@@ -11,9 +11,9 @@ import httpx2
 import pytest
 from sqlalchemy import select
 
-from tavernkit.playground.database import Database
-from tavernkit.playground.database.models import PipelineRun, PipelineStepRun
-from tavernkit.playground.realtime.bus import LocalBus
+from tavernkit.playground.base.database import Database
+from tavernkit.playground.base.database.models import PipelineRun, PipelineStepRun
+from tavernkit.playground.base.realtime.bus import LocalBus
 from tests.crash.checking import find_problems
 from tests.crash.stages import Place, Stage
 from tests.crash.turns import ONE, Story

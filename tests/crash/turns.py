@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 
 import httpx2
 
-from tavernkit.playground.api.router import PREFIX
+from tavernkit.playground.edge.web.requests import API_PREFIX
 from tavernkit.values import Json
 from tests.playground.support.visitor import Visitor, streamed_text
 
@@ -46,7 +46,7 @@ class Player:
 
     def __init__(self, url: str) -> None:
         self._visitor = Visitor(url)
-        self._client = httpx2.Client(base_url=url + PREFIX, headers={"Origin": url}, timeout=10, trust_env=False)
+        self._client = httpx2.Client(base_url=url + API_PREFIX, headers={"Origin": url}, timeout=10, trust_env=False)
         self._characters: dict[str, str] = {}
         self._profile: str | None = None
 

@@ -13,20 +13,20 @@ from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit import example
-from tavernkit.playground.accounts.service import ensure_owner
-from tavernkit.playground.accounts.viewer import Viewer
-from tavernkit.playground.characters.importing import import_character
-from tavernkit.playground.config import Settings
-from tavernkit.playground.database.lease_clock import LeaseClock
-from tavernkit.playground.database.models import Conversation, Message, Provider, Run
-from tavernkit.playground.llm.base import ModelClient
-from tavernkit.playground.messages.service import send_message
-from tavernkit.playground.providers.service import ensure_providers
-from tavernkit.playground.runs.service import Claim, claim_runs, extend_leases
-from tavernkit.playground.runs.worker import Worker
-from tavernkit.playground.runtime import Runtime, open_runtime
-from tavernkit.playground.settings.service import change_space_settings, read_space_settings
-from tavernkit.playground.spaces.service import start_story
+from tavernkit.playground.base.accounts.service import ensure_owner
+from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.config import Settings
+from tavernkit.playground.base.database.lease_clock import LeaseClock
+from tavernkit.playground.base.database.models import Conversation, Message, Provider, Run
+from tavernkit.playground.base.llm.base import ModelClient
+from tavernkit.playground.base.runtime import Runtime, open_runtime
+from tavernkit.playground.story.characters.importing import import_character
+from tavernkit.playground.story.messages.service import send_message
+from tavernkit.playground.story.providers.service import ensure_providers
+from tavernkit.playground.story.replies.worker import Worker
+from tavernkit.playground.story.runs.service import Claim, claim_runs, extend_leases
+from tavernkit.playground.story.settings.service import change_space_settings, read_space_settings
+from tavernkit.playground.story.spaces.service import start_story
 from tavernkit.values import Json
 from tests.support.hanging import HANG_SECONDS
 

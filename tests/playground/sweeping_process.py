@@ -4,9 +4,9 @@ import asyncio
 import sys
 from pathlib import Path
 
-from tavernkit.playground.config import Settings
-from tavernkit.playground.runtime import open_runtime
-from tavernkit.playground.sweeping import sweep
+from tavernkit.playground.base.config import Settings
+from tavernkit.playground.base.runtime import open_runtime
+from tavernkit.playground.story.sweeping import sweep
 
 
 async def main(url: str, folder: Path) -> None:

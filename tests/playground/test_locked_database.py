@@ -16,7 +16,7 @@ import httpx2
 import psycopg
 from sqlalchemy import make_url
 
-from tavernkit.playground.database.engine import POOLS
+from tavernkit.playground.base.database.engine import POOLS
 from tests.playground.support.server import ScriptedModel, ServerProcess
 from tests.playground.support.visitor import Visitor
 

@@ -6,24 +6,16 @@ from uuid import uuid4
 import pytest
 from sqlalchemy import delete, func, select
 
-from tavernkit.playground.accounts.viewer import Viewer
-from tavernkit.playground.characters.service import delete_character
-from tavernkit.playground.config import Settings
-from tavernkit.playground.database.models import (
-    Character,
-    Conversation,
-    Lorebook,
-    Message,
-    Persona,
-    Preset,
-    Space,
-)
-from tavernkit.playground.home.presenting import home_view
-from tavernkit.playground.messages.service import send_message
-from tavernkit.playground.prompting.previewing import preview_prompt
-from tavernkit.playground.runtime import Runtime, open_runtime
-from tavernkit.playground.seeding import GROUP_NAME, seed
-from tavernkit.playground.spaces.service import delete_space
+from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.config import Settings
+from tavernkit.playground.base.database.models import Character, Conversation, Lorebook, Message, Persona, Preset, Space
+from tavernkit.playground.base.runtime import Runtime, open_runtime
+from tavernkit.playground.edge.presenting.home import home_view
+from tavernkit.playground.story.characters.service import delete_character
+from tavernkit.playground.story.messages.service import send_message
+from tavernkit.playground.story.previews.previewing import preview_prompt
+from tavernkit.playground.story.seeding import GROUP_NAME, seed
+from tavernkit.playground.story.spaces.service import delete_space
 
 pytestmark = pytest.mark.anyio
 

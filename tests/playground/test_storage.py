@@ -9,12 +9,12 @@ from alembic.runtime.migration import MigrationContext
 from pydantic import ValidationError
 from sqlalchemy import select
 
-from tavernkit.playground.config import Settings
-from tavernkit.playground.database.base import Base
-from tavernkit.playground.database.migrate import check, upgrade
-from tavernkit.playground.database.models import Character, Provider
-from tavernkit.playground.llm.scripted import ScriptedModel
-from tavernkit.playground.providers.secrets import KeyBox
+from tavernkit.playground.base.config import Settings
+from tavernkit.playground.base.database.base import Base
+from tavernkit.playground.base.database.migrate import check, upgrade
+from tavernkit.playground.base.database.models import Character, Provider
+from tavernkit.playground.base.llm.scripted import ScriptedModel
+from tavernkit.playground.base.llm.secrets import KeyBox
 from tests.playground.playing import playing
 
 pytestmark = pytest.mark.anyio

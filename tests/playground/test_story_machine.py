@@ -14,10 +14,10 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, run_state_machine_as_test
 
-from tavernkit.playground.llm.scripted import ScriptedModel
-from tavernkit.playground.paths import snapshots
-from tavernkit.playground.runs.service import repair_rounds
-from tavernkit.playground.settings.service import read_conversation_settings
+from tavernkit.playground.base.llm.scripted import ScriptedModel
+from tavernkit.playground.story.paths import snapshots
+from tavernkit.playground.story.runs.service import repair_rounds
+from tavernkit.playground.story.settings.service import read_conversation_settings
 from tests.playground.playing import playing
 from tests.playground.story_machine.asking import MANNERS, Asking
 from tests.playground.story_machine.checks import (

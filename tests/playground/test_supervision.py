@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
-from tavernkit.playground.database.models import Run
-from tavernkit.playground.jobs.service import enqueue_job
-from tavernkit.playground.supervision import LATE_SECONDS, Loop
+from tavernkit.playground.base.database.models import Run
+from tavernkit.playground.base.jobs.service import enqueue_job
+from tavernkit.playground.base.supervision import LATE_SECONDS, Loop
 from tests.playground.accounts.house import open_house
 from tests.support.hanging import HANG_SECONDS
 

@@ -8,10 +8,8 @@ from uuid import UUID, uuid4
 import pytest
 from sqlalchemy import func, select
 
-from tavernkit.playground.conversations.forking import fork
-from tavernkit.playground.conversations.service import create_conversation, delete_conversation
-from tavernkit.playground.database.base import Base
-from tavernkit.playground.database.models import (
+from tavernkit.playground.base.database.base import Base
+from tavernkit.playground.base.database.models import (
     Conversation,
     JobFile,
     Message,
@@ -20,14 +18,16 @@ from tavernkit.playground.database.models import (
     SiteSetting,
     TextContent,
 )
-from tavernkit.playground.jobs.service import enqueue_job, request_cancel
-from tavernkit.playground.jobs.worker import JobWorker
-from tavernkit.playground.llm.scripted import ScriptedModel
-from tavernkit.playground.messages.swipes import add_swipe, delete_swipe, edit_message
-from tavernkit.playground.prompting.queries import KeptPrompt, read_prompt
-from tavernkit.playground.prompting.records import PromptRecord, keep_prompt
-from tavernkit.playground.realtime.outbox import append_event
-from tavernkit.playground.sweeping import KEPT_EVENTS, KEPT_FOR, sweep
+from tavernkit.playground.base.jobs.service import enqueue_job, request_cancel
+from tavernkit.playground.base.llm.scripted import ScriptedModel
+from tavernkit.playground.base.realtime.outbox import append_event
+from tavernkit.playground.story.background import job_worker
+from tavernkit.playground.story.conversations.forking import fork
+from tavernkit.playground.story.conversations.service import create_conversation, delete_conversation
+from tavernkit.playground.story.messages.swipes import add_swipe, delete_swipe, edit_message
+from tavernkit.playground.story.previews.queries import KeptPrompt, read_prompt
+from tavernkit.playground.story.prompting.records import PromptRecord, keep_prompt
+from tavernkit.playground.story.sweeping import KEPT_EVENTS, KEPT_FOR, sweep
 from tests.playground.messages.story import telling
 from tests.playground.playing import Play, playing
 from tests.playground.realtime.listening import Page
@@ -226,7 +226,7 @@ async def test_the_bytes_of_files_of_an_ended_job_are_removed(database_url: str,
 
 async def test_the_worker_sweeps_in_a_loop_that_is_watched(sqlite_url: str, tmp_path: Path) -> None:
     async with playing(sqlite_url, tmp_path, ScriptedModel()) as play:
-        worker = JobWorker(play.runtime, "w")
+        worker = job_worker(play.runtime, "w")
         task = asyncio.create_task(worker.run())
         async with asyncio.timeout(HANG_SECONDS):
             while not any(loop.name == "sweep" and loop.is_well for loop in play.runtime.loops.states()):

@@ -20,9 +20,9 @@ from tavernkit.cli.groups import command_group
 from tavernkit.cli.output import JsonOption, Printer, emit, progress, write_bytes
 
 if TYPE_CHECKING:
-    from tavernkit.playground.config import Settings
-    from tavernkit.playground.database.models import User
-    from tavernkit.playground.runtime import Runtime
+    from tavernkit.playground.base.config import Settings
+    from tavernkit.playground.base.database.models import User
+    from tavernkit.playground.base.runtime import Runtime
 
 __all__ = ["accounts", "database", "serve", "worker"]
 
@@ -44,7 +44,7 @@ def serve(
     The database is brought up to date first, and an empty one gets an example. Settings come from the environment.
     """
     with _application():
-        from tavernkit.playground import server
+        from tavernkit.playground.edge import server
 
         given = {name: value for name, value in (("host", host), ("port", port)) if value is not None}
         server.serve(_settings(**given), lambda address: _ready("TavernKit is at", address, as_json=as_json))
@@ -53,7 +53,7 @@ def serve(
 def worker(as_json: JsonOption = False) -> None:
     """Generate replies for an application that runs elsewhere on the same database."""
     with _application():
-        from tavernkit.playground import server
+        from tavernkit.playground.edge import server
 
         asyncio.run(server.work(_settings(), lambda name: _ready("Working as", name, as_json=as_json)))
 
@@ -62,7 +62,7 @@ def worker(as_json: JsonOption = False) -> None:
 def upgrade(as_json: JsonOption = False) -> None:
     """Bring the database up to date; nothing happens to one that is."""
     with _application():
-        from tavernkit.playground.database import migrate
+        from tavernkit.playground.base.database import migrate
 
         url = _settings().resolved_database_url
         asyncio.run(migrate.upgrade(url))
@@ -73,7 +73,7 @@ def upgrade(as_json: JsonOption = False) -> None:
 def check(as_json: JsonOption = False) -> None:
     """Say whether the database is up to date; exit code 1 when it is not."""
     with _application():
-        from tavernkit.playground.database import migrate
+        from tavernkit.playground.base.database import migrate
 
         state = asyncio.run(migrate.check(_settings().resolved_database_url))
         _show(state, as_json=as_json)
@@ -94,7 +94,7 @@ def backup(
     refuse_two_documents(target, as_json=as_json)
     check_free([target], force=force)
     with _application(), _written_beside(target) as place, about(target):
-        from tavernkit.playground.database.backup import back_up
+        from tavernkit.playground.base.database.backup import back_up
 
         url = _settings().resolved_database_url
         manifest = asyncio.run(back_up(url, place, datetime.now(UTC), progress=_rows("Backing up")))
@@ -112,7 +112,7 @@ def restore(
 ) -> None:
     """Fill an empty database from a backup and bring it up to date. Stop the application first."""
     with _application(), about(source), _seekable(source) as file:
-        from tavernkit.playground.database import backup, migrate
+        from tavernkit.playground.base.database import backup, migrate
 
         url = _settings().resolved_database_url
         manifest = asyncio.run(backup.restore(url, file, force=force, progress=_rows("Restoring")))
@@ -134,7 +134,7 @@ def create_admin(
     The password is asked for, or read from the first line of standard input where that is no terminal.
     """
     with _application():
-        from tavernkit.playground.accounts.signing_up import create_administrator
+        from tavernkit.playground.base.accounts.signing_up import create_administrator
 
         password = _read_password()
         user = _with_runtime(lambda runtime: create_administrator(runtime, name=name, email=email, password=password))
@@ -148,9 +148,9 @@ def set_password(
 ) -> None:
     """Give somebody another password; they are signed out everywhere."""
     with _application():
-        from tavernkit.playground.accounts.queries import find_user
-        from tavernkit.playground.accounts.signing_up import reset_password
-        from tavernkit.playground.outcome import existing
+        from tavernkit.playground.base.accounts.queries import find_user
+        from tavernkit.playground.base.accounts.signing_up import reset_password
+        from tavernkit.playground.base.refused import existing
 
         async def reset(runtime: Runtime) -> User:
             async with runtime.database.read() as session:
@@ -165,7 +165,7 @@ def set_password(
 def list_accounts(as_json: JsonOption = False) -> None:
     """List the accounts."""
     with _application():
-        from tavernkit.playground.accounts.queries import all_users
+        from tavernkit.playground.base.accounts.queries import all_users
 
         async def read(runtime: Runtime) -> list[User]:
             async with runtime.database.read() as session:
@@ -180,8 +180,8 @@ def list_accounts(as_json: JsonOption = False) -> None:
 
 
 def _with_runtime(action: Callable[[Runtime], Awaitable[T]]) -> T:
-    from tavernkit.playground.outcome import Refused
-    from tavernkit.playground.runtime import open_runtime
+    from tavernkit.playground.base.refused import Refused
+    from tavernkit.playground.base.runtime import open_runtime
 
     async def act() -> T:
         async with open_runtime(_settings()) as runtime:
@@ -260,7 +260,7 @@ def _application() -> Iterator[None]:
 def _settings(**given: Any) -> Settings:
     from pydantic import ValidationError
 
-    from tavernkit.playground.config import Settings
+    from tavernkit.playground.base.config import Settings
 
     try:
         return Settings(**given)

@@ -23,7 +23,7 @@ def serve_scripted_provider(
     or the name of the model says how it answers, and how it fails.
     """
     try:
-        from tavernkit.playground.llm.scripted_server import serve_scripted
+        from tavernkit.playground.base.llm.scripted_server import serve_scripted
     except ModuleNotFoundError as error:
         raise UsageError(
             f"The application is not installed ({error.name} is missing): pip install 'tavernkit[playground]'."

@@ -66,10 +66,9 @@ def result_of(ctx: Context) -> RisuResult:
     """The result of the build that has just ended."""
     bench = ctx.platform(Workbench)
     scene, lore = bench.scene, bench.lore
-    return RisuResult(
+    result = RisuResult(
         **common_fields(ctx),
         dialect=bench.settings.dialect,
-        lore=() if lore is None else LazyVerdicts(partial(_verdicts, lore, scene)),
         character=bench.character,
         chat=scene.chat,
         settings=bench.settings,
@@ -79,9 +78,14 @@ def result_of(ctx: Context) -> RisuResult:
         screen=scene.screen,
         cleanup=bench.story.cleanup,
     )
+    if lore is None:
+        return result
+    return result.with_(lore=LazyVerdicts(partial(_verdicts, lore, result, bench.story)))
 
 
-def _verdicts(lore: LorebookResult, scene: Scene) -> list[LoreVerdict]:
+def _verdicts(lore: LorebookResult, result: RisuResult, story: Story) -> list[LoreVerdict]:
+    # Whenever they are worked out, what the application has done since the build must not matter.
+    scene = _scene(result, result.variables_store(), story)
     found: list[LoreVerdict] = []
     for verdict in lore.verdicts:
         if verdict.cause is None and verdict.key is None:

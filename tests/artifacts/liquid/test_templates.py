@@ -65,6 +65,7 @@ def test_what_is_printed(source: str, text: str) -> None:
         ("{% for x of list %}{% endfor %}", 1, 1),
         ("{% case x %}\n{% when , %}{% endcase %}", 2, 9),
         ("{{ (1.3) }}", 1, 8),
+        ("{% if 'out of memory' %}", 1, 1),
     ],
 )
 def test_a_mistake_is_a_sentence_with_its_place(source: str, line: int, column: int) -> None:

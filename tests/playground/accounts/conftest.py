@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from psycopg import sql
 
-from tavernkit.playground.database.migrate import upgrade
+from tavernkit.playground.base.database.migrate import upgrade
 from tests.playground.accounts.house import House, open_house
 from tests.playground.support.postgres import PostgresServer
 

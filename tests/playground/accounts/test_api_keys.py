@@ -7,10 +7,10 @@ import pytest
 from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 
-from tavernkit.playground.accounts.api_keys import MOST_KEYS, NewKey, create_api_key
-from tavernkit.playground.accounts.users import change_user
-from tavernkit.playground.accounts.viewer import Viewer
-from tavernkit.playground.database.models import ApiKey
+from tavernkit.playground.base.accounts.api_keys import MOST_KEYS, NewKey, create_api_key
+from tavernkit.playground.base.accounts.users import change_user
+from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.database.models import ApiKey
 from tests.playground.accounts.house import PASSWORD, House
 
 pytestmark = pytest.mark.anyio

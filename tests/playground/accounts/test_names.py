@@ -3,7 +3,7 @@
 import pytest
 from sqlalchemy import update
 
-from tavernkit.playground.database.models import User
+from tavernkit.playground.base.database.models import User
 from tests.playground.accounts.house import PASSWORD, House
 
 pytestmark = pytest.mark.anyio

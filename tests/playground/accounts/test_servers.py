@@ -11,8 +11,8 @@ import httpx2
 import pytest
 from pydantic import ValidationError
 
-from tavernkit.playground.accounts.tries import PER_ADDRESS
-from tavernkit.playground.config import Settings
+from tavernkit.playground.base.accounts.tries import PER_ADDRESS
+from tavernkit.playground.base.config import Settings
 from tests.playground.accounts.house import PASSWORD
 from tests.playground.support.server import ServerProcess, running
 

@@ -5,9 +5,9 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import select
 
-from tavernkit.playground.accounts.sessions import LIFETIME, LONGEST_LIFETIME
-from tavernkit.playground.accounts.users import change_user
-from tavernkit.playground.database.models import UserSession
+from tavernkit.playground.base.accounts.sessions import LIFETIME, LONGEST_LIFETIME
+from tavernkit.playground.base.accounts.users import change_user
+from tavernkit.playground.base.database.models import UserSession
 from tests.playground.accounts.house import PASSWORD, House
 
 pytestmark = pytest.mark.anyio

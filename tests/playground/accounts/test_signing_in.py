@@ -9,9 +9,8 @@ import httpx2
 import pytest
 from sqlalchemy import select
 
-from tavernkit.playground.accounts.proof import COOKIE
-from tavernkit.playground.accounts.tokens import fingerprint
-from tavernkit.playground.accounts.tries import (
+from tavernkit.playground.base.accounts.tokens import fingerprint
+from tavernkit.playground.base.accounts.tries import (
     PER_ACCOUNT,
     PER_ADDRESS,
     Counter,
@@ -19,8 +18,9 @@ from tavernkit.playground.accounts.tries import (
     by_address,
     count_try,
 )
-from tavernkit.playground.accounts.users import change_user
-from tavernkit.playground.database.models import SignInTries, User, UserSession
+from tavernkit.playground.base.accounts.users import change_user
+from tavernkit.playground.base.database.models import SignInTries, User, UserSession
+from tavernkit.playground.edge.web.proof import COOKIE
 from tests.playground.accounts.house import PASSWORD, House
 from tests.playground.support.refusals import refusal_of
 

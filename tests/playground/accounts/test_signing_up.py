@@ -7,11 +7,11 @@ import httpx2
 import pytest
 from sqlalchemy import func, select
 
-from tavernkit.playground.accounts.invitations import NewInvitation, create_invitation
-from tavernkit.playground.accounts.signing_up import create_administrator, reset_password
-from tavernkit.playground.accounts.users import change_user
-from tavernkit.playground.accounts.viewer import Role, Viewer
-from tavernkit.playground.database.models import Invitation, User
+from tavernkit.playground.base.accounts.invitations import NewInvitation, create_invitation
+from tavernkit.playground.base.accounts.signing_up import create_administrator, reset_password
+from tavernkit.playground.base.accounts.users import change_user
+from tavernkit.playground.base.accounts.viewer import Role, Viewer
+from tavernkit.playground.base.database.models import Invitation, User
 from tests.playground.accounts.house import PASSWORD, House
 
 pytestmark = pytest.mark.anyio

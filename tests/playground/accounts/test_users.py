@@ -5,10 +5,10 @@ import asyncio
 import pytest
 from sqlalchemy import select
 
-from tavernkit.playground.accounts.api_keys import NewKey, create_api_key
-from tavernkit.playground.accounts.users import change_user
-from tavernkit.playground.database.models import User
-from tavernkit.playground.outcome import Refused
+from tavernkit.playground.base.accounts.api_keys import NewKey, create_api_key
+from tavernkit.playground.base.accounts.users import change_user
+from tavernkit.playground.base.database.models import User
+from tavernkit.playground.base.refused import Refused
 from tests.playground.accounts.house import PASSWORD, House
 
 pytestmark = pytest.mark.anyio

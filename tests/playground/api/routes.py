@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 from fastapi import FastAPI
 
-from tavernkit.playground.api.router import PREFIX, api_router
+from tavernkit.playground.edge.routes import api_router
+from tavernkit.playground.edge.web.requests import API_PREFIX
 
 __all__ = ["Route", "api_alone", "api_routes", "routes_of", "table_of"]
 
@@ -47,7 +48,7 @@ def routes_of(app: FastAPI) -> list[Route]:
 
 def api_routes(app: FastAPI) -> list[Route]:
     """The routes under the prefix of the API."""
-    return [route for route in routes_of(app) if route.path.startswith(f"{PREFIX}/")]
+    return [route for route in routes_of(app) if route.path.startswith(f"{API_PREFIX}/")]
 
 
 def table_of(app: FastAPI) -> str:
@@ -62,7 +63,9 @@ def table_of(app: FastAPI) -> str:
 
 
 def _name(method: str, path: str) -> str:
-    return f"{method} {path.removeprefix(PREFIX)}" if path.startswith(f"{PREFIX}/") else f"{method} {path} (page)"
+    return (
+        f"{method} {path.removeprefix(API_PREFIX)}" if path.startswith(f"{API_PREFIX}/") else f"{method} {path} (page)"
+    )
 
 
 def _about(operation: dict[str, Any]) -> str:

@@ -15,7 +15,7 @@ import httpx2
 import pytest
 import schemathesis
 
-from tavernkit.playground.api.router import PREFIX
+from tavernkit.playground.edge.web.requests import API_PREFIX
 from tests.playground.accounts.house import PASSWORD
 from tests.playground.api.routes import Route, api_alone, routes_of
 from tests.playground.api.world import PEOPLE, PIPELINES, Person, Things, World, a_file, open_world
@@ -539,7 +539,7 @@ async def differences(world: World, route: Route) -> list[str]:
             answer = await send(world, person, route, ask, things)
             if outcome(answer) != "yes":
                 wrong.append(f"{person}: {route.name} gave {answer.status_code}: {words(answer)}")
-            elif route.path.startswith(PREFIX):
+            elif route.path.startswith(API_PREFIX):
                 await answer.request.aread()
                 SCHEMA[route.path][route.method].validate_response(answer)
             things = Things(world, own_space=ask.own_space)
@@ -558,7 +558,7 @@ async def send(world: World, person: Person, route: Route, ask: Ask, things: Thi
     """What a person is answered."""
     for name in ask.needs:
         await things.get(name)
-    prefix = PREFIX if route.path.startswith(PREFIX) else ""
+    prefix = API_PREFIX if route.path.startswith(API_PREFIX) else ""
     path = await things.filled((ask.path or route.path.removeprefix(prefix)) + ask.query)
     sent = {"json": await things.filled(ask.json), "data": await things.filled(ask.data), "files": ask.files}
     body = {kind: value for kind, value in sent.items() if value is not None}

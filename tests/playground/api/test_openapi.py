@@ -10,8 +10,8 @@ import jsonschema_rs
 import pytest
 
 from tavernkit.artifacts.pipelines import EXAMPLES, example_source
-from tavernkit.playground.llm.scripted import ScriptedModel
-from tavernkit.playground.outcome import STATUS_OF
+from tavernkit.playground.base.llm.scripted import ScriptedModel
+from tavernkit.playground.base.refused import STATUS_OF
 from tests.playground.api.routes import Route, api_alone, api_routes, table_of
 from tests.playground.playing import playing
 from tests.playground.support.api import asking

@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import pytest
 
-from tavernkit.playground.api.router import PREFIX
+from tavernkit.playground.edge.web.requests import API_PREFIX
 from tests.playground.api.routes import Route, routes_of
 from tests.playground.api.test_authorisation import EXPECTED, REQUESTS, Ask, send
 from tests.playground.api.world import Person, Things, World, a_file, open_world
@@ -110,7 +110,7 @@ async def grow(world: World, things: Things, count: int) -> None:
         if number < FULL:
             await post("/spaces/{space_id}/members", {"character_id": character})
             await post("/api_keys", {"name": f"{number}"})
-        await (await world.new_client("administrator")).post(f"{PREFIX}/invitations", json={})
+        await (await world.new_client("administrator")).post(f"{API_PREFIX}/invitations", json={})
         await world.house.add(f"{uuid4()}")
     turns = {"round_id": None, "member_ids": ["{member_id}"] * count}
     await post("/conversations/{conversation_id}/round", turns, "PUT")

@@ -12,14 +12,14 @@ from uuid import UUID, uuid4
 import httpx2
 
 from tavernkit.artifacts import Artifact, ArtifactWrite, Session, Writer
-from tavernkit.playground.accounts.viewer import Viewer
-from tavernkit.playground.api.router import PREFIX
-from tavernkit.playground.app import create_app
-from tavernkit.playground.database.models import Run
-from tavernkit.playground.llm.scripted import ScriptedModel
-from tavernkit.playground.prompting.building import build_prompt
-from tavernkit.playground.prompting.inputs import load_inputs
-from tavernkit.playground.prompting.records import keep_prompt, record_of
+from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.database.models import Run
+from tavernkit.playground.base.llm.scripted import ScriptedModel
+from tavernkit.playground.edge.app import create_app
+from tavernkit.playground.edge.web.requests import API_PREFIX
+from tavernkit.playground.story.prompting.building import build_prompt
+from tavernkit.playground.story.prompting.inputs import load_inputs
+from tavernkit.playground.story.prompting.records import keep_prompt, record_of
 from tests.playground.accounts.house import House
 from tests.playground.artifacts.database_store import DatabaseArtifactStore
 from tests.playground.characters.builders import json_card, picture
@@ -78,7 +78,7 @@ class World:
     async def owner(self, method: str, path: str, **body: Any) -> Any:
         """What the owner's request gave; it must succeed. Keys are made in person, all else by the program."""
         asking = await (self.new_client("owner") if path == "/api_keys" else self.client("key"))
-        answer = await asking.request(method, PREFIX + path, **body)
+        answer = await asking.request(method, API_PREFIX + path, **body)
         assert answer.is_success, f"{method} {path}: {answer.status_code} {answer.text}"
         return answer.json() if answer.content else None
 
@@ -266,7 +266,7 @@ class Things:
 
     async def _session_id(self) -> str:
         token = await self.world.house.token(self.world.viewers["owner"])
-        listed = (await self.world.house.browser(token).get(f"{PREFIX}/sessions")).json()["items"]
+        listed = (await self.world.house.browser(token).get(f"{API_PREFIX}/sessions")).json()["items"]
         return str(next(session["id"] for session in listed if session["is_current"]))
 
     async def _key_id(self) -> str:
@@ -280,13 +280,13 @@ class Things:
 
     async def _invitation(self) -> Any:
         administrator = await self.world.new_client("administrator")
-        return (await administrator.post(f"{PREFIX}/invitations", json={})).json()
+        return (await administrator.post(f"{API_PREFIX}/invitations", json={})).json()
 
     async def _provider_id(self) -> str:
         """A provider at an address where nobody answers."""
         body = {"name": f"{uuid4()}", "kind": "openai", "base_url": "http://127.0.0.1:9/v1", "model": "none"}
         administrator = await self.world.new_client("administrator")
-        return str((await administrator.post(f"{PREFIX}/providers", json=body)).json()["id"])
+        return str((await administrator.post(f"{API_PREFIX}/providers", json=body)).json()["id"])
 
     async def _user_id(self) -> str:
         return str((await self.world.house.add(f"Hugo {uuid4()}")).user_id)

@@ -7,8 +7,8 @@ from datetime import datetime
 from typing import TypeVar
 
 from tavernkit.artifacts import ArchiveRow, Artifact, ArtifactRecord, ArtifactWrite, Commit, Session
-from tavernkit.playground.artifacts.store import TransactionArtifactStore, read_at_one_moment
-from tavernkit.playground.database import Database
+from tavernkit.playground.base.database import Database
+from tavernkit.playground.story.artifacts.store import TransactionArtifactStore, read_at_one_moment
 from tavernkit.prompt.context import IdSource
 
 T = TypeVar("T")

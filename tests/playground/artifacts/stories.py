@@ -9,10 +9,10 @@ from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.artifacts import Artifact, ArtifactWrite, Retention, SessionArtifacts, Writer
-from tavernkit.playground.artifacts.path import read_view, session_of, turns_before
-from tavernkit.playground.artifacts.store import TransactionArtifactStore
-from tavernkit.playground.database.models import ArtifactVersion, Message
-from tavernkit.playground.messages.swipes import add_swipe
+from tavernkit.playground.base.database.models import ArtifactVersion, Message
+from tavernkit.playground.story.artifacts.path import read_view, session_of, turns_before
+from tavernkit.playground.story.artifacts.store import TransactionArtifactStore
+from tavernkit.playground.story.messages.swipes import add_swipe
 from tavernkit.values import Json
 from tests.playground.messages.story import Story
 

@@ -25,9 +25,7 @@ from tavernkit.artifacts.pipelines import (
     read_profile,
 )
 from tavernkit.errors import ArtifactConflict
-from tavernkit.playground.artifacts.journal import DatabaseJournal, RunTakenError
-from tavernkit.playground.artifacts.path import session_of
-from tavernkit.playground.database.models import (
+from tavernkit.playground.base.database.models import (
     ArtifactArchive,
     Conversation,
     PipelineProfile,
@@ -35,7 +33,9 @@ from tavernkit.playground.database.models import (
     PipelineStepRun,
     Run,
 )
-from tavernkit.playground.runs.service import Claim
+from tavernkit.playground.story.artifacts.journal import DatabaseJournal, RunTakenError
+from tavernkit.playground.story.artifacts.path import session_of
+from tavernkit.playground.story.runs.service import Claim
 from tests.playground.artifacts.database_store import DatabaseArtifactStore
 from tests.playground.messages.story import Story, telling
 from tests.playground.playing import claim_run

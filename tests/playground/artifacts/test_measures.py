@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tavernkit.playground.artifacts.cards import IN_PANEL, content_view
+from tavernkit.playground.edge.presenting.artifact_cards import IN_PANEL, content_view
 from tavernkit.values import Json, JsonObject
 
 

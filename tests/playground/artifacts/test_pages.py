@@ -14,13 +14,13 @@ import pytest
 from sqlalchemy import select
 
 from tavernkit.artifacts import Presentation, Surface
-from tavernkit.playground.app import create_app
-from tavernkit.playground.artifacts.service import restore_version
-from tavernkit.playground.conversations.forking import fork
-from tavernkit.playground.database.models import ArtifactHead, Message
-from tavernkit.playground.llm.scripted import ScriptedModel
-from tavernkit.playground.messages.changing import hide_message, restore_message
-from tavernkit.playground.messages.swipes import edit_message, select_swipe
+from tavernkit.playground.base.database.models import ArtifactHead, Message
+from tavernkit.playground.base.llm.scripted import ScriptedModel
+from tavernkit.playground.edge.app import create_app
+from tavernkit.playground.story.artifacts.service import restore_version
+from tavernkit.playground.story.conversations.forking import fork
+from tavernkit.playground.story.messages.changing import hide_message, restore_message
+from tavernkit.playground.story.messages.swipes import edit_message, select_swipe
 from tavernkit.reading import MAX_JSON_DEPTH
 from tavernkit.values import Json
 from tests.playground.artifacts.stories import LAST_TWO, keep, retell

@@ -13,9 +13,9 @@ from sqlalchemy import text
 
 from tavernkit.artifacts import ArtifactRecord, Commit, Retention
 from tavernkit.errors import ArtifactConflict
-from tavernkit.playground.database import Database
-from tavernkit.playground.database.models import Conversation, Space, User
-from tavernkit.playground.realtime.bus import LocalBus
+from tavernkit.playground.base.database import Database
+from tavernkit.playground.base.database.models import Conversation, Space, User
+from tavernkit.playground.base.realtime.bus import LocalBus
 from tests.artifacts.builders import NOW, SESSION, id_of, write
 from tests.artifacts.store_contract import ELSEWHERE, OVERWRITE, StoreContract, StoreFactory, counted
 from tests.playground.artifacts.database_store import DatabaseArtifactStore

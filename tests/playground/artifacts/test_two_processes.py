@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tavernkit.errors import ArtifactConflict
-from tavernkit.playground.database import Database
-from tavernkit.playground.realtime.bus import LocalBus
+from tavernkit.playground.base.database import Database
+from tavernkit.playground.base.realtime.bus import LocalBus
 from tests.artifacts.builders import SESSION, id_of, write
 from tests.playground.artifacts.database_store import DatabaseArtifactStore
 from tests.playground.artifacts.test_store import add_sessions

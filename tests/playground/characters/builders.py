@@ -9,9 +9,9 @@ from uuid import UUID
 
 from PIL import Image
 
-from tavernkit.playground.accounts.viewer import Viewer
-from tavernkit.playground.characters.importing import ImportedCharacter, import_file
-from tavernkit.playground.database.models import Character, User
+from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.database.models import Character, User
+from tavernkit.playground.story.characters.importing import ImportedCharacter, import_file
 from tests.characters import card_files
 from tests.playground.playing import Play
 

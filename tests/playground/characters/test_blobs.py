@@ -7,14 +7,14 @@ from uuid import uuid4
 import pytest
 from sqlalchemy import select
 
-from tavernkit.playground.accounts.viewer import Viewer
-from tavernkit.playground.blobs.api import router as blobs
-from tavernkit.playground.blobs.media_types import media_type_of
-from tavernkit.playground.blobs.queries import find_blob
-from tavernkit.playground.characters.api import router as characters
-from tavernkit.playground.characters.service import set_avatar
-from tavernkit.playground.database.models import Blob, Character, Persona, Space, SpaceMembership
-from tavernkit.playground.llm.scripted import ScriptedModel
+from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.blobs.media_types import media_type_of
+from tavernkit.playground.base.blobs.queries import find_blob
+from tavernkit.playground.base.database.models import Blob, Character, Persona, Space, SpaceMembership
+from tavernkit.playground.base.llm.scripted import ScriptedModel
+from tavernkit.playground.edge.api.blobs import router as blobs
+from tavernkit.playground.edge.api.characters import router as characters
+from tavernkit.playground.story.characters.service import set_avatar
 from tests.characters import card_files
 from tests.playground.characters.builders import brought, me, picture, png_card, somebody_else
 from tests.playground.playing import Play, playing

@@ -8,17 +8,8 @@ from uuid import uuid4
 import pytest
 from sqlalchemy import func, select
 
-from tavernkit.playground.accounts.viewer import Viewer
-from tavernkit.playground.characters.api import router
-from tavernkit.playground.characters.cards import stored_card
-from tavernkit.playground.characters.service import (
-    delete_character,
-    duplicate_character,
-    edit_character,
-    restore_version,
-    set_avatar,
-)
-from tavernkit.playground.database.models import (
+from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.database.models import (
     Blob,
     Character,
     CharacterAsset,
@@ -27,7 +18,16 @@ from tavernkit.playground.database.models import (
     Space,
     SpaceMembership,
 )
-from tavernkit.playground.llm.scripted import ScriptedModel
+from tavernkit.playground.base.llm.scripted import ScriptedModel
+from tavernkit.playground.edge.api.characters import router
+from tavernkit.playground.story.characters.cards import stored_card
+from tavernkit.playground.story.characters.service import (
+    delete_character,
+    duplicate_character,
+    edit_character,
+    restore_version,
+    set_avatar,
+)
 from tests.characters import card_files
 from tests.playground.characters.builders import brought, form, json_card, me, picture, png_card, row, somebody_else
 from tests.playground.playing import Play, playing

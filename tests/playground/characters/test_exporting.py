@@ -7,11 +7,11 @@ from uuid import UUID
 import pytest
 
 from tavernkit import characters
-from tavernkit.playground.characters.api import router
-from tavernkit.playground.characters.exporting import ExportedFile, ExportFormat, export_character
-from tavernkit.playground.characters.service import set_avatar
-from tavernkit.playground.database.models import Blob
-from tavernkit.playground.llm.scripted import ScriptedModel
+from tavernkit.playground.base.database.models import Blob
+from tavernkit.playground.base.llm.scripted import ScriptedModel
+from tavernkit.playground.edge.api.characters import router
+from tavernkit.playground.story.characters.exporting import ExportedFile, ExportFormat, export_character
+from tavernkit.playground.story.characters.service import set_avatar
 from tests.characters import card_files
 from tests.playground.characters.builders import brought, json_card, me, picture, png_card
 from tests.playground.playing import Play, playing

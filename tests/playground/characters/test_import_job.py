@@ -13,18 +13,18 @@ import httpx2
 import pytest
 from sqlalchemy import func, select
 
-from tavernkit.playground.characters import import_job
-from tavernkit.playground.characters.api import router as characters
-from tavernkit.playground.characters.beginning import begin_story
-from tavernkit.playground.characters.files import PreparedFile, prepare
-from tavernkit.playground.characters.import_choice import file_as_version
-from tavernkit.playground.characters.import_job import IMPORT_KIND, import_staged_files
-from tavernkit.playground.database.models import Character, JobFile
-from tavernkit.playground.jobs.api import router as jobs
-from tavernkit.playground.jobs.service import claim_job, reap_jobs
-from tavernkit.playground.jobs.work import JobStopped, JobWork
-from tavernkit.playground.jobs.worker import JobWorker
-from tavernkit.playground.llm.scripted import ScriptedModel
+from tavernkit.playground.base.database.models import Character, JobFile
+from tavernkit.playground.base.jobs.service import claim_job, reap_jobs
+from tavernkit.playground.base.jobs.work import JobStopped, JobWork
+from tavernkit.playground.base.llm.scripted import ScriptedModel
+from tavernkit.playground.edge.api.characters import router as characters
+from tavernkit.playground.edge.api.jobs import router as jobs
+from tavernkit.playground.story.background import job_worker
+from tavernkit.playground.story.characters import import_job
+from tavernkit.playground.story.characters.beginning import begin_story
+from tavernkit.playground.story.characters.files import PreparedFile, prepare
+from tavernkit.playground.story.characters.import_choice import file_as_version
+from tavernkit.playground.story.characters.import_job import IMPORT_KIND, import_staged_files
 from tests.playground.characters.builders import form, json_card, me, png_card, row, somebody_else
 from tests.playground.playing import Play, playing
 from tests.playground.support.api import asking
@@ -35,7 +35,7 @@ pytestmark = pytest.mark.anyio
 
 @asynccontextmanager
 async def working(play: Play) -> AsyncIterator[None]:
-    worker = JobWorker(play.runtime, "w")
+    worker = job_worker(play.runtime, "w")
     task = asyncio.create_task(worker.run())
     try:
         yield

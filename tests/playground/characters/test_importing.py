@@ -9,11 +9,11 @@ import pytest
 from sqlalchemy import func, select
 
 from tavernkit import characters
-from tavernkit.playground.characters.cards import embedded_book, stored_card
-from tavernkit.playground.characters.importing import import_file
-from tavernkit.playground.characters.queries import assets_of, versions_of
-from tavernkit.playground.database.models import Blob, Character
-from tavernkit.playground.llm.scripted import ScriptedModel
+from tavernkit.playground.base.database.models import Blob, Character
+from tavernkit.playground.base.llm.scripted import ScriptedModel
+from tavernkit.playground.story.characters.cards import embedded_book, stored_card
+from tavernkit.playground.story.characters.importing import import_file
+from tavernkit.playground.story.characters.queries import assets_of, versions_of
 from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.risuai.files import write_risum
 from tavernkit.risuai.module import read_module

@@ -13,11 +13,11 @@ import httpx2
 import pytest
 from sqlalchemy import insert, select, update
 
-from tavernkit.playground.app import create_app
-from tavernkit.playground.characters.service import edit_character
-from tavernkit.playground.database.models import Character, Message, Space
-from tavernkit.playground.jobs.worker import JobWorker
-from tavernkit.playground.llm.scripted import ScriptedModel
+from tavernkit.playground.base.database.models import Character, Message, Space
+from tavernkit.playground.base.llm.scripted import ScriptedModel
+from tavernkit.playground.edge.app import create_app
+from tavernkit.playground.story.background import job_worker
+from tavernkit.playground.story.characters.service import edit_character
 from tests.characters import card_files
 from tests.playground.characters.builders import brought, form, json_card, me, picture, png_card, row, somebody_else
 from tests.playground.playing import Play, playing
@@ -144,7 +144,7 @@ async def test_files_are_imported_and_the_page_can_be_left(database_url: str, tm
         assert "0 of 4 files" in waiting
         assert waiting.count("Waiting.") == 4
         assert f'href="{address}"' in await seen(client, "/characters")
-        worker = JobWorker(play.runtime, "w")
+        worker = job_worker(play.runtime, "w")
         task = asyncio.create_task(worker.run())
         streams, after = "", "0"
         async with asyncio.timeout(60):

@@ -4,10 +4,10 @@ import pytest
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from tavernkit.playground.characters.cards import fill, stored_card
-from tavernkit.playground.database.engine import create_engine
-from tavernkit.playground.database.migrate import upgrade
-from tavernkit.playground.database.models import Character
+from tavernkit.playground.base.database.engine import create_engine
+from tavernkit.playground.base.database.migrate import upgrade
+from tavernkit.playground.base.database.models import Character
+from tavernkit.playground.story.characters.cards import fill, stored_card
 from tests.playground.database.first_schema import fill_first_schema, migrate_to
 
 pytestmark = pytest.mark.anyio

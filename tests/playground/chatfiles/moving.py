@@ -8,13 +8,13 @@ from uuid import UUID
 
 from sqlalchemy import select
 
-from tavernkit.playground.accounts.viewer import Viewer
-from tavernkit.playground.chatfiles.exporting import Format, export_chat, written_chat
-from tavernkit.playground.chatfiles.import_job import carry_out_chat_import
-from tavernkit.playground.chatfiles.importing import import_chats
-from tavernkit.playground.database.models import Conversation, Job, Message, MessageSwipe, SpaceMembership
-from tavernkit.playground.jobs.service import claim_job, finish_job
-from tavernkit.playground.jobs.work import JobWork
+from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.database.models import Conversation, Job, Message, MessageSwipe, SpaceMembership
+from tavernkit.playground.base.jobs.service import claim_job, finish_job
+from tavernkit.playground.base.jobs.work import JobWork
+from tavernkit.playground.story.chatfiles.exporting import Format, export_chat, written_chat
+from tavernkit.playground.story.chatfiles.import_job import carry_out_chat_import
+from tavernkit.playground.story.chatfiles.importing import import_chats
 from tests.playground.playing import Play
 
 __all__ = ["bring_in", "bring_in_all", "lines", "members", "messages", "space_of", "swipes", "take_out"]

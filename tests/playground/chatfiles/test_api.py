@@ -5,8 +5,8 @@ from uuid import uuid4
 
 import pytest
 
-from tavernkit.playground.chatfiles.api import router
-from tavernkit.playground.llm.scripted import ScriptedModel
+from tavernkit.playground.base.llm.scripted import ScriptedModel
+from tavernkit.playground.edge.api.chatfiles import router
 from tests.playground.chatfiles.moving import lines, space_of
 from tests.playground.playing import playing
 from tests.playground.support.api import asking

@@ -10,15 +10,15 @@ from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.errors import TavernKitError
-from tavernkit.playground.accounts.viewer import Viewer
-from tavernkit.playground.chatfiles.import_job import carry_out_chat_import
-from tavernkit.playground.chatfiles.importing import CHAT_IMPORT_KIND, import_chats
-from tavernkit.playground.database.models import Conversation, Job, Message, Space, SpaceMembership, TextContent
-from tavernkit.playground.jobs.service import JobClaim, cancel_job, claim_job, fail_job, finish_job
-from tavernkit.playground.jobs.work import JobStopped, JobWork
-from tavernkit.playground.llm.scripted import ScriptedModel
-from tavernkit.playground.spaces.removing import REMOVE_KIND, finish_removing_space
-from tavernkit.playground.spaces.service import delete_space
+from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.database.models import Conversation, Job, Message, Space, SpaceMembership, TextContent
+from tavernkit.playground.base.jobs.service import JobClaim, cancel_job, claim_job, fail_job, finish_job
+from tavernkit.playground.base.jobs.work import JobStopped, JobWork
+from tavernkit.playground.base.llm.scripted import ScriptedModel
+from tavernkit.playground.story.chatfiles.import_job import carry_out_chat_import
+from tavernkit.playground.story.chatfiles.importing import CHAT_IMPORT_KIND, import_chats
+from tavernkit.playground.story.spaces.removing import REMOVE_KIND, finish_removing_space
+from tavernkit.playground.story.spaces.service import delete_space
 from tests.playground.chatfiles.moving import lines, space_of
 from tests.playground.playing import Play, playing
 from tests.playground.support.api import asking

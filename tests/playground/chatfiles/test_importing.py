@@ -7,11 +7,11 @@ from uuid import uuid4
 import pytest
 from sqlalchemy import func, select
 
-from tavernkit.playground.accounts.viewer import Viewer
-from tavernkit.playground.chatfiles.importing import import_chats
-from tavernkit.playground.chatfiles.storing import PIECE_MESSAGES
-from tavernkit.playground.database.models import Conversation, Message, MessageSwipe, Space, SpaceMembership, User
-from tavernkit.playground.llm.scripted import ScriptedModel
+from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.database.models import Conversation, Message, MessageSwipe, Space, SpaceMembership, User
+from tavernkit.playground.base.llm.scripted import ScriptedModel
+from tavernkit.playground.story.chatfiles.importing import import_chats
+from tavernkit.playground.story.chatfiles.storing import PIECE_MESSAGES
 from tests.characters import card_files
 from tests.playground.chatfiles.moving import bring_in, bring_in_all, lines, members, messages, space_of, take_out
 from tests.playground.playing import playing

@@ -10,19 +10,19 @@ from uuid import UUID
 import pytest
 from sqlalchemy import func, select
 
-from tavernkit.playground.conversations.forking import fork
-from tavernkit.playground.conversations.listing import list_conversations, read_conversation
-from tavernkit.playground.conversations.service import (
+from tavernkit.playground.base.database.models import Conversation, Message, TextContent
+from tavernkit.playground.base.llm.scripted import ScriptedModel
+from tavernkit.playground.base.refused import Refused
+from tavernkit.playground.edge.presenting.home import home_view
+from tavernkit.playground.story.conversations.forking import fork
+from tavernkit.playground.story.conversations.listing import list_conversations, read_conversation
+from tavernkit.playground.story.conversations.service import (
     change_conversation,
     create_conversation,
     delete_conversation,
 )
-from tavernkit.playground.database.models import Conversation, Message, TextContent
-from tavernkit.playground.home.presenting import home_view
-from tavernkit.playground.llm.scripted import ScriptedModel
-from tavernkit.playground.members.service import add_member, change_member, remove_member
-from tavernkit.playground.messages.service import send_message
-from tavernkit.playground.outcome import Refused
+from tavernkit.playground.story.members.service import add_member, change_member, remove_member
+from tavernkit.playground.story.messages.service import send_message
 from tests.playground.playing import Play, playing
 from tests.playground.spaces.cast import members, opened, person, swipes_of
 from tests.playground.support.counting import counted_statements

@@ -7,9 +7,9 @@ from uuid import UUID
 import pytest
 from sqlalchemy import select
 
-from tavernkit.playground.conversations.forking import fork
-from tavernkit.playground.conversations.tree_presenting import tree_view
-from tavernkit.playground.database.models import Conversation, Message, Run
+from tavernkit.playground.base.database.models import Conversation, Message, Run
+from tavernkit.playground.edge.presenting.conversation_tree import tree_view
+from tavernkit.playground.story.conversations.forking import fork
 from tests.playground.spaces.panel import FRAME, Beside, beside, words
 
 pytestmark = pytest.mark.anyio

@@ -7,7 +7,7 @@ from urllib.parse import urljoin
 import httpx2
 import pytest
 
-from tavernkit.playground.runs.service import fail_run
+from tavernkit.playground.story.runs.service import fail_run
 from tests.playground.runs.group import Group, gathered
 from tests.playground.support.api import ORIGIN, asking
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sqlalchemy import select
 
-from tavernkit.playground.database.engine import create_engine
-from tavernkit.playground.database.models import TABLES
+from tavernkit.playground.base.database.engine import create_engine
+from tavernkit.playground.base.database.models import TABLES
 
 __all__ = ["contents"]
 

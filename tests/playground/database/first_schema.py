@@ -11,8 +11,8 @@ from alembic import command
 from alembic.config import Config
 from sqlalchemy import text
 
-from tavernkit.playground.database import migrate
-from tavernkit.playground.database.engine import create_engine
+from tavernkit.playground.base.database import migrate
+from tavernkit.playground.base.database.engine import create_engine
 
 __all__ = ["CONTENTS", "fill_first_schema", "migrate_to"]
 

@@ -16,12 +16,12 @@ from sqlalchemy import func, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from tavernkit.errors import UnsupportedVersionError
-from tavernkit.playground.database.backup import BackupError, back_up, restore
-from tavernkit.playground.database.base import Base
-from tavernkit.playground.database.engine import create_engine
-from tavernkit.playground.database.migrate import check, upgrade
-from tavernkit.playground.database.models import Blob, Conversation, Message, MessageSwipe, TextContent
-from tavernkit.playground.llm.scripted import ScriptedModel
+from tavernkit.playground.base.database.backup import BackupError, back_up, restore
+from tavernkit.playground.base.database.base import Base
+from tavernkit.playground.base.database.engine import create_engine
+from tavernkit.playground.base.database.migrate import check, upgrade
+from tavernkit.playground.base.database.models import Blob, Conversation, Message, MessageSwipe, TextContent
+from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tests.playground.artifacts.stories import LAST_TWO, keep
 from tests.playground.database.contents import contents
 from tests.playground.database.first_schema import fill_first_schema, migrate_to

@@ -19,10 +19,10 @@ import httpx2
 import pytest
 from sqlalchemy import insert
 
-from tavernkit.playground.api.router import PREFIX
-from tavernkit.playground.database.engine import create_engine
-from tavernkit.playground.database.migrate import upgrade
-from tavernkit.playground.database.models import TextContent
+from tavernkit.playground.base.database.engine import create_engine
+from tavernkit.playground.base.database.migrate import upgrade
+from tavernkit.playground.base.database.models import TextContent
+from tavernkit.playground.edge.web.requests import API_PREFIX
 from tests.playground.characters.builders import json_card, png_card
 from tests.playground.database.contents import contents
 from tests.playground.support.databases import new_database_url
@@ -59,7 +59,11 @@ class Played:
 
     def api(self) -> httpx2.Client:
         return httpx2.Client(
-            base_url=self.url + PREFIX, headers={"Origin": self.url}, timeout=30, trust_env=False, follow_redirects=True
+            base_url=self.url + API_PREFIX,
+            headers={"Origin": self.url},
+            timeout=30,
+            trust_env=False,
+            follow_redirects=True,
         )
 
 

@@ -8,9 +8,9 @@ import httpx2
 import pytest
 from fastapi import FastAPI
 
-from tavernkit.playground.app import create_app
-from tavernkit.playground.database.engine import POOLS
-from tavernkit.playground.database.errors import DatabaseBusyError
+from tavernkit.playground.base.database.engine import POOLS
+from tavernkit.playground.base.database.errors import DatabaseBusyError
+from tavernkit.playground.edge.app import create_app
 from tests.playground.accounts.house import ORIGIN, House, open_house
 
 pytestmark = pytest.mark.anyio

@@ -8,9 +8,9 @@ from uuid import UUID, uuid4
 import pytest
 from sqlalchemy import event, func, select
 
-from tavernkit.playground.database.engine import Database
-from tavernkit.playground.database.errors import StorageFullError
-from tavernkit.playground.database.models import TextContent
+from tavernkit.playground.base.database.engine import Database
+from tavernkit.playground.base.database.errors import StorageFullError
+from tavernkit.playground.base.database.models import TextContent
 from tests.playground.accounts.house import House, open_house
 
 pytestmark = pytest.mark.anyio

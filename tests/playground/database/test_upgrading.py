@@ -6,10 +6,10 @@ import pytest
 from sqlalchemy import Connection, event, inspect, select, text
 from sqlalchemy.orm import Session
 
-from tavernkit.playground.database.base import Base
-from tavernkit.playground.database.engine import create_engine
-from tavernkit.playground.database.migrate import upgrade
-from tavernkit.playground.database.models import Character, Conversation, Message, MessageSwipe
+from tavernkit.playground.base.database.base import Base
+from tavernkit.playground.base.database.engine import create_engine
+from tavernkit.playground.base.database.migrate import upgrade
+from tavernkit.playground.base.database.models import Character, Conversation, Message, MessageSwipe
 from tests.playground.database.first_schema import CONTENTS, fill_first_schema, migrate_to
 
 pytestmark = pytest.mark.anyio

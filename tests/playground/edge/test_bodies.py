@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from fastapi.routing import APIRoute, iter_route_contexts
 
-from tavernkit.playground.app import ROUTES
-from tavernkit.playground.web.bodies import GuardedRoute
+from tavernkit.playground.edge.app import ROUTES
+from tavernkit.playground.edge.web.bodies import GuardedRoute
 from tests.playground.edge.serving import (
     FORM,
     FULL,

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import pytest
 
-from tavernkit.playground.database.models import Run
-from tavernkit.playground.llm.scripted import canned_reply
-from tavernkit.playground.providers.schemas import TimeoutsIn
+from tavernkit.playground.base.database.models import Run
+from tavernkit.playground.base.llm.scripted import canned_reply
+from tavernkit.playground.story.providers.documents import TimeoutsIn
 from tests.playground.faults.wired import HURRIED, KEY, PATHS, PATIENT, address_of, scripted, wired
 
 pytestmark = pytest.mark.anyio

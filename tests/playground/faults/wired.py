@@ -14,14 +14,14 @@ import httpx2
 import uvicorn
 from pydantic import SecretStr
 
-from tavernkit.playground.accounts.viewer import Viewer
-from tavernkit.playground.config import Settings
-from tavernkit.playground.database.models import Provider, Run
-from tavernkit.playground.llm.scripted_server import scripted_app
-from tavernkit.playground.providers.schemas import NewProvider, TimeoutsIn
-from tavernkit.playground.providers.service import add_provider, make_default
-from tavernkit.playground.runs.deciding import retry
-from tavernkit.playground.runtime import open_runtime
+from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.config import Settings
+from tavernkit.playground.base.database.models import Provider, Run
+from tavernkit.playground.base.llm.scripted_server import scripted_app
+from tavernkit.playground.base.runtime import open_runtime
+from tavernkit.playground.story.providers.documents import NewProvider, TimeoutsIn
+from tavernkit.playground.story.providers.service import add_provider, make_default
+from tavernkit.playground.story.replies.deciding import retry
 from tests.playground.playing import Play, one_story
 
 __all__ = ["HURRIED", "KEY", "PATHS", "PATIENT", "Wired", "address_of", "scripted", "wired"]

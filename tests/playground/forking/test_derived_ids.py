@@ -6,8 +6,8 @@ from uuid import UUID, uuid4
 import pytest
 from sqlalchemy import literal, null, select
 
-from tavernkit.playground.database.engine import create_engine
-from tavernkit.playground.database.functions import derived_id
+from tavernkit.playground.base.database.engine import create_engine
+from tavernkit.playground.base.database.functions import derived_id
 
 pytestmark = pytest.mark.anyio
 

@@ -8,9 +8,7 @@ from uuid import uuid4
 import pytest
 from sqlalchemy import func, insert, select
 
-from tavernkit.playground.conversations.forking import fork
-from tavernkit.playground.conversations.tree import read_tree
-from tavernkit.playground.database.models import (
+from tavernkit.playground.base.database.models import (
     Conversation,
     Lorebook,
     LorebookLink,
@@ -19,10 +17,12 @@ from tavernkit.playground.database.models import (
     PathSnapshot,
     TextContent,
 )
-from tavernkit.playground.messages.changing import exclude_message, hide_message
-from tavernkit.playground.messages.swipes import add_swipe, delete_swipe, edit_message, select_swipe
-from tavernkit.playground.paths.snapshots import EVERY, replay, state_at
-from tavernkit.playground.paths.variables import set_variable
+from tavernkit.playground.story.conversations.forking import fork
+from tavernkit.playground.story.conversations.tree import read_tree
+from tavernkit.playground.story.messages.changing import exclude_message, hide_message
+from tavernkit.playground.story.messages.swipes import add_swipe, delete_swipe, edit_message, select_swipe
+from tavernkit.playground.story.paths.snapshots import EVERY, replay, state_at
+from tavernkit.playground.story.paths.variables import set_variable
 from tests.playground.messages.people import somebody
 from tests.playground.messages.story import Story, telling
 from tests.playground.support.counting import counted_statements

@@ -7,13 +7,13 @@ from uuid import uuid4
 import pytest
 from sqlalchemy import select
 
-from tavernkit.playground.accounts.viewer import Viewer
-from tavernkit.playground.conversations.service import restore_conversation
-from tavernkit.playground.database.models import Character, Conversation, Persona, SpaceMembership
-from tavernkit.playground.home.palette import loosely
-from tavernkit.playground.home.presenting import STORIES_PER_PAGE, archive_view, home_view
-from tavernkit.playground.members.service import add_member
-from tavernkit.playground.spaces.service import create_space
+from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.database.models import Character, Conversation, Persona, SpaceMembership
+from tavernkit.playground.edge.presenting.home import STORIES_PER_PAGE, archive_view, home_view
+from tavernkit.playground.edge.presenting.palette import loosely
+from tavernkit.playground.story.conversations.service import restore_conversation
+from tavernkit.playground.story.members.service import add_member
+from tavernkit.playground.story.spaces.service import create_space
 from tests.playground.accounts.house import House
 from tests.playground.characters.builders import brought, json_card
 from tests.playground.spaces.cast import opened

@@ -11,11 +11,10 @@ from uuid import UUID, uuid4
 import pytest
 
 from tavernkit.errors import TavernKitError
-from tavernkit.playground.accounts.viewer import Viewer
-from tavernkit.playground.database.models import Job
-from tavernkit.playground.jobs.api import router
-from tavernkit.playground.jobs.queries import find_job
-from tavernkit.playground.jobs.service import (
+from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.database.models import Job
+from tavernkit.playground.base.jobs.queries import find_job
+from tavernkit.playground.base.jobs.service import (
     JobClaim,
     cancel_job,
     claim_job,
@@ -27,10 +26,12 @@ from tavernkit.playground.jobs.service import (
     reap_jobs,
     request_cancel,
 )
-from tavernkit.playground.jobs.work import Handler, JobWork
-from tavernkit.playground.jobs.worker import JobWorker
-from tavernkit.playground.llm.scripted import ScriptedModel
-from tavernkit.playground.realtime.bus import user_topic
+from tavernkit.playground.base.jobs.work import Handler, JobWork
+from tavernkit.playground.base.jobs.worker import JobWorker
+from tavernkit.playground.base.llm.scripted import ScriptedModel
+from tavernkit.playground.base.realtime.bus import user_topic
+from tavernkit.playground.edge.api.jobs import router
+from tavernkit.playground.story.sweeping import sweep
 from tests.playground.playing import Play, playing
 from tests.playground.support.api import asking
 from tests.playground.support.refusals import refusal_of
@@ -69,7 +70,7 @@ async def claimed(play: Play, worker: str = "w") -> JobClaim:
 
 @asynccontextmanager
 async def working(play: Play, handler: Handler, name: str = "w1") -> AsyncIterator[JobWorker]:
-    worker = JobWorker(play.runtime, name, {KIND: handler})
+    worker = JobWorker(play.runtime, name, {KIND: handler}, sweep)
     task = asyncio.create_task(worker.run())
     try:
         yield worker

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tavernkit.playground.llm.base import ChatRequest, Finished, ModelClient, TextDelta, ThoughtDelta
+from tavernkit.playground.base.llm.base import ChatRequest, Finished, ModelClient, TextDelta, ThoughtDelta
 
 __all__ = ["ask", "ask_aloud", "question"]
 

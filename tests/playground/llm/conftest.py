@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tavernkit.playground.llm.scripted_server import scripted_app
+from tavernkit.playground.base.llm.scripted_server import scripted_app
 from tests.playground.llm.serving import Stage, serve
 
 

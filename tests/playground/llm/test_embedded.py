@@ -13,8 +13,8 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from tavernkit.playground.llm.base import ModelError
-from tavernkit.playground.llm.embedded import EmbeddedModel, find_weights
+from tavernkit.playground.base.llm.base import ModelError
+from tavernkit.playground.base.llm.embedded import EmbeddedModel, find_weights
 from tests.playground.llm.asking import ask, question
 from tests.support.hanging import HANG_SECONDS
 
@@ -182,7 +182,7 @@ async def test_broken_weights_are_an_error_too(tmp_path: Path) -> None:
 
 
 def test_the_server_asks_for_its_key_and_ends_when_its_input_closes() -> None:
-    command = [sys.executable, "-m", "tavernkit.playground.llm.embedded_server", str(find_weights())]
+    command = [sys.executable, "-m", "tavernkit.playground.base.llm.embedded_server", str(find_weights())]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         assert process.stdin is not None
         assert process.stdout is not None
@@ -202,7 +202,7 @@ def test_the_server_asks_for_its_key_and_ends_when_its_input_closes() -> None:
 def test_it_dies_with_its_parent_however_that_ended() -> None:
     script = (
         "import asyncio\n"
-        "from tavernkit.playground.llm.embedded import EmbeddedModel\n"
+        "from tavernkit.playground.base.llm.embedded import EmbeddedModel\n"
         "async def main():\n"
         "    await EmbeddedModel().start()\n"
         "    print('ready', flush=True)\n"

@@ -9,8 +9,8 @@ from contextlib import aclosing
 import httpx2
 import pytest
 
-from tavernkit.playground.llm.base import ChatRequest, Finished, ModelClient, ModelError, ModelEvent, TextDelta
-from tavernkit.playground.llm.openai import OpenAIClient, OpenAITextClient
+from tavernkit.playground.base.llm.base import ChatRequest, Finished, ModelClient, ModelError, ModelEvent, TextDelta
+from tavernkit.playground.base.llm.openai import OpenAIClient, OpenAITextClient
 from tests.playground.llm.asking import ask, question
 from tests.playground.llm.serving import Stage
 from tests.support.hanging import HANG_SECONDS

@@ -9,15 +9,15 @@ from typing import Any, NamedTuple
 import httpx2
 import pytest
 
-from tavernkit.playground.llm.anthropic import AnthropicClient
-from tavernkit.playground.llm.base import ChatRequest, Finished, ModelError, TextDelta
-from tavernkit.playground.llm.google import GoogleClient
-from tavernkit.playground.llm.http_model import MIN_REPLY_CHARACTERS, HttpModel, Timeouts
-from tavernkit.playground.llm.openai import OpenAIClient, OpenAITextClient
-from tavernkit.playground.llm.retrying import Retries
-from tavernkit.playground.llm.scripted import canned_reply
-from tavernkit.playground.llm.scripted_acts import FAULTS, MODELS
-from tavernkit.playground.llm.scripted_server import scripted_app
+from tavernkit.playground.base.llm.anthropic import AnthropicClient
+from tavernkit.playground.base.llm.base import ChatRequest, Finished, ModelError, TextDelta
+from tavernkit.playground.base.llm.google import GoogleClient
+from tavernkit.playground.base.llm.http_model import MIN_REPLY_CHARACTERS, HttpModel, Timeouts
+from tavernkit.playground.base.llm.openai import OpenAIClient, OpenAITextClient
+from tavernkit.playground.base.llm.retrying import Retries
+from tavernkit.playground.base.llm.scripted import canned_reply
+from tavernkit.playground.base.llm.scripted_acts import FAULTS, MODELS
+from tavernkit.playground.base.llm.scripted_server import scripted_app
 from tests.playground.llm.asking import ask, ask_aloud, question
 from tests.playground.llm.serving import serve
 from tests.support.hanging import HANG_SECONDS

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from tavernkit.playground.llm.base import ModelError
-from tavernkit.playground.llm.http_model import Timeouts
-from tavernkit.playground.llm.openai import OpenAIClient
+from tavernkit.playground.base.llm.base import ModelError
+from tavernkit.playground.base.llm.http_model import Timeouts
+from tavernkit.playground.base.llm.openai import OpenAIClient
 from tests.playground.llm.asking import ask, question
 from tests.playground.llm.serving import Stage
 from tests.support.hanging import HANG_SECONDS

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tavernkit.playground.llm.base import ModelError
-from tavernkit.playground.llm.retrying import Retries, retry_after
+from tavernkit.playground.base.llm.base import ModelError
+from tavernkit.playground.base.llm.retrying import Retries, retry_after
 
 NOW = "Mon, 16 Nov 2026 10:00:00 GMT"
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tavernkit.playground.llm.base import Finished, ModelClient, ModelError, TextDelta
-from tavernkit.playground.llm.scripted import ScriptedModel, canned_reply, split_words
+from tavernkit.playground.base.llm.base import Finished, ModelClient, ModelError, TextDelta
+from tavernkit.playground.base.llm.scripted import ScriptedModel, canned_reply, split_words
 from tests.playground.llm.asking import ask, question
 
 pytestmark = pytest.mark.anyio

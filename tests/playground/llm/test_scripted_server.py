@@ -11,10 +11,10 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from tavernkit.playground.llm.openai import OpenAIClient
-from tavernkit.playground.llm.scripted import canned_reply, split_words
-from tavernkit.playground.llm.scripted_acts import FAULTS, MODELS, Act, follow_directives
-from tavernkit.playground.llm.scripted_server import scripted_app
+from tavernkit.playground.base.llm.openai import OpenAIClient
+from tavernkit.playground.base.llm.scripted import canned_reply, split_words
+from tavernkit.playground.base.llm.scripted_acts import FAULTS, MODELS, Act, follow_directives
+from tavernkit.playground.base.llm.scripted_server import scripted_app
 from tests.cli.running import run
 from tests.playground.llm.asking import ask, question
 from tests.playground.llm.serving import serve
@@ -142,7 +142,7 @@ def test_a_port_that_is_taken_is_said_in_a_sentence() -> None:
 
 
 def test_it_runs_as_a_program_and_tells_what_it_was_asked() -> None:
-    command = [sys.executable, "-m", "tavernkit.playground.llm.scripted_server", "--port", "0", "--delay", "0"]
+    command = [sys.executable, "-m", "tavernkit.playground.base.llm.scripted_server", "--port", "0", "--delay", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as program:
         assert program.stdout is not None
         base_url = program.stdout.readline().strip()

@@ -7,11 +7,11 @@ from uuid import UUID, uuid4
 import httpx2
 import pytest
 
-from tavernkit.playground.accounts.viewer import Viewer
-from tavernkit.playground.llm.scripted import ScriptedModel
-from tavernkit.playground.lorebooks.api import router
-from tavernkit.playground.lorebooks.schemas import NewLorebook, PatchLorebook
-from tavernkit.playground.lorebooks.service import create_lorebook, update_lorebook
+from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.llm.scripted import ScriptedModel
+from tavernkit.playground.edge.api.lorebooks import router
+from tavernkit.playground.story.lorebooks.documents import NewLorebook, PatchLorebook
+from tavernkit.playground.story.lorebooks.service import create_lorebook, update_lorebook
 from tests.playground.lorebooks.test_files import CHARACTER_BOOK, WORLD, exported, imported
 from tests.playground.playing import Play, playing
 from tests.playground.support.api import asking

@@ -9,18 +9,18 @@ import pytest
 from sqlalchemy import select
 
 from tavernkit.lore import Book
-from tavernkit.playground.accounts.viewer import Viewer
-from tavernkit.playground.database.models import Character, Conversation, SpaceMembership
-from tavernkit.playground.llm.scripted import ScriptedModel
-from tavernkit.playground.lorebooks.api import links_router
-from tavernkit.playground.lorebooks.api import router as books_router
-from tavernkit.playground.lorebooks.books import BookCache, BooksInPlay, books_for
-from tavernkit.playground.lorebooks.entries import add_entry
-from tavernkit.playground.lorebooks.links import attach_lorebook, detach_lorebook, lorebooks_at
-from tavernkit.playground.lorebooks.schemas import NewLink, Place
-from tavernkit.playground.lorebooks.service import import_lorebook
-from tavernkit.playground.personas.schemas import NewPersona
-from tavernkit.playground.personas.service import create_persona, import_personas
+from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.database.models import Character, Conversation, SpaceMembership
+from tavernkit.playground.base.llm.scripted import ScriptedModel
+from tavernkit.playground.edge.api.lorebooks import links_router
+from tavernkit.playground.edge.api.lorebooks import router as books_router
+from tavernkit.playground.story.lorebooks.books import BookCache, BooksInPlay, books_for
+from tavernkit.playground.story.lorebooks.documents import NewLink, Place
+from tavernkit.playground.story.lorebooks.entries import add_entry
+from tavernkit.playground.story.lorebooks.links import attach_lorebook, detach_lorebook, lorebooks_at
+from tavernkit.playground.story.lorebooks.service import import_lorebook
+from tavernkit.playground.story.personas.documents import NewPersona
+from tavernkit.playground.story.personas.service import create_persona, import_personas
 from tests.characters import card_files
 from tests.playground.characters.builders import brought
 from tests.playground.chatfiles.moving import bring_in, lines

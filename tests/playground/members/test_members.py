@@ -7,18 +7,18 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from tavernkit.playground.accounts.viewer import Viewer
-from tavernkit.playground.database.models import Character, Persona, Preset, SpaceMembership
-from tavernkit.playground.llm.scripted import ScriptedModel
-from tavernkit.playground.members.queries import list_members
-from tavernkit.playground.members.service import (
+from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.database.models import Character, Persona, Preset, SpaceMembership
+from tavernkit.playground.base.llm.scripted import ScriptedModel
+from tavernkit.playground.base.refused import Refused
+from tavernkit.playground.story.access.members import list_members
+from tavernkit.playground.story.members.service import (
     MAX_MEMBERS,
     add_member,
     change_member,
     remove_member,
     reorder_members,
 )
-from tavernkit.playground.outcome import Refused
 from tests.playground.playing import Play, playing
 from tests.playground.spaces.cast import members, opened, person
 from tests.playground.support.counting import counted_statements

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
-from tavernkit.playground.database.models import Character, LorebookLink
-from tavernkit.playground.lorebooks.schemas import NewLorebook
-from tavernkit.playground.lorebooks.service import create_lorebook
+from tavernkit.playground.base.database.models import Character, LorebookLink
+from tavernkit.playground.story.lorebooks.documents import NewLorebook
+from tavernkit.playground.story.lorebooks.service import create_lorebook
 from tests.playground.playing import Play
 from tests.playground.spaces.cast import character, members
 from tests.playground.spaces.panel import FRAME, STREAMS, Beside, beside, words

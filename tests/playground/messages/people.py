@@ -2,8 +2,8 @@
 
 from uuid import uuid4
 
-from tavernkit.playground.accounts.viewer import Viewer
-from tavernkit.playground.database.models import Conversation, Space, SpaceMembership, User
+from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.database.models import Conversation, Space, SpaceMembership, User
 from tests.playground.playing import Play
 
 __all__ = ["somebody"]

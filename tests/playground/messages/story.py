@@ -7,9 +7,9 @@ from uuid import UUID
 
 from sqlalchemy import select
 
-from tavernkit.playground.database.models import Conversation, Message, MessageSwipe, OutboxEvent
-from tavernkit.playground.llm.scripted import ScriptedModel
-from tavernkit.playground.messages.service import send_message
+from tavernkit.playground.base.database.models import Conversation, Message, MessageSwipe, OutboxEvent
+from tavernkit.playground.base.llm.scripted import ScriptedModel
+from tavernkit.playground.story.messages.service import send_message
 from tests.playground.playing import Play, playing
 
 __all__ = ["Story", "telling"]

@@ -6,9 +6,9 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from tavernkit.playground.database.models import Message, MessageSwipe
-from tavernkit.playground.messages import swipes
-from tavernkit.playground.messages.swipes import add_swipe, delete_swipe, edit_swipe, select_swipe
+from tavernkit.playground.base.database.models import Message, MessageSwipe
+from tavernkit.playground.story.messages import swipes
+from tavernkit.playground.story.messages.swipes import add_swipe, delete_swipe, edit_swipe, select_swipe
 from tests.playground.messages.people import somebody
 from tests.playground.messages.story import Story, telling
 from tests.playground.support.refusals import refusal_of

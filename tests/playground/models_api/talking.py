@@ -15,11 +15,11 @@ import httpx2
 import uvicorn
 from sqlalchemy import select
 
-from tavernkit.playground.accounts.api_keys import NewKey, create_api_key
-from tavernkit.playground.accounts.viewer import Viewer
-from tavernkit.playground.app import create_app
-from tavernkit.playground.database.models import Conversation, Message
-from tavernkit.playground.llm.base import ModelClient
+from tavernkit.playground.base.accounts.api_keys import NewKey, create_api_key
+from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.database.models import Conversation, Message
+from tavernkit.playground.base.llm.base import ModelClient
+from tavernkit.playground.edge.app import create_app
 from tests.playground.playing import Play, playing
 
 __all__ = ["Talk", "key_of", "pieces_of", "said", "talking"]

@@ -8,12 +8,12 @@ from uuid import UUID
 import pytest
 from sqlalchemy import select, update
 
-from tavernkit.playground.accounts.api_keys import revoke_api_key
-from tavernkit.playground.database.models import ApiKey, Message, Run, SpaceMembership
-from tavernkit.playground.llm.base import Finished, ModelError
-from tavernkit.playground.llm.scripted import ScriptedModel
-from tavernkit.playground.realtime.bus import conversation_topic
-from tavernkit.playground.runs.deciding import request_stop
+from tavernkit.playground.base.accounts.api_keys import revoke_api_key
+from tavernkit.playground.base.database.models import ApiKey, Message, Run, SpaceMembership
+from tavernkit.playground.base.llm.base import Finished, ModelError
+from tavernkit.playground.base.llm.scripted import ScriptedModel
+from tavernkit.playground.base.realtime.bus import conversation_topic
+from tavernkit.playground.story.replies.deciding import request_stop
 from tests.playground.models_api.talking import Talk, pieces_of, said, talking
 
 pytestmark = pytest.mark.anyio

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tavernkit.playground.llm.scripted import ScriptedModel
+from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tests.playground.models_api.talking import pieces_of, said, talking
 from tests.playground.models_api.test_completing import text_of
 

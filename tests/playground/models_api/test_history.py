@@ -5,7 +5,7 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tavernkit.playground.models_api.history import Common, Role, Said, Told, common_part, fingerprint
+from tavernkit.playground.edge.models_api.history import Common, Role, Said, Told, common_part, fingerprint
 
 ROLES: tuple[Role, ...] = ("user", "assistant", "system")
 # Few texts, so that beginnings are often the same.

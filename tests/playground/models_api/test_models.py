@@ -8,9 +8,9 @@ import httpx2
 import pytest
 from sqlalchemy import update
 
-from tavernkit.playground.database.models import Character, Space, SpaceMembership
-from tavernkit.playground.llm.scripted import ScriptedModel
-from tavernkit.playground.models_api.schemas import MAX_BODY_BYTES, MAX_MESSAGES
+from tavernkit.playground.base.database.models import Character, Space, SpaceMembership
+from tavernkit.playground.base.llm.scripted import ScriptedModel
+from tavernkit.playground.edge.models_api.schemas import MAX_BODY_BYTES, MAX_MESSAGES
 from tests.playground.messages.people import somebody
 from tests.playground.models_api.talking import Talk, key_of, said, talking
 from tests.playground.spaces.cast import opened

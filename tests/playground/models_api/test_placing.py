@@ -6,11 +6,11 @@ from uuid import UUID, uuid4
 import pytest
 from sqlalchemy import select, update
 
-from tavernkit.playground.conversations.service import create_conversation
-from tavernkit.playground.database.models import Conversation, Message, SpaceMembership
-from tavernkit.playground.llm.scripted import ScriptedModel
-from tavernkit.playground.messages.service import send_message
-from tavernkit.playground.spaces.service import create_space
+from tavernkit.playground.base.database.models import Conversation, Message, SpaceMembership
+from tavernkit.playground.base.llm.scripted import ScriptedModel
+from tavernkit.playground.story.conversations.service import create_conversation
+from tavernkit.playground.story.messages.service import send_message
+from tavernkit.playground.story.spaces.service import create_space
 from tests.playground.messages.people import somebody
 from tests.playground.models_api.talking import Talk, key_of, said, talking
 from tests.playground.support.counting import counted_statements

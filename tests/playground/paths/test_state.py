@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tavernkit.playground.paths.state import changed_delta, fold
+from tavernkit.playground.story.paths.state import changed_delta, fold
 
 keys = st.sampled_from(["variables.gold", "variables.hope", "lore_timers.1", "lore_timers.2"])
 values = st.one_of(st.none(), st.integers(), st.text(max_size=3), st.lists(st.integers(), max_size=2))

@@ -6,12 +6,12 @@ from uuid import uuid4
 
 import pytest
 
-from tavernkit.playground.conversations.forking import fork
-from tavernkit.playground.database.models import Conversation
-from tavernkit.playground.messages.changing import hide_message, restore_message
-from tavernkit.playground.messages.swipes import add_swipe, select_swipe
-from tavernkit.playground.paths import variables
-from tavernkit.playground.paths.variables import delete_variable, get_variables, set_variable
+from tavernkit.playground.base.database.models import Conversation
+from tavernkit.playground.story.conversations.forking import fork
+from tavernkit.playground.story.messages.changing import hide_message, restore_message
+from tavernkit.playground.story.messages.swipes import add_swipe, select_swipe
+from tavernkit.playground.story.paths import variables
+from tavernkit.playground.story.paths.variables import delete_variable, get_variables, set_variable
 from tavernkit.values import Json
 from tests.playground.messages.people import somebody
 from tests.playground.messages.story import Story, telling

@@ -8,14 +8,14 @@ from uuid import uuid4
 import httpx2
 import pytest
 
-from tavernkit.playground.accounts.viewer import Viewer
-from tavernkit.playground.database.models import Blob, LorebookLink
-from tavernkit.playground.llm.scripted import ScriptedModel
-from tavernkit.playground.lorebooks.links import attach_lorebook
-from tavernkit.playground.lorebooks.schemas import NewLink
-from tavernkit.playground.personas.api import router
-from tavernkit.playground.personas.queries import default_persona
-from tavernkit.playground.personas.service import delete_persona
+from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.database.models import Blob, LorebookLink
+from tavernkit.playground.base.llm.scripted import ScriptedModel
+from tavernkit.playground.edge.api.personas import router
+from tavernkit.playground.story.lorebooks.documents import NewLink
+from tavernkit.playground.story.lorebooks.links import attach_lorebook
+from tavernkit.playground.story.personas.queries import default_persona
+from tavernkit.playground.story.personas.service import delete_persona
 from tests.playground.lorebooks.test_files import imported
 from tests.playground.playing import playing
 from tests.playground.support.api import asking

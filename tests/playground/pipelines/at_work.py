@@ -7,9 +7,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from uuid import UUID
 
-from tavernkit.playground.database.models import Job
-from tavernkit.playground.jobs.worker import JobWorker
-from tavernkit.playground.runtime import Runtime
+from tavernkit.playground.base.database.models import Job
+from tavernkit.playground.base.jobs.worker import JobWorker
+from tavernkit.playground.base.runtime import Runtime
+from tavernkit.playground.story.background import job_worker
 from tests.support.hanging import HANG_SECONDS
 
 __all__ = ["ended", "jobs_done"]
@@ -17,7 +18,7 @@ __all__ = ["ended", "jobs_done"]
 
 @asynccontextmanager
 async def jobs_done(runtime: Runtime, name: str = "jobs") -> AsyncIterator[JobWorker]:
-    worker = JobWorker(runtime, name)
+    worker = job_worker(runtime, name)
     task = asyncio.create_task(worker.run())
     try:
         yield worker

@@ -10,8 +10,8 @@ from typing import Any
 import httpx2
 from sqlalchemy import select
 
-from tavernkit.playground.database.models import ArtifactHead, Character
-from tavernkit.playground.pipelines.queries import followed_profile
+from tavernkit.playground.base.database.models import ArtifactHead, Character
+from tavernkit.playground.story.pipelines.queries import followed_profile
 from tests.playground.messages.story import Story, telling
 from tests.playground.pipelines.contents import content
 from tests.playground.support.api import asking

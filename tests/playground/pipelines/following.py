@@ -10,13 +10,13 @@ from uuid import UUID
 
 from sqlalchemy import select
 
-from tavernkit.playground.artifacts.service import list_artifacts
-from tavernkit.playground.database.models import PipelineRun, PipelineStepRun, Run
-from tavernkit.playground.llm.base import ModelClient
-from tavernkit.playground.pipelines.choosing import choose_profile
-from tavernkit.playground.pipelines.schemas import Choose, NewProfile
-from tavernkit.playground.pipelines.service import create_profile
-from tavernkit.playground.runs.regenerating import regenerate
+from tavernkit.playground.base.database.models import PipelineRun, PipelineStepRun, Run
+from tavernkit.playground.base.llm.base import ModelClient
+from tavernkit.playground.story.artifacts.service import list_artifacts
+from tavernkit.playground.story.pipelines.choosing import choose_profile
+from tavernkit.playground.story.pipelines.documents import Choose, NewProfile
+from tavernkit.playground.story.pipelines.service import create_profile
+from tavernkit.playground.story.runs.regenerating import regenerate
 from tavernkit.values import Json
 from tests.playground.playing import Play, playing
 

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import func, select
 
 from tavernkit.artifacts.pipelines import EXAMPLES, example_source
-from tavernkit.playground.database.models import (
+from tavernkit.playground.base.database.models import (
     Character,
     Conversation,
     OutboxEvent,

@@ -11,8 +11,8 @@ from uuid import UUID
 import pytest
 from sqlalchemy import func, select
 
-from tavernkit.playground.accounts.viewer import Viewer
-from tavernkit.playground.database.models import (
+from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.database.models import (
     ArtifactHead,
     ArtifactVersion,
     Conversation,
@@ -21,14 +21,14 @@ from tavernkit.playground.database.models import (
     PipelineRun,
     PipelineStepRun,
 )
-from tavernkit.playground.jobs.service import request_cancel
-from tavernkit.playground.llm.base import ModelError
-from tavernkit.playground.llm.scripted import ScriptedModel
-from tavernkit.playground.pipelines.dry_run import ask_dry_run
-from tavernkit.playground.pipelines.dry_run_report import LONGEST
-from tavernkit.playground.pipelines.run_schemas import DryRun
-from tavernkit.playground.pipelines.schemas import NewProfile
-from tavernkit.playground.pipelines.service import create_profile
+from tavernkit.playground.base.jobs.service import request_cancel
+from tavernkit.playground.base.llm.base import ModelError
+from tavernkit.playground.base.llm.scripted import ScriptedModel
+from tavernkit.playground.story.dry_runs.dry_run import ask_dry_run
+from tavernkit.playground.story.dry_runs.report import LONGEST
+from tavernkit.playground.story.pipelines.documents import NewProfile
+from tavernkit.playground.story.pipelines.run_reports import DryRun
+from tavernkit.playground.story.pipelines.service import create_profile
 from tests.playground.messages.people import somebody
 from tests.playground.pipelines.at_work import ended, jobs_done
 from tests.playground.pipelines.following import THOUGHT, Followed, counting, following, profile

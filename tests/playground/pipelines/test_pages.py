@@ -14,8 +14,8 @@ import pytest
 from sqlalchemy import select, update
 
 from tavernkit.artifacts.pipelines import example_profile, example_source, read_profile
-from tavernkit.playground.database.models import Character, PipelineChoice, PipelineProfile, PipelineProfileVersion
-from tavernkit.playground.pipelines.queries import followed_profile
+from tavernkit.playground.base.database.models import Character, PipelineChoice, PipelineProfile, PipelineProfileVersion
+from tavernkit.playground.story.pipelines.queries import followed_profile
 from tests.playground.accounts.house import House, open_house
 from tests.playground.artifacts.stories import keep
 from tests.playground.characters.builders import json_card

@@ -5,19 +5,14 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import select, update
 
-from tavernkit.playground.accounts.viewer import Viewer
-from tavernkit.playground.conversations.forking import fork
-from tavernkit.playground.database.models import (
-    Character,
-    Conversation,
-    PipelineProfile,
-    PipelineProfileVersion,
-)
-from tavernkit.playground.pipelines import service
-from tavernkit.playground.pipelines.choosing import reserve_profile
-from tavernkit.playground.pipelines.queries import followed_profile
-from tavernkit.playground.pipelines.reading import profile_of
-from tavernkit.playground.pipelines.schemas import NewProfile, PatchProfile
+from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.database.models import Character, Conversation, PipelineProfile, PipelineProfileVersion
+from tavernkit.playground.story.conversations.forking import fork
+from tavernkit.playground.story.pipelines import service
+from tavernkit.playground.story.pipelines.choosing import reserve_profile
+from tavernkit.playground.story.pipelines.documents import NewProfile, PatchProfile
+from tavernkit.playground.story.pipelines.queries import followed_profile
+from tavernkit.playground.story.pipelines.reading import profile_of
 from tests.playground.artifacts.stories import keep
 from tests.playground.pipelines.contents import content
 from tests.playground.pipelines.desk import Desk

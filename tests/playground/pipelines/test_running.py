@@ -10,15 +10,21 @@ from typing import Any
 import pytest
 from sqlalchemy import select, update
 
-from tavernkit.playground.artifacts.presenting import state_view
-from tavernkit.playground.database.models import Conversation, Message, OutboxEvent, PipelineProfileVersion, PromptBlock
-from tavernkit.playground.llm.base import Finished, ModelError
-from tavernkit.playground.llm.scripted import ScriptedModel
-from tavernkit.playground.messages.swipes import select_swipe
-from tavernkit.playground.prompting.previewing import preview_prompt
-from tavernkit.playground.realtime.bus import conversation_topic
-from tavernkit.playground.runs.deciding import keep_text, request_stop
-from tavernkit.playground.runs.regenerating import regenerate
+from tavernkit.playground.base.database.models import (
+    Conversation,
+    Message,
+    OutboxEvent,
+    PipelineProfileVersion,
+    PromptBlock,
+)
+from tavernkit.playground.base.llm.base import Finished, ModelError
+from tavernkit.playground.base.llm.scripted import ScriptedModel
+from tavernkit.playground.base.realtime.bus import conversation_topic
+from tavernkit.playground.edge.presenting.artifacts import state_view
+from tavernkit.playground.story.messages.swipes import select_swipe
+from tavernkit.playground.story.previews.previewing import preview_prompt
+from tavernkit.playground.story.replies.deciding import keep_text, request_stop
+from tavernkit.playground.story.runs.regenerating import regenerate
 from tavernkit.prompt.tokens import default_estimator
 from tests.playground.pipelines.following import DICE, THOUGHT, Followed, counting, following, profile
 from tests.playground.support.api import ORIGIN, asking

@@ -8,12 +8,12 @@ from uuid import UUID, uuid4
 import httpx2
 import pytest
 
-from tavernkit.playground.accounts.viewer import Viewer
-from tavernkit.playground.database.models import Preset, Space, User
-from tavernkit.playground.llm.scripted import ScriptedModel
-from tavernkit.playground.presets.api import router
-from tavernkit.playground.presets.schemas import PatchPreset
-from tavernkit.playground.presets.service import delete_preset, update_preset
+from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.database.models import Preset, Space, User
+from tavernkit.playground.base.llm.scripted import ScriptedModel
+from tavernkit.playground.edge.api.presets import router
+from tavernkit.playground.story.presets.documents import PatchPreset
+from tavernkit.playground.story.presets.service import delete_preset, update_preset
 from tests.playground.chatfiles.moving import space_of
 from tests.playground.playing import Play, playing
 from tests.playground.support.api import asking

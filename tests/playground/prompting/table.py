@@ -10,21 +10,14 @@ from uuid import UUID
 
 from sqlalchemy import select, update
 
-from tavernkit.playground.database.models import (
-    Message,
-    MessageSwipe,
-    Provider,
-    Run,
-    Space,
-    SpaceMembership,
-)
-from tavernkit.playground.llm.scripted import ScriptedModel
-from tavernkit.playground.messages.writing import add_message
-from tavernkit.playground.prompting.building import Prompt, build_prompt
-from tavernkit.playground.prompting.inputs import load_inputs
-from tavernkit.playground.runs.planner import plan_run
-from tavernkit.playground.runs.states import RunKind
-from tavernkit.playground.spaces.service import create_space
+from tavernkit.playground.base.database.models import Message, MessageSwipe, Provider, Run, Space, SpaceMembership
+from tavernkit.playground.base.llm.scripted import ScriptedModel
+from tavernkit.playground.story.paths.writing import add_message
+from tavernkit.playground.story.prompting.building import Prompt, build_prompt
+from tavernkit.playground.story.prompting.inputs import load_inputs
+from tavernkit.playground.story.runs.planner import plan_run
+from tavernkit.playground.story.runs.states import RunKind
+from tavernkit.playground.story.spaces.service import create_space
 from tavernkit.values import Json
 from tests.playground.playing import Play, playing
 from tests.playground.spaces.cast import character, members

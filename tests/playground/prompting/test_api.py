@@ -9,9 +9,9 @@ import httpx2
 import pytest
 from sqlalchemy import select
 
-from tavernkit.playground.conversations.forking import fork
-from tavernkit.playground.database.base import Base
-from tavernkit.playground.database.models import Conversation, Provider, Space, SpaceMembership
+from tavernkit.playground.base.database.base import Base
+from tavernkit.playground.base.database.models import Conversation, Provider, Space, SpaceMembership
+from tavernkit.playground.story.conversations.forking import fork
 from tests.playground.prompting.table import Table, sitting
 from tests.playground.spaces.cast import person
 from tests.playground.support.api import asking

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from sqlalchemy import insert
 
-from tavernkit.playground.database.models import Message, Provider, Space, SpaceMembership, TextContent
-from tavernkit.playground.presets.schemas import NewPreset
-from tavernkit.playground.presets.service import create_preset, set_default_preset
-from tavernkit.playground.prompting.building import build_prompt
-from tavernkit.playground.prompting.inputs import load_inputs
-from tavernkit.playground.prompting.records import record_of
+from tavernkit.playground.base.database.models import Message, Provider, Space, SpaceMembership, TextContent
+from tavernkit.playground.story.presets.documents import NewPreset
+from tavernkit.playground.story.presets.service import create_preset, set_default_preset
+from tavernkit.playground.story.prompting.building import build_prompt
+from tavernkit.playground.story.prompting.inputs import load_inputs
+from tavernkit.playground.story.prompting.records import record_of
 from tests.playground.prompting.table import Table, lines, sitting, texts
 from tests.playground.support.counting import counted_statements
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import update
 
-from tavernkit.playground.database.models import Provider
+from tavernkit.playground.base.database.models import Provider
 from tests.playground.prompting.table import sitting
 
 pytestmark = pytest.mark.anyio

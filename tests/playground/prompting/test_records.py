@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from sqlalchemy import func, select
 
-from tavernkit.playground.database.models import PromptBlock, PromptSnapshot
-from tavernkit.playground.llm.base import ModelError
-from tavernkit.playground.prompting.queries import KeptPrompt, compare_prompts, read_prompt
-from tavernkit.playground.runs.deciding import request_stop
+from tavernkit.playground.base.database.models import PromptBlock, PromptSnapshot
+from tavernkit.playground.base.llm.base import ModelError
+from tavernkit.playground.story.previews.queries import KeptPrompt, compare_prompts, read_prompt
+from tavernkit.playground.story.replies.deciding import request_stop
 from tests.playground.prompting.table import Table, sitting
 from tests.playground.spaces.cast import person
 from tests.playground.support.refusals import refusal_of

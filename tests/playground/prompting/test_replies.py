@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from tavernkit.playground.database.models import Conversation, Message, Space, User
-from tavernkit.playground.llm.base import Finished
-from tavernkit.playground.lorebooks.links import attach_lorebook
-from tavernkit.playground.lorebooks.schemas import NewLink
-from tavernkit.playground.lorebooks.service import import_lorebook
-from tavernkit.playground.paths.snapshots import replay, state_at
-from tavernkit.playground.prompting.building import Prompt
-from tavernkit.playground.prompting.replies import make_reply
+from tavernkit.playground.base.database.models import Conversation, Message, Space, User
+from tavernkit.playground.base.llm.base import Finished
+from tavernkit.playground.story.lorebooks.documents import NewLink
+from tavernkit.playground.story.lorebooks.links import attach_lorebook
+from tavernkit.playground.story.lorebooks.service import import_lorebook
+from tavernkit.playground.story.paths.snapshots import replay, state_at
+from tavernkit.playground.story.prompting.building import Prompt
+from tavernkit.playground.story.prompting.replies import make_reply
 from tests.playground.prompting.table import Table, sitting, texts
 
 pytestmark = pytest.mark.anyio

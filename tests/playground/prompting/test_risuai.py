@@ -6,17 +6,17 @@ from typing import Any
 
 import pytest
 
-from tavernkit.playground.database.models import Conversation, Run, Space
-from tavernkit.playground.lorebooks.links import attach_lorebook
-from tavernkit.playground.lorebooks.schemas import NewLink
-from tavernkit.playground.lorebooks.service import import_lorebook
-from tavernkit.playground.paths.snapshots import replay, state_at
-from tavernkit.playground.presets.files import download
-from tavernkit.playground.presets.service import import_preset
-from tavernkit.playground.presets.views import preset_view
-from tavernkit.playground.prompting.records import record_of
-from tavernkit.playground.prompting.replies import make_reply
-from tavernkit.playground.spaces.service import create_space
+from tavernkit.playground.base.database.models import Conversation, Run, Space
+from tavernkit.playground.edge.api.preset_download import download
+from tavernkit.playground.edge.views.presets import preset_view
+from tavernkit.playground.story.lorebooks.documents import NewLink
+from tavernkit.playground.story.lorebooks.links import attach_lorebook
+from tavernkit.playground.story.lorebooks.service import import_lorebook
+from tavernkit.playground.story.paths.snapshots import replay, state_at
+from tavernkit.playground.story.presets.service import import_preset
+from tavernkit.playground.story.prompting.records import record_of
+from tavernkit.playground.story.prompting.replies import make_reply
+from tavernkit.playground.story.spaces.service import create_space
 from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.risuai import read_settings
 from tavernkit.risuai.files import read_preset_file, write_preset_file

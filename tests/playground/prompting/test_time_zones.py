@@ -7,9 +7,9 @@ from zoneinfo import ZoneInfo
 import pytest
 from sqlalchemy import select
 
-from tavernkit.playground.accounts.time_zones import set_time_zone, time_of
-from tavernkit.playground.conversations.service import create_conversation
-from tavernkit.playground.database.models import Message, User
+from tavernkit.playground.base.accounts.time_zones import set_time_zone, time_of
+from tavernkit.playground.base.database.models import Message, User
+from tavernkit.playground.story.conversations.service import create_conversation
 from tests.playground.prompting.table import sitting, texts
 from tests.playground.support.refusals import refusal_of
 

@@ -11,13 +11,13 @@ from uuid import UUID
 import httpx2
 from sqlalchemy import select
 
-from tavernkit.playground.accounts.viewer import Viewer
-from tavernkit.playground.api.router import PREFIX
-from tavernkit.playground.app import create_app
-from tavernkit.playground.config import Settings
-from tavernkit.playground.database.models import Provider
-from tavernkit.playground.providers.api import router
-from tavernkit.playground.runtime import Runtime, open_runtime
+from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.config import Settings
+from tavernkit.playground.base.database.models import Provider
+from tavernkit.playground.base.runtime import Runtime, open_runtime
+from tavernkit.playground.edge.api.providers import router
+from tavernkit.playground.edge.app import create_app
+from tavernkit.playground.edge.web.requests import API_PREFIX
 from tests.playground.playing import one_story
 from tests.playground.support.api import ORIGIN
 
@@ -58,7 +58,7 @@ async def open_desk(url: str, folder: Path, **settings: Any) -> AsyncIterator[De
         app = _app(runtime, owner_id)
         app.state.runtime, app.state.owner_id = runtime, owner_id
         async with httpx2.AsyncClient(
-            transport=httpx2.ASGITransport(app), base_url=f"{ORIGIN}{PREFIX}", headers={"Origin": ORIGIN}
+            transport=httpx2.ASGITransport(app), base_url=f"{ORIGIN}{API_PREFIX}", headers={"Origin": ORIGIN}
         ) as api:
             yield Desk(runtime, owner_id, api)
 
@@ -70,6 +70,6 @@ def _app(runtime: Runtime, owner_id: UUID) -> Any:
     """The application for this desk. Its routes take longer to make than most tests, so desks share them."""
     if not _apps:
         app = create_app(runtime, owner_id)
-        app.include_router(router, prefix=PREFIX)
+        app.include_router(router, prefix=API_PREFIX)
         _apps.append(app)
     return _apps[0]

@@ -6,15 +6,15 @@ from uuid import UUID, uuid4
 import pytest
 from sqlalchemy import select, update
 
-from tavernkit.playground.database.models import Space, SpaceMembership, User
-from tavernkit.playground.outcome import Refused
-from tavernkit.playground.providers.addresses import read_address
-from tavernkit.playground.providers.kinds import HOMES
-from tavernkit.playground.providers.queries import provider_for
-from tavernkit.playground.providers.schemas import NewProvider, PatchProvider
-from tavernkit.playground.providers.service import add_provider, change_provider, delete_provider, make_default
-from tavernkit.playground.providers.starting import EMBEDDED_NAME
-from tavernkit.playground.providers.trying import list_models, try_connection
+from tavernkit.playground.base.database.models import Space, SpaceMembership, User
+from tavernkit.playground.base.llm.addresses import read_address
+from tavernkit.playground.base.llm.kinds import HOMES
+from tavernkit.playground.base.refused import Refused
+from tavernkit.playground.story.providers.documents import NewProvider, PatchProvider
+from tavernkit.playground.story.providers.queries import provider_for
+from tavernkit.playground.story.providers.service import add_provider, change_provider, delete_provider, make_default
+from tavernkit.playground.story.providers.starting import EMBEDDED_NAME
+from tavernkit.playground.story.providers.trying import list_models, try_connection
 from tests.playground.providers.desk import Desk
 from tests.playground.support.refusals import outcome_of, refusal_of
 

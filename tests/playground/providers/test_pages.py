@@ -6,9 +6,9 @@ from typing import Any
 import httpx2
 import pytest
 
-from tavernkit.playground.accounts.viewer import Viewer
-from tavernkit.playground.providers.usual import USUAL, usual_server
-from tavernkit.playground.web.streams import CONTENT_TYPE
+from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.edge.web.streams import CONTENT_TYPE
+from tavernkit.playground.story.providers.usual import USUAL, usual_server
 from tests.playground.accounts.house import House
 from tests.playground.providers.desk import Desk
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tavernkit.playground.providers.starting import EMBEDDED_NAME, ENVIRONMENT_NAME
+from tavernkit.playground.story.providers.starting import EMBEDDED_NAME, ENVIRONMENT_NAME
 from tests.playground.providers.desk import open_desk
 
 pytestmark = pytest.mark.anyio

@@ -8,12 +8,12 @@ from uuid import UUID
 import pytest
 from sqlalchemy import text
 
-from tavernkit.playground.llm.base import ModelError
-from tavernkit.playground.llm.scripted_acts import MODELS
-from tavernkit.playground.llm.scripted_server import scripted_app
-from tavernkit.playground.providers.clients import ProviderClients
-from tavernkit.playground.providers.secrets import KeyBox
-from tavernkit.playground.providers.trying import list_models, try_connection
+from tavernkit.playground.base.llm.base import ModelError
+from tavernkit.playground.base.llm.clients import ProviderClients
+from tavernkit.playground.base.llm.scripted_acts import MODELS
+from tavernkit.playground.base.llm.scripted_server import scripted_app
+from tavernkit.playground.base.llm.secrets import KeyBox
+from tavernkit.playground.story.providers.trying import list_models, try_connection
 from tests.playground.llm.serving import Stage, serve
 from tests.playground.providers.desk import Desk
 

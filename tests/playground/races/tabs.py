@@ -12,7 +12,7 @@ from uuid import uuid4
 
 import httpx2
 
-from tavernkit.playground.api.router import PREFIX
+from tavernkit.playground.edge.web.requests import API_PREFIX
 
 __all__ = ["Story", "Tab", "at_once"]
 
@@ -30,7 +30,7 @@ class Tab:
     """A page of the owner's, at one of the servers."""
 
     def __init__(self, url: str) -> None:
-        self._client = httpx2.Client(base_url=url + PREFIX, headers={"Origin": url}, timeout=30, trust_env=False)
+        self._client = httpx2.Client(base_url=url + API_PREFIX, headers={"Origin": url}, timeout=30, trust_env=False)
 
     def close(self) -> None:
         self._client.close()

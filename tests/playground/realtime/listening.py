@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any
 from uuid import UUID
 
-from tavernkit.playground.realtime.streaming import conversation_stream
+from tavernkit.playground.edge.live.streaming import conversation_stream
 from tests.playground.playing import Play
 from tests.support.hanging import HANG_SECONDS
 

@@ -9,8 +9,8 @@ import psycopg
 import pytest
 from sqlalchemy import make_url
 
-from tavernkit.playground.realtime.bus import BACKLOG, Bus, LocalBus, Subscription
-from tavernkit.playground.realtime.postgres_bus import PostgresBus
+from tavernkit.playground.base.realtime.bus import BACKLOG, Bus, LocalBus, Subscription
+from tavernkit.playground.base.realtime.postgres_bus import PostgresBus
 from tests.support.hanging import HANG_SECONDS
 
 pytestmark = pytest.mark.anyio

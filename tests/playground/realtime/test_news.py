@@ -8,12 +8,12 @@ from uuid import UUID, uuid4
 import pytest
 from sqlalchemy import select
 
-from tavernkit.playground.database.models import LorebookLink
-from tavernkit.playground.llm.scripted import ScriptedModel
-from tavernkit.playground.lorebooks.links import attach_lorebook
-from tavernkit.playground.lorebooks.schemas import NewLink, NewLorebook
-from tavernkit.playground.lorebooks.service import create_lorebook, delete_lorebook
-from tavernkit.playground.realtime.bus import owner_topic, space_topic
+from tavernkit.playground.base.database.models import LorebookLink
+from tavernkit.playground.base.llm.scripted import ScriptedModel
+from tavernkit.playground.base.realtime.bus import owner_topic, space_topic
+from tavernkit.playground.story.lorebooks.documents import NewLink, NewLorebook
+from tavernkit.playground.story.lorebooks.links import attach_lorebook
+from tavernkit.playground.story.lorebooks.service import create_lorebook, delete_lorebook
 from tests.playground.playing import Play, playing
 from tests.playground.realtime.listening import Page
 from tests.playground.spaces.cast import character, members

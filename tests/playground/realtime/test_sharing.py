@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from tavernkit.playground.realtime.sharing import SharedWork
+from tavernkit.playground.base.realtime.sharing import SharedWork
 
 pytestmark = pytest.mark.anyio
 

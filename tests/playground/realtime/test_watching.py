@@ -8,20 +8,20 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from tavernkit.playground.accounts.proof import Proof
-from tavernkit.playground.accounts.sessions import sign_out
-from tavernkit.playground.accounts.signing_up import create_administrator, reset_password
-from tavernkit.playground.accounts.users import change_user
-from tavernkit.playground.accounts.viewer import Viewer
-from tavernkit.playground.conversations.service import change_conversation
-from tavernkit.playground.database import announce
-from tavernkit.playground.database.models import Conversation, User
-from tavernkit.playground.llm.scripted import ScriptedModel
-from tavernkit.playground.members.service import add_member, remove_member
-from tavernkit.playground.outcome import Refused
-from tavernkit.playground.realtime.bus import conversation_topic, space_topic, user_topic
-from tavernkit.playground.realtime.watching import still_watching, watched_conversation
-from tavernkit.playground.spaces.service import create_space
+from tavernkit.playground.base.accounts.sessions import sign_out
+from tavernkit.playground.base.accounts.signing_up import create_administrator, reset_password
+from tavernkit.playground.base.accounts.users import change_user
+from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.database import announce
+from tavernkit.playground.base.database.models import Conversation, User
+from tavernkit.playground.base.llm.scripted import ScriptedModel
+from tavernkit.playground.base.realtime.bus import conversation_topic, space_topic, user_topic
+from tavernkit.playground.base.refused import Refused
+from tavernkit.playground.edge.live.watching import still_watching, watched_conversation
+from tavernkit.playground.edge.web.proof import Proof
+from tavernkit.playground.story.conversations.service import change_conversation
+from tavernkit.playground.story.members.service import add_member, remove_member
+from tavernkit.playground.story.spaces.service import create_space
 from tests.playground.accounts.house import PASSWORD, House, open_house
 from tests.playground.playing import Play, playing
 from tests.playground.realtime.listening import Page

@@ -13,8 +13,7 @@ from uuid import UUID, uuid4
 
 from sqlalchemy import func, select
 
-from tavernkit.playground.characters.importing import import_character
-from tavernkit.playground.database.models import (
+from tavernkit.playground.base.database.models import (
     Conversation,
     Message,
     MessageSwipe,
@@ -24,11 +23,12 @@ from tavernkit.playground.database.models import (
     SpaceMembership,
     User,
 )
-from tavernkit.playground.llm.base import ModelClient
-from tavernkit.playground.llm.scripted import ScriptedModel
-from tavernkit.playground.members.service import change_member, remove_member
-from tavernkit.playground.runs.service import Claim, fail_run, finish_run
-from tavernkit.playground.spaces.service import create_space
+from tavernkit.playground.base.llm.base import ModelClient
+from tavernkit.playground.base.llm.scripted import ScriptedModel
+from tavernkit.playground.story.characters.importing import import_character
+from tavernkit.playground.story.members.service import change_member, remove_member
+from tavernkit.playground.story.runs.service import Claim, fail_run, finish_run
+from tavernkit.playground.story.spaces.service import create_space
 from tavernkit.values import Json
 from tests.playground.playing import Play, claim_run, playing
 from tests.playground.support.refusals import refusal_of

@@ -11,9 +11,9 @@ from uuid import uuid4
 import httpx2
 import pytest
 
-from tavernkit.playground.api.router import PREFIX
-from tavernkit.playground.app import create_app
-from tavernkit.playground.runs.service import cancel_run, checkpoint_run, fail_run
+from tavernkit.playground.edge.app import create_app
+from tavernkit.playground.edge.web.requests import API_PREFIX
+from tavernkit.playground.story.runs.service import cancel_run, checkpoint_run, fail_run
 from tavernkit.values import Json
 from tests.playground.runs.group import Group, gathered
 from tests.playground.support.api import ORIGIN
@@ -73,7 +73,7 @@ async def program(group: Group) -> AsyncIterator[httpx2.AsyncClient]:
     _app[0].state.runtime, _app[0].state.owner_id = group.runtime, group.user_id
     transport = httpx2.ASGITransport(_app[0])
     async with httpx2.AsyncClient(
-        transport=transport, base_url=f"{ORIGIN}{PREFIX}", headers={"Origin": ORIGIN}
+        transport=transport, base_url=f"{ORIGIN}{API_PREFIX}", headers={"Origin": ORIGIN}
     ) as client:
         yield client
 

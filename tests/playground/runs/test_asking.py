@@ -5,12 +5,12 @@ from uuid import uuid4
 
 import pytest
 
-from tavernkit.playground.database.models import Run
-from tavernkit.playground.llm.scripted import ScriptedModel
-from tavernkit.playground.messages.service import send_message
-from tavernkit.playground.runs.asking import continue_reply, force_talk, impersonate
-from tavernkit.playground.runs.deciding import request_stop
-from tavernkit.playground.runs.service import finish_run
+from tavernkit.playground.base.database.models import Run
+from tavernkit.playground.base.llm.scripted import ScriptedModel
+from tavernkit.playground.story.messages.service import send_message
+from tavernkit.playground.story.replies.deciding import request_stop
+from tavernkit.playground.story.runs.asking import continue_reply, force_talk, impersonate
+from tavernkit.playground.story.runs.service import finish_run
 from tests.playground.runs.group import Group, code, gathered
 
 pytestmark = pytest.mark.anyio

@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from tavernkit.playground.conversations.forking import fork
-from tavernkit.playground.outcome import STATUS_OF
-from tavernkit.playground.realtime.bus import user_topic
-from tavernkit.playground.runs.asking import force_talk, impersonate
-from tavernkit.playground.runs.automation import set_auto_mode, set_copilot
-from tavernkit.playground.runs.directing import pause_round, stop_round
-from tavernkit.playground.runs.regenerating import regenerate
-from tavernkit.playground.runs.service import finish_run
+from tavernkit.playground.base.realtime.bus import user_topic
+from tavernkit.playground.base.refused import STATUS_OF
+from tavernkit.playground.story.conversations.forking import fork
+from tavernkit.playground.story.runs.asking import force_talk, impersonate
+from tavernkit.playground.story.runs.automation import set_auto_mode, set_copilot
+from tavernkit.playground.story.runs.directing import pause_round, stop_round
+from tavernkit.playground.story.runs.regenerating import regenerate
+from tavernkit.playground.story.runs.service import finish_run
 from tests.playground.runs.group import Group, code, gathered
 
 pytestmark = pytest.mark.anyio

@@ -9,13 +9,13 @@ from uuid import UUID
 
 import pytest
 
-from tavernkit.playground.database.models import Job, Space
-from tavernkit.playground.jobs.service import request_cancel
-from tavernkit.playground.jobs.worker import JobWorker
-from tavernkit.playground.llm.base import ModelError
-from tavernkit.playground.llm.scripted import ScriptedModel
-from tavernkit.playground.realtime.bus import user_topic
-from tavernkit.playground.runs.candidates import ask_candidates
+from tavernkit.playground.base.database.models import Job, Space
+from tavernkit.playground.base.jobs.service import request_cancel
+from tavernkit.playground.base.llm.base import ModelError
+from tavernkit.playground.base.llm.scripted import ScriptedModel
+from tavernkit.playground.base.realtime.bus import user_topic
+from tavernkit.playground.story.background import job_worker
+from tavernkit.playground.story.replies.candidates import ask_candidates
 from tests.playground.runs.group import Group, gathered
 from tests.playground.support.refusals import refusal_of
 
@@ -66,7 +66,7 @@ async def test_only_who_takes_part_can_have_them(database_url: str, tmp_path: Pa
 
 @asynccontextmanager
 async def working(group: Group) -> AsyncIterator[None]:
-    worker = JobWorker(group.runtime, "jobs")
+    worker = job_worker(group.runtime, "jobs")
     task = asyncio.create_task(worker.run())
     try:
         yield

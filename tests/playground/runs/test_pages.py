@@ -13,12 +13,12 @@ from uuid import UUID
 import httpx2
 import pytest
 
-from tavernkit.playground.app import create_app
-from tavernkit.playground.database.models import Job
-from tavernkit.playground.jobs.worker import JobWorker
-from tavernkit.playground.llm.base import ModelError
-from tavernkit.playground.llm.scripted import ScriptedModel
-from tavernkit.playground.runs.directing import choose_queue
+from tavernkit.playground.base.database.models import Job
+from tavernkit.playground.base.llm.base import ModelError
+from tavernkit.playground.base.llm.scripted import ScriptedModel
+from tavernkit.playground.edge.app import create_app
+from tavernkit.playground.story.background import job_worker
+from tavernkit.playground.story.runs.directing import choose_queue
 from tests.playground.runs.group import BROKEN, Group, gathered
 from tests.playground.support.api import ORIGIN
 
@@ -284,7 +284,7 @@ async def test_who_was_chosen_by_hand_is_said_to_be(sqlite_url: str, tmp_path: P
 
 
 async def finished(group: Group, job_id: str) -> None:
-    worker = JobWorker(group.runtime, "test")
+    worker = job_worker(group.runtime, "test")
     task = asyncio.create_task(worker.run())
     try:
         async with asyncio.timeout(30):

@@ -6,10 +6,10 @@ from uuid import uuid4
 
 import pytest
 
-from tavernkit.playground.llm.scripted import ScriptedModel
-from tavernkit.playground.messages.service import MAX_MESSAGE_CHARACTERS, send_message
-from tavernkit.playground.outcome import STATUS_OF
-from tavernkit.playground.runs.service import finish_run
+from tavernkit.playground.base.llm.scripted import ScriptedModel
+from tavernkit.playground.base.refused import STATUS_OF
+from tavernkit.playground.story.messages.service import MAX_MESSAGE_CHARACTERS, send_message
+from tavernkit.playground.story.runs.service import finish_run
 from tests.playground.runs.group import code, gathered
 
 pytestmark = pytest.mark.anyio

@@ -9,12 +9,12 @@ import pytest
 from sqlalchemy import event, func, select
 from sqlalchemy.exc import IntegrityError
 
-from tavernkit.playground.database.models import Character, Conversation, Message, Run, TextContent, User
-from tavernkit.playground.llm.scripted import ScriptedModel
-from tavernkit.playground.messages.service import send_message
-from tavernkit.playground.runs.deciding import request_stop, retry
-from tavernkit.playground.runs.directing import stop_round
-from tavernkit.playground.runs.service import (
+from tavernkit.playground.base.database.models import Character, Conversation, Message, Run, TextContent, User
+from tavernkit.playground.base.llm.scripted import ScriptedModel
+from tavernkit.playground.story.messages.service import send_message
+from tavernkit.playground.story.replies.deciding import request_stop, retry
+from tavernkit.playground.story.runs.directing import stop_round
+from tavernkit.playground.story.runs.service import (
     cancel_run,
     checkpoint_run,
     extend_leases,
@@ -23,7 +23,7 @@ from tavernkit.playground.runs.service import (
     hand_back_run,
     reap_runs,
 )
-from tavernkit.playground.spaces.service import start_story
+from tavernkit.playground.story.spaces.service import start_story
 from tests.playground.playing import claim_run, extend_lease, playing
 from tests.support.hanging import HANG_SECONDS
 

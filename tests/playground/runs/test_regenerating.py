@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from tavernkit.playground.conversations.forking import fork
-from tavernkit.playground.messages.changing import restore_message
-from tavernkit.playground.runs.asking import force_talk
-from tavernkit.playground.runs.deciding import keep_text, request_stop, retry
-from tavernkit.playground.runs.regenerating import regenerate
-from tavernkit.playground.runs.service import fail_run, finish_run
+from tavernkit.playground.story.conversations.forking import fork
+from tavernkit.playground.story.messages.changing import restore_message
+from tavernkit.playground.story.replies.deciding import keep_text, request_stop, retry
+from tavernkit.playground.story.runs.asking import force_talk
+from tavernkit.playground.story.runs.regenerating import regenerate
+from tavernkit.playground.story.runs.service import fail_run, finish_run
 from tests.playground.runs.group import BROKEN, code, gathered
 from tests.playground.support.refusals import all_rows, refusal_of
 

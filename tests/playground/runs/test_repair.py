@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 from sqlalchemy import update
 
-from tavernkit.playground.database.models import Round, RoundSlot, Run
-from tavernkit.playground.llm.scripted import ScriptedModel
-from tavernkit.playground.runs.automation import set_auto_mode
-from tavernkit.playground.runs.deciding import keep_text, request_stop, retry
-from tavernkit.playground.runs.directing import pause_round
-from tavernkit.playground.runs.service import (
+from tavernkit.playground.base.database.models import Round, RoundSlot, Run
+from tavernkit.playground.base.llm.scripted import ScriptedModel
+from tavernkit.playground.story.replies.deciding import keep_text, request_stop, retry
+from tavernkit.playground.story.runs.automation import set_auto_mode
+from tavernkit.playground.story.runs.directing import pause_round
+from tavernkit.playground.story.runs.service import (
     cancel_run,
     checkpoint_run,
     fail_run,

@@ -5,12 +5,12 @@ from uuid import uuid4
 
 import pytest
 
-from tavernkit.playground.llm.base import ModelError
-from tavernkit.playground.llm.scripted import ScriptedModel
-from tavernkit.playground.messages.service import send_message
-from tavernkit.playground.runs.automation import set_auto_mode, set_copilot
-from tavernkit.playground.runs.deciding import retry
-from tavernkit.playground.runs.directing import choose_queue, skip_turn, stop_round
+from tavernkit.playground.base.llm.base import ModelError
+from tavernkit.playground.base.llm.scripted import ScriptedModel
+from tavernkit.playground.story.messages.service import send_message
+from tavernkit.playground.story.replies.deciding import retry
+from tavernkit.playground.story.runs.automation import set_auto_mode, set_copilot
+from tavernkit.playground.story.runs.directing import choose_queue, skip_turn, stop_round
 from tests.playground.runs.group import code, gathered
 
 pytestmark = pytest.mark.anyio

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from tavernkit import Character
-from tavernkit.playground.messages.changing import exclude_message, hide_message
-from tavernkit.playground.runs.asking import force_talk
-from tavernkit.playground.runs.automation import set_auto_mode
+from tavernkit.playground.story.messages.changing import exclude_message, hide_message
+from tavernkit.playground.story.runs.asking import force_talk
+from tavernkit.playground.story.runs.automation import set_auto_mode
 from tavernkit.sillytavern.groups import (
     GroupMember,
     StoryGroup,

@@ -5,8 +5,8 @@ from uuid import uuid4
 
 import pytest
 
-from tavernkit.playground.llm.scripted import ScriptedModel
-from tavernkit.playground.settings.api import router
+from tavernkit.playground.base.llm.scripted import ScriptedModel
+from tavernkit.playground.edge.api.settings import router
 from tests.playground.playing import playing
 from tests.playground.spaces.cast import members, opened
 from tests.playground.support.api import asking

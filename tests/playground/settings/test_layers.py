@@ -7,13 +7,12 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from tavernkit.playground.database.models import Conversation, Preset, Space
-from tavernkit.playground.llm.scripted import ScriptedModel
-from tavernkit.playground.members.service import add_member
-from tavernkit.playground.outcome import Refused
-from tavernkit.playground.settings.resolving import effective
-from tavernkit.playground.settings.schemas import SettingsOut
-from tavernkit.playground.settings.service import (
+from tavernkit.playground.base.database.models import Conversation, Preset, Space
+from tavernkit.playground.base.llm.scripted import ScriptedModel
+from tavernkit.playground.base.refused import Refused
+from tavernkit.playground.story.members.service import add_member
+from tavernkit.playground.story.settings.documents import SettingsOut
+from tavernkit.playground.story.settings.service import (
     change_conversation_settings,
     change_member_settings,
     change_space_settings,
@@ -21,6 +20,7 @@ from tavernkit.playground.settings.service import (
     read_member_settings,
     read_space_settings,
 )
+from tavernkit.playground.story.settings_schema.resolving import effective
 from tests.playground.playing import Play, playing
 from tests.playground.spaces.cast import members, opened, person
 from tests.playground.support.refusals import outcome_of, refusal_of

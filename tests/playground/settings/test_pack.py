@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tavernkit.playground.database.models import Conversation, Space, SpaceMembership
-from tavernkit.playground.settings.leaf import LAYERS
-from tavernkit.playground.settings.pack import GROUPS, SETTINGS, Setting, json_schema, schema_etag
-from tavernkit.playground.settings.readers import READ_BY
+from tavernkit.playground.base.database.models import Conversation, Space, SpaceMembership
+from tavernkit.playground.story.settings_schema.leaf import LAYERS
+from tavernkit.playground.story.settings_schema.pack import GROUPS, SETTINGS, Setting, json_schema, schema_etag
+from tavernkit.playground.story.settings_schema.readers import READ_BY
 from tavernkit.sillytavern.authors_note import AuthorsNote
 from tavernkit.sillytavern.world_info import SHIPPED_SETTINGS
 

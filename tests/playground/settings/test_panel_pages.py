@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from tavernkit.playground.settings.leaf import Layer
-from tavernkit.playground.settings.pack import SETTINGS
-from tavernkit.playground.settings.service import (
+from tavernkit.playground.story.settings.service import (
     change_conversation_settings,
     change_space_settings,
     read_conversation_settings,
     read_space_settings,
 )
-from tavernkit.playground.spaces.service import change_space
+from tavernkit.playground.story.settings_schema.leaf import Layer
+from tavernkit.playground.story.settings_schema.pack import SETTINGS
+from tavernkit.playground.story.spaces.service import change_space
 from tests.playground.spaces.cast import members
 from tests.playground.spaces.panel import Beside, beside, words
 

@@ -7,9 +7,9 @@ from uuid import UUID, uuid4
 
 from sqlalchemy import select
 
-from tavernkit.playground.accounts.viewer import Viewer
-from tavernkit.playground.database.models import Character, Message, MessageSwipe, SpaceMembership, User
-from tavernkit.playground.spaces.service import OpenedSpace, create_space
+from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.database.models import Character, Message, MessageSwipe, SpaceMembership, User
+from tavernkit.playground.story.spaces.service import OpenedSpace, create_space
 from tests.playground.playing import Play
 
 __all__ = ["character", "members", "opened", "person", "swipes_of"]

@@ -12,8 +12,8 @@ from uuid import UUID
 
 import httpx2
 
-from tavernkit.playground.app import create_app
-from tavernkit.playground.llm.scripted import ScriptedModel
+from tavernkit.playground.base.llm.scripted import ScriptedModel
+from tavernkit.playground.edge.app import create_app
 from tests.playground.playing import Play, playing
 from tests.playground.spaces.cast import opened
 from tests.playground.support.api import ORIGIN

@@ -6,12 +6,12 @@ from uuid import uuid4
 
 import pytest
 
-from tavernkit.playground.conversations.api import router as conversations
-from tavernkit.playground.database.models import Conversation
-from tavernkit.playground.llm.scripted import ScriptedModel
-from tavernkit.playground.members.api import router as members
-from tavernkit.playground.spaces.api import router as spaces
-from tavernkit.playground.spaces.service import REMOVED_AT_ONCE
+from tavernkit.playground.base.database.models import Conversation
+from tavernkit.playground.base.llm.scripted import ScriptedModel
+from tavernkit.playground.edge.api.conversations import router as conversations
+from tavernkit.playground.edge.api.members import router as members
+from tavernkit.playground.edge.api.spaces import router as spaces
+from tavernkit.playground.story.spaces.service import REMOVED_AT_ONCE
 from tests.playground.playing import playing
 from tests.playground.spaces.cast import character
 from tests.playground.support.api import asking

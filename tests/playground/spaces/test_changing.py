@@ -8,18 +8,18 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select
 
-from tavernkit.playground.conversations.forking import fork
-from tavernkit.playground.conversations.service import create_conversation
-from tavernkit.playground.database.base import Base
-from tavernkit.playground.database.models import Conversation, Job, Message, OutboxEvent, Space
-from tavernkit.playground.jobs.worker import JobWorker
-from tavernkit.playground.llm.scripted import ScriptedModel
-from tavernkit.playground.members.service import add_member
-from tavernkit.playground.messages.service import send_message
-from tavernkit.playground.outcome import Refused
-from tavernkit.playground.spaces.access import Access, space_for
-from tavernkit.playground.spaces.queries import list_spaces
-from tavernkit.playground.spaces.service import REMOVED_AT_ONCE, change_space, delete_space
+from tavernkit.playground.base.database.base import Base
+from tavernkit.playground.base.database.models import Conversation, Job, Message, OutboxEvent, Space
+from tavernkit.playground.base.llm.scripted import ScriptedModel
+from tavernkit.playground.base.refused import Refused
+from tavernkit.playground.story.access.access import Access, space_for
+from tavernkit.playground.story.background import job_worker
+from tavernkit.playground.story.conversations.forking import fork
+from tavernkit.playground.story.conversations.service import create_conversation
+from tavernkit.playground.story.members.service import add_member
+from tavernkit.playground.story.messages.service import send_message
+from tavernkit.playground.story.spaces.queries import list_spaces
+from tavernkit.playground.story.spaces.service import REMOVED_AT_ONCE, change_space, delete_space
 from tests.playground.playing import Play, playing
 from tests.playground.spaces.cast import opened, person
 from tests.playground.support.counting import counted_statements
@@ -97,7 +97,7 @@ async def test_a_large_space_vanishes_at_once_and_is_removed_by_a_job(database_u
         job = await delete_space(play.runtime, play.viewer, made.space.id)
         assert isinstance(job, Job)
         assert made.space.id not in [row.space.id for row in await _list(play)]
-        worker = JobWorker(play.runtime, "w1")
+        worker = job_worker(play.runtime, "w1")
         working = asyncio.create_task(worker.run())
         async with asyncio.timeout(HANG_SECONDS):
             while await _status(play, job) != "succeeded":

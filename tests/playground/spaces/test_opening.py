@@ -6,10 +6,10 @@ from uuid import uuid4
 import pytest
 from sqlalchemy import func, select
 
-from tavernkit.playground.database.models import Message, Persona, Space, User
-from tavernkit.playground.llm.scripted import ScriptedModel
-from tavernkit.playground.paths.snapshots import state_at
-from tavernkit.playground.spaces.service import create_space, start_story
+from tavernkit.playground.base.database.models import Message, Persona, Space, User
+from tavernkit.playground.base.llm.scripted import ScriptedModel
+from tavernkit.playground.story.paths.snapshots import state_at
+from tavernkit.playground.story.spaces.service import create_space, start_story
 from tests.playground.playing import playing
 from tests.playground.spaces.cast import character, members, opened, person, swipes_of
 from tests.playground.support.refusals import refusal_of

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 from unittest.mock import patch
 
-from tavernkit.playground import server
+from tavernkit.playground.edge import server
 from tests.playground.support.forking import Forked, tavernkit
 from tests.playground.support.server import Child, ServerProcess
 

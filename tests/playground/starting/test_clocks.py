@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
-from tavernkit.playground.database.engine import create_engine
-from tavernkit.playground.database.models import Run
+from tavernkit.playground.base.database.engine import create_engine
+from tavernkit.playground.base.database.models import Run
 from tests.crash.turns import ONE, Story
 from tests.playground.starting.processes import Clocked
 from tests.playground.starting.visiting import Visit, visiting

@@ -13,14 +13,14 @@ from uuid import UUID
 import pytest
 from pydantic import SecretStr
 
-from tavernkit.playground.accounts.service import ensure_owner
-from tavernkit.playground.accounts.viewer import Viewer
-from tavernkit.playground.config import Settings
-from tavernkit.playground.database.models import Provider
-from tavernkit.playground.providers.schemas import NewProvider
-from tavernkit.playground.providers.secrets import KeyBox, SecretKeyError
-from tavernkit.playground.providers.service import add_provider
-from tavernkit.playground.runtime import open_runtime
+from tavernkit.playground.base.accounts.service import ensure_owner
+from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.config import Settings
+from tavernkit.playground.base.database.models import Provider
+from tavernkit.playground.base.llm.secrets import KeyBox, SecretKeyError
+from tavernkit.playground.base.runtime import open_runtime
+from tavernkit.playground.story.providers.documents import NewProvider
+from tavernkit.playground.story.providers.service import add_provider
 from tests.crash.turns import ONE
 from tests.playground.starting.processes import Clocked
 from tests.playground.starting.visiting import Visit, visiting

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import func, select
 
-from tavernkit.playground.database.engine import create_engine
-from tavernkit.playground.database.models import Character, Provider, Space, User
+from tavernkit.playground.base.database.engine import create_engine
+from tavernkit.playground.base.database.models import Character, Provider, Space, User
 from tests.playground.starting.processes import Clocked
 from tests.playground.support.postgres import PostgresServer
 

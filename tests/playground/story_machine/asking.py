@@ -8,16 +8,16 @@ from uuid import UUID
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
-from tavernkit.playground.database.models import Run
-from tavernkit.playground.messages.service import send_message
-from tavernkit.playground.outcome import Refused
-from tavernkit.playground.runs.asking import continue_reply, force_talk, impersonate
-from tavernkit.playground.runs.automation import set_auto_mode, set_copilot
-from tavernkit.playground.runs.deciding import discard_text, keep_text, request_stop, retry
-from tavernkit.playground.runs.directing import choose_queue, pause_round, resume_round, skip_turn, stop_round
-from tavernkit.playground.runs.regenerating import regenerate
-from tavernkit.playground.runs.speakers import can_speak, is_group
-from tavernkit.playground.settings.service import change_space_settings, read_space_settings
+from tavernkit.playground.base.database.models import Run
+from tavernkit.playground.base.refused import Refused
+from tavernkit.playground.story.messages.service import send_message
+from tavernkit.playground.story.replies.deciding import discard_text, keep_text, request_stop, retry
+from tavernkit.playground.story.runs.asking import continue_reply, force_talk, impersonate
+from tavernkit.playground.story.runs.automation import set_auto_mode, set_copilot
+from tavernkit.playground.story.runs.directing import choose_queue, pause_round, resume_round, skip_turn, stop_round
+from tavernkit.playground.story.runs.regenerating import regenerate
+from tavernkit.playground.story.runs.speakers import can_speak, is_group
+from tavernkit.playground.story.settings.service import change_space_settings, read_space_settings
 from tavernkit.values import Json
 from tests.playground.story_machine.model import Line
 from tests.playground.story_machine.stage import MAX_LINES, places, texts

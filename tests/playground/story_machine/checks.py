@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from uuid import UUID
 
-from tavernkit.playground.database.models import Round, RoundSlot
-from tavernkit.playground.runs.service import Claim
-from tavernkit.playground.runs.speakers import can_speak
-from tavernkit.playground.runs.states import FINAL
+from tavernkit.playground.base.database.models import Round, RoundSlot
+from tavernkit.playground.story.runs.service import Claim
+from tavernkit.playground.story.runs.speakers import can_speak
+from tavernkit.playground.story.runs.states import FINAL
 from tests.playground.story_machine.model import Line
 from tests.playground.story_machine.stored import Stored
 

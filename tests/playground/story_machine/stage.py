@@ -14,13 +14,13 @@ from hypothesis.stateful import RuleBasedStateMachine
 from sqlalchemy import delete, select, union
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from tavernkit.playground.characters.importing import import_character
-from tavernkit.playground.database.models import Character, Conversation, Message, MessageSwipe, TextContent, User
-from tavernkit.playground.outcome import Refused
-from tavernkit.playground.runs.service import Claim
-from tavernkit.playground.runs.speakers import has_copilot
-from tavernkit.playground.spaces.removing import remove_space
-from tavernkit.playground.spaces.service import start_story
+from tavernkit.playground.base.database.models import Character, Conversation, Message, MessageSwipe, TextContent, User
+from tavernkit.playground.base.refused import Refused
+from tavernkit.playground.story.characters.importing import import_character
+from tavernkit.playground.story.runs.service import Claim
+from tavernkit.playground.story.runs.speakers import has_copilot
+from tavernkit.playground.story.spaces.removing import remove_space
+from tavernkit.playground.story.spaces.service import start_story
 from tavernkit.values import Json
 from tests.playground.playing import Play
 from tests.playground.story_machine.model import Line, Told, model_delta

@@ -9,7 +9,7 @@ from uuid import UUID
 from sqlalchemy import Select, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from tavernkit.playground.database.models import (
+from tavernkit.playground.base.database.models import (
     Conversation,
     Message,
     MessageSwipe,
@@ -20,8 +20,8 @@ from tavernkit.playground.database.models import (
     Run,
     SpaceMembership,
 )
-from tavernkit.playground.paths.snapshots import replay, state_at
-from tavernkit.playground.runtime import Runtime
+from tavernkit.playground.base.runtime import Runtime
+from tavernkit.playground.story.paths.snapshots import replay, state_at
 from tavernkit.values import Json, Value
 
 __all__ = ["Stored", "read_run", "read_stored"]

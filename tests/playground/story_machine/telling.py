@@ -9,13 +9,13 @@ from uuid import UUID
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
-from tavernkit.playground.conversations.forking import ForkKind, fork
-from tavernkit.playground.members.service import add_member, change_member, remove_member
-from tavernkit.playground.messages.changing import exclude_message, hide_message, include_message, restore_message
-from tavernkit.playground.messages.service import send_message
-from tavernkit.playground.messages.swipes import add_swipe, delete_swipe, edit_message, edit_swipe, select_swipe
-from tavernkit.playground.paths.variables import VARIABLES, delete_variable, set_variable
-from tavernkit.playground.settings.service import (
+from tavernkit.playground.story.conversations.forking import ForkKind, fork
+from tavernkit.playground.story.members.service import add_member, change_member, remove_member
+from tavernkit.playground.story.messages.changing import exclude_message, hide_message, include_message, restore_message
+from tavernkit.playground.story.messages.service import send_message
+from tavernkit.playground.story.messages.swipes import add_swipe, delete_swipe, edit_message, edit_swipe, select_swipe
+from tavernkit.playground.story.paths.variables import VARIABLES, delete_variable, set_variable
+from tavernkit.playground.story.settings.service import (
     change_conversation_settings,
     change_space_settings,
     read_conversation_settings,

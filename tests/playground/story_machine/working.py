@@ -10,8 +10,8 @@ from typing import Literal, NamedTuple, TypeAlias
 from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
-from tavernkit.playground.paths.variables import VARIABLES
-from tavernkit.playground.runs.service import (
+from tavernkit.playground.story.paths.variables import VARIABLES
+from tavernkit.playground.story.runs.service import (
     Claim,
     cancel_run,
     checkpoint_run,

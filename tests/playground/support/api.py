@@ -10,9 +10,9 @@ from uuid import UUID
 import httpx2
 from fastapi import APIRouter
 
-from tavernkit.playground.api.router import PREFIX
-from tavernkit.playground.app import create_app
-from tavernkit.playground.runtime import Runtime
+from tavernkit.playground.base.runtime import Runtime
+from tavernkit.playground.edge.app import create_app
+from tavernkit.playground.edge.web.requests import API_PREFIX
 
 __all__ = ["ORIGIN", "asking"]
 
@@ -24,9 +24,9 @@ async def asking(runtime: Runtime, user_id: UUID, *routers: APIRouter) -> AsyncI
     """A client for these routes."""
     app: Any = create_app(runtime, user_id)
     for router in routers:
-        app.include_router(router, prefix=PREFIX)
+        app.include_router(router, prefix=API_PREFIX)
     transport = httpx2.ASGITransport(app)
     async with httpx2.AsyncClient(
-        transport=transport, base_url=f"{ORIGIN}{PREFIX}", headers={"Origin": ORIGIN}
+        transport=transport, base_url=f"{ORIGIN}{API_PREFIX}", headers={"Origin": ORIGIN}
     ) as client:
         yield client

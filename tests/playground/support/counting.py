@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import event
 
-from tavernkit.playground.database import Database
+from tavernkit.playground.base.database import Database
 
 __all__ = ["counted_statements"]
 

@@ -11,7 +11,7 @@ from uuid import uuid4
 
 import pytest
 
-from tavernkit.playground.database.migrate import upgrade
+from tavernkit.playground.base.database.migrate import upgrade
 from tests.playground.support.postgres import PostgresServer, running_postgres
 
 __all__ = [

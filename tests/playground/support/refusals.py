@@ -8,9 +8,9 @@ from typing import TypeVar
 import pytest
 from sqlalchemy import select
 
-from tavernkit.playground.database.models import Base
-from tavernkit.playground.outcome import Refused
-from tavernkit.playground.runtime import Runtime
+from tavernkit.playground.base.database.models import Base
+from tavernkit.playground.base.refused import Refused
+from tavernkit.playground.base.runtime import Runtime
 
 T = TypeVar("T")
 

@@ -132,7 +132,7 @@ class ScriptedModel(Process):
         return f"{self.url}/v1"
 
     def spawn(self) -> Child:
-        module = "tavernkit.playground.llm.scripted_server"
+        module = "tavernkit.playground.base.llm.scripted_server"
         command = [sys.executable, "-m", module, "--port", str(self.port), "--delay", str(self._delay)]
         with self.log.open("ab") as output:
             return subprocess.Popen(

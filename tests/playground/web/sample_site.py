@@ -19,11 +19,11 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 
-from tavernkit.playground.web.assets import STATIC_URL, HashedFiles
-from tavernkit.playground.web.rendering import render
-from tavernkit.playground.web.security import SecurityMiddleware
-from tavernkit.playground.web.streams import CONTENT_TYPE, stream
-from tavernkit.playground.web.views import ConversationView, OlderView
+from tavernkit.playground.edge.views.chat import ConversationView, OlderView
+from tavernkit.playground.edge.web.assets import STATIC_URL, HashedFiles
+from tavernkit.playground.edge.web.rendering import render
+from tavernkit.playground.edge.web.security import SecurityMiddleware
+from tavernkit.playground.edge.web.streams import CONTENT_TYPE, stream
 from tests.playground.web import samples
 from tests.support.hanging import HANG_SECONDS
 

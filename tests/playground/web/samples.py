@@ -3,10 +3,10 @@
 from datetime import UTC, datetime, timedelta
 from typing import Literal
 
-from tavernkit.playground.home.presenting import face
-from tavernkit.playground.home.views import Choice, HomeView, StoryCard
-from tavernkit.playground.web.markdown import render_markdown
-from tavernkit.playground.web.views import ConversationView, MessageView, RunView
+from tavernkit.playground.base.text.markdown import render_markdown
+from tavernkit.playground.edge.presenting.home import face
+from tavernkit.playground.edge.views.chat import ConversationView, MessageView, RunView
+from tavernkit.playground.edge.views.home import Choice, HomeView, StoryCard
 
 EVENING = datetime(2026, 10, 14, 19, 42, tzinfo=UTC)
 OTTOLINE = "Ottoline Marsh"

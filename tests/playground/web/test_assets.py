@@ -7,7 +7,7 @@ from starlette.applications import Starlette
 from starlette.routing import Mount
 from starlette.testclient import TestClient
 
-from tavernkit.playground.web.assets import STATIC_FOLDER, STATIC_URL, AssetError, HashedFiles, asset
+from tavernkit.playground.edge.web.assets import STATIC_FOLDER, STATIC_URL, AssetError, HashedFiles, asset
 
 
 @pytest.mark.parametrize("name", ["app.js", "app.css", "theme.js", "icon.svg"])

@@ -3,8 +3,8 @@
 import gzip
 import re
 
-from tavernkit.playground.web.assets import STATIC_FOLDER, asset
-from tavernkit.playground.web.rendering import templates
+from tavernkit.playground.edge.web.assets import STATIC_FOLDER, asset
+from tavernkit.playground.edge.web.rendering import templates
 
 SCRIPT = re.compile(r"<script[^>]*\bsrc=\"\{\{ asset\('([^']+)'\) \}\}\"")
 MOST_BYTES = 150_000

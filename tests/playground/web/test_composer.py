@@ -4,8 +4,8 @@ import re
 
 from playwright.sync_api import Locator, Page, Route, expect
 
-from tavernkit.playground.web.rendering import render
-from tavernkit.playground.web.streams import stream
+from tavernkit.playground.edge.web.rendering import render
+from tavernkit.playground.edge.web.streams import stream
 from tests.playground.web import samples
 from tests.playground.web.sample_site import SampleSite, error_stream, message_stream
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tavernkit.playground.web.markdown import render_markdown
+from tavernkit.playground.base.text.markdown import render_markdown
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tavernkit.playground.web.markdown import MAX_LENGTH, MAX_MARKS, MAX_SHOWN, render_markdown
-from tavernkit.playground.web.names import shown_name
-from tavernkit.playground.web.sanitising import sanitise
+from tavernkit.playground.base.names import shown_name
+from tavernkit.playground.base.text.markdown import MAX_LENGTH, MAX_MARKS, MAX_SHOWN, render_markdown
+from tavernkit.playground.base.text.sanitising import sanitise
 from tests.playground.web.hostile.corpus import HUGE, NAMES, SURVIVOR, TEXTS
 
 HARMLESS_TAGS = set(

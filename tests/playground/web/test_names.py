@@ -10,7 +10,7 @@ import httpx2
 import pytest
 from sqlalchemy import select, update
 
-from tavernkit.playground.database.models import (
+from tavernkit.playground.base.database.models import (
     Character,
     Conversation,
     Message,
@@ -19,7 +19,7 @@ from tavernkit.playground.database.models import (
     SpaceMembership,
     User,
 )
-from tavernkit.playground.web.names import initials, shown_name
+from tavernkit.playground.base.names import initials, shown_name
 from tests.playground.accounts.house import House, open_house
 
 PILE = "\u0315" * 30

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from jinja2 import UndefinedError
 
-from tavernkit.playground import web
-from tavernkit.playground.home.views import Choice, Face, NewStoryView
-from tavernkit.playground.web.rendering import render
-from tavernkit.playground.web.views import OlderView, RunView
+from tavernkit.playground.edge import web
+from tavernkit.playground.edge.views.chat import OlderView, RunView
+from tavernkit.playground.edge.views.home import Choice, Face, NewStoryView
+from tavernkit.playground.edge.web.rendering import render
 from tests.playground.web import samples
 
 HOSTILE = '<script>alert("1")</script>'

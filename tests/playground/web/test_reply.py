@@ -2,8 +2,8 @@
 
 from playwright.sync_api import Page, expect
 
-from tavernkit.playground.web.rendering import render
-from tavernkit.playground.web.streams import stream
+from tavernkit.playground.edge.web.rendering import render
+from tavernkit.playground.edge.web.streams import stream
 from tests.playground.web import samples
 from tests.playground.web.sample_site import SampleSite, message_stream, no_run_stream, run_stream
 

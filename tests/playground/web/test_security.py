@@ -10,7 +10,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from tavernkit.playground.web.security import SecurityMiddleware
+from tavernkit.playground.edge.web.security import SecurityMiddleware
 from tests.playground.spaces.panel import beside
 
 

@@ -10,8 +10,8 @@ import pytest
 from hatch_build import install_npm_packages
 from playwright.sync_api import Browser, Page
 
-from tavernkit.playground.web.assets import STATIC_FOLDER, asset
-from tavernkit.playground.web.markdown import render_markdown
+from tavernkit.playground.base.text.markdown import render_markdown
+from tavernkit.playground.edge.web.assets import STATIC_FOLDER, asset
 from tests.playground.web.hostile.corpus import SURVIVOR, TEXTS
 
 ROOT = Path(__file__).parents[3]

@@ -2,7 +2,7 @@
 
 from markupsafe import Markup
 
-from tavernkit.playground.web.streams import stream
+from tavernkit.playground.edge.web.streams import stream
 
 
 def test_a_stream_says_what_to_do_where() -> None:

@@ -11,6 +11,8 @@ const MOST_TEMPLATES = 256;
 const MOST_TEMPLATE_TEXT = 200_000; // a template can take 400 times its length
 const ISO_DATE = /^(?:\d{4}|[+-]\d{6})-(?:0[1-9]|1[0-2])-\d\d([T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?$/;
 
+const MEMORY_USED_UP = /^(?:out of memory|string too long|cannot read property 'message' of null)$/;
+
 class LimitError extends Error {}
 
 // One rendering. `answers` has a value for each question, by its JSON; `read` the members of lazy objects.
@@ -288,7 +290,7 @@ function rendered() {
 function described(error) {
   const cause = error?.originalError ?? error;
   // Where there is no room for an error, QuickJS throws null, and LiquidJS asks null for its message.
-  if (cause === null || /out of memory|string length|'message' of null/.test(cause.message)) {
+  if (cause === null || MEMORY_USED_UP.test(cause.message)) {
     return { kind: "memory", ...position(place) };
   }
   let kind = cause instanceof LimitError ? "limit" : "mistake";
@@ -301,7 +303,7 @@ function described(error) {
     reason = `it is longer than ${MAX_SOURCE} characters`;
   } else if (reason.startsWith("ENOENT")) {
     reason = `there is no partial ${/".*?"/s.exec(reason)}`;
-  } else if (/call stack|stack overflow/.test(cause.message)) {
+  } else if (cause.message === "Maximum call stack size exceeded") {
     kind = "limit";
     reason = "it or a value in it is nested too deeply";
   } else if (cause instanceof TypeError) {

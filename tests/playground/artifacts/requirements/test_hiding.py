@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tavernkit.playground.llm.base import ModelError
-from tavernkit.playground.llm.scripted import ScriptedModel
+from tavernkit.playground.base.llm.base import ModelError
+from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tests.playground.artifacts.requirements.watching import heard, listening, places_of, thought, told
 from tests.playground.pipelines.following import counting, following, profile
 from tests.playground.support.api import asking

@@ -9,8 +9,8 @@ from random import Random
 import pytest
 
 from tavernkit.artifacts import Retention
-from tavernkit.playground.database import Database
-from tavernkit.playground.realtime.bus import LocalBus
+from tavernkit.playground.base.database import Database
+from tavernkit.playground.base.realtime.bus import LocalBus
 from tests.artifacts.builders import NOW, SESSION, write
 from tests.artifacts.store_contract import counted
 from tests.playground.artifacts.database_store import DatabaseArtifactStore

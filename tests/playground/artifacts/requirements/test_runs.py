@@ -11,13 +11,13 @@ import pytest
 from sqlalchemy import select
 
 from tavernkit.artifacts.pipelines import TERMINAL_EVENTS
-from tavernkit.playground.database.models import MessageSwipe
-from tavernkit.playground.llm.base import ModelError
-from tavernkit.playground.llm.scripted import ScriptedModel
-from tavernkit.playground.pipelines.schemas import NewProfile
-from tavernkit.playground.pipelines.service import create_profile
-from tavernkit.playground.prompting.history import WORDINGS
-from tavernkit.playground.runs.deciding import request_stop
+from tavernkit.playground.base.database.models import MessageSwipe
+from tavernkit.playground.base.llm.base import ModelError
+from tavernkit.playground.base.llm.scripted import ScriptedModel
+from tavernkit.playground.story.pipelines.documents import NewProfile
+from tavernkit.playground.story.pipelines.service import create_profile
+from tavernkit.playground.story.prompting.history import WORDINGS
+from tavernkit.playground.story.replies.deciding import request_stop
 from tests.playground.artifacts.requirements.watching import heard, listening, thought, told
 from tests.playground.pipelines.following import DICE, Followed, counting, following, profile
 from tests.playground.support.refusals import refusal_of

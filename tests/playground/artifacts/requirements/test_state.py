@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from tavernkit.playground.database.models import ArtifactVersion, Message
-from tavernkit.playground.llm.base import ModelError
-from tavernkit.playground.llm.scripted import ScriptedModel
-from tavernkit.playground.messages.swipes import select_swipe
-from tavernkit.playground.pipelines.schemas import PatchProfile
-from tavernkit.playground.pipelines.service import edit_profile
+from tavernkit.playground.base.database.models import ArtifactVersion, Message
+from tavernkit.playground.base.llm.base import ModelError
+from tavernkit.playground.base.llm.scripted import ScriptedModel
+from tavernkit.playground.story.messages.swipes import select_swipe
+from tavernkit.playground.story.pipelines.documents import PatchProfile
+from tavernkit.playground.story.pipelines.service import edit_profile
 from tests.playground.artifacts.requirements.watching import told
 from tests.playground.pipelines.following import Followed, counting, following, profile
 

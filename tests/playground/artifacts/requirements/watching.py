@@ -10,10 +10,10 @@ from typing import Any
 from sqlalchemy import select
 
 from tavernkit.artifacts.pipelines import TERMINAL_EVENTS
-from tavernkit.playground.database.base import Base
-from tavernkit.playground.llm.scripted import ScriptedModel
-from tavernkit.playground.realtime.bus import Subscription, conversation_topic
-from tavernkit.playground.runtime import Runtime
+from tavernkit.playground.base.database.base import Base
+from tavernkit.playground.base.llm.scripted import ScriptedModel
+from tavernkit.playground.base.realtime.bus import Subscription, conversation_topic
+from tavernkit.playground.base.runtime import Runtime
 from tests.playground.pipelines.following import Followed
 from tests.support.hanging import HANG_SECONDS
 

@@ -1,0 +1,68 @@
+"""Keys with which programs act for a person."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from sqlalchemy import func, select
+
+from tavernkit.playground.base.accounts.names import tidy
+from tavernkit.playground.base.accounts.tokens import PREFIX_LENGTH, fingerprint, new_api_key
+from tavernkit.playground.base.accounts.viewer import Viewer, require_person
+from tavernkit.playground.base.database.models import ApiKey, User
+from tavernkit.playground.base.realtime.access import announce_access_change
+from tavernkit.playground.base.realtime.bus import user_topic
+from tavernkit.playground.base.refused import Refused, not_found
+from tavernkit.playground.base.runtime import Runtime
+from tavernkit.values import Value
+
+__all__ = ["LONGEST_KEY_NAME", "MOST_KEYS", "NewKey", "create_api_key", "revoke_api_key"]
+
+LONGEST_KEY_NAME = 200
+MOST_KEYS = 50
+
+
+class NewKey(Value, frozen=True, kw_only=True):
+    """A key that was just made; its text is known here and nowhere else."""
+
+    key: str
+    row: ApiKey
+
+
+async def create_api_key(runtime: Runtime, viewer: Viewer, *, name: str) -> NewKey:
+    """Make a key under a name that says what it is for."""
+    require_person(viewer)
+    name = tidy(name)
+    if not name:
+        raise Refused(code="blank", sentence="Say what the key is for, so that you know it again.")
+    if len(name) > LONGEST_KEY_NAME:
+        raise Refused(code="too_long", sentence=f"The name can have at most {LONGEST_KEY_NAME} characters.")
+    key = new_api_key()
+    async with runtime.database.write() as session:
+        await session.get(User, viewer.user_id, with_for_update=True)
+        mine = ApiKey.user_id == viewer.user_id
+        count = await session.scalar(select(func.count()).select_from(ApiKey).where(mine, ApiKey.revoked_at.is_(None)))
+        if (count or 0) >= MOST_KEYS:
+            raise Refused(code="conflict", sentence=f"You have {MOST_KEYS} keys already. Revoke one you do not use.")
+        row = ApiKey(
+            id=runtime.ids(),
+            user_id=viewer.user_id,
+            name=name,
+            prefix=key[:PREFIX_LENGTH],
+            token_hash=fingerprint(key),
+            created_at=runtime.clock(),
+        )
+        session.add(row)
+    return NewKey(key=key, row=row)
+
+
+async def revoke_api_key(runtime: Runtime, viewer: Viewer, key_id: UUID) -> ApiKey:
+    """Make one of one's own keys worthless."""
+    require_person(viewer)
+    async with runtime.database.write() as session:
+        row = await session.get(ApiKey, key_id)
+        if row is None or row.user_id != viewer.user_id:
+            raise not_found("key")
+        row.revoked_at = row.revoked_at or runtime.clock()
+        announce_access_change(session, user_topic(viewer.user_id))
+        return row

@@ -1,0 +1,76 @@
+"""Invitations: how others get an account."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from uuid import UUID
+
+from tavernkit.playground.base.accounts.names import tidy
+from tavernkit.playground.base.accounts.tokens import fingerprint, new_invitation_code
+from tavernkit.playground.base.accounts.viewer import Role, Viewer, require_administrator
+from tavernkit.playground.base.database.models import Invitation
+from tavernkit.playground.base.refused import Refused, not_found
+from tavernkit.playground.base.runtime import Runtime
+from tavernkit.values import Value
+
+__all__ = ["LONGEST_NOTE", "LONGEST_STAY", "MOST_USES", "NewInvitation", "create_invitation", "revoke_invitation"]
+
+LONGEST_NOTE = 500
+LONGEST_STAY = 365
+MOST_USES = 1000
+
+
+class NewInvitation(Value, frozen=True, kw_only=True):
+    """An invitation that was just made; its code is known here and nowhere else."""
+
+    code: str
+    row: Invitation
+
+
+async def create_invitation(
+    runtime: Runtime,
+    viewer: Viewer,
+    *,
+    role: Role = "member",
+    note: str = "",
+    max_uses: int = 1,
+    days: int | None = 7,
+) -> NewInvitation:
+    """Make a code that so many people can sign up with, for so many days; None is without end."""
+    require_administrator(viewer)
+    if viewer.via == "local":
+        # The first account with a password ends the time of the owner without one, who could not sign in then.
+        sentence = "Give yourself a password first: as soon as others have accounts, you will need one to sign in."
+        raise Refused(code="conflict", sentence=sentence)
+    if not 1 <= max_uses <= MOST_USES or (days is not None and not 1 <= days <= LONGEST_STAY):
+        sentence = f"An invitation is for 1 to {MOST_USES} people and for 1 to {LONGEST_STAY} days, or without end."
+        raise Refused(code="invalid", sentence=sentence)
+    note = tidy(note)
+    if len(note) > LONGEST_NOTE:
+        raise Refused(code="too_long", sentence=f"The note can have at most {LONGEST_NOTE} characters.")
+    code, now = new_invitation_code(), runtime.clock()
+    row = Invitation(
+        id=runtime.ids(),
+        code_hash=fingerprint(code),
+        created_by_id=viewer.user_id,
+        role=role,
+        note=note,
+        max_uses=max_uses,
+        uses_count=0,
+        expires_at=None if days is None else now + timedelta(days=days),
+        created_at=now,
+    )
+    async with runtime.database.write() as session:
+        session.add(row)
+    return NewInvitation(code=code, row=row)
+
+
+async def revoke_invitation(runtime: Runtime, viewer: Viewer, invitation_id: UUID) -> Invitation:
+    """Let nobody else sign up with it; who has done so stays."""
+    require_administrator(viewer)
+    async with runtime.database.write() as session:
+        row = await session.get(Invitation, invitation_id)
+        if row is None:
+            raise not_found("invitation")
+        row.revoked_at = row.revoked_at or runtime.clock()
+        return row

@@ -1,0 +1,63 @@
+"""Other people's accounts, which administrators look after."""
+
+from __future__ import annotations
+
+from typing import Literal
+from uuid import UUID
+
+from sqlalchemy import exists, select, update
+
+from tavernkit.playground.base.accounts.names import lock_accounts
+from tavernkit.playground.base.accounts.sessions import end_sessions
+from tavernkit.playground.base.accounts.viewer import Role, Viewer, require_administrator
+from tavernkit.playground.base.database.models import Invitation, User
+from tavernkit.playground.base.realtime.access import announce_access_change
+from tavernkit.playground.base.realtime.bus import user_topic
+from tavernkit.playground.base.refused import Refused, not_found
+from tavernkit.playground.base.runtime import Runtime
+
+__all__ = ["change_user"]
+
+
+async def change_user(
+    runtime: Runtime,
+    viewer: Viewer,
+    user_id: UUID,
+    *,
+    role: Role | None = None,
+    status: Literal["active", "inactive"] | None = None,
+) -> User:
+    """Give somebody another role, or close or open their account. The last administrator stays one.
+
+    Who is closed out is signed out everywhere. The invitations of somebody who is no administrator any more end too.
+    """
+    require_administrator(viewer)
+    async with runtime.database.write() as session:
+        await lock_accounts(session)
+        user = await session.get(User, user_id, with_for_update=True)
+        if user is None:
+            raise not_found("account")
+        was_in_charge = user.role == "administrator" and user.status == "active"
+        new_role, new_status = role or user.role, status or user.status
+        stays_in_charge = new_role == "administrator" and new_status == "active"
+        if was_in_charge and not stays_in_charge:
+            another = exists().where(
+                User.id != user.id,
+                User.role == "administrator",
+                User.status == "active",
+                User.password_hash.is_not(None),
+            )
+            if not await session.scalar(select(another)):
+                sentence = "This is the last administrator. Make somebody else one first."
+                raise Refused(code="conflict", sentence=sentence)
+            await session.execute(
+                update(Invitation)
+                .where(Invitation.created_by_id == user.id, Invitation.revoked_at.is_(None))
+                .values(revoked_at=runtime.clock())
+            )
+        user.role, user.status = new_role, new_status
+        # Also for another role: administrators read what is not theirs.
+        announce_access_change(session, user_topic(user.id))
+        if new_status == "inactive":
+            await end_sessions(session, runtime.clock(), user.id)
+        return user

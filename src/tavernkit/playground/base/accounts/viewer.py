@@ -1,0 +1,38 @@
+"""Who asks."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+from uuid import UUID
+
+from tavernkit.playground.base.refused import Refused
+from tavernkit.values import Value
+
+Role: TypeAlias = Literal["member", "moderator", "administrator"]
+
+
+class Viewer(Value, frozen=True, kw_only=True):
+    """The person on whose behalf something is done, and by what they have proved it."""
+
+    user_id: UUID
+    role: Role = "member"
+    via: Literal["local", "session", "api_key"] = "local"
+    session_id: UUID | None = None
+
+    @property
+    def is_administrator(self) -> bool:
+        return self.role == "administrator"
+
+
+def require_person(viewer: Viewer) -> None:
+    """Refuse programs: who has got hold of a key must not be able to lock its owner out or to stay for ever."""
+    if viewer.via == "api_key":
+        sentence = "A key cannot be used for this. Sign in, and do it yourself."
+        raise Refused(code="forbidden", sentence=sentence)
+
+
+def require_administrator(viewer: Viewer) -> None:
+    """Refuse everybody but an administrator in person."""
+    if not viewer.is_administrator:
+        raise Refused(code="forbidden", sentence="Only administrators may do this.")
+    require_person(viewer)

@@ -1,0 +1,1 @@
+"""Stored files, by the hash of their bytes."""

@@ -1,0 +1,58 @@
+"""Reading bytes: only those that belong to something the person may see.
+
+One may see the pictures and files of one's own characters and of those that are everybody's, the pictures of one's own
+personas, and those of the characters and personas in a space that one owns or is an active member of.
+"""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, Select, and_, exists, or_, select
+from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import aliased
+
+from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.database.models import Blob, Character, CharacterAsset, Persona, Space, SpaceMembership
+
+__all__ = ["find_blob", "visible_characters"]
+
+
+async def find_blob(session: AsyncSession, sha256: str, viewer: Viewer) -> Blob | None:
+    """The bytes of that name, if there is something this person may see that refers to them."""
+    characters = visible_characters(viewer)
+    refers = or_(
+        exists().where(
+            or_(Character.avatar_sha256 == sha256, Character.thumbnail_sha256 == sha256), Character.id.in_(characters)
+        ),
+        exists().where(CharacterAsset.sha256 == sha256, CharacterAsset.character_id.in_(characters)),
+        exists().where(
+            Persona.avatar_sha256 == sha256, or_(Persona.owner_id == viewer.user_id, Persona.id.in_(_personas(viewer)))
+        ),
+    )
+    found: Blob | None = await session.scalar(select(Blob).where(Blob.sha256 == sha256, refers))
+    return found
+
+
+def visible_characters(viewer: Viewer) -> Select[UUID]:
+    """The ids of the characters whose pictures this person may see."""
+    member = SpaceMembership
+    together = exists().where(member.character_id == Character.id, _shares_space(viewer))
+    return select(Character.id).where(or_(Character.owner_id == viewer.user_id, Character.owner_id.is_(None), together))
+
+
+def _personas(viewer: Viewer) -> Select[UUID | None]:
+    return select(SpaceMembership.persona_id).where(SpaceMembership.persona_id.is_not(None), _shares_space(viewer))
+
+
+def _shares_space(viewer: Viewer) -> ColumnElement[bool]:
+    """True of memberships in spaces that this person owns or is in."""
+    own = aliased(SpaceMembership)
+    in_it = exists().where(own.space_id == Space.id, own.user_id == viewer.user_id, own.status == "active")
+    return exists().where(
+        and_(
+            Space.id == SpaceMembership.space_id,
+            Space.status != "deleting",
+            or_(Space.owner_id == viewer.user_id, in_it),
+        )
+    )

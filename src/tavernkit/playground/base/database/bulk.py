@@ -1,0 +1,34 @@
+"""Writing many rows at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import bindparam, func, insert, inspect, select
+from sqlalchemy.dialects.postgresql import ARRAY
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from tavernkit.playground.base.database.base import Base
+
+__all__ = ["insert_rows"]
+
+
+async def insert_rows(session: AsyncSession, model: type[Base], rows: Sequence[Mapping[str, Any]]) -> None:
+    """Insert rows that all name the same attributes of the model.
+
+    PostgreSQL gets one list per column: its driver would otherwise spend most of the time on statements.
+    """
+    if not rows:
+        return
+    if session.get_bind().dialect.name != "postgresql":
+        await session.execute(insert(model), [dict(row) for row in rows])
+        return
+    columns = [inspect(model).columns[name] for name in rows[0]]
+    lists = [
+        func.unnest(bindparam(None, [row[name] for row in rows], type_=ARRAY(column.type), unique=True))
+        for name, column in zip(rows[0], columns, strict=True)
+    ]
+    await session.execute(
+        insert(model).from_select([column.name for column in columns], select(*lists), include_defaults=False)
+    )

@@ -1,0 +1,1 @@
+"""Model clients: OpenAI-style endpoints, Anthropic, Gemini, the embedded model, a scripted one."""

@@ -1,0 +1,129 @@
+"""Talking to Gemini: Google's generateContent, and servers that speak it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from urllib.parse import quote, urlsplit
+
+from tavernkit.playground.base.llm.base import ChatRequest, Counts
+from tavernkit.playground.base.llm.completion import (
+    Complaint,
+    Completion,
+    count,
+    listed,
+    read_completion,
+    read_object,
+    tokens_in_all,
+)
+from tavernkit.playground.base.llm.http_model import HttpModel, Question, wanted_fields
+from tavernkit.reading import LooseObject
+from tavernkit.values import Json
+
+__all__ = ["GoogleClient"]
+
+MOST_STOPS = 5
+
+_GENERATION = {
+    "max_tokens": "maxOutputTokens",
+    "temperature": "temperature",
+    "top_p": "topP",
+    "top_k": "topK",
+    "presence_penalty": "presencePenalty",
+    "frequency_penalty": "frequencyPenalty",
+    "seed": "seed",
+}
+"""Where the fields of other APIs go among those of `generationConfig`."""
+
+_STRANGE = frozenset(
+    {
+        "enable_web_search",
+        "include_reasoning",
+        "logit_bias",
+        "min_p",
+        "model",
+        "n",
+        "reasoning_effort",
+        "repetition_penalty",
+        "request_image_aspect_ratio",
+        "request_image_resolution",
+        "request_images",
+        "stop",
+        "stream",
+        "stream_options",
+        "tool_reasoning_mode",
+        "top_a",
+        "verbosity",
+    }
+)
+"""Fields of other APIs, which this one refuses."""
+
+_REASONS = {"finish_reason_unspecified": "stop", "max_tokens": "length"}
+
+
+class GoogleClient(HttpModel):
+    """A ModelClient with a base URL such as `https://generativelanguage.googleapis.com/v1beta`."""
+
+    api = "an API like Gemini's; it usually ends in /v1beta"
+    dialect = "google"
+    models_path = "/models?pageSize=1000"
+
+    def _address(self, given: str) -> str:
+        given = given.removesuffix("/models")
+        return given if urlsplit(given).path else f"{given}/v1beta"
+
+    def _credentials(self, api_key: str) -> Mapping[str, str]:
+        # In a header, for addresses are written into logs.
+        return {"x-goog-api-key": api_key}
+
+    def _question(self, request: ChatRequest) -> Question:
+        wanted = wanted_fields(request)
+        fields: dict[str, Json] = {
+            key: value for key, value in wanted.items() if key not in _STRANGE and key not in _GENERATION
+        }
+        generation = {theirs: wanted[ours] for ours, theirs in _GENERATION.items() if wanted.get(ours) is not None}
+        if wanted.get("stop"):
+            generation["stopSequences"] = list(wanted["stop"][:MOST_STOPS])
+        fields["generationConfig"] = {**generation, **(fields.get("generationConfig") or {})}
+        written = self._written(request)
+        instruction = written.get("system_instruction") or {}
+        verb = "streamGenerateContent?alt=sse" if self._streams else "generateContent"
+        return Question(
+            path=f"/models/{quote(request.model.removeprefix('models/'), safe='')}:{verb}",
+            fields={**fields, **written, "system_instruction": instruction if instruction.get("parts") else None},
+        )
+
+    def _read(self, source: str | bytes) -> Completion | None:
+        body = read_object(source)
+        if body is None:
+            return None
+        if not (body.has("candidates") or body.has("promptFeedback") or body.has("usageMetadata")):
+            return read_completion(source)
+        blocked = body.nested("promptFeedback").text("blockReason")
+        if blocked:
+            return Completion(complaint=Complaint(message=blocked, blocked=True))
+        counts = _counts(body.nested("usageMetadata"))
+        for candidate in body.objects("candidates"):
+            if candidate.integer("index") == 0:
+                return _candidate(candidate).with_(counts=counts)
+        return Completion(counts=counts)
+
+
+def _candidate(candidate: LooseObject) -> Completion:
+    parts = listed(candidate.nested("content").raw("parts"))
+    reason = candidate.text("finishReason").lower()
+    return Completion(
+        has_choice=True,
+        text="".join(part.text("text") for part in parts if not part.flag("thought")),
+        thought="".join(part.text("text") for part in parts if part.flag("thought")),
+        reason=_REASONS.get(reason, reason) or None,
+    )
+
+
+def _counts(usage: LooseObject) -> Counts:
+    thoughts = count(usage, "thoughtsTokenCount")
+    return Counts(
+        prompt_tokens=count(usage, "promptTokenCount"),
+        completion_tokens=tokens_in_all(count(usage, "candidatesTokenCount"), thoughts),
+        thought_tokens=thoughts,
+        cached_tokens=count(usage, "cachedContentTokenCount"),
+    )

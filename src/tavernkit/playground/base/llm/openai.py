@@ -1,0 +1,51 @@
+"""Talking to any server that speaks OpenAI's completions, of chats and of texts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+from tavernkit.playground.base.llm.base import ChatRequest
+from tavernkit.playground.base.llm.completion import Completion, read_completion
+from tavernkit.playground.base.llm.http_model import HttpModel, Question, wanted_fields
+from tavernkit.values import Json
+
+__all__ = ["OpenAIClient", "OpenAITextClient"]
+
+
+class OpenAIClient(HttpModel):
+    """A ModelClient for chats, with a base URL such as `http://127.0.0.1:11434/v1`."""
+
+    api = "an OpenAI-style API; it usually ends in /v1"
+    dialect = "openai"
+
+    def _address(self, given: str) -> str:
+        return given.removesuffix("/chat/completions").removesuffix("/completions")
+
+    def _credentials(self, api_key: str) -> Mapping[str, str]:
+        return {"authorization": f"Bearer {api_key}"}
+
+    def _question(self, request: ChatRequest) -> Question:
+        # Messages without a prompt are in this very dialect.
+        written = request.messages if request.prompt is None else self._written(request)
+        fields = {**self._common(request), **(written if isinstance(written, Mapping) else {"messages": written})}
+        if "max_tokens" in fields and urlsplit(self._base_url).hostname == "api.openai.com":
+            # There, the newest models refuse the name that everybody else knows.
+            fields["max_completion_tokens"] = fields.pop("max_tokens")
+        return Question(path="/chat/completions", fields=fields)
+
+    def _read(self, source: str | bytes) -> Completion | None:
+        return read_completion(source)
+
+    def _common(self, request: ChatRequest) -> dict[str, Json]:
+        counted: dict[str, Json] = {"stream_options": {"include_usage": True}} if self._streams else {}
+        return {**counted, **wanted_fields(request), "model": request.model, "stream": self._streams}
+
+
+class OpenAITextClient(OpenAIClient):
+    """A ModelClient for texts: the prompt is what the reply goes on from."""
+
+    dialect = "text"
+
+    def _question(self, request: ChatRequest) -> Question:
+        return Question(path="/completions", fields={**self._common(request), "prompt": self._written(request)})

@@ -1,0 +1,1 @@
+"""The bus between processes, and the outbox of numbered events."""

@@ -1,0 +1,44 @@
+"""The outbox: events that are committed with what they tell of, numbered within their conversation."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import select, update
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from tavernkit.playground.base.database import announce
+from tavernkit.playground.base.database.models import Conversation, OutboxEvent
+from tavernkit.playground.base.realtime.bus import conversation_topic
+
+__all__ = ["PAGE", "append_event", "events_after"]
+
+PAGE = 100
+
+
+async def append_event(session: AsyncSession, conversation_id: UUID, kind: str, now: datetime, **payload: Any) -> int:
+    """Write an event into this transaction, and announce it once it is committed."""
+    seq: int | None = await session.scalar(
+        update(Conversation)
+        .where(Conversation.id == conversation_id)
+        .values(last_event=Conversation.last_event + 1, updated_at=now)
+        .returning(Conversation.last_event)
+    )
+    if seq is None:
+        raise LookupError(f"no conversation {conversation_id}")
+    session.add(OutboxEvent(conversation_id=conversation_id, seq=seq, kind=kind, payload=payload, created_at=now))
+    announce(session, conversation_topic(conversation_id), seq=seq)
+    return seq
+
+
+async def events_after(session: AsyncSession, conversation_id: UUID, seq: int) -> list[OutboxEvent]:
+    """The next page of events behind `seq`, in order."""
+    found = await session.scalars(
+        select(OutboxEvent)
+        .where(OutboxEvent.conversation_id == conversation_id, OutboxEvent.seq > seq)
+        .order_by(OutboxEvent.seq)
+        .limit(PAGE)
+    )
+    return list(found)

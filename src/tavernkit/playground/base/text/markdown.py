@@ -1,0 +1,109 @@
+"""Message text to safe HTML.
+
+Text comes from models, cards and other people's files, and none of them is trusted: whatever Markdown and HTML make of
+it passes through an allow-list last. Text that is so long or so strange that parsing it would take a noticeable time is
+shown as plain paragraphs instead, and of a text longer than any book's chapter only the beginning is shown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import partial
+from hashlib import blake2b
+
+from markdown_it import MarkdownIt
+from markdown_it.rules_core import StateCore
+from markupsafe import Markup, escape
+
+from tavernkit.playground.base.storable import storable
+from tavernkit.playground.base.text.embedded_html import repair_html
+from tavernkit.playground.base.text.pictures import PICTURES, settle_pictures
+from tavernkit.playground.base.text.sanitising import sanitise, without_overrides
+from tavernkit.playground.base.text.speech import mark_speech
+from tavernkit.playground.base.text.text_cache import TextCache
+
+__all__ = ["MAX_LENGTH", "MAX_MARKS", "MAX_SHOWN", "calls_pictures", "render_markdown"]
+
+# A novel's chapter has fewer characters, and fewer marks and line breaks among them.
+MAX_LENGTH = 60_000
+MAX_MARKS = 6_000
+MAX_NESTING = 40
+# More than a message can have; only files and models write longer ones. Browsers need seconds to lay out millions.
+MAX_SHOWN = 200_000
+
+_MARKS = re.compile(r"[\[\]<>*_`~!&|\\\"“«„「『\n]")
+_PARAGRAPHS = re.compile(r"\n[ \t]*\n\s*")
+_PICTURE = re.compile(r"!\[|<img", re.IGNORECASE)
+_NO_PICTURES: Mapping[str, str] = {}
+
+# About 32 million characters of HTML at most.
+_rendered = TextCache(max_characters=32_000_000)
+
+
+def render_markdown(text: str, pictures: Mapping[str, str] = _NO_PICTURES) -> Markup:
+    """Markdown with some HTML, as safe HTML; what is said in quotation marks is `<q class="said">`.
+
+    `pictures` says what the text may call a picture (an asset's name or address in its card), and the SHA-256 of it.
+    """
+    used = pictures if pictures and calls_pictures(text) else _NO_PICTURES
+    return _rendered.get(_key(text, used), partial(_render, text, used))
+
+
+def calls_pictures(text: str) -> bool:
+    """Whether the pictures of a card could make a difference to this text."""
+    return _PICTURE.search(text) is not None
+
+
+def _key(text: str, pictures: Mapping[str, str]) -> bytes:
+    digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16)
+    for name, sha256 in sorted(pictures.items()):
+        digest.update(f"\0{name}\0{sha256}".encode("utf-8", "surrogatepass"))
+    return digest.digest()
+
+
+def _render(text: str, pictures: Mapping[str, str]) -> Markup:
+    text = storable(text)
+    if len(text) > MAX_LENGTH or len(_MARKS.findall(text)) > MAX_MARKS:
+        return _plain(text)
+    environment = {PICTURES: pictures}
+    tokens = _MARKDOWN.parse(text, environment)
+    if any(token.level >= MAX_NESTING - 1 for token in tokens):
+        # The parser leaves out what is nested deeper.
+        return _plain(text)
+    safe = sanitise(_MARKDOWN.renderer.render(tokens, _MARKDOWN.options, environment))
+    return _plain(text) if safe is None else safe
+
+
+def _plain(text: str) -> Markup:
+    left_out = len(text) - MAX_SHOWN
+    paragraphs = _PARAGRAPHS.split(str(escape(without_overrides(text[:MAX_SHOWN]).strip())))
+    html = "\n".join(f'<p dir="auto">{paragraph}</p>' for paragraph in paragraphs).replace("\n", "<br>\n")
+    html = html.replace("</p><br>", "</p>")
+    if left_out > 0:
+        note = f"{left_out:,} more characters are not shown here; an export has them all."
+        html += f'\n<p dir="auto"><small>{note}</small></p>'
+    return Markup(html)  # noqa: S704 - escaped above
+
+
+def _lower_headings(state: StateCore) -> None:
+    # The page and the message have headings of their own above these.
+    for token in state.tokens:
+        if token.type in ("heading_open", "heading_close"):
+            token.tag = f"h{min(6, int(token.tag[1]) + 3)}"
+
+
+def _build_parser() -> MarkdownIt:
+    # Line breaks are kept, as people mean them in a chat.
+    parser = MarkdownIt("commonmark", {"html": True, "breaks": True, "maxNesting": MAX_NESTING})
+    parser.enable(["table", "strikethrough"])
+    # An indented paragraph is no program, and a line of dashes below a paragraph is a break between scenes.
+    parser.disable(["code", "lheading", "reference"])
+    parser.core.ruler.push("lower_headings", _lower_headings)
+    parser.core.ruler.push("embedded_html", repair_html)
+    parser.core.ruler.push("pictures", settle_pictures)
+    parser.core.ruler.push("speech", mark_speech)
+    return parser
+
+
+_MARKDOWN = _build_parser()

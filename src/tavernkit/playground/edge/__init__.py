@@ -1,0 +1,1 @@
+"""What the outside sees: pages, the JSON API, live events, the OpenAI-style endpoint."""

@@ -1,0 +1,213 @@
+"""Accounts over the API: oneself, sessions, keys, invitations, other people."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from fastapi import APIRouter, Request, Response
+
+from tavernkit.playground.base.accounts.api_keys import create_api_key, revoke_api_key
+from tavernkit.playground.base.accounts.invitations import create_invitation, revoke_invitation
+from tavernkit.playground.base.accounts.profile import change_password, update_profile
+from tavernkit.playground.base.accounts.queries import list_api_keys, list_invitations, list_sessions, list_users
+from tavernkit.playground.base.accounts.sessions import revoke_other_sessions, revoke_session
+from tavernkit.playground.base.accounts.signing_in import sign_in
+from tavernkit.playground.base.accounts.signing_up import sign_up
+from tavernkit.playground.base.accounts.users import change_user
+from tavernkit.playground.base.accounts.viewer import Viewer, require_administrator, require_person
+from tavernkit.playground.base.database.models import User
+from tavernkit.playground.base.refused import existing
+from tavernkit.playground.base.runtime import Runtime
+from tavernkit.playground.edge.api.errors import documented
+from tavernkit.playground.edge.api.paging import After, Page
+from tavernkit.playground.edge.api.requests import Asked, Limit, Running
+from tavernkit.playground.edge.api.schemas.accounts import (
+    ApiKeyIn,
+    ApiKeyOut,
+    InvitationIn,
+    InvitationOut,
+    MeOut,
+    MePatch,
+    NewApiKeyOut,
+    NewInvitationOut,
+    PasswordIn,
+    RevokedOut,
+    SessionOut,
+    SignInIn,
+    SignUpIn,
+    UserOut,
+    UserPatch,
+)
+from tavernkit.playground.edge.web.cookies import drop_cookie, give_cookies
+from tavernkit.playground.edge.web.proof import COOKIE, visit_of
+
+__all__ = ["router"]
+
+router = APIRouter(tags=["accounts"])
+
+
+@router.get("/me", responses=documented())
+async def show_me(runtime: Running, viewer: Asked) -> MeOut:
+    """Who asks."""
+    return await _me(runtime, viewer)
+
+
+@router.patch("/me", responses=documented(409))
+async def change_me(runtime: Running, viewer: Asked, body: MePatch) -> MeOut:
+    """Change one's own name or address."""
+    await update_profile(runtime, viewer, name=body.name, email=body.email)
+    return await _me(runtime, viewer)
+
+
+@router.post("/me/password", status_code=204, responses=documented(429))
+async def change_my_password(request: Request, runtime: Running, viewer: Asked, body: PasswordIn) -> Response:
+    """Set a password. All sessions end; the answer's cookie is a new one."""
+    current, new = body.current_password.get_secret_value(), body.new_password.get_secret_value()
+    signed_in = await change_password(runtime, viewer, current=current, new=new, visit=visit_of(request))
+    response = Response(status_code=204)
+    give_cookies(request, response, signed_in)
+    return response
+
+
+@router.post("/sessions", status_code=201, responses=documented(429))
+async def open_my_session(request: Request, response: Response, runtime: Running, body: SignInIn) -> SessionOut:
+    """Sign in; the answer's cookie is what proves it from then on."""
+    signed_in = await sign_in(
+        runtime,
+        login=body.login,
+        password=body.password.get_secret_value(),
+        visit=visit_of(request),
+        previous=request.cookies.get(COOKIE),
+    )
+    give_cookies(request, response, signed_in)
+    return SessionOut.model_validate(signed_in.session).model_copy(update={"is_current": True})
+
+
+@router.get("/sessions", responses=documented())
+async def show_sessions(runtime: Running, viewer: Asked, limit: Limit = 50, after: After = None) -> Page[SessionOut]:
+    """Where one is signed in."""
+    require_person(viewer)
+    async with runtime.database.read() as session:
+        listed = await list_sessions(session, viewer, runtime.clock(), limit=limit, after=after)
+    items = [
+        SessionOut.model_validate(row).model_copy(update={"is_current": row.id == viewer.session_id})
+        for row in listed.items
+    ]
+    return Page(items=items, next=listed.next)
+
+
+@router.delete("/sessions", responses=documented())
+async def end_other_sessions(runtime: Running, viewer: Asked) -> RevokedOut:
+    """Sign out everywhere else."""
+    return RevokedOut(revoked=await revoke_other_sessions(runtime, viewer))
+
+
+@router.delete("/sessions/{session_id}", status_code=204, responses=documented())
+async def end_session(runtime: Running, viewer: Asked, session_id: UUID) -> Response:
+    """Sign out in one place."""
+    row = await revoke_session(runtime, viewer, session_id)
+    response = Response(status_code=204)
+    if row.id == viewer.session_id:
+        drop_cookie(response)
+    return response
+
+
+@router.get("/api_keys", responses=documented())
+async def show_api_keys(runtime: Running, viewer: Asked, limit: Limit = 50, after: After = None) -> Page[ApiKeyOut]:
+    """One's own keys."""
+    require_person(viewer)
+    async with runtime.database.read() as session:
+        listed = await list_api_keys(session, viewer, limit=limit, after=after)
+    return Page(items=[ApiKeyOut.model_validate(row) for row in listed.items], next=listed.next)
+
+
+@router.post("/api_keys", status_code=201, responses=documented(409))
+async def make_api_key(runtime: Running, viewer: Asked, body: ApiKeyIn) -> NewApiKeyOut:
+    """Make a key for a program."""
+    made = await create_api_key(runtime, viewer, name=body.name)
+    return NewApiKeyOut(key=made.key, **ApiKeyOut.model_validate(made.row).model_dump())
+
+
+@router.delete("/api_keys/{key_id}", status_code=204, responses=documented())
+async def end_api_key(runtime: Running, viewer: Asked, key_id: UUID) -> None:
+    """Make a key worthless."""
+    await revoke_api_key(runtime, viewer, key_id)
+
+
+@router.get("/invitations", responses=documented())
+async def show_invitations(
+    runtime: Running, viewer: Asked, limit: Limit = 50, after: After = None
+) -> Page[InvitationOut]:
+    """All invitations; for administrators."""
+    require_administrator(viewer)
+    async with runtime.database.read() as session:
+        listed = await list_invitations(session, limit=limit, after=after)
+    return Page(items=[InvitationOut.model_validate(row) for row in listed.items], next=listed.next)
+
+
+@router.post("/invitations", status_code=201, responses=documented(409))
+async def make_invitation(runtime: Running, viewer: Asked, body: InvitationIn) -> NewInvitationOut:
+    """Invite somebody; for administrators."""
+    made = await create_invitation(
+        runtime, viewer, role=body.role, note=body.note, max_uses=body.max_uses, days=body.days
+    )
+    return NewInvitationOut(code=made.code, **InvitationOut.model_validate(made.row).model_dump())
+
+
+@router.delete("/invitations/{invitation_id}", status_code=204, responses=documented())
+async def end_invitation(runtime: Running, viewer: Asked, invitation_id: UUID) -> None:
+    """Take an invitation back; for administrators."""
+    await revoke_invitation(runtime, viewer, invitation_id)
+
+
+@router.post("/users", status_code=201, responses=documented(409, 429))
+async def make_user(request: Request, response: Response, runtime: Running, body: SignUpIn) -> UserOut:
+    """Sign up with an invitation; the answer's cookie is a session."""
+    signed_in = await sign_up(
+        runtime,
+        code=body.code,
+        name=body.name,
+        email=body.email,
+        password=body.password.get_secret_value(),
+        visit=visit_of(request),
+    )
+    give_cookies(request, response, signed_in)
+    return UserOut.model_validate(await _user(runtime, signed_in.session.user_id))
+
+
+@router.get("/users", responses=documented())
+async def show_users(runtime: Running, viewer: Asked, limit: Limit = 50, after: After = None) -> Page[UserOut]:
+    """All accounts; for administrators."""
+    require_administrator(viewer)
+    async with runtime.database.read() as session:
+        listed = await list_users(session, limit=limit, after=after)
+    return Page(items=[UserOut.model_validate(row) for row in listed.items], next=listed.next)
+
+
+@router.get("/users/{user_id}", responses=documented())
+async def show_user(runtime: Running, viewer: Asked, user_id: UUID) -> UserOut:
+    """An account; for administrators."""
+    require_administrator(viewer)
+    return UserOut.model_validate(await _user(runtime, user_id))
+
+
+@router.patch("/users/{user_id}", responses=documented(409))
+async def change_one_user(runtime: Running, viewer: Asked, user_id: UUID, body: UserPatch) -> UserOut:
+    """Give somebody another role, or close or open their account; for administrators."""
+    return UserOut.model_validate(await change_user(runtime, viewer, user_id, role=body.role, status=body.status))
+
+
+async def _me(runtime: Runtime, viewer: Viewer) -> MeOut:
+    user = await _user(runtime, viewer.user_id)
+    return MeOut(
+        **UserOut.model_validate(user).model_dump(),
+        has_password=user.password_hash is not None,
+        via=viewer.via,
+        prompt_tokens_total=user.prompt_tokens_total,
+        completion_tokens_total=user.completion_tokens_total,
+    )
+
+
+async def _user(runtime: Runtime, user_id: UUID) -> User:
+    async with runtime.database.read() as session:
+        return existing(await session.get(User, user_id), "account")

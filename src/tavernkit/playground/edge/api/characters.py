@@ -1,0 +1,246 @@
+"""Characters over HTTP."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+from uuid import UUID
+
+from fastapi import APIRouter, Path, Query, Request, Response
+
+from tavernkit.playground.base.database.models import Character
+from tavernkit.playground.base.paging import behind_name, behind_number, behind_time
+from tavernkit.playground.base.refused import existing
+from tavernkit.playground.base.runtime import Runtime
+from tavernkit.playground.base.storable import presentable
+from tavernkit.playground.edge.api.errors import documented
+from tavernkit.playground.edge.api.files import attachment
+from tavernkit.playground.edge.api.paging import After, Page, page
+from tavernkit.playground.edge.api.requests import Asked, Limit, Running
+from tavernkit.playground.edge.api.schemas.characters import (
+    MAX_EDIT_BYTES,
+    ChangeOut,
+    ImportOut,
+    RestoreIn,
+    VersionLineOut,
+    VersionOut,
+)
+from tavernkit.playground.edge.api.schemas.jobs import JobOut
+from tavernkit.playground.edge.web.blob_responses import BINARY, BINARY_OR_JSON, bytes_response
+from tavernkit.playground.edge.web.bodies import takes
+from tavernkit.playground.edge.web.uploads import file_body, one_file, received_files
+from tavernkit.playground.story.characters.cards import changes_between
+from tavernkit.playground.story.characters.documents import CardEdit, CharacterLineOut, CharacterOut
+from tavernkit.playground.story.characters.exporting import ExportFormat, export_character
+from tavernkit.playground.story.characters.files import MAX_FILE_BYTES
+from tavernkit.playground.story.characters.import_job import MAX_FILES, MAX_TOTAL_BYTES, start_import
+from tavernkit.playground.story.characters.importing import SameName, import_file
+from tavernkit.playground.story.characters.queries import (
+    CharacterLine,
+    Scope,
+    Sort,
+    VersionLine,
+    assets_of,
+    characters_page,
+    find_avatar,
+    find_character,
+    find_version,
+    versions_of,
+)
+from tavernkit.playground.story.characters.service import (
+    delete_character,
+    duplicate_character,
+    edit_character,
+    restore_version,
+    set_avatar,
+)
+
+CHECKED = "private, no-cache"
+
+router = APIRouter(prefix="/characters", tags=["characters"], responses=documented())
+
+SameNameQuery = Annotated[
+    SameName,
+    Query(
+        description="What a different card of the same name by the same creator becomes. `new`: a new character, or a "
+        "new version if its `character_version` differs; `version`: a new version; `skip`: it is left out."
+    ),
+]
+
+
+@router.get("", summary="A page of characters")
+async def list_characters(
+    runtime: Running,
+    viewer: Asked,
+    scope: Annotated[Scope, Query(description="One's own, or those that are everybody's.")] = "own",
+    sort: Annotated[Sort, Query(description="By name; or what was changed, or made, last first.")] = "name",
+    search: Annotated[str, Query(max_length=200, description="Words of the name, nickname, creator or tags.")] = "",
+    tag: Annotated[str, Query(max_length=200, description="A whole tag.")] = "",
+    limit: Limit = 50,
+    after: After = None,
+) -> Page[CharacterLineOut]:
+    place = behind_name(after) if sort == "name" else behind_time(after)
+    async with runtime.database.read() as session:
+        lines = await characters_page(
+            session, viewer, scope=scope, sort=sort, search=search, tag=tag, after=place, limit=limit + 1
+        )
+    return page(lines, limit, CharacterLineOut.of, lambda line: (_key(line, sort), str(line.id)))
+
+
+@router.post(
+    "",
+    summary="Import a card file of any format",
+    responses=documented(409, 413),
+    openapi_extra=file_body("file"),
+)
+async def upload_character(
+    request: Request,
+    runtime: Running,
+    viewer: Asked,
+    character_id: Annotated[
+        UUID | None, Query(description="The character that the file is a newer card of; found out without it.")
+    ] = None,
+    as_new: Annotated[bool, Query(description="Make a new character, even if the file is here already.")] = False,
+    same_name: SameNameQuery = "new",
+) -> ImportOut:
+    file = await one_file(request, max_bytes=MAX_FILE_BYTES)
+    imported = await import_file(runtime, viewer, file, character_id=character_id, as_new=as_new, same_name=same_name)
+    return ImportOut(
+        outcome=imported.outcome,
+        sentence=imported.sentence,
+        character=await _shown(runtime, imported.character),
+        changes=[ChangeOut.of(change) for change in imported.changes],
+        notes=list(imported.notes),
+    )
+
+
+@router.post(
+    "/import",
+    status_code=202,
+    summary="Import many card files in the background",
+    responses=documented(413),
+    openapi_extra=file_body("files", many=True),
+)
+async def upload_characters(
+    request: Request, runtime: Running, viewer: Asked, same_name: SameNameQuery = "new"
+) -> JobOut:
+    sent = received_files(request, field="files", max_files=MAX_FILES, max_bytes=MAX_TOTAL_BYTES)
+    async with sent as files:
+        return JobOut.of(await start_import(runtime, viewer, files, same_name=same_name))
+
+
+@router.get("/{character_id}", summary="A character with its card")
+async def get_character(runtime: Running, viewer: Asked, character_id: UUID) -> CharacterOut:
+    async with runtime.database.read() as session:
+        row = await find_character(session, character_id, viewer)
+        return CharacterOut.with_card(row, await assets_of(session, row.id))
+
+
+@router.patch("/{character_id}", summary="Change fields of a card", responses=documented(409))
+@takes(MAX_EDIT_BYTES)
+async def patch_character(runtime: Running, viewer: Asked, character_id: UUID, edit: CardEdit) -> CharacterOut:
+    edited = await edit_character(runtime, viewer, character_id, version=edit.version, fields=edit.fields())
+    return await _shown(runtime, edited)
+
+
+@router.delete("/{character_id}", status_code=204, summary="Delete a character; what it said stays readable")
+async def remove_character(runtime: Running, viewer: Asked, character_id: UUID) -> None:
+    await delete_character(runtime, viewer, character_id)
+
+
+@router.post("/{character_id}/duplicate", status_code=201, summary="Make a copy of one's own")
+async def copy_character(runtime: Running, viewer: Asked, character_id: UUID) -> CharacterOut:
+    return await _shown(runtime, await duplicate_character(runtime, viewer, character_id))
+
+
+@router.get("/{character_id}/versions", summary="Earlier cards, newest first")
+async def list_versions(
+    runtime: Running, viewer: Asked, character_id: UUID, limit: Limit = 50, after: After = None
+) -> Page[VersionLineOut]:
+    async with runtime.database.read() as session:
+        row = await find_character(session, character_id, viewer)
+        lines = await versions_of(session, row.id, before=behind_number(after), limit=limit + 1)
+    return page(lines, limit, _version_line, lambda line: (line.number,))
+
+
+@router.get("/{character_id}/versions/{number}", summary="An earlier card, and what has changed since")
+async def get_version(
+    runtime: Running, viewer: Asked, character_id: UUID, number: Annotated[int, Path(ge=1, le=2**31 - 1)]
+) -> VersionOut:
+    async with runtime.database.read() as session:
+        row = await find_character(session, character_id, viewer)
+        version = existing(await find_version(session, row.id, number), "version")
+    return VersionOut(
+        number=version.number,
+        replaced_by=version.reason,
+        created_at=version.created_at,
+        card=presentable(version.data),
+        changes=[ChangeOut.of(change) for change in changes_between(version.data, row.data)],
+    )
+
+
+@router.post("/{character_id}/restore", summary="Go back to an earlier card", responses=documented(409))
+async def restore(runtime: Running, viewer: Asked, character_id: UUID, wanted: RestoreIn) -> CharacterOut:
+    restored = await restore_version(runtime, viewer, character_id, version=wanted.version, number=wanted.number)
+    return await _shown(runtime, restored)
+
+
+@router.get(
+    "/{character_id}/export",
+    summary="The character as a card file",
+    response_class=Response,
+    responses=BINARY_OR_JSON,
+)
+async def export(runtime: Running, viewer: Asked, character_id: UUID, format: ExportFormat = "png") -> Response:
+    file = await export_character(runtime, viewer, character_id, format)
+    return Response(file.data, media_type=file.media_type, headers=attachment(file.name, file.ending))
+
+
+@router.get("/{character_id}/avatar", summary="The character's picture", response_class=Response, responses=BINARY)
+async def get_avatar(
+    request: Request,
+    runtime: Running,
+    viewer: Asked,
+    character_id: UUID,
+    size: Literal["full", "thumbnail"] = "full",
+) -> Response:
+    async with runtime.database.read() as session:
+        blob = await find_avatar(session, character_id, viewer, size)
+    return bytes_response(request, blob, cache=CHECKED)
+
+
+@router.put(
+    "/{character_id}/avatar",
+    summary="Give a character another picture",
+    responses=documented(409, 413),
+    openapi_extra=file_body("file"),
+)
+async def put_avatar(
+    request: Request,
+    runtime: Running,
+    viewer: Asked,
+    character_id: UUID,
+    version: Annotated[
+        int | None, Query(ge=1, le=2**31 - 1, description="The version that the change was made from.")
+    ] = None,
+) -> CharacterOut:
+    picture = await one_file(request, max_bytes=MAX_FILE_BYTES)
+    return await _shown(runtime, await set_avatar(runtime, viewer, character_id, picture, version=version))
+
+
+async def _shown(runtime: Runtime, row: Character) -> CharacterOut:
+    async with runtime.database.read() as session:
+        return CharacterOut.with_card(row, await assets_of(session, row.id))
+
+
+def _key(line: CharacterLine, sort: Sort) -> str:
+    match sort:
+        case "name":
+            return line.name_key
+        case "recent":
+            return line.updated_at.isoformat()
+        case "created":
+            return line.created_at.isoformat()
+
+
+def _version_line(line: VersionLine) -> VersionLineOut:
+    return VersionLineOut(number=line.number, replaced_by=line.reason, created_at=line.created_at)

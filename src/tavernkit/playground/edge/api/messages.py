@@ -1,0 +1,170 @@
+"""Messages and swipes over HTTP."""
+
+from __future__ import annotations
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Path, Query
+
+from tavernkit.playground.base.runtime import Runtime
+from tavernkit.playground.edge.api.errors import documented
+from tavernkit.playground.edge.api.requests import Asked, Limit, Running
+from tavernkit.playground.edge.api.schemas.messages import (
+    ActiveSwipeIn,
+    MessageEdit,
+    MessageIn,
+    MessagePage,
+    Revision,
+    SwipeEdit,
+    SwipeIn,
+    SwipeOut,
+    SwipePage,
+)
+from tavernkit.playground.story.messages.changing import exclude_message, hide_message, include_message, restore_message
+from tavernkit.playground.story.messages.reading import read_message, read_messages, read_swipes
+from tavernkit.playground.story.messages.service import send_message
+from tavernkit.playground.story.messages.swipes import add_swipe, delete_swipe, edit_message, edit_swipe, select_swipe
+from tavernkit.playground.story.paths.documents import MessageOut
+from tavernkit.playground.story.paths.messages import shown_message
+
+__all__ = ["router"]
+
+router = APIRouter(tags=["messages"])
+
+Seq = Annotated[int | None, Query(ge=0, le=2**63 - 1)]
+ConversationId = Annotated[UUID, Path(description="The conversation.")]
+MessageId = Annotated[UUID, Path(description="The message.")]
+
+
+@router.get("/conversations/{conversation_id}/messages", responses=documented())
+async def list_messages(
+    runtime: Running,
+    viewer: Asked,
+    conversation_id: ConversationId,
+    before: Seq = None,
+    after: Seq = None,
+    limit: Limit = 50,
+) -> MessagePage:
+    """The newest messages below the number `before`, or the oldest above `after`; always oldest first."""
+    page = await read_messages(runtime, viewer, conversation_id, before=before, after=after, limit=limit)
+    return MessagePage(items=[MessageOut.of(shown) for shown in page.messages], next=page.next)
+
+
+@router.post("/conversations/{conversation_id}/messages", status_code=201, responses=documented(409, 423))
+async def create_message(
+    runtime: Running, viewer: Asked, conversation_id: ConversationId, body: MessageIn
+) -> MessageOut:
+    """Say something. With an id of your own, sending again what may have arrived never doubles it."""
+    sent = await send_message(
+        runtime,
+        viewer,
+        conversation_id,
+        message_id=body.id or runtime.ids(),
+        content=body.content,
+        role=body.role,
+    )
+    return await _out(runtime, sent.id)
+
+
+@router.get("/messages/{message_id}", responses=documented())
+async def show_message(runtime: Running, viewer: Asked, message_id: MessageId) -> MessageOut:
+    """One message."""
+    return MessageOut.of(await read_message(runtime, viewer, message_id))
+
+
+@router.patch("/messages/{message_id}", responses=documented(409))
+async def change_message(runtime: Running, viewer: Asked, message_id: MessageId, body: MessageEdit) -> MessageOut:
+    """Rewrite the version that is seen."""
+    await edit_message(runtime, viewer, message_id, content=body.content, revision=body.revision)
+    return await _out(runtime, message_id)
+
+
+@router.post("/messages/{message_id}/hide", responses=documented(409))
+async def hide(runtime: Running, viewer: Asked, message_id: MessageId) -> MessageOut:
+    """Delete a message so that it can be restored."""
+    await hide_message(runtime, viewer, message_id)
+    return await _out(runtime, message_id)
+
+
+@router.post("/messages/{message_id}/restore", responses=documented(409))
+async def restore(runtime: Running, viewer: Asked, message_id: MessageId) -> MessageOut:
+    """Bring a hidden message back."""
+    await restore_message(runtime, viewer, message_id)
+    return await _out(runtime, message_id)
+
+
+@router.post("/messages/{message_id}/exclude", responses=documented(409))
+async def exclude(runtime: Running, viewer: Asked, message_id: MessageId) -> MessageOut:
+    """Keep a message out of prompts."""
+    await exclude_message(runtime, viewer, message_id)
+    return await _out(runtime, message_id)
+
+
+@router.post("/messages/{message_id}/include", responses=documented(409))
+async def include(runtime: Running, viewer: Asked, message_id: MessageId) -> MessageOut:
+    """Put a message back into prompts."""
+    await include_message(runtime, viewer, message_id)
+    return await _out(runtime, message_id)
+
+
+@router.get("/messages/{message_id}/swipes", responses=documented())
+async def list_swipes(
+    runtime: Running,
+    viewer: Asked,
+    message_id: MessageId,
+    after: Annotated[int, Query(ge=-1, le=2**31 - 1, description="The position behind which to begin.")] = -1,
+    limit: Limit = 50,
+) -> SwipePage:
+    """The versions of a message in their order."""
+    page = await read_swipes(runtime, viewer, message_id, after=after, limit=limit)
+    return SwipePage(items=[SwipeOut.of(swipe) for swipe in page.swipes], next=page.next)
+
+
+@router.post("/messages/{message_id}/swipes", status_code=201, responses=documented(409))
+async def create_swipe(runtime: Running, viewer: Asked, message_id: MessageId, body: SwipeIn) -> SwipeOut:
+    """Add a version written by hand."""
+    added = await add_swipe(
+        runtime,
+        viewer,
+        message_id,
+        swipe_id=body.id or runtime.ids(),
+        content=body.content,
+        activate=body.activate,
+    )
+    return SwipeOut.of(added)
+
+
+@router.put("/messages/{message_id}/active_swipe", responses=documented(409))
+async def choose_swipe(runtime: Running, viewer: Asked, message_id: MessageId, body: ActiveSwipeIn) -> MessageOut:
+    """Show another version."""
+    await select_swipe(runtime, viewer, message_id, body.to, revision=body.revision)
+    return await _out(runtime, message_id)
+
+
+@router.patch("/messages/{message_id}/swipes/{swipe_id}", responses=documented(409))
+async def change_swipe(
+    runtime: Running, viewer: Asked, message_id: MessageId, swipe_id: UUID, body: SwipeEdit
+) -> MessageOut:
+    """Rewrite one version, seen or not."""
+    await edit_swipe(runtime, viewer, message_id, swipe_id, content=body.content, revision=body.revision)
+    return await _out(runtime, message_id)
+
+
+@router.delete("/messages/{message_id}/swipes/{swipe_id}", responses=documented(409))
+async def remove_swipe(
+    runtime: Running,
+    viewer: Asked,
+    message_id: MessageId,
+    swipe_id: UUID,
+    revision: Annotated[Revision, Query()] = None,
+) -> MessageOut:
+    """Remove a version; never the last."""
+    await delete_swipe(runtime, viewer, message_id, swipe_id, revision=revision)
+    return await _out(runtime, message_id)
+
+
+async def _out(runtime: Runtime, message_id: UUID) -> MessageOut:
+    """A message that has just been changed, whoever may see it."""
+    async with runtime.database.read() as session:
+        return MessageOut.of(await shown_message(session, message_id))

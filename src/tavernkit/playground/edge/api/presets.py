@@ -1,0 +1,150 @@
+"""Presets over HTTP."""
+
+from __future__ import annotations
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Query, Request, Response
+
+from tavernkit.playground.base.paging import behind_name
+from tavernkit.playground.edge.api.errors import documented
+from tavernkit.playground.edge.api.files import upload
+from tavernkit.playground.edge.api.paging import After, Page, page
+from tavernkit.playground.edge.api.preset_download import download
+from tavernkit.playground.edge.api.requests import Asked, Limit, Running
+from tavernkit.playground.edge.api.schemas.presets import DefaultPreset, PresetImported, PromptsOut, prompts_out
+from tavernkit.playground.edge.web.bodies import takes
+from tavernkit.playground.edge.web.uploads import file_body
+from tavernkit.playground.story.lorebooks.documents import notes_of
+from tavernkit.playground.story.presets import queries, service
+from tavernkit.playground.story.presets.documents import (
+    NewPreset,
+    NewPrompt,
+    OrderPrompts,
+    PatchPreset,
+    PatchPrompt,
+    PresetOut,
+    PresetSummary,
+)
+from tavernkit.playground.story.presets.kinds import Kind, decode_preset
+from tavernkit.sillytavern.presets import ChatPreset
+
+router = APIRouter(prefix="/presets", tags=["presets"])
+
+
+@router.get("", responses=documented())
+async def list_presets(
+    running: Running,
+    asked: Asked,
+    kind: Annotated[Kind | None, Query(description="Only presets of this kind.")] = None,
+    limit: Limit = 50,
+    after: After = None,
+) -> Page[PresetSummary]:
+    """Your presets and those that are everybody's, by name."""
+    async with running.database.read() as session:
+        rows = await queries.presets_page(session, asked, kind=kind, behind=behind_name(after), limit=limit + 1)
+    return page(rows, limit, PresetSummary.of, lambda row: (row.name, str(row.id)))
+
+
+@router.post("", status_code=201, responses=documented(409))
+@takes(service.MAX_FILE_BYTES)
+async def create_preset(running: Running, asked: Asked, new: NewPreset) -> PresetOut:
+    """Make a preset."""
+    return PresetOut.of(await service.create_preset(running, asked, new))
+
+
+@router.post("/import", status_code=201, responses=documented(413), openapi_extra=file_body("file"))
+async def import_preset(running: Running, asked: Asked, request: Request) -> PresetImported:
+    """Make a preset of a file of SillyTavern, of any kind, or of one of RisuAI."""
+    data, name = await upload(request, max_bytes=service.MAX_FILE_BYTES)
+    row, report = await service.import_preset(running, asked, data, name=name)
+    return PresetImported(preset=PresetOut.of(row), notes=notes_of(report))
+
+
+@router.get("/default", responses=documented())
+async def show_default(running: Running, asked: Asked) -> DefaultPreset:
+    """The preset that your new spaces use."""
+    async with running.database.read() as session:
+        return DefaultPreset(preset_id=await queries.default_preset_id(session, asked.user_id))
+
+
+@router.put("/default", responses=documented())
+async def set_default(running: Running, asked: Asked, new: DefaultPreset) -> DefaultPreset:
+    """Choose the preset that your new spaces use; null for none."""
+    return DefaultPreset(preset_id=await service.set_default_preset(running, asked, new.preset_id))
+
+
+@router.get("/{preset_id}", responses=documented())
+async def show_preset(running: Running, asked: Asked, preset_id: UUID) -> PresetOut:
+    """A preset with its file."""
+    async with running.database.read() as session:
+        return PresetOut.of(await queries.preset_for(session, asked, preset_id))
+
+
+@router.patch("/{preset_id}", responses=documented(409))
+@takes(service.MAX_FILE_BYTES)
+async def update_preset(running: Running, asked: Asked, preset_id: UUID, patch: PatchPreset) -> PresetOut:
+    """Change a preset; of one that is everybody's, a copy of yours, under an id of its own."""
+    return PresetOut.of(await service.update_preset(running, asked, preset_id, patch))
+
+
+@router.delete("/{preset_id}", status_code=204, responses=documented(409))
+async def delete_preset(running: Running, asked: Asked, preset_id: UUID) -> None:
+    """Delete a preset that is used nowhere."""
+    await service.delete_preset(running, asked, preset_id)
+
+
+@router.post("/{preset_id}/duplicate", status_code=201, responses=documented())
+async def duplicate_preset(running: Running, asked: Asked, preset_id: UUID) -> PresetOut:
+    """Copy a preset."""
+    return PresetOut.of(await service.duplicate_preset(running, asked, preset_id))
+
+
+@router.get("/{preset_id}/export", response_class=Response, responses=documented())
+async def export_preset(running: Running, asked: Asked, preset_id: UUID) -> Response:
+    """The preset as a file for the application that it came from."""
+    async with running.database.read() as session:
+        row = await queries.preset_for(session, asked, preset_id)
+    return download(row)
+
+
+@router.get("/{preset_id}/prompts", responses=documented())
+async def list_prompts(running: Running, asked: Asked, preset_id: UUID) -> PromptsOut:
+    """The prompts of a chat preset, in their order; of another preset, none."""
+    async with running.database.read() as session:
+        row = await queries.preset_for(session, asked, preset_id)
+    preset = decode_preset(row.kind, row.data)[0]
+    return prompts_out(row, preset if isinstance(preset, ChatPreset) else ChatPreset())
+
+
+@router.post("/{preset_id}/prompts", status_code=201, responses=documented(409))
+async def add_prompt(running: Running, asked: Asked, preset_id: UUID, new: NewPrompt) -> PromptsOut:
+    """Add a prompt to a chat preset."""
+    return prompts_out(*await service.add_prompt(running, asked, preset_id, new))
+
+
+@router.put("/{preset_id}/prompts/order", responses=documented(409))
+async def order_prompts(running: Running, asked: Asked, preset_id: UUID, new: OrderPrompts) -> PromptsOut:
+    """Put the prompts into an order, each switched on or off; those not named are not sent."""
+    return prompts_out(*await service.order_prompts(running, asked, preset_id, new))
+
+
+@router.patch("/{preset_id}/prompts/{identifier}", responses=documented(409))
+async def change_prompt(
+    running: Running, asked: Asked, preset_id: UUID, identifier: str, patch: PatchPrompt
+) -> PromptsOut:
+    """Change a prompt, or switch it on or off."""
+    return prompts_out(*await service.change_prompt(running, asked, preset_id, identifier, patch))
+
+
+@router.delete("/{preset_id}/prompts/{identifier}", responses=documented(409))
+async def remove_prompt(
+    running: Running,
+    asked: Asked,
+    preset_id: UUID,
+    identifier: str,
+    settings_version: Annotated[int, Query(ge=0, le=2**31 - 1, description="The version that was read.")],
+) -> PromptsOut:
+    """Take a prompt out of the order; one that is not SillyTavern's own is deleted."""
+    return prompts_out(*await service.remove_prompt(running, asked, preset_id, identifier, settings_version))

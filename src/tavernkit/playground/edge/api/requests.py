@@ -1,0 +1,33 @@
+"""What the routes of the API share: the running application, who asks, and pages of long lists."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Depends, Query, Request
+
+from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.runtime import Runtime
+from tavernkit.playground.edge.web.authentication import viewer_of
+from tavernkit.playground.edge.web.bodies import before_body
+
+__all__ = ["Asked", "Limit", "Running"]
+
+
+def _runtime(request: Request) -> Runtime:
+    runtime: Runtime = request.app.state.runtime
+    return runtime
+
+
+@before_body
+async def _viewer(request: Request) -> Viewer:
+    return await viewer_of(request)
+
+
+Running = Annotated[Runtime, Depends(_runtime)]
+"""The running application."""
+
+Asked = Annotated[Viewer, Depends(_viewer)]
+"""Who asks; a request of nobody is refused."""
+
+Limit = Annotated[int, Query(ge=1, le=200, description="How many to give at most.")]

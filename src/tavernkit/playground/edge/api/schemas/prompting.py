@@ -1,0 +1,145 @@
+"""Prompts as the API gives them."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+from uuid import UUID
+
+from msgspec import structs
+from pydantic import BaseModel, ConfigDict, Field
+
+from tavernkit.playground.story.previews.previewing import PreviewKind
+from tavernkit.playground.story.previews.queries import Change, KeptBlock, KeptPrompt, PromptChange
+from tavernkit.playground.story.prompting.platforms import Platform
+
+__all__ = ["ChangeOut", "ComparisonOut", "PreviewIn", "PromptOut"]
+
+
+class BlockOut(BaseModel):
+    """One block of a prompt."""
+
+    sha256: str = Field(description="Of the content: the same text has the same one in every prompt.")
+    role: str
+    name: str | None = Field(description="Who says it.")
+    slot: str | None = Field(description="Which part of the prompt it is.")
+    source: dict[str, Any] = Field(description="Where it came from: the preset, the card, an entry, a message.")
+    tokens: int
+    content: str
+
+    @classmethod
+    def of(cls, block: KeptBlock) -> Self:
+        return cls(**structs.asdict(block))
+
+
+class RequestOut(BaseModel):
+    """What goes to the provider, as the dialect writes it: `messages`, or else `prompt`."""
+
+    provider: str
+    kind: str
+    dialect: str
+    generation_type: str = Field(description="What SillyTavern calls this kind of reply.")
+    model: str
+    messages: list[dict[str, Any]]
+    prompt: str | dict[str, Any] | None
+    max_tokens: int | None
+    temperature: float | None
+    stop: list[str]
+    options: dict[str, Any] = Field(description="Further fields of the request.")
+
+
+class EvictionOut(BaseModel):
+    """A block that did not fit."""
+
+    slot: str | None
+    tokens: int
+    reason: str
+    group: str | None
+    source: dict[str, Any]
+
+
+class TrimmingOut(BaseModel):
+    """How the prompt was brought down to its budget."""
+
+    strategy: str
+    budget_tokens: int
+    initial_tokens: int
+    final_tokens: int
+    evictions: list[EvictionOut]
+
+
+class WarningOut(BaseModel):
+    """Something odd that was met on the way."""
+
+    code: str
+    message: str
+    stage: str | None
+
+
+class VerdictOut(BaseModel):
+    """What became of an entry of a lorebook that woke up, or almost did."""
+
+    book: str
+    entry: str
+    name: str
+    reason: str = Field(description="For programs; `activated` is in the prompt.")
+    sentence: str = Field(description="For people.")
+
+
+class PromptOut(BaseModel):
+    """A prompt."""
+
+    run_id: UUID | None = Field(description="The run that sent it; null for one that was not sent.")
+    fingerprint: str = Field(description="The same for the same request.")
+    request: RequestOut
+    blocks: list[BlockOut]
+    trimming: TrimmingOut | None
+    warnings: list[WarningOut]
+    platform: Platform = Field(description="Whose rules the prompt was built by.")
+    lore: list[VerdictOut] = Field(description="At most 200, those in the prompt first.")
+
+    @classmethod
+    def of(cls, kept: KeptPrompt) -> Self:
+        report = kept.report
+        return cls.model_validate(
+            {
+                "run_id": kept.run_id,
+                "fingerprint": kept.fingerprint,
+                "request": kept.request,
+                "blocks": [BlockOut.of(block) for block in kept.blocks],
+                "trimming": report["trimming"],
+                "warnings": report["warnings"],
+                # Prompts of earlier versions have kept neither.
+                "lore": report.get("lore", []),
+                "platform": report.get("platform", "sillytavern"),
+            }
+        )
+
+
+class ChangeOut(BaseModel):
+    """A block of two prompts that are compared."""
+
+    change: Change
+    block: BlockOut
+
+    @classmethod
+    def of(cls, change: PromptChange) -> Self:
+        return cls(change=change.change, block=BlockOut.of(change.block))
+
+
+class ComparisonOut(BaseModel):
+    """What one prompt has that another has not."""
+
+    before: UUID = Field(description="The run that is compared with.")
+    after: UUID
+    changes: list[ChangeOut] = Field(description="The blocks of both, in their order.")
+
+
+class PreviewIn(BaseModel):
+    """Which prompt to look at."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    speaker_id: UUID | None = Field(default=None, description="A member; without one, whoever would speak next.")
+    kind: PreviewKind | None = Field(
+        default=None, description="Without one, `normal` for a character and `impersonate` for a person."
+    )

@@ -1,0 +1,19 @@
+"""What the API takes and gives about settings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class SettingsPatch(BaseModel):
+    """A change of settings."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    settings_version: int = Field(ge=0, description="The version that the change was made from.")
+    settings: dict[str, Any] = Field(
+        description="Groups of settings as in the schema; null takes a setting, or a whole group, back.",
+        examples=[{"llm": {"temperature": 0.8}, "authors_note": {"text": "It rains."}}],
+    )

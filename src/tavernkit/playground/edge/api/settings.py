@@ -1,0 +1,90 @@
+"""Settings over HTTP: the schema, and each layer."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, Header, Query, Response
+from fastapi.responses import JSONResponse
+
+from tavernkit.playground.edge.api.errors import documented
+from tavernkit.playground.edge.api.requests import Asked, Running
+from tavernkit.playground.edge.api.schemas.settings import SettingsPatch
+from tavernkit.playground.story.settings import service
+from tavernkit.playground.story.settings.documents import SettingsOut
+from tavernkit.playground.story.settings_schema.pack import json_schema, schema_etag
+
+router = APIRouter(tags=["settings"])
+
+CACHING = "private, no-cache"
+
+
+@router.get(
+    "/schemas/settings",
+    response_model=dict[str, Any],
+    responses={**documented(), 304: {"description": "The schema is the one that the client has."}},
+)
+async def settings_schema(
+    viewer: Asked,  # noqa: ARG001 - only people who are signed in may ask
+    if_none_match: Annotated[str | None, Header(max_length=2000)] = None,
+) -> Response:
+    """The JSON Schema of all settings, with where each is stored and how it is shown."""
+    headers = {"ETag": schema_etag(), "Cache-Control": CACHING}
+    if if_none_match is not None and _is_known(if_none_match):
+        return Response(status_code=304, headers=headers)
+    return JSONResponse(json_schema(), headers=headers)
+
+
+@router.get("/spaces/{space_id}/settings", responses=documented())
+async def space_settings(runtime: Running, viewer: Asked, space_id: UUID) -> SettingsOut:
+    """The settings of a space."""
+    return await service.read_space_settings(runtime, viewer, space_id)
+
+
+@router.patch("/spaces/{space_id}/settings", responses=documented(409))
+async def patch_space_settings(runtime: Running, viewer: Asked, space_id: UUID, body: SettingsPatch) -> SettingsOut:
+    """Change settings of a space."""
+    return await service.change_space_settings(
+        runtime, viewer, space_id, settings_version=body.settings_version, patch=body.settings
+    )
+
+
+@router.get("/members/{member_id}/settings", responses=documented())
+async def member_settings(runtime: Running, viewer: Asked, member_id: UUID) -> SettingsOut:
+    """The settings of a member, over those of the space."""
+    return await service.read_member_settings(runtime, viewer, member_id)
+
+
+@router.patch("/members/{member_id}/settings", responses=documented(409))
+async def patch_member_settings(runtime: Running, viewer: Asked, member_id: UUID, body: SettingsPatch) -> SettingsOut:
+    """Change settings of a member."""
+    return await service.change_member_settings(
+        runtime, viewer, member_id, settings_version=body.settings_version, patch=body.settings
+    )
+
+
+@router.get("/conversations/{conversation_id}/settings", responses=documented())
+async def conversation_settings(
+    runtime: Running,
+    viewer: Asked,
+    conversation_id: UUID,
+    member_id: Annotated[UUID | None, Query(description="As they are while this member speaks.")] = None,
+) -> SettingsOut:
+    """The settings of a conversation, over those of the space."""
+    return await service.read_conversation_settings(runtime, viewer, conversation_id, member_id=member_id)
+
+
+@router.patch("/conversations/{conversation_id}/settings", responses=documented(409))
+async def patch_conversation_settings(
+    runtime: Running, viewer: Asked, conversation_id: UUID, body: SettingsPatch
+) -> SettingsOut:
+    """Change settings of a conversation, its author's note among them."""
+    return await service.change_conversation_settings(
+        runtime, viewer, conversation_id, settings_version=body.settings_version, patch=body.settings
+    )
+
+
+def _is_known(if_none_match: str) -> bool:
+    tags = {tag.strip().removeprefix("W/") for tag in if_none_match.split(",")}
+    return "*" in tags or schema_etag() in tags

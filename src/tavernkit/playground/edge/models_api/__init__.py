@@ -1,0 +1,1 @@
+"""The OpenAI-style endpoint: characters as models."""

@@ -1,0 +1,75 @@
+"""Following a run to its end, through what the conversation's listeners are told."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+from tavernkit.playground.base.database.models import Run
+from tavernkit.playground.base.realtime.access import is_access_in_question
+from tavernkit.playground.base.realtime.bus import Subscription
+from tavernkit.playground.base.runtime import Runtime
+from tavernkit.playground.edge.models_api.growing import GrowingText
+from tavernkit.playground.story.runs.states import FINAL
+
+__all__ = ["Following"]
+
+LOOK_SECONDS = 2.0
+"""How often the run is looked at when nothing is heard of it: the bus may lose things."""
+
+MISSING_SECONDS = 0.5
+"""How often what is missing is looked for."""
+
+
+class Following:
+    """A run that somebody waits for: `run` is how it was seen last, None when it is gone with its conversation;
+    `is_refused` is true as soon as they may not read it any more."""
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        run: Run,
+        news: Subscription,
+        leaving: asyncio.Event,
+        is_welcome: Callable[[], Awaitable[bool]],
+    ) -> None:
+        self.run: Run | None = run
+        self.is_refused = False
+        self._runtime = runtime
+        self._run_id = run.id
+        self._news = news
+        self._leaving = leaving
+        self._is_welcome = is_welcome
+        self._text = GrowingText()
+        self._looked_at = 0.0
+
+    @property
+    def has_ended(self) -> bool:
+        return self.run is None or self.run.status in FINAL
+
+    async def pieces(self) -> AsyncIterator[str]:
+        """The reply piece by piece, and an empty piece now and then while there is none; until the run has ended or
+        nobody waits or may wait any more."""
+        await self._look()
+        while not self.has_ended and not self._leaving.is_set() and not self.is_refused:
+            within = MISSING_SECONDS if self._text.has_hole else LOOK_SECONDS
+            item = await self._news.next(unless=self._leaving, within=within)
+            if item is None or "run" not in item:
+                await self._look()
+                self.is_refused = item is not None and is_access_in_question([item]) and not await self._is_welcome()
+            elif item["run"] == str(self._run_id):
+                self._text.add(item["offset"], item["text"])
+                if self._text.has_hole and self._now() - self._looked_at >= MISSING_SECONDS:
+                    await self._look()
+            yield self._text.take()
+
+    async def _look(self) -> None:
+        """See how far the run has come, and what it has written down."""
+        self._looked_at = self._now()
+        async with self._runtime.database.read() as session:
+            self.run = await session.get(Run, self._run_id)
+        if self.run is not None and not self.has_ended:
+            self._text.learn(self._runtime.live_text.get(self._run_id, self.run.text))
+
+    def _now(self) -> float:
+        return asyncio.get_running_loop().time()

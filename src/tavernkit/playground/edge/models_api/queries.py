@@ -1,0 +1,177 @@
+"""Reading what the endpoint needs: characters that somebody can talk to, what was said to them, and the reply."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, cast
+from uuid import UUID
+
+from sqlalchemy import Select, or_, select
+from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import aliased
+
+from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.database.models import (
+    Character,
+    Conversation,
+    Message,
+    MessageSwipe,
+    Run,
+    Space,
+    SpaceMembership,
+    TextContent,
+)
+from tavernkit.playground.edge.models_api.history import Role, Told
+from tavernkit.playground.edge.models_api.naming import ids_between, model_name
+from tavernkit.playground.story.access.access import Access, Entry
+
+__all__ = [
+    "MAX_MODELS",
+    "SENT_AS",
+    "Model",
+    "find_model",
+    "list_models",
+    "read_reply",
+    "recent_conversations",
+    "run_for",
+    "told_between",
+]
+
+MAX_MODELS = 1_000
+SENT_AS = "sent_as"
+"""Where a run notes the fingerprint of a text that was streamed otherwise than it is stored."""
+
+
+class Model(NamedTuple):
+    """A character in a space."""
+
+    member: SpaceMembership
+    space: Space
+
+    @property
+    def name(self) -> str:
+        return model_name(self.member.cached_display_name, self.member.id)
+
+
+async def list_models(session: AsyncSession, viewer: Viewer) -> list[Model]:
+    """The characters that this person can talk to, those that joined last first."""
+    query = _models(viewer).order_by(SpaceMembership.created_at.desc(), SpaceMembership.id).limit(MAX_MODELS)
+    return [Model(*row) for row in await session.execute(query)]
+
+
+async def find_model(session: AsyncSession, viewer: Viewer, name: str) -> Model | None:
+    """The character of this name; None also when there are several."""
+    between = ids_between(name)
+    if between is None:
+        return None
+    query = _models(viewer).where(SpaceMembership.id.between(*between)).limit(2)
+    found = [Model(*row) for row in await session.execute(query)]
+    return found[0] if len(found) == 1 else None
+
+
+async def recent_conversations(session: AsyncSession, entry: Entry, *, limit: int) -> Sequence[Conversation]:
+    """The conversations of a space that somebody can go on in, those that changed last first."""
+    query = (
+        select(Conversation)
+        .where(
+            Conversation.space_id == entry.space.id, Conversation.status == "ready", Conversation.kind != "checkpoint"
+        )
+        .order_by(Conversation.updated_at.desc(), Conversation.id.desc())
+        .limit(limit)
+    )
+    if entry.access < Access.ADMINISTER:
+        query = query.where(Conversation.visibility != "private")
+    return (await session.scalars(query)).all()
+
+
+async def told_between(
+    session: AsyncSession, conversation_ids: Sequence[UUID], person_id: UUID, *, after: int, until: int
+) -> Mapping[UUID, list[Told]]:
+    """The visible messages of each conversation with numbers behind `after` and up to `until`, in order.
+
+    What people other than the member `person_id` have said has no role.
+    """
+    rows = await session.execute(
+        select(
+            Message.conversation_id,
+            Message.id,
+            Message.role,
+            Message.membership_id,
+            TextContent.content,
+            MessageSwipe.metadata_,
+            Run.debug,
+        )
+        .join(TextContent, TextContent.id == Message.text_id)
+        .join(MessageSwipe, MessageSwipe.id == Message.active_swipe_id)
+        .outerjoin(Run, Run.id == MessageSwipe.run_id)
+        .where(
+            Message.conversation_id.in_(conversation_ids),
+            Message.seq > after,
+            Message.seq <= until,
+            Message.visibility != "hidden",
+        )
+        .order_by(Message.conversation_id, Message.seq)
+    )
+    told: defaultdict[UUID, list[Told]] = defaultdict(list)
+    for conversation_id, id, role, author_id, text, swipe, run in rows:
+        is_foreign = role == "user" and author_id != person_id
+        told[conversation_id].append(
+            Told(
+                id=id,
+                role="" if is_foreign else cast("Role", role),
+                # As texts that programs send are compared.
+                text=text.strip(),
+                is_greeting="greeting" in swipe,
+                sent_as=_sent_as(run),
+            )
+        )
+    return told
+
+
+async def run_for(session: AsyncSession, message: Message, speaker_id: UUID) -> Run | None:
+    """The run that was planned to answer a message which has just been sent."""
+    found: Run | None = await session.scalar(
+        select(Run)
+        .where(
+            Run.conversation_id == message.conversation_id,
+            Run.speaker_membership_id == speaker_id,
+            Run.created_at >= message.created_at,
+        )
+        .order_by(Run.created_at, Run.id)
+        .limit(1)
+    )
+    return found
+
+
+async def read_reply(session: AsyncSession, run_id: UUID) -> Message | None:
+    """The message that a run has become."""
+    found: Message | None = await session.scalar(select(Message).where(Message.run_id == run_id).limit(1))
+    return found
+
+
+def _models(viewer: Viewer) -> Select[SpaceMembership, Space]:
+    """The rule of `spaces.access` for taking part, as a query; to speak, one has to be a member as well."""
+    own = aliased(SpaceMembership)
+    query = (
+        select(SpaceMembership, Space)
+        .join(Space, Space.id == SpaceMembership.space_id)
+        .join(Character, Character.id == SpaceMembership.character_id)
+        .join(own, own.space_id == Space.id)
+        .where(
+            SpaceMembership.kind == "character",
+            SpaceMembership.status == "active",
+            Character.status == "ready",
+            Space.status == "active",
+            own.user_id == viewer.user_id,
+            own.status == "active",
+        )
+    )
+    if viewer.is_administrator:
+        return query
+    return query.where(or_(Space.owner_id == viewer.user_id, own.role == "moderator", own.participation == "active"))
+
+
+def _sent_as(run: Mapping[str, Any] | None) -> str | None:
+    noted = None if run is None else run.get(SENT_AS)
+    return noted if isinstance(noted, str) else None

@@ -1,0 +1,194 @@
+"""What the endpoint takes and gives, as OpenAI's API has it; what is our own stands under `tavernkit`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    WithJsonSchema,
+    field_validator,
+)
+
+from tavernkit.playground.story.prompting.inputs import ReplyLimits
+
+__all__ = [
+    "MAX_BODY_BYTES",
+    "MAX_MESSAGES",
+    "Choice",
+    "CompletionIn",
+    "CompletionOut",
+    "MessageIn",
+    "ModelList",
+    "ModelOut",
+    "ReplyOut",
+    "Usage",
+    "WhereItIs",
+    "WhichCharacter",
+]
+
+MAX_BODY_BYTES = 8 * 1024 * 1024
+MAX_MESSAGES = 2_000
+
+
+def _text_of(content: Any) -> str:
+    """The text of a message that is one text or a list of parts."""
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        raise ValueError("The content of a message has to be a text, or a list of parts that are texts.")
+    texts = [part.get("text") if isinstance(part, dict) and part.get("type") == "text" else None for part in content]
+    if not all(isinstance(text, str) for text in texts):
+        raise ValueError("Characters read text only: leave out pictures, sounds, files and other parts.")
+    return "\n".join(str(text) for text in texts)
+
+
+def _stops_of(stop: Any) -> Any:
+    """The texts that end a reply, of which there may be one or several."""
+    texts = [stop] if isinstance(stop, str) else [] if stop is None else stop
+    return [text for text in texts if text != ""] if isinstance(texts, list) else texts
+
+
+def _one_reply(n: int | None) -> int | None:
+    if n is not None and n != 1:
+        raise ValueError("A character gives one reply at a time: leave `n` out, or ask again.")
+    return n
+
+
+_PART = {
+    "type": "object",
+    "properties": {"type": {"const": "text"}, "text": {"type": "string"}},
+    "required": ["type", "text"],
+}
+_CONTENT = {"anyOf": [{"type": "string"}, {"type": "array", "items": _PART}]}
+
+Content = Annotated[str, BeforeValidator(_text_of), WithJsonSchema(_CONTENT, mode="validation")]
+
+
+_STOPS = {
+    "anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "maxItems": 4}, {"type": "null"}]
+}
+Stops = Annotated[
+    tuple[Annotated[str, Field(max_length=500)], ...],
+    Field(max_length=4),
+    BeforeValidator(_stops_of),
+    WithJsonSchema(_STOPS, mode="validation"),
+]
+
+
+class _Input(BaseModel):
+    # Programs send more than they know to be read: what samples the text is the space's preset.
+    model_config = ConfigDict(extra="ignore")
+
+
+class MessageIn(_Input):
+    role: Literal["system", "developer", "user", "assistant", "tool", "function"] = Field(
+        description="What the system or the developer says becomes narration; calls of tools are left out."
+    )
+    content: Annotated[Content | None, Field(validate_default=True)] = None
+
+    @field_validator("content", mode="before")
+    @classmethod
+    def _only_calls_have_none(cls, content: Any, info: ValidationInfo) -> Any:
+        if content is None and info.data.get("role") != "assistant":
+            raise ValueError("The content of a message has to be a text, or a list of parts that are texts.")
+        return content
+
+
+class StreamOptions(_Input):
+    include_usage: bool | None = None
+
+
+class Where(_Input):
+    conversation_id: UUID | None = Field(
+        default=None, description="Go on in this conversation; of the messages, only the last is taken."
+    )
+
+
+class CompletionIn(_Input):
+    """What was said so far, and what the reply is to be; other fields of OpenAI's API are accepted and not looked at.
+
+    A character answers what the person says last, or follows what the system says last. What the assistant says last
+    is continued.
+    """
+
+    model: str = Field(max_length=300)
+    messages: list[MessageIn] = Field(min_length=1, max_length=MAX_MESSAGES)
+    stream: bool | None = None
+    stream_options: StreamOptions | None = None
+    max_tokens: int | None = Field(default=None, ge=1, description="How long the reply is at most.")
+    max_completion_tokens: int | None = Field(default=None, ge=1, description="The same, by its newer name.")
+    stop: Stops = Field(default=(), description="What ends the reply, and is not in it: one text, or up to four.")
+    n: Annotated[int | None, AfterValidator(_one_reply)] = Field(default=None, description="1; there is one reply.")
+    tavernkit: Where | None = None
+
+    @property
+    def limits(self) -> ReplyLimits:
+        tokens = [tokens for tokens in (self.max_tokens, self.max_completion_tokens) if tokens is not None]
+        return ReplyLimits(max_tokens=min(tokens, default=None), stop=self.stop)
+
+
+class WhichCharacter(BaseModel):
+    member_id: UUID
+    space_id: UUID
+    character: str
+
+
+class ModelOut(BaseModel):
+    """A character in a space."""
+
+    id: str
+    object: Literal["model"] = "model"
+    created: int
+    owned_by: str = Field(description="The name of the space.")
+    tavernkit: WhichCharacter
+
+
+class ModelList(BaseModel):
+    object: Literal["list"] = "list"
+    data: list[ModelOut]
+
+
+class ReplyOut(BaseModel):
+    role: Literal["assistant"] = "assistant"
+    content: str
+    refusal: None = None
+
+
+class Choice(BaseModel):
+    index: Literal[0] = 0
+    message: ReplyOut
+    logprobs: None = None
+    finish_reason: str
+
+
+class Usage(BaseModel):
+    prompt_tokens: int
+    completion_tokens: int
+    total_tokens: int
+
+
+class WhereItIs(BaseModel):
+    """Where the reply is found in the application."""
+
+    conversation_id: UUID
+    run_id: UUID
+    message_id: UUID
+
+
+class CompletionOut(BaseModel):
+    """A reply."""
+
+    id: str
+    object: Literal["chat.completion"] = "chat.completion"
+    created: int
+    model: str
+    choices: list[Choice]
+    usage: Usage
+    tavernkit: WhereItIs

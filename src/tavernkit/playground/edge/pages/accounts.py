@@ -1,0 +1,220 @@
+"""The pages about accounts: signing in, signing up, and one's own account. All of them work without scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Form, Request, Response
+from fastapi.responses import HTMLResponse, RedirectResponse
+
+from tavernkit.playground.base.accounts.api_keys import create_api_key, revoke_api_key
+from tavernkit.playground.base.accounts.invitations import create_invitation, revoke_invitation
+from tavernkit.playground.base.accounts.names import LONGEST_EMAIL, LONGEST_NAME
+from tavernkit.playground.base.accounts.profile import change_password, update_profile
+from tavernkit.playground.base.accounts.sessions import revoke_other_sessions, revoke_session, sign_out
+from tavernkit.playground.base.accounts.signing_in import sign_in
+from tavernkit.playground.base.accounts.signing_up import sign_up
+from tavernkit.playground.base.accounts.time_zones import LONGEST_ZONE, set_time_zone
+from tavernkit.playground.base.accounts.viewer import Role, Viewer, require_person
+from tavernkit.playground.base.passwords import LONGEST_PASSWORD, SHORTEST_PASSWORD
+from tavernkit.playground.base.refused import Refused
+from tavernkit.playground.base.runtime import Runtime
+from tavernkit.playground.edge.views.accounts import account_view
+from tavernkit.playground.edge.web.cookies import drop_cookie, give_cookies
+from tavernkit.playground.edge.web.proof import COOKIE, visit_of
+from tavernkit.playground.edge.web.rendering import render
+from tavernkit.playground.edge.web.requests import Looking, Played
+
+router = APIRouter(include_in_schema=False)
+
+Short = Annotated[str, Form(max_length=max(LONGEST_EMAIL, LONGEST_NAME))]
+Password = Annotated[str, Form(max_length=LONGEST_PASSWORD)]
+# A page that shows who one is, or what must not be seen twice, is nothing for a cache.
+_UNCACHED = {"Cache-Control": "no-store"}
+
+
+@router.get("/sign-in")
+async def sign_in_page(next: str = "/") -> HTMLResponse:
+    return _page("sign_in.html", next=_inside(next), login="", error="")
+
+
+@router.post("/sign-in")
+async def sign_in_here(
+    request: Request, runtime: Played, login: Short, password: Password, next: Annotated[str, Form()] = "/"
+) -> Response:
+    visit, previous = visit_of(request), request.cookies.get(COOKIE)
+    try:
+        signed_in = await sign_in(runtime, login=login, password=password, visit=visit, previous=previous)
+    except Refused as refused:
+        return _page("sign_in.html", refused, next=_inside(next), login=login, error=refused.sentence)
+    response = RedirectResponse(_inside(next), status_code=303)
+    give_cookies(request, response, signed_in)
+    return response
+
+
+@router.post("/sign-out")
+async def sign_out_here(request: Request, runtime: Played) -> Response:
+    token = request.cookies.get(COOKIE)
+    if token:
+        await sign_out(runtime, token)
+    response = RedirectResponse("/sign-in", status_code=303)
+    drop_cookie(response)
+    return response
+
+
+@router.get("/sign-up")
+async def sign_up_page() -> HTMLResponse:
+    return _sign_up_form({"code": "", "name": "", "email": ""})
+
+
+@router.post("/sign-up")
+async def sign_up_here(
+    request: Request,
+    runtime: Played,
+    code: Short,
+    name: Short,
+    password: Password,
+    email: Short = "",
+) -> Response:
+    visit = visit_of(request)
+    try:
+        signed_in = await sign_up(runtime, code=code, name=name, email=email, password=password, visit=visit)
+    except Refused as refused:
+        return _sign_up_form({"code": code, "name": name, "email": email}, refused)
+    response = RedirectResponse("/", status_code=303)
+    give_cookies(request, response, signed_in)
+    return response
+
+
+@router.get("/account")
+async def account(runtime: Played, viewer: Looking) -> Response:
+    return await _account(runtime, viewer)
+
+
+@router.post("/account")
+async def change_account(runtime: Played, viewer: Looking, name: Short, email: Short = "") -> Response:
+    return await _account_after(runtime, viewer, update_profile(runtime, viewer, name=name, email=email), "Saved.")
+
+
+@router.post("/account/time_zone")
+async def change_time_zone(
+    runtime: Played,
+    viewer: Looking,
+    time_zone: Annotated[str, Form(max_length=LONGEST_ZONE)],
+) -> Response:
+    await set_time_zone(runtime, viewer, time_zone)
+    return Response(status_code=204)
+
+
+@router.post("/account/password")
+async def change_my_password(
+    request: Request, runtime: Played, viewer: Looking, new_password: Password, current_password: Password = ""
+) -> Response:
+    visit = visit_of(request)
+    try:
+        signed_in = await change_password(runtime, viewer, current=current_password, new=new_password, visit=visit)
+    except Refused as refused:
+        return await _account(runtime, viewer, refused)
+    now = Viewer(user_id=viewer.user_id, role=viewer.role, via="session", session_id=signed_in.session.id)
+    response = await _account(runtime, now, notice="The password is set. Other browsers are signed out.")
+    give_cookies(request, response, signed_in)
+    return response
+
+
+@router.post("/account/sessions/end-others")
+async def end_other_sessions(runtime: Played, viewer: Looking) -> Response:
+    ending = revoke_other_sessions(runtime, viewer)
+    return await _account_after(runtime, viewer, ending, "All other browsers are signed out.")
+
+
+@router.post("/account/sessions/{session_id}/end")
+async def end_session(runtime: Played, viewer: Looking, session_id: UUID) -> Response:
+    ending = revoke_session(runtime, viewer, session_id)
+    if session_id != viewer.session_id:
+        return await _account_after(runtime, viewer, ending, "That browser is signed out.")
+    await ending
+    response = RedirectResponse("/sign-in", status_code=303)
+    drop_cookie(response)
+    return response
+
+
+@router.post("/account/keys")
+async def make_key(runtime: Played, viewer: Looking, name: Short) -> Response:
+    try:
+        made = await create_api_key(runtime, viewer, name=name)
+    except Refused as refused:
+        return await _account(runtime, viewer, refused)
+    return await _account(runtime, viewer, secret=made.key, secret_name="Your new key")
+
+
+@router.post("/account/keys/{key_id}/revoke")
+async def end_key(runtime: Played, viewer: Looking, key_id: UUID) -> Response:
+    return await _account_after(runtime, viewer, revoke_api_key(runtime, viewer, key_id), "The key is revoked.")
+
+
+@router.post("/account/invitations")
+async def invite(
+    runtime: Played,
+    viewer: Looking,
+    note: Annotated[str, Form(max_length=500)] = "",
+    role: Annotated[Role, Form()] = "member",
+    max_uses: Annotated[int, Form()] = 1,
+    days: Annotated[int, Form()] = 7,
+) -> Response:
+    try:
+        made = await create_invitation(runtime, viewer, role=role, note=note, max_uses=max_uses, days=days)
+    except Refused as refused:
+        return await _account(runtime, viewer, refused)
+    return await _account(runtime, viewer, secret=made.code, secret_name="The invitation code")
+
+
+@router.post("/account/invitations/{invitation_id}/revoke")
+async def end_invitation(runtime: Played, viewer: Looking, invitation_id: UUID) -> Response:
+    ending = revoke_invitation(runtime, viewer, invitation_id)
+    return await _account_after(runtime, viewer, ending, "The invitation is taken back.")
+
+
+async def _account_after(runtime: Runtime, viewer: Viewer, action: Awaitable[object], notice: str) -> Response:
+    """The account page, behind something that was done or refused."""
+    try:
+        await action
+    except Refused as refused:
+        return await _account(runtime, viewer, refused)
+    return await _account(runtime, viewer, notice=notice)
+
+
+async def _account(
+    runtime: Runtime,
+    viewer: Viewer,
+    refused: Refused | None = None,
+    *,
+    notice: str = "",
+    secret: str = "",
+    secret_name: str = "",
+) -> Response:
+    require_person(viewer)
+    view = (await account_view(runtime, viewer)).with_(
+        notice=notice,
+        error=refused.sentence if refused else "",
+        secret=secret,
+        secret_name=secret_name,
+    )
+    return _page("account.html", refused, view=view, shortest=SHORTEST_PASSWORD)
+
+
+def _sign_up_form(given: dict[str, str], refused: Refused | None = None) -> HTMLResponse:
+    error = refused.sentence if refused else ""
+    return _page("sign_up.html", refused, given=given, error=error, shortest=SHORTEST_PASSWORD)
+
+
+def _page(template: str, refused: Refused | None = None, **context: object) -> HTMLResponse:
+    status, headers = (refused.status, refused.headers) if refused else (200, {})
+    return HTMLResponse(str(render(template, **context)), status, _UNCACHED | headers)
+
+
+def _inside(path: str) -> str:
+    """A place on this server, where nobody is led elsewhere by a link that begins here."""
+    is_inside = path.startswith("/") and not path.startswith(("//", "/\\")) and path.isprintable() and "\\" not in path
+    return path if is_inside else "/"

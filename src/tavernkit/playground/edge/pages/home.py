@@ -1,0 +1,115 @@
+"""The first page, the page of a new story, and what the palette finds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Form, Query, Response
+from fastapi.responses import HTMLResponse, RedirectResponse
+
+from tavernkit.playground.base.database.models import User
+from tavernkit.playground.base.paging import behind_time
+from tavernkit.playground.base.refused import Refused
+from tavernkit.playground.edge.api.schemas.spaces import MAX_CHARACTERS, MAX_NAME
+from tavernkit.playground.edge.presenting.home import archive_view, home_view, new_story_view
+from tavernkit.playground.edge.presenting.palette import places
+from tavernkit.playground.edge.views.home import Place
+from tavernkit.playground.edge.web.rendering import render
+from tavernkit.playground.edge.web.requests import Looking, Played
+from tavernkit.playground.story.spaces.service import create_space, start_story
+
+router = APIRouter()
+
+NOBODY = "Choose at least one character."
+_UNCACHED = {"Cache-Control": "no-store"}
+
+
+@router.get("/")
+async def home(
+    runtime: Played, viewer: Looking, after: Annotated[str | None, Query(max_length=2000)] = None
+) -> Response:
+    view = await home_view(runtime, viewer, after=_place(after))
+    return HTMLResponse(str(render("home.html", view=view)), headers=_UNCACHED)
+
+
+@router.get("/archive")
+async def archive(
+    runtime: Played, viewer: Looking, after: Annotated[str | None, Query(max_length=2000)] = None
+) -> Response:
+    view = await archive_view(runtime, viewer, after=_place(after))
+    return HTMLResponse(str(render("archive.html", view=view)), headers=_UNCACHED)
+
+
+@router.get("/spaces/new")
+async def new_story(
+    runtime: Played,
+    viewer: Looking,
+    character_id: Annotated[Sequence[UUID], Query(max_length=MAX_CHARACTERS)] = (),
+    persona_id: Annotated[UUID | str | None, Query()] = None,
+    name: Annotated[str, Query(max_length=MAX_NAME)] = "",
+    search: Annotated[str, Query(max_length=200)] = "",
+) -> Response:
+    """The form; a search brings along what is chosen and typed so far."""
+    view = await new_story_view(
+        runtime,
+        viewer,
+        character_ids=character_id,
+        persona_id="default" if persona_id is None else persona_id if isinstance(persona_id, UUID) else None,
+        name=name,
+        search=search.strip(),
+    )
+    return HTMLResponse(str(render("new_story.html", view=view)), headers=_UNCACHED)
+
+
+@router.post("/spaces/new")
+async def begin_story(
+    runtime: Played,
+    viewer: Looking,
+    character_id: Annotated[Sequence[UUID], Form(max_length=MAX_CHARACTERS)] = (),
+    persona_id: Annotated[UUID | str, Form()] = "",
+    name: Annotated[str, Form(max_length=MAX_NAME)] = "",
+) -> Response:
+    chosen = persona_id if isinstance(persona_id, UUID) else None
+    try:
+        if not character_id:
+            raise Refused(code="invalid", sentence=NOBODY)
+        made = await create_space(runtime, viewer, name=name, character_ids=character_id, persona_id=chosen)
+    except Refused as refused:
+        view = await new_story_view(
+            runtime, viewer, character_ids=character_id, persona_id=chosen, name=name, error=refused.sentence
+        )
+        return HTMLResponse(str(render("new_story.html", view=view)), refused.status, _UNCACHED)
+    return RedirectResponse(f"/conversations/{made.conversation.id}", status_code=303)
+
+
+@router.post("/spaces")
+async def begin_story_at_once(runtime: Played, viewer: Looking, character_id: Annotated[UUID, Form()]) -> Response:
+    """A story with one character, as whoever took part the last time."""
+    async with runtime.database.read() as session:
+        user = await session.get_one(User, viewer.user_id)
+    started = await start_story(runtime, user, character_id)
+    return RedirectResponse(f"/conversations/{started.id}", status_code=303)
+
+
+@router.get("/palette.json")
+async def palette(
+    response: Response, runtime: Played, viewer: Looking, q: Annotated[str, Query(max_length=1000)] = ""
+) -> dict[str, list[dict[str, str]]]:
+    """Where the palette leads."""
+    response.headers.update(_UNCACHED)
+    return {"places": [_json(place) for place in await places(runtime, viewer, q)]}
+
+
+def _place(after: str | None) -> tuple[datetime, UUID] | None:
+    try:
+        return behind_time(after)
+    except Refused:
+        sentence = "This page of the list cannot be found. Begin at the first one."
+        raise Refused(code="invalid", sentence=sentence) from None
+
+
+def _json(place: Place) -> dict[str, str]:
+    return {"kind": place.kind, "name": place.name, "about": place.about, "address": place.address}

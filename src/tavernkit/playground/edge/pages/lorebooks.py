@@ -1,0 +1,277 @@
+"""The pages about lorebooks: the list, a book with its entries, one entry, and a text tried out on a book."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Form, Query, Request, Response
+from fastapi.responses import HTMLResponse, RedirectResponse
+from pydantic import Field
+
+from tavernkit.lore.files.world_fields import ENTRY_TEMPLATE
+from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.database.models import LorebookEntry
+from tavernkit.playground.base.refused import Refused
+from tavernkit.playground.base.runtime import Runtime
+from tavernkit.playground.edge.api.paging import After
+from tavernkit.playground.edge.presenting.lorebook_entry_form import (
+    LABELS,
+    LOGICS,
+    POSITIONS,
+    ROLES,
+    EntryForm,
+    changed_fields,
+)
+from tavernkit.playground.edge.presenting.lorebook_entry_form import entry_form as form_of
+from tavernkit.playground.edge.presenting.lorebooks import (
+    TrialView,
+    differences,
+    entry_row,
+    lorebook_view,
+    lorebooks_view,
+    trial_view,
+)
+from tavernkit.playground.edge.web.forms import Text, Version, one_newline, page, saved_streams, understood
+from tavernkit.playground.edge.web.imports import Made, imported_answer, take_in
+from tavernkit.playground.edge.web.rendering import render
+from tavernkit.playground.edge.web.requests import Looking, Played, answer, wants_streams
+from tavernkit.playground.edge.web.streams import stream
+from tavernkit.playground.edge.web.uploads import file_body
+from tavernkit.playground.story.lorebooks import entries as entry_service
+from tavernkit.playground.story.lorebooks import service
+from tavernkit.playground.story.lorebooks.documents import NewLorebook, PatchLorebook
+from tavernkit.playground.story.lorebooks.queries import entry_of, lorebook_of
+
+router = APIRouter()
+
+LONGEST_TRIAL = 100_000
+
+Revision = Annotated[int, Form(ge=1, le=2**31 - 1)]
+
+
+class SeenEntryForm(EntryForm):
+    """The form of an entry, and the revision that it was filled in from."""
+
+    revision: int = Field(ge=1, le=2**31 - 1)
+
+
+@router.get("/lorebooks")
+async def lorebooks(runtime: Played, viewer: Looking, after: After = None) -> HTMLResponse:
+    return page("lorebooks/index.html", view=await lorebooks_view(runtime, viewer, after), typed="", problem="")
+
+
+@router.post("/lorebooks")
+async def create(runtime: Played, viewer: Looking, name: Text) -> Response:
+    try:
+        made = await service.create_lorebook(runtime, viewer, understood(NewLorebook, name=name))
+    except Refused as refused:
+        view = await lorebooks_view(runtime, viewer)
+        return page("lorebooks/index.html", refused, view=view, typed=name, problem=refused.sentence)
+    return RedirectResponse(f"/lorebooks/{made.id}", status_code=303)
+
+
+@router.post("/lorebooks/import", openapi_extra=file_body("file", many=True))
+async def import_files(request: Request, runtime: Played, viewer: Looking) -> Response:
+    async def import_one(data: bytes, name: str) -> Made:
+        row, report = await service.import_lorebook(runtime, viewer, data, name=name)
+        return Made(name=row.name, address=f"/lorebooks/{row.id}", report=report)
+
+    outcomes = await take_in(request, import_one, max_bytes=service.MAX_FILE_BYTES)
+    library = render("lorebooks/_library.html", view=await lorebooks_view(runtime, viewer))
+    return imported_answer(request, outcomes, library, otherwise="/lorebooks")
+
+
+@router.get("/lorebooks/{lorebook_id}")
+async def show(
+    runtime: Played,
+    viewer: Looking,
+    lorebook_id: UUID,
+    after: After = None,
+    search: Annotated[str, Query(max_length=200)] = "",
+) -> Response:
+    return await _book_page(runtime, viewer, lorebook_id, after=after, search=search)
+
+
+@router.post("/lorebooks/{lorebook_id}")
+async def change(
+    runtime: Played,
+    viewer: Looking,
+    lorebook_id: UUID,
+    settings_version: Version,
+    name: Text,
+    description: Text = "",
+) -> Response:
+    given = {"name": name, "description": one_newline(description)}
+    try:
+        patch = understood(PatchLorebook, settings_version=settings_version, **given)
+        await service.update_lorebook(runtime, viewer, lorebook_id, patch)
+    except Refused as refused:
+        return await _book_page(runtime, viewer, lorebook_id, refused=refused, given=given)
+    return RedirectResponse(f"/lorebooks/{lorebook_id}", status_code=303)
+
+
+@router.post("/lorebooks/{lorebook_id}/delete")
+async def delete(runtime: Played, viewer: Looking, lorebook_id: UUID) -> Response:
+    await service.delete_lorebook(runtime, viewer, lorebook_id)
+    return RedirectResponse("/lorebooks", status_code=303)
+
+
+@router.post("/lorebooks/{lorebook_id}/duplicate")
+async def duplicate(runtime: Played, viewer: Looking, lorebook_id: UUID) -> Response:
+    copy = await service.duplicate_lorebook(runtime, viewer, lorebook_id)
+    return RedirectResponse(f"/lorebooks/{copy.id}", status_code=303)
+
+
+@router.post("/lorebooks/{lorebook_id}/test")
+async def try_out(request: Request, runtime: Played, viewer: Looking, lorebook_id: UUID, text: Text = "") -> Response:
+    """Nothing is changed, so there is nowhere to redirect to: without scripts, the page comes with the outcome."""
+    trial = await trial_view(runtime, viewer, lorebook_id, one_newline(text)[:LONGEST_TRIAL])
+    if wants_streams(request):
+        drawn = stream("replace", "trial", render("lorebooks/_trial.html", trial=trial))
+        return answer(request, drawn, otherwise=f"/lorebooks/{lorebook_id}")
+    return await _book_page(runtime, viewer, lorebook_id, trial=trial)
+
+
+@router.get("/lorebooks/{lorebook_id}/entries/new")
+async def new_entry(runtime: Played, viewer: Looking, lorebook_id: UUID) -> Response:
+    return await _entry_page(runtime, viewer, lorebook_id, form=form_of(ENTRY_TEMPLATE))
+
+
+@router.post("/lorebooks/{lorebook_id}/entries")
+async def add_entry(
+    runtime: Played, viewer: Looking, lorebook_id: UUID, form: Annotated[EntryForm, Form()]
+) -> Response:
+    try:
+        data = changed_fields(form_of(ENTRY_TEMPLATE), form)
+        made = await entry_service.add_entry(runtime, viewer, lorebook_id, data)
+    except Refused as refused:
+        return await _entry_page(runtime, viewer, lorebook_id, form=form, refused=refused)
+    return RedirectResponse(f"/lorebooks/{lorebook_id}#entry_{made.id}", status_code=303)
+
+
+@router.get("/lorebooks/{lorebook_id}/entries/{entry_id}")
+async def show_entry(runtime: Played, viewer: Looking, lorebook_id: UUID, entry_id: UUID) -> Response:
+    return await _entry_page(runtime, viewer, lorebook_id, entry_id)
+
+
+@router.post("/lorebooks/{lorebook_id}/entries/{entry_id}")
+async def change_entry(
+    request: Request,
+    runtime: Played,
+    viewer: Looking,
+    lorebook_id: UUID,
+    entry_id: UUID,
+    given: Annotated[SeenEntryForm, Form()],
+) -> Response:
+    form = EntryForm(**given.model_dump(exclude={"revision"}))
+    seen = await _entry(runtime, viewer, lorebook_id, entry_id)
+    try:
+        data = changed_fields(form_of(seen.data), form)
+        saved = await entry_service.update_entry(
+            runtime, viewer, lorebook_id, entry_id, revision=given.revision, data=data
+        )
+    except Refused as refused:
+        return await _entry_page(runtime, viewer, lorebook_id, entry_id, form=form, refused=refused)
+    streams = saved_streams("revision", saved.revision, saved.updated_at)
+    return answer(request, streams, otherwise=f"/lorebooks/{lorebook_id}/entries/{entry_id}")
+
+
+@router.post("/lorebooks/{lorebook_id}/entries/{entry_id}/enabled")
+async def switch_entry(
+    request: Request,
+    runtime: Played,
+    viewer: Looking,
+    lorebook_id: UUID,
+    entry_id: UUID,
+    enabled: Annotated[bool, Form()],
+) -> Response:
+    _, book = await entry_service.toggle_entries(runtime, viewer, lorebook_id, enabled=enabled, ids=[entry_id])
+    entry = await _entry(runtime, viewer, lorebook_id, entry_id)
+    row = render("lorebooks/_entry.html", entry=entry_row(entry), book_id=lorebook_id)
+    streams = stream("replace", f"entry_{entry_id}", row) + saved_streams("settings_version", book.settings_version)
+    return answer(request, streams, otherwise=f"/lorebooks/{lorebook_id}#entry_{entry_id}")
+
+
+@router.post("/lorebooks/{lorebook_id}/entries/{entry_id}/duplicate")
+async def duplicate_entry(runtime: Played, viewer: Looking, lorebook_id: UUID, entry_id: UUID) -> Response:
+    copy = await entry_service.duplicate_entry(runtime, viewer, lorebook_id, entry_id)
+    return RedirectResponse(f"/lorebooks/{lorebook_id}/entries/{copy.id}", status_code=303)
+
+
+@router.post("/lorebooks/{lorebook_id}/entries/{entry_id}/delete")
+async def delete_entry(
+    runtime: Played, viewer: Looking, lorebook_id: UUID, entry_id: UUID, revision: Revision
+) -> Response:
+    try:
+        await entry_service.delete_entry(runtime, viewer, lorebook_id, entry_id, revision=revision)
+    except Refused as refused:
+        return await _entry_page(runtime, viewer, lorebook_id, entry_id, refused=refused)
+    return RedirectResponse(f"/lorebooks/{lorebook_id}", status_code=303)
+
+
+async def _entry(runtime: Runtime, viewer: Viewer, lorebook_id: UUID, entry_id: UUID) -> LorebookEntry:
+    async with runtime.database.read() as session:
+        book = await lorebook_of(session, viewer, lorebook_id)
+        return await entry_of(session, book, entry_id)
+
+
+async def _book_page(
+    runtime: Runtime,
+    viewer: Viewer,
+    lorebook_id: UUID,
+    *,
+    after: str | None = None,
+    search: str = "",
+    trial: TrialView | None = None,
+    refused: Refused | None = None,
+    given: Mapping[str, str] | None = None,
+) -> Response:
+    """A book as it is now; `given` is what somebody wanted it to be called, and was refused."""
+    view = await lorebook_view(runtime, viewer, lorebook_id, after=after, search=search)
+    return page(
+        "lorebooks/book.html",
+        refused,
+        view=view,
+        trial=trial or TrialView(text=""),
+        given=given or {"name": view.name, "description": view.description},
+        problem=refused.sentence if refused else "",
+    )
+
+
+async def _entry_page(
+    runtime: Runtime,
+    viewer: Viewer,
+    lorebook_id: UUID,
+    entry_id: UUID | None = None,
+    *,
+    form: EntryForm | None = None,
+    refused: Refused | None = None,
+) -> Response:
+    """The form of an entry, or of one that is yet to be made; `form` is what somebody has typed, and it stays."""
+    async with runtime.database.read() as session:
+        book = await lorebook_of(session, viewer, lorebook_id)
+        row = None if entry_id is None else await entry_of(session, book, entry_id)
+    stored = form_of(ENTRY_TEMPLATE if row is None else row.data)
+    shown = form or stored
+    was_changed = refused is not None and refused.code == "stale"
+    return page(
+        "lorebooks/entry.html",
+        refused,
+        book=book,
+        entry=None if row is None else entry_row(row),
+        revision=0 if row is None else row.revision,
+        form=shown,
+        problem=refused.sentence if refused else "",
+        differences=differences(shown, stored) if was_changed else (),
+        labels=LABELS,
+        positions=_with(POSITIONS, shown.position),
+        logics=_with(LOGICS, shown.logic),
+        roles=_with(ROLES, shown.role),
+    )
+
+
+def _with(choices: Mapping[str, str], value: str) -> dict[str, str]:
+    """The choices, with one that a file has brought along and nobody knows."""
+    return {**choices, value: choices.get(value, f"Something else ({value})")}

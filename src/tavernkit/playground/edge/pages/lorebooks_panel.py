@@ -1,0 +1,81 @@
+"""The tab of the side panel that shows which lorebooks are in play."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from typing import Annotated, Literal
+from uuid import UUID
+
+from fastapi import APIRouter, Form, Request, Response
+
+from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.refused import Refused
+from tavernkit.playground.base.runtime import Runtime
+from tavernkit.playground.edge.presenting.lorebooks_panel import lore_view
+from tavernkit.playground.edge.presenting.panel import IN_PANEL, panel_answer, panel_entry, panel_page
+from tavernkit.playground.edge.web.requests import Looking, Played
+from tavernkit.playground.story.lorebooks.documents import NewLink, PatchLink
+from tavernkit.playground.story.lorebooks.links import attach_lorebook, change_link, detach_lorebook
+from tavernkit.playground.story.lorebooks.queries import lorebook_of
+
+router = APIRouter(prefix="/conversations/{conversation_id}/panel/lore", dependencies=IN_PANEL)
+
+
+@router.get("")
+async def lore(request: Request, runtime: Played, viewer: Looking, conversation_id: UUID) -> Response:
+    view = await lore_view(runtime, viewer, conversation_id)
+    return panel_page(request, "lore", view)
+
+
+@router.post("")
+async def attach(
+    request: Request,
+    runtime: Played,
+    viewer: Looking,
+    conversation_id: UUID,
+    lorebook_id: Annotated[UUID, Form()],
+    place: Annotated[Literal["conversation", "space"], Form()] = "conversation",
+) -> Response:
+    async with runtime.database.read() as session:
+        # The book first: who has no such book is told nothing about conversations.
+        await lorebook_of(session, viewer, lorebook_id)
+        conversation, entry = await panel_entry(session, viewer, conversation_id)
+    new = (
+        NewLink(lorebook_id=lorebook_id, conversation_id=conversation.id)
+        if place == "conversation"
+        else NewLink(lorebook_id=lorebook_id, space_id=entry.space.id)
+    )
+    return await _answer(request, runtime, viewer, conversation_id, attach_lorebook(runtime, viewer, new))
+
+
+@router.post("/{link_id}")
+async def switch(
+    request: Request,
+    runtime: Played,
+    viewer: Looking,
+    conversation_id: UUID,
+    link_id: UUID,
+    enabled: Annotated[bool, Form()],
+) -> Response:
+    change = change_link(runtime, viewer, link_id, PatchLink(enabled=enabled))
+    return await _answer(request, runtime, viewer, conversation_id, change)
+
+
+@router.post("/{link_id}/detach")
+async def detach(request: Request, runtime: Played, viewer: Looking, conversation_id: UUID, link_id: UUID) -> Response:
+    return await _answer(request, runtime, viewer, conversation_id, detach_lorebook(runtime, viewer, link_id))
+
+
+async def _answer(
+    request: Request, runtime: Runtime, viewer: Viewer, conversation_id: UUID, change: Awaitable[object]
+) -> Response:
+    """The tab after a change, or with why there was none."""
+    refused: Refused | None = None
+    try:
+        await change
+    except Refused as raised:
+        if raised.code == "not_found":
+            raise
+        refused = raised
+    view = await lore_view(runtime, viewer, conversation_id, problem=refused.sentence if refused else "")
+    return panel_answer(request, "lore", view, otherwise=view.panel.address, refused=refused)

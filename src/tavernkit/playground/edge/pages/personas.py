@@ -1,0 +1,178 @@
+"""The pages about personas: the list, and one persona with its picture."""
+
+from __future__ import annotations
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Form, Query, Request, Response
+from fastapi.responses import HTMLResponse, RedirectResponse
+from markupsafe import Markup
+from pydantic import Field
+
+from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.database.models import Persona
+from tavernkit.playground.base.names import initials
+from tavernkit.playground.base.refused import Refused
+from tavernkit.playground.base.runtime import Runtime
+from tavernkit.playground.edge.api.paging import After
+from tavernkit.playground.edge.views.personas import (
+    LABELS,
+    POSITIONS,
+    ROLES,
+    PersonaForm,
+    differences,
+    persona_form,
+    personas_view,
+)
+from tavernkit.playground.edge.web.forms import Version, page, saved_streams, understood
+from tavernkit.playground.edge.web.imports import Made, imported_answer, take_in
+from tavernkit.playground.edge.web.rendering import render
+from tavernkit.playground.edge.web.requests import Looking, Played, answer
+from tavernkit.playground.edge.web.streams import stream
+from tavernkit.playground.edge.web.uploads import file_body, one_file
+from tavernkit.playground.story.personas import service
+from tavernkit.playground.story.personas.documents import NewPersona, PatchPersona
+from tavernkit.playground.story.personas.pictures import MAX_PICTURE_BYTES, set_picture
+from tavernkit.playground.story.personas.queries import persona_for
+
+router = APIRouter()
+
+# A form with a file is read as it comes, and never as a whole, so what it was filled in from stands in its address.
+VersionInAddress = Annotated[int, Query(ge=0, le=2**31 - 1)]
+
+
+class SeenPersonaForm(PersonaForm):
+    """The form of a persona, and the version that it was filled in from."""
+
+    settings_version: int = Field(ge=0, le=2**31 - 1)
+
+
+@router.get("/personas")
+async def personas(runtime: Played, viewer: Looking, after: After = None) -> HTMLResponse:
+    return page("personas/index.html", view=await personas_view(runtime, viewer, after))
+
+
+@router.get("/personas/new")
+async def new(_: Looking) -> HTMLResponse:
+    return _form_page(None, PersonaForm())
+
+
+@router.post("/personas")
+async def create(runtime: Played, viewer: Looking, form: Annotated[PersonaForm, Form()]) -> Response:
+    try:
+        made = await service.create_persona(runtime, viewer, understood(NewPersona, **form.fields()))
+    except Refused as refused:
+        return _form_page(None, form, refused)
+    return RedirectResponse(f"/personas/{made.id}", status_code=303)
+
+
+@router.post("/personas/import", openapi_extra=file_body("file", many=True))
+async def import_files(request: Request, runtime: Played, viewer: Looking) -> Response:
+    async def import_one(data: bytes, _: str) -> Made:
+        rows, known, report = await service.import_personas(runtime, viewer, data)
+        passed_over = f"; {known} {'was' if known == 1 else 'were'} there already" if known else ""
+        count = f"{len(rows)} {'persona' if len(rows) == 1 else 'personas'}"
+        return Made(name=count + passed_over, address="/personas", report=report)
+
+    outcomes = await take_in(request, import_one, max_bytes=service.MAX_BACKUP_BYTES)
+    library = render("personas/_library.html", view=await personas_view(runtime, viewer))
+    return imported_answer(request, outcomes, library, otherwise="/personas")
+
+
+@router.get("/personas/{persona_id}")
+async def show(runtime: Played, viewer: Looking, persona_id: UUID) -> Response:
+    return await _persona_page(runtime, viewer, persona_id)
+
+
+@router.post("/personas/{persona_id}")
+async def change(
+    request: Request, runtime: Played, viewer: Looking, persona_id: UUID, given: Annotated[SeenPersonaForm, Form()]
+) -> Response:
+    form = PersonaForm(**given.model_dump(exclude={"settings_version"}))
+    try:
+        patch = understood(PatchPersona, settings_version=given.settings_version, **form.fields())
+        row = await service.update_persona(runtime, viewer, persona_id, patch)
+    except Refused as refused:
+        return await _persona_page(runtime, viewer, persona_id, form=form, refused=refused)
+    streams = saved_streams("settings_version", row.settings_version, row.updated_at) + _picture(row)
+    return answer(request, streams, otherwise=f"/personas/{persona_id}")
+
+
+@router.post("/personas/{persona_id}/default")
+async def choose_default(runtime: Played, viewer: Looking, persona_id: UUID, settings_version: Version) -> Response:
+    patch = PatchPersona(settings_version=settings_version, is_default=True)
+    await service.update_persona(runtime, viewer, persona_id, patch)
+    return RedirectResponse("/personas", status_code=303)
+
+
+@router.post("/personas/{persona_id}/picture", openapi_extra=file_body("file"))
+async def put_picture(
+    request: Request, runtime: Played, viewer: Looking, persona_id: UUID, settings_version: VersionInAddress
+) -> Response:
+    try:
+        data = await one_file(request, max_bytes=MAX_PICTURE_BYTES)
+    except Refused as refused:
+        return await _persona_page(runtime, viewer, persona_id, refused=refused)
+    return await _pictured(request, runtime, viewer, persona_id, data, settings_version)
+
+
+@router.post("/personas/{persona_id}/picture/remove")
+async def remove_picture(
+    request: Request, runtime: Played, viewer: Looking, persona_id: UUID, settings_version: VersionInAddress
+) -> Response:
+    return await _pictured(request, runtime, viewer, persona_id, None, settings_version)
+
+
+@router.post("/personas/{persona_id}/delete")
+async def delete(runtime: Played, viewer: Looking, persona_id: UUID) -> Response:
+    await service.delete_persona(runtime, viewer, persona_id)
+    return RedirectResponse("/personas", status_code=303)
+
+
+async def _pictured(
+    request: Request, runtime: Runtime, viewer: Viewer, persona_id: UUID, data: bytes | None, version: int
+) -> Response:
+    try:
+        row = await set_picture(runtime, viewer, persona_id, data, settings_version=version)
+    except Refused as refused:
+        return await _persona_page(runtime, viewer, persona_id, refused=refused)
+    streams = saved_streams("settings_version", row.settings_version) + _picture(row)
+    return answer(request, streams, otherwise=f"/personas/{persona_id}")
+
+
+async def _persona_page(
+    runtime: Runtime,
+    viewer: Viewer,
+    persona_id: UUID,
+    *,
+    form: PersonaForm | None = None,
+    refused: Refused | None = None,
+) -> Response:
+    """A persona as it is now; `form` is what somebody has typed, and it stays."""
+    async with runtime.database.read() as session:
+        row = await persona_for(session, viewer, persona_id)
+    return _form_page(row, form or persona_form(row), refused)
+
+
+def _form_page(row: Persona | None, form: PersonaForm, refused: Refused | None = None) -> HTMLResponse:
+    was_changed = row is not None and refused is not None and refused.code == "stale"
+    return page(
+        "personas/persona.html",
+        refused,
+        form=form,
+        problem=refused.sentence if refused else "",
+        differences=differences(form, persona_form(row)) if row is not None and was_changed else (),
+        labels=LABELS,
+        positions=POSITIONS,
+        roles=ROLES,
+        **_shown(row),
+    )
+
+
+def _picture(row: Persona) -> Markup:
+    return stream("replace", "picture", render("personas/_picture.html", **_shown(row)))
+
+
+def _shown(row: Persona | None) -> dict[str, object]:
+    return {"persona": row, "initials": "" if row is None else initials(row.name)}

@@ -1,0 +1,313 @@
+"""The pages about pipelines: the list with the examples, and one profile in its editor."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+from uuid import UUID
+
+from fastapi import APIRouter, Form, Query, Request, Response
+from fastapi.responses import HTMLResponse, RedirectResponse
+from markupsafe import Markup
+
+from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.refused import Refused
+from tavernkit.playground.base.runtime import Runtime
+from tavernkit.playground.edge.api.paging import After
+from tavernkit.playground.edge.presenting.pipelines import conflict_view, profile_view, profiles_view
+from tavernkit.playground.edge.views.pipelines import ConflictView, ProfileView
+from tavernkit.playground.edge.web.forms import Text, Version, one_newline, page, saved_streams, understood
+from tavernkit.playground.edge.web.imports import Made, imported_answer, take_in
+from tavernkit.playground.edge.web.rendering import render
+from tavernkit.playground.edge.web.requests import Looking, Played, answer, wants_streams
+from tavernkit.playground.edge.web.streams import CONTENT_TYPE, stream
+from tavernkit.playground.edge.web.uploads import file_body
+from tavernkit.playground.story.pipelines import adding, copies, service
+from tavernkit.playground.story.pipelines.checking import check_text, count_of
+from tavernkit.playground.story.pipelines.choosing import choose_profile, chosen_at, forget_choice
+from tavernkit.playground.story.pipelines.documents import AddExample, Choose, NewProfile, PatchProfile, Place
+from tavernkit.values import Json
+
+router = APIRouter()
+
+NoId = Literal[""]
+Context = Annotated[UUID | NoId, Form()]
+"""The conversation that the page was opened from."""
+
+STARTER: dict[str, Json] = {
+    "pipelines": [
+        {
+            "id": "notes",
+            "name": "Notes",
+            "permissions": ["artifact_write"],
+            "steps": [
+                {
+                    "id": "note",
+                    "name": "Note down what was said last",
+                    "hook": "after",
+                    "kind": "template",
+                    "template": "{{ char }}: {{ reply | truncate: 200 }}",
+                    "artifacts": [{"tag": "note", "visibility": "ui_only", "uiSurface": "panel:note"}],
+                }
+            ],
+        }
+    ]
+}
+"""What a new profile begins with: something that runs."""
+
+
+@router.get("/pipelines")
+async def profiles(
+    runtime: Played, viewer: Looking, conversation: Annotated[UUID | None, Query()] = None, after: After = None
+) -> HTMLResponse:
+    view = await profiles_view(runtime, viewer, conversation_id=conversation, after=after)
+    return page("pipelines/index.html", view=view, typed="", problem="")
+
+
+@router.post("/pipelines")
+async def create(runtime: Played, viewer: Looking, name: Text) -> Response:
+    try:
+        new = understood(NewProfile, name=name, content=STARTER)
+        profile, _ = await service.create_profile(runtime, viewer, new)
+    except Refused as refused:
+        view = await profiles_view(runtime, viewer)
+        return page("pipelines/index.html", refused, view=view, typed=name, problem=refused.sentence)
+    return RedirectResponse(f"/pipelines/{profile.id}", status_code=303)
+
+
+@router.post("/pipelines/import", openapi_extra=file_body("file", many=True))
+async def import_files(request: Request, runtime: Played, viewer: Looking) -> Response:
+    async def import_one(data: bytes, name: str) -> Made:
+        row, report = await copies.import_profile(runtime, viewer, data, name=name)
+        return Made(name=row.name, address=f"/pipelines/{row.id}", report=report)
+
+    outcomes = await take_in(request, import_one, max_bytes=copies.MAX_FILE_BYTES)
+    library = render("pipelines/_library.html", view=await profiles_view(runtime, viewer))
+    return imported_answer(request, outcomes, library, otherwise="/pipelines")
+
+
+@router.post("/pipelines/examples")
+async def switch_on_example(
+    request: Request, runtime: Played, viewer: Looking, example: Text, conversation: Context = ""
+) -> Response:
+    """Follow an example with one click: everywhere, or in the conversation that the page was opened from."""
+    place = Place(conversation_id=conversation or None)
+    try:
+        profile = await copies.switch_on_example(runtime, viewer, example, place)
+    except Refused as refused:
+        return await _switched(request, runtime, viewer, conversation, refused=refused, at=example)
+    return await _switched(request, runtime, viewer, conversation, told=_told_on(profile.name, conversation))
+
+
+@router.post("/pipelines/examples/add")
+async def add_example(
+    request: Request,
+    runtime: Played,
+    viewer: Looking,
+    example: Text,
+    profile_id: Annotated[UUID, Form()],
+    settings_version: Version,
+    conversation: Context = "",
+) -> Response:
+    """Follow an example beside what is followed already, in all of it or in that conversation."""
+    try:
+        new = understood(
+            AddExample,
+            example=example,
+            profile_id=profile_id,
+            settings_version=settings_version,
+            conversation_id=conversation or None,
+        )
+        profile, _ = await adding.add_example(runtime, viewer, new)
+    except Refused as refused:
+        if refused.code == "not_found":
+            raise
+        return await _switched(request, runtime, viewer, conversation, refused=refused, at=example)
+    return await _switched(request, runtime, viewer, conversation, told=_told_on(profile.name, conversation))
+
+
+@router.get("/pipelines/{profile_id}")
+async def show(runtime: Played, viewer: Looking, profile_id: UUID) -> Response:
+    return _editor(await profile_view(runtime, viewer, profile_id))
+
+
+@router.post("/pipelines/{profile_id}")
+async def change(
+    request: Request,
+    runtime: Played,
+    viewer: Looking,
+    profile_id: UUID,
+    settings_version: Version,
+    name: Text,
+    content: Text,
+    description: Text = "",
+) -> Response:
+    """Save what was typed, if nothing is wrong with it."""
+    given = {"name": name, "description": one_newline(description), "content": one_newline(content)}
+    checked = await check_text(given["content"], runtime.functions)
+    view = await profile_view(runtime, viewer, profile_id, given=given, checked=checked)
+    if checked.errors and view.may_change:
+        many = "Something is" if len(checked.errors) == 1 else f"{count_of(len(checked.errors), 'thing')} are"
+        wrong = Refused(code="invalid", sentence=f"It was not saved: {many} wrong with it. See below the text.")
+        return _refused(request, view, wrong)
+    fields = {**given, "content": dict(checked.content or {})}
+    try:
+        patch = understood(PatchProfile, settings_version=settings_version, **fields)
+        profile, _ = await service.edit_profile(runtime, viewer, profile_id, patch)
+    except Refused as refused:
+        conflict = conflict_view(refused.current, given) if refused.code == "stale" else None
+        return _refused(request, view, refused, conflict)
+    shown = await profile_view(runtime, viewer, profile_id, given=given, checked=checked)
+    streams = saved_streams("settings_version", profile.settings_version, profile.updated_at) + _checked(shown)
+    streams += stream("update", "profile_title", render("pipelines/_title.html", profile=shown))
+    return answer(request, streams, otherwise=f"/pipelines/{profile_id}")
+
+
+@router.post("/pipelines/{profile_id}/check")
+async def check(
+    request: Request,
+    runtime: Played,
+    viewer: Looking,
+    profile_id: UUID,
+    content: Text = "",
+    name: Text = "",
+    description: Text = "",
+) -> Response:
+    """Nothing is changed, so there is nowhere to redirect to: without scripts, the editor comes with the outcome."""
+    given = {"name": name, "description": one_newline(description), "content": one_newline(content)}
+    checked = await check_text(given["content"], runtime.functions)
+    view = await profile_view(runtime, viewer, profile_id, given=given, checked=checked)
+    if wants_streams(request):
+        return answer(request, _checked(view), otherwise=f"/pipelines/{profile_id}")
+    return _editor(view, is_unsaved=True)
+
+
+@router.post("/pipelines/{profile_id}/duplicate")
+async def duplicate(runtime: Played, viewer: Looking, profile_id: UUID) -> Response:
+    copy = await copies.duplicate_profile(runtime, viewer, profile_id)
+    return RedirectResponse(f"/pipelines/{copy.id}", status_code=303)
+
+
+@router.post("/pipelines/{profile_id}/delete")
+async def delete(request: Request, runtime: Played, viewer: Looking, profile_id: UUID) -> Response:
+    view = await profile_view(runtime, viewer, profile_id)
+    try:
+        await service.delete_profile(runtime, viewer, profile_id)
+    except Refused as refused:
+        return _refused(request, view, refused)
+    return RedirectResponse("/pipelines", status_code=303)
+
+
+@router.post("/pipelines/{profile_id}/on")
+async def switch_on(
+    request: Request, runtime: Played, viewer: Looking, profile_id: UUID, conversation: Context = ""
+) -> Response:
+    profile = await profile_view(runtime, viewer, profile_id)
+    new = Choose(profile_id=profile_id, conversation_id=conversation or None)
+    try:
+        await choose_profile(runtime, viewer, new)
+    except Refused as refused:
+        return await _switched(request, runtime, viewer, conversation, profile_id, refused=refused)
+    told = _told_on(profile.title, conversation)
+    return await _switched(request, runtime, viewer, conversation, profile_id, told=told)
+
+
+@router.post("/pipelines/{profile_id}/off")
+async def switch_off(
+    request: Request,
+    runtime: Played,
+    viewer: Looking,
+    profile_id: UUID,
+    conversation_id: Context = "",
+    character_id: Context = "",
+    space_id: Context = "",
+    conversation: Context = "",
+) -> Response:
+    """Follow the profile no longer at a place, if it is what is followed there."""
+    profile = await profile_view(runtime, viewer, profile_id)
+    try:
+        place = understood(
+            Place,
+            conversation_id=conversation_id or None,
+            character_id=character_id or None,
+            space_id=space_id or None,
+        )
+        choice = await chosen_at(runtime, viewer, place)
+        if choice is not None and choice.profile_id == profile_id:
+            await forget_choice(runtime, viewer, place)
+    except Refused as refused:
+        return await _switched(request, runtime, viewer, conversation, profile_id, refused=refused)
+    told = f"{profile.title} is switched off there."
+    return await _switched(request, runtime, viewer, conversation, profile_id, told=told)
+
+
+def _told_on(name: str, conversation: UUID | NoId) -> str:
+    return f"{name} is followed {'in this chat' if conversation else 'everywhere'} now."
+
+
+async def _switched(
+    request: Request,
+    runtime: Runtime,
+    viewer: Viewer,
+    conversation: UUID | NoId,
+    profile_id: UUID | None = None,
+    *,
+    refused: Refused | None = None,
+    at: str = "",
+    told: str = "",
+) -> Response:
+    """The list as it is now, and in the editor the places; or the sentence beside the profile that was refused."""
+    problem = refused.sentence if refused else ""
+    view = await profiles_view(
+        runtime, viewer, conversation_id=conversation or None, problem=problem, at=at or str(profile_id or "")
+    )
+    if not wants_streams(request):
+        if refused is not None:
+            return page("pipelines/index.html", refused, view=view, typed="", problem=problem)
+        return RedirectResponse(f"/pipelines{view.target.query}", status_code=303)
+    streams = stream("replace", "library", render("pipelines/_library.html", view=view), morph=True)
+    if profile_id is not None:
+        profile = await profile_view(runtime, viewer, profile_id)
+        streams += stream(
+            "replace", "followed", render("pipelines/_followed.html", profile=profile, problem=problem), morph=True
+        )
+    if refused is None:
+        streams += stream("update", "announcer", Markup.escape(told))
+    return HTMLResponse(str(streams), refused.status if refused else 200, media_type=CONTENT_TYPE)
+
+
+def _checked(view: ProfileView) -> Markup:
+    """What is known about the text in the editor, without touching the text."""
+    return (
+        stream("update", "profile_summary", Markup.escape(view.checked.summary), morph=True)
+        + stream("replace", "profile_problems", render("pipelines/_problems.html", profile=view), morph=True)
+        + stream("replace", "profile_outline", render("pipelines/_outline.html", profile=view), morph=True)
+    )
+
+
+def _refused(request: Request, view: ProfileView, refused: Refused, conflict: ConflictView | None = None) -> Response:
+    """Why nothing was saved. With scripts nothing in the editor is drawn anew, so the cursor stays where it is."""
+    if not wants_streams(request):
+        return _editor(view, refused, conflict, is_unsaved=True)
+    sentence = render("pipelines/_refused.html", profile=view, problem=refused.sentence, conflict=conflict)
+    streams = stream("update", "problem", sentence) + _checked(view)
+    if conflict is not None:
+        # Who has seen what is there now, and saves again, means it.
+        streams += saved_streams("settings_version", view.version)
+    return HTMLResponse(str(streams), refused.status, media_type=CONTENT_TYPE)
+
+
+def _editor(
+    view: ProfileView,
+    refused: Refused | None = None,
+    conflict: ConflictView | None = None,
+    *,
+    is_unsaved: bool = False,
+) -> HTMLResponse:
+    return page(
+        "pipelines/profile.html",
+        refused,
+        profile=view,
+        problem=refused.sentence if refused else "",
+        conflict=conflict,
+        is_unsaved=is_unsaved,
+    )

@@ -1,0 +1,81 @@
+"""The tab of the side panel that says what is followed in a conversation, and changes it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+from uuid import UUID
+
+from fastapi import APIRouter, Form, Request, Response
+
+from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.names import shown_name
+from tavernkit.playground.base.refused import Refused
+from tavernkit.playground.base.runtime import Runtime
+from tavernkit.playground.edge.presenting.panel import panel_answer, panel_entry, panel_page
+from tavernkit.playground.edge.presenting.pipelines_panel import here_view
+from tavernkit.playground.edge.web.requests import Looking, Played
+from tavernkit.playground.story.pipelines.choices import WIDER, PlaceKind
+from tavernkit.playground.story.pipelines.choosing import choose_profile, forget_choice
+from tavernkit.playground.story.pipelines.documents import Choose, Place
+from tavernkit.playground.story.pipelines.queries import profiles_by_id
+
+router = APIRouter(prefix="/conversations/{conversation_id}/panel/pipelines")
+
+
+@router.get("")
+async def pipelines(request: Request, runtime: Played, viewer: Looking, conversation_id: UUID) -> Response:
+    return panel_page(request, "pipelines", await here_view(runtime, viewer, conversation_id))
+
+
+@router.post("")
+async def choose(
+    request: Request,
+    runtime: Played,
+    viewer: Looking,
+    conversation_id: UUID,
+    profile: Annotated[UUID | Literal["wider", "none"], Form()],
+    place: Annotated[PlaceKind, Form()] = "conversation",
+    character_id: Annotated[UUID | Literal[""], Form()] = "",
+) -> Response:
+    """Choose for this conversation, or for a place around it."""
+    async with runtime.database.read() as session:
+        _, entry = await panel_entry(session, viewer, conversation_id)
+    problem, refused = "", None
+    try:
+        where = _where(place, conversation_id, entry.space.id, character_id or None)
+        await _choose(runtime, viewer, where, profile)
+    except Refused as error:
+        problem, refused = await _sentence(runtime, profile, error), error
+    at = f"character_{character_id}" if place == "character" else place
+    view = await here_view(runtime, viewer, conversation_id, problem=problem, at=at)
+    return panel_answer(request, "pipelines", view, otherwise=view.panel.address, refused=refused)
+
+
+def _where(place: PlaceKind, conversation_id: UUID, space_id: UUID, character_id: UUID | None) -> Place:
+    match place:
+        case "conversation":
+            return Place(conversation_id=conversation_id)
+        case "character" if character_id is None:
+            raise Refused(code="invalid", sentence="Say which character.")
+        case "character":
+            return Place(character_id=character_id)
+        case "space":
+            return Place(space_id=space_id)
+        case "everywhere":
+            return Place()
+
+
+async def _choose(runtime: Runtime, viewer: Viewer, where: Place, profile: UUID | str) -> None:
+    if profile == WIDER:
+        await forget_choice(runtime, viewer, where)
+    else:
+        profile_id = profile if isinstance(profile, UUID) else None
+        await choose_profile(runtime, viewer, Choose(profile_id=profile_id, **where.named()))
+
+
+async def _sentence(runtime: Runtime, profile: UUID | str, refused: Refused) -> str:
+    if refused.code != "conflict" or not isinstance(profile, UUID):
+        return refused.sentence
+    async with runtime.database.read() as session:
+        found = await profiles_by_id(session, [profile])
+    return f"“{shown_name(found[profile].name)}” is not followed here. {refused.sentence}"

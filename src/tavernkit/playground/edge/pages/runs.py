@@ -1,0 +1,49 @@
+"""Stopping a reply, and deciding about one that was cut short."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from fastapi import APIRouter, Request, Response
+
+from tavernkit.playground.edge.live.streaming import message_stream, run_stream
+from tavernkit.playground.edge.presenting.permissions import find_standing
+from tavernkit.playground.edge.web.requests import Looking, Played, answer
+from tavernkit.playground.story.replies.deciding import discard_text, keep_text, request_stop
+from tavernkit.playground.story.runs.queries import read_run
+
+router = APIRouter(prefix="/runs/{run_id}")
+
+
+@router.post("/stop")
+async def stop(request: Request, runtime: Played, viewer: Looking, run_id: UUID) -> Response:
+    run = await request_stop(runtime, viewer, run_id)
+    async with runtime.database.read() as session:
+        streams = await run_stream(runtime, session, run.conversation_id)
+    return answer(request, streams, otherwise=f"/conversations/{run.conversation_id}")
+
+
+@router.post("/keep")
+async def keep(request: Request, runtime: Played, viewer: Looking, run_id: UUID) -> Response:
+    message = await keep_text(runtime, viewer, run_id)
+    async with runtime.database.read() as session:
+        standing = await find_standing(session, message.conversation_id, viewer)
+        streams = await message_stream(session, message.id, standing)
+        streams += await run_stream(runtime, session, message.conversation_id)
+    return answer(request, streams, otherwise=f"/conversations/{message.conversation_id}")
+
+
+@router.post("/discard")
+async def discard(request: Request, runtime: Played, viewer: Looking, run_id: UUID) -> Response:
+    run = await discard_text(runtime, viewer, run_id)
+    async with runtime.database.read() as session:
+        streams = await run_stream(runtime, session, run.conversation_id)
+    return answer(request, streams, otherwise=f"/conversations/{run.conversation_id}")
+
+
+@router.get("/text")
+async def text(runtime: Played, viewer: Looking, run_id: UUID) -> dict[str, str]:
+    """What has been written so far, for a page that missed a piece."""
+    run = await read_run(runtime, viewer, run_id)
+    is_behind = run.status == "running" and run.replied_at is not None
+    return {"text": runtime.live_text.get(run.id, run.text), "status": "behind" if is_behind else run.status}

@@ -1,0 +1,227 @@
+"""Taking turns from the chat page: the group bar, its editor, what goes on by itself, suggestions and the preview."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Form, Request, Response
+from fastapi.responses import HTMLResponse
+from markupsafe import Markup
+
+from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.database.models import Job
+from tavernkit.playground.base.jobs.queries import find_job
+from tavernkit.playground.base.refused import Refused
+from tavernkit.playground.base.runtime import Runtime
+from tavernkit.playground.edge.api.schemas.runs import MAX_SLOTS
+from tavernkit.playground.edge.live.streaming import run_stream
+from tavernkit.playground.edge.presenting.prompt_preview import preview_view
+from tavernkit.playground.edge.presenting.runs import candidates_view, copilot_steps, round_view
+from tavernkit.playground.edge.views.runs import CandidatesView, RoundView
+from tavernkit.playground.edge.web.forms import whole_number
+from tavernkit.playground.edge.web.rendering import render
+from tavernkit.playground.edge.web.requests import Looking, Played, answer, missing, wants_streams
+from tavernkit.playground.edge.web.streams import CONTENT_TYPE, stream
+from tavernkit.playground.story.access.access import Access, conversation_for
+from tavernkit.playground.story.previews.previewing import PreviewKind
+from tavernkit.playground.story.replies.candidates import CANDIDATES_KIND, MAX_CANDIDATES, ask_candidates
+from tavernkit.playground.story.runs.asking import force_talk
+from tavernkit.playground.story.runs.automation import MAX_ROUNDS, MAX_STEPS, set_auto_mode, set_copilot
+from tavernkit.playground.story.runs.directing import choose_queue, pause_round, resume_round, skip_turn, stop_round
+
+router = APIRouter(prefix="/conversations/{conversation_id}")
+
+Number = Annotated[str, Form()]
+
+_NOTHING = Markup()
+
+
+@router.post("/round/pause")
+async def pause(request: Request, runtime: Played, viewer: Looking, conversation_id: UUID) -> Response:
+    await pause_round(runtime, viewer, conversation_id)
+    return await _shown(request, runtime, conversation_id)
+
+
+@router.post("/round/resume")
+async def resume(request: Request, runtime: Played, viewer: Looking, conversation_id: UUID) -> Response:
+    await resume_round(runtime, viewer, conversation_id)
+    return await _shown(request, runtime, conversation_id)
+
+
+@router.post("/round/skip")
+async def skip(request: Request, runtime: Played, viewer: Looking, conversation_id: UUID) -> Response:
+    await skip_turn(runtime, viewer, conversation_id)
+    return await _shown(request, runtime, conversation_id)
+
+
+@router.post("/round/stop")
+async def stop(request: Request, runtime: Played, viewer: Looking, conversation_id: UUID) -> Response:
+    await stop_round(runtime, viewer, conversation_id)
+    return await _shown(request, runtime, conversation_id)
+
+
+@router.post("/generate")
+async def generate(
+    request: Request,
+    runtime: Played,
+    viewer: Looking,
+    conversation_id: UUID,
+    speaker_id: Annotated[UUID | None, Form()] = None,
+) -> Response:
+    """Let somebody speak, or whoever would speak next."""
+    await force_talk(runtime, viewer, conversation_id, speaker_id=speaker_id)
+    return await _shown(request, runtime, conversation_id)
+
+
+@router.post("/auto-mode")
+async def auto_mode(
+    request: Request, runtime: Played, viewer: Looking, conversation_id: UUID, rounds: Number
+) -> Response:
+    number = whole_number(rounds, name="The number of rounds", least=0, most=MAX_ROUNDS)
+    await set_auto_mode(runtime, viewer, conversation_id, rounds=number)
+    return await _shown(request, runtime, conversation_id)
+
+
+@router.get("/round")
+async def show_round(runtime: Played, viewer: Looking, conversation_id: UUID) -> Response:
+    """Who is to speak, to be changed: a page, and the content of the dialog."""
+    return _page("round.html", await _round(runtime, viewer, conversation_id))
+
+
+@router.post("/round")
+async def change_round(
+    request: Request,
+    runtime: Played,
+    viewer: Looking,
+    conversation_id: UUID,
+    round_id: Annotated[str, Form()] = "",
+    member: Annotated[list[str] | None, Form()] = None,
+) -> Response:
+    """Let these speak next; a place where nobody is chosen is none."""
+    try:
+        seen = UUID(round_id) if round_id else None
+        chosen = [UUID(id) for id in member or () if id]
+    except ValueError:
+        sentence = "That is no order of speakers. Open the page again."
+        raise Refused(code="invalid", sentence=sentence) from None
+    if len(chosen) > MAX_SLOTS:
+        raise Refused(code="invalid", sentence=f"A round has at most {MAX_SLOTS} turns.")
+    try:
+        await choose_queue(runtime, viewer, conversation_id, round_id=seen, member_ids=chosen)
+    except Refused as refused:
+        view = await _round(runtime, viewer, conversation_id, refused=refused, chosen=chosen)
+        if wants_streams(request):
+            html = stream("replace", "round_editor", render("_round_editor.html", view=view))
+            return HTMLResponse(str(html), refused.status, media_type=CONTENT_TYPE)
+        return _page("round.html", view, status=refused.status)
+    return await _shown(request, runtime, conversation_id)
+
+
+@router.get("/copilot")
+async def show_copilot(runtime: Played, viewer: Looking, conversation_id: UUID) -> Response:
+    """For how many messages a model goes on to write for this person; the frame that the page asks for."""
+    async with runtime.database.read() as session:
+        conversation, entry = await conversation_for(session, conversation_id, viewer, Access.READ)
+        steps = copilot_steps(conversation, entry.member)
+    return HTMLResponse(str(_copilot(conversation_id, steps)), headers={"Cache-Control": "no-store"})
+
+
+@router.post("/copilot")
+async def copilot(request: Request, runtime: Played, viewer: Looking, conversation_id: UUID, steps: Number) -> Response:
+    number = whole_number(steps, name="The number of messages", least=0, most=MAX_STEPS)
+    await set_copilot(runtime, viewer, conversation_id, steps=number)
+    also = stream("replace", "copilot", _copilot(conversation_id, number))
+    return await _shown(request, runtime, conversation_id, also=also)
+
+
+@router.post("/candidates")
+async def suggest(
+    request: Request, runtime: Played, viewer: Looking, conversation_id: UUID, count: Number = "1"
+) -> Response:
+    number = whole_number(count, name="The number of suggestions", least=1, most=MAX_CANDIDATES)
+    job = await ask_candidates(runtime, viewer, conversation_id, count=number)
+    streams = _candidates(candidates_view(conversation_id, job))
+    return answer(request, streams, otherwise=f"/conversations/{conversation_id}/candidates/{job.id}")
+
+
+@router.get("/candidates/{job_id}")
+async def show_candidates(
+    request: Request, runtime: Played, viewer: Looking, conversation_id: UUID, job_id: UUID
+) -> Response:
+    """The suggestions; a page that waits for them is answered with nothing while there are more to come."""
+    async with runtime.database.read() as session:
+        job = await find_job(session, job_id, viewer)
+    if job is None or not _is_of(job, conversation_id):
+        raise missing()
+    view = candidates_view(conversation_id, job)
+    if not wants_streams(request):
+        return _page("candidates.html", view)
+    if not view.is_over:
+        return Response(status_code=204)
+    return HTMLResponse(str(_candidates(view)), media_type=CONTENT_TYPE)
+
+
+@router.get("/preview")
+async def preview(
+    runtime: Played,
+    viewer: Looking,
+    conversation_id: UUID,
+    speaker: UUID | None = None,
+    kind: PreviewKind | None = None,
+) -> Response:
+    """The prompt that would be sent now: a page, and the content of the dialog."""
+    try:
+        view = await preview_view(runtime, viewer, conversation_id, speaker_id=speaker, kind=kind)
+    except Refused as refused:
+        if refused.status == 404:
+            raise
+        return _page("preview.html", refused, status=refused.status)
+    return _page("preview.html", view)
+
+
+async def _shown(request: Request, runtime: Runtime, conversation_id: UUID, *, also: Markup = _NOTHING) -> Response:
+    """The page as it is after what somebody did."""
+    async with runtime.database.read() as session:
+        streams = await run_stream(runtime, session, conversation_id)
+    return answer(request, streams + also, otherwise=f"/conversations/{conversation_id}")
+
+
+async def _round(
+    runtime: Runtime,
+    viewer: Viewer,
+    conversation_id: UUID,
+    *,
+    refused: Refused | None = None,
+    chosen: Sequence[UUID] = (),
+) -> RoundView:
+    async with runtime.database.read() as session:
+        conversation, _ = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART)
+        view = await round_view(session, conversation)
+    if refused is None:
+        return view
+    if refused.code != "stale":
+        return view.with_(notice=refused.sentence)
+    names = {speaker.id: speaker.name for speaker in view.speakers}
+    told = ", ".join(names.get(str(id), "somebody who cannot speak now") for id in chosen) or "nobody"
+    return view.with_(
+        notice=f"The round has gone on in the meantime. Below is who is to speak now. You had chosen: {told}."
+    )
+
+
+def _is_of(job: Job, conversation_id: UUID) -> bool:
+    return job.kind == CANDIDATES_KIND and job.payload.get("conversation_id") == str(conversation_id)
+
+
+def _candidates(view: CandidatesView) -> Markup:
+    return stream("replace", "candidates", render("_candidates.html", view=view))
+
+
+def _copilot(conversation_id: UUID, steps: int) -> Markup:
+    return render("_copilot.html", conversation_id=conversation_id, steps=steps)
+
+
+def _page(template: str, view: object, *, status: int = 200) -> HTMLResponse:
+    # What it shows is over soon.
+    return HTMLResponse(str(render(template, view=view)), status, headers={"Cache-Control": "no-store"})

@@ -1,0 +1,181 @@
+"""Content as it can stand on a page: JSON as words and numbers, Markdown as safe HTML, and never more than can be read.
+
+Contents come from models and from other people's files. However large, deep or strange one is, drawing it takes a
+moment and a bounded part of the page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeAlias
+
+from tavernkit.artifacts import ContentType
+from tavernkit.playground.base.storable import storable
+from tavernkit.playground.base.text.markdown import render_markdown
+from tavernkit.playground.base.text.sanitising import without_overrides
+from tavernkit.playground.edge.presenting.artifact_measures import Bounds, numbers_in, share_of
+from tavernkit.playground.edge.views.artifacts import ContentView, FieldView, Mark, ValueView
+from tavernkit.playground.story.artifacts.names import in_words
+from tavernkit.values import Json, JsonObject, Value
+
+__all__ = [
+    "IN_CHAT",
+    "IN_FEED",
+    "IN_OVERLAY",
+    "IN_PANEL",
+    "Limits",
+    "Marks",
+    "Path",
+    "content_view",
+    "on_one_line",
+    "plain_text",
+    "short_words",
+]
+
+Path: TypeAlias = tuple[str, ...]
+Marks: TypeAlias = Mapping[Path, Mark]
+"""What is to be marked as new or changed, by its place."""
+
+
+class Limits(Value, frozen=True, kw_only=True):
+    """How much of a content is shown: so many characters of a text, and of JSON so many values, so deep."""
+
+    characters: int
+    values: int
+    depth: int = 5
+    entries: int = 40
+
+
+IN_PANEL = Limits(characters=12_000, values=300)
+IN_FEED = Limits(characters=4_000, values=60, depth=3)
+IN_CHAT = Limits(characters=8_000, values=150)
+IN_OVERLAY = Limits(characters=800, values=24, depth=2)
+
+LONGEST_CHIP = 60
+LONGEST_VALUE = 2_000
+LONGEST_NUMBER = 40
+NO_MARKS: Marks = {}
+
+
+def on_one_line(text: str, limit: int) -> str:
+    """The beginning of a text, where there is one line for it."""
+    line = " ".join(plain_text(text[: limit * 4]).split())
+    return line if len(line) <= limit and len(text) <= limit * 4 else f"{line[: limit - 1].rstrip()}…"
+
+
+def short_words(value: Json, limit: int = LONGEST_CHIP) -> str:
+    """Any JSON value in a few words."""
+    match value:
+        case None:
+            return "nothing"
+        case bool():
+            return "Yes" if value else "No"
+        case str():
+            return on_one_line(value, limit) or "nothing"
+        case int() | float():
+            return _number(value)
+        case list():
+            return _counted(len(value), "thing") if value else "nothing"
+        case _:
+            return _counted(len(value), "field") if value else "nothing"
+
+
+def content_view(
+    content: Json,
+    content_type: ContentType,
+    limits: Limits,
+    marks: Marks = NO_MARKS,
+    schema: JsonObject | None = None,
+) -> ContentView:
+    """What a version holds, within these limits; `schema` is what it was asked for by, and says how far numbers go."""
+    if content_type == "json":
+        bounds = Bounds(schema or {})
+        return ContentView(kind="json", value=_Drawing(limits, marks).value(content, (), bounds, depth=0))
+    text = content if isinstance(content, str) else ""
+    shown, more = text[: limits.characters], max(0, len(text) - limits.characters)
+    if content_type == "markdown":
+        return ContentView(kind="markdown", html=render_markdown(shown), more=more)
+    return ContentView(kind="text", text=plain_text(shown), more=more)
+
+
+class _Drawing:
+    """One value on its way to the page, and how many more parts of it there is room for."""
+
+    def __init__(self, limits: Limits, marks: Marks) -> None:
+        self._limits = limits
+        self._marks = marks
+        self._room = limits.values
+        # A list says that something in it has changed, also where that is gone.
+        self._around = {path[:length] for path in marks for length in range(len(path))}
+
+    def value(self, value: Json, path: Path, bounds: Bounds, *, depth: int, share: float | None = None) -> ValueView:
+        self._room -= 1
+        mark = self._marks.get(path, "")
+        match value:
+            case dict() if value:
+                return self._object(value, path, bounds, depth, mark)
+            case list() if value:
+                return self._list(value, path, bounds, depth, mark)
+            case bool():
+                return ValueView(kind="text", text="Yes" if value else "No", mark=mark)
+            case int() | float():
+                return ValueView(kind="number", text=_number(value), share=share, mark=mark)
+            case str() if value.strip():
+                text, more = plain_text(value[:LONGEST_VALUE]), max(0, len(value) - LONGEST_VALUE)
+                return ValueView(kind="text", text=text, more=more, mark=mark)
+            case _:
+                return ValueView(kind="nothing", mark=mark or self._mark_around(path))
+
+    def _object(self, value: dict[str, Json], path: Path, bounds: Bounds, depth: int, mark: Mark) -> ValueView:
+        if depth >= self._limits.depth or self._room <= 0:
+            return ValueView(kind="cut", text=short_words(value), mark=mark or self._mark_around(path))
+        fields: list[FieldView] = []
+        numbers = numbers_in(value)
+        for key, item in value.items():
+            if len(fields) >= self._limits.entries or self._room <= 0:
+                break
+            inner = bounds.of_key(key)
+            drawn = self.value(item, (*path, key), inner, depth=depth + 1, share=share_of(key, numbers, inner))
+            fields.append(FieldView(name=in_words(key), value=drawn))
+        return ValueView(kind="object", fields=tuple(fields), more=len(value) - len(fields), mark=mark)
+
+    def _list(self, value: list[Json], path: Path, bounds: Bounds, depth: int, mark: Mark) -> ValueView:
+        mark = mark or self._mark_around(path)
+        if depth >= self._limits.depth or self._room <= 0:
+            return ValueView(kind="cut", text=short_words(value), mark=mark)
+        entries = value[: self._limits.entries]
+        if all(_is_chip(item) for item in entries):
+            entries = entries[: max(1, self._room)]
+            self._room -= len(entries)
+            items = tuple(
+                ValueView(kind="text", text=short_words(item), mark=self._marks.get((*path, str(place)), ""))
+                for place, item in enumerate(entries)
+            )
+            return ValueView(kind="chips", items=items, more=len(value) - len(items), mark=mark)
+        drawn: list[ValueView] = []
+        for place, item in enumerate(entries):
+            if self._room <= 0:
+                break
+            drawn.append(self.value(item, (*path, str(place)), bounds.of_items(), depth=depth + 1))
+        return ValueView(kind="list", items=tuple(drawn), more=len(value) - len(drawn), mark=mark)
+
+    def _mark_around(self, path: Path) -> Mark:
+        return "changed" if path in self._around else ""
+
+
+def _is_chip(item: Json) -> bool:
+    return not isinstance(item, dict | list) and not (isinstance(item, str) and len(item) > LONGEST_CHIP)
+
+
+def _number(number: float) -> str:
+    text = f"{number:g}" if isinstance(number, float) else str(number)
+    return text if len(text) <= LONGEST_NUMBER else f"{text[: LONGEST_NUMBER - 1]}…"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def plain_text(text: str) -> str:
+    """A text that turns nothing round and that every reader takes."""
+    return without_overrides(storable(text))

@@ -1,0 +1,128 @@
+"""What a version has changed, in words: for people who look at a state, not at JSON."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tavernkit.artifacts import ArtifactChange, ArtifactVersion, change_between
+from tavernkit.artifacts.json_patch import find_in_json
+from tavernkit.playground.edge.presenting.artifact_cards import Marks, Path, on_one_line, plain_text, short_words
+from tavernkit.playground.edge.views.artifacts import ChangeView, DiffLineView, Mark, WordsView
+from tavernkit.playground.story.artifacts.names import in_words
+from tavernkit.values import Json, JsonObject
+
+__all__ = ["change_view", "compared", "is_comparable", "marks_of"]
+
+MOST_VALUES = 5_000
+DEEPEST = 40
+MOST_LINES = 600
+MOST_CHARACTERS = 40_000
+MOST_SHOWN = 60
+LONGEST_LINE = 400
+LONGEST_WORDS = 120
+GONE = "\0gone"
+
+
+def compared(before: ArtifactVersion | None, after: ArtifactVersion) -> ArtifactChange | None:
+    """What became of `before`; None where comparing the two would take longer than anybody waits."""
+    return change_between(before, after) if is_comparable(before, after) else None
+
+
+def is_comparable(before: ArtifactVersion | None, after: ArtifactVersion) -> bool:
+    """Whether the two are small enough to be compared while somebody waits."""
+    return before is None or (_is_small(before.content) and _is_small(after.content))
+
+
+def change_view(change: ArtifactChange | None, before: ArtifactVersion | None) -> ChangeView:
+    """A change to be read; `before` is what it was made from."""
+    if change is None:
+        return ChangeView(kind="large")
+    match change.kind:
+        case "full":
+            return ChangeView(kind="first")
+        case "json_patch":
+            content = None if before is None else before.content
+            words = tuple(_words(operation, content) for operation in change.patch[:MOST_SHOWN])
+            return ChangeView(
+                kind="words" if words else "same",
+                words=words,
+                more=len(change.patch) - len(words),
+            )
+        case "unified":
+            # The first two lines name the versions, which stand above.
+            lines = change.text.split("\n")[2:]
+            shown = tuple(_line(line) for line in lines[: MOST_SHOWN * 3])
+            return ChangeView(
+                kind="lines" if shown else "same",
+                lines=shown,
+                more=len(lines) - len(shown),
+            )
+
+
+def marks_of(change: ArtifactChange | None) -> Marks:
+    """Which parts of the new version are to be marked; what is gone is marked where it was."""
+    if change is None or change.kind != "json_patch":
+        return {}
+    marks: dict[Path, Mark] = {}
+    for operation in change.patch:
+        path = _path(operation)
+        if operation["op"] == "remove":
+            # Nothing stands there any more, so that the mark is only seen by what stands around it.
+            marks[(*path[:-1], GONE)] = "changed"
+        else:
+            marks[path] = "new" if operation["op"] == "add" else "changed"
+    return marks
+
+
+def _is_small(value: Json) -> bool:
+    """Whether a text is short, or a value has neither very many parts nor very deep ones."""
+    if isinstance(value, str):
+        return len(value) <= MOST_CHARACTERS and value.count("\n") < MOST_LINES
+    left: list[tuple[Json, int]] = [(value, 0)]
+    seen = 0
+    while left:
+        item, depth = left.pop()
+        seen += 1
+        if seen > MOST_VALUES or depth > DEEPEST:
+            return False
+        if isinstance(item, dict | list):
+            parts: list[Any] = list(item.values()) if isinstance(item, dict) else item
+            if len(parts) > MOST_VALUES:
+                return False
+            left.extend((part, depth + 1) for part in parts)
+    return True
+
+
+def _words(operation: JsonObject, before: Json) -> WordsView:
+    path = _path(operation)
+    op = operation["op"]
+    was = "" if op == "add" else short_words(find_in_json(before, operation["path"]), LONGEST_WORDS)
+    now = "" if op == "remove" else short_words(operation["value"], LONGEST_WORDS)
+    # What comes into a list or leaves it has no name of its own.
+    named = path[:-1] if op != "replace" and path and path[-1].isdecimal() else path
+    return WordsView(op=op, where=_where(named), before=was, after=now)
+
+
+def _where(path: Path) -> str:
+    if not path:
+        return "Everything"
+    parts = [f"No. {int(part) + 1}" if part.isdecimal() and len(part) < 9 else in_words(part) for part in path[:8]]
+    return on_one_line(" › ".join(parts), LONGEST_WORDS)
+
+
+def _line(line: str) -> DiffLineView:
+    text = plain_text(line[1 : LONGEST_LINE + 1]) + ("…" if len(line) > LONGEST_LINE + 1 else "")
+    match line[:1]:
+        case "+":
+            return DiffLineView(kind="came", text=text)
+        case "-":
+            return DiffLineView(kind="went", text=text)
+        case "@":
+            return DiffLineView(kind="place", text="")
+        case _:
+            return DiffLineView(kind="around", text=text)
+
+
+def _path(operation: JsonObject) -> Path:
+    pointer: str = operation["path"]
+    return tuple(part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:])

@@ -1,0 +1,300 @@
+"""From artifacts to what the chat page shows of them: in panels and feeds, over the page, and among the messages."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from itertools import groupby
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from tavernkit.artifacts import (
+    Artifact,
+    ArtifactVersion,
+    ArtifactView,
+    Projection,
+    ProjectionItem,
+    project,
+    project_all,
+    retained,
+)
+from tavernkit.artifacts.projection import presentation_of
+from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.database.models import ArtifactHead
+from tavernkit.playground.base.runtime import Runtime
+from tavernkit.playground.edge.presenting.artifact_cards import (
+    IN_CHAT,
+    IN_FEED,
+    IN_OVERLAY,
+    IN_PANEL,
+    content_view,
+    on_one_line,
+    short_words,
+)
+from tavernkit.playground.edge.presenting.artifact_changes import change_view, compared, is_comparable, marks_of
+from tavernkit.playground.edge.presenting.panel import panel_entry, panel_view
+from tavernkit.playground.edge.presenting.step_failures import failures_by_tag, schemas_by_tag
+from tavernkit.playground.edge.views.artifacts import (
+    CardView,
+    ChatArtifactView,
+    FailedCardView,
+    FailureView,
+    FeedItemView,
+    FeedView,
+    LinkView,
+    OverlayView,
+    StateView,
+)
+from tavernkit.playground.story.artifacts.names import in_words
+from tavernkit.playground.story.artifacts.path import session_of, turns_before
+from tavernkit.playground.story.artifacts.queries import heads_at, newest_versions
+from tavernkit.playground.story.artifacts.rows import artifact_of
+from tavernkit.playground.story.artifacts.store import read_at_one_moment
+from tavernkit.values import JsonObject
+
+__all__ = ["chat_artifacts", "chat_limit", "history_address", "overlay_views", "state_view"]
+
+MOST_CARDS = 40
+MOST_ITEMS = 50
+LONGEST_GIST = 120
+
+
+async def state_view(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> StateView:
+    """The tab with what is kept of a story, as it is at the end of the path."""
+    now = runtime.clock()
+    async with read_at_one_moment(runtime.database) as session:
+        found = await panel_entry(session, viewer, conversation_id)
+        heads = await heads_at(session, conversation_id, "panel", "feed")
+        turn = await turns_before(session, conversation_id)
+        artifacts = await _views_at(session, conversation_id, heads)
+        failures = await failures_by_tag(session, conversation_id) if heads else {}
+        schemas = await schemas_by_tag(session, conversation_id) if artifacts else {}
+    by_tag = {
+        tag: view.with_(versions=retained(view.versions, view.artifact.retention, now=now, turn=turn))
+        for tag, view in artifacts.items()
+    }
+    shown = project_all(map(_quick_to_project, by_tag.values()))
+    in_panels = [one for projections in shown.values() for one in projections if one.surface.place == "panel"]
+    feeds = {surface: projections for surface, projections in shown.items() if surface.startswith("feed:")}
+    return StateView(
+        panel=panel_view(*found, "state"),
+        cards=tuple(
+            _card(conversation_id, projection, by_tag[projection.artifact.key.tag], turn, schemas, failures)
+            for projection in in_panels[:MOST_CARDS]
+        ),
+        rest=tuple(_link(conversation_id, projection.artifact) for projection in in_panels[MOST_CARDS:]),
+        feeds=tuple(
+            _feed(conversation_id, surface, projections, schemas, failures) for surface, projections in feeds.items()
+        ),
+        failed=tuple(
+            FailedCardView(tag=head.tag, name=in_words(head.tag), failure=failures[head.tag])
+            for head in heads
+            if head.tag in failures and head.tag not in artifacts
+        )[:MOST_CARDS],
+        is_awaited=bool(heads),
+        may_run=any(head.tag in failures and failures[head.tag].may_run for head in heads),
+    )
+
+
+async def overlay_views(session: AsyncSession, conversation_id: UUID) -> tuple[OverlayView, ...]:
+    """What lies over the page at the end of the path."""
+    views = await _views_at(session, conversation_id, await heads_at(session, conversation_id, "overlay"))
+    schemas = await schemas_by_tag(session, conversation_id) if views else {}
+    shown = ((view, project(_quick_to_project(view))) for view in views.values())
+    return tuple(
+        _overlay(conversation_id, projection, view, schemas) for view, projection in shown if projection is not None
+    )
+
+
+async def chat_artifacts(
+    session: AsyncSession, conversation_id: UUID, message_ids: Collection[UUID]
+) -> Mapping[str, tuple[ChatArtifactView, ...]]:
+    """What the tellings of these messages have left in the chat, by message; the same statements for any number."""
+    heads = await heads_at(session, conversation_id, "chat_history")
+    if not heads:
+        return {}
+    place = await session_of(session, conversation_id)
+    artifacts = {head.tag: artifact_of(head, place) for head in heads}
+    limits = {tag: chat_limit(artifact, with_before=True) for tag, artifact in artifacts.items()}
+    rows = await newest_versions(session, conversation_id, limits, message_ids=message_ids)
+    schemas = await schemas_by_tag(session, conversation_id) if rows else {}
+    shown: dict[tuple[str, str], ChatArtifactView] = {}
+    for tag, group in groupby(rows, key=lambda row: row.tag):
+        ranked = list(group)
+        most = chat_limit(artifacts[tag])
+        standing = {row.version.version for row in ranked if most is None or row.place <= most}
+        versions = tuple(row.version for row in ranked)
+        view = ArtifactView(artifact=artifacts[tag], versions=versions, head_version=None)
+        projection = project(_quick_to_project(view))
+        for item in () if projection is None else projection.items:
+            if projection and item.version.turn_id is not None and item.version.version in standing:
+                # Of what one telling has written several times, the last counts.
+                shown[item.version.turn_id, tag] = _in_chat(projection, item, view.previous, schemas.get(tag))
+    wanted = {str(id) for id in message_ids}
+    by_message: dict[str, tuple[ChatArtifactView, ...]] = {}
+    for (message_id, _), drawn in sorted(shown.items(), key=lambda entry: entry[0]):
+        if message_id in wanted:
+            by_message[message_id] = (*by_message.get(message_id, ()), drawn)
+    return by_message
+
+
+def chat_limit(artifact: Artifact, *, with_before: bool = False) -> int | None:
+    """How many of the newest versions of an artifact stand in the chat, each behind its message; with the one before,
+    where it is shown what has changed."""
+    presentation = presentation_of(artifact)
+    if presentation.mode == "timeline":
+        return presentation.max_items
+    return 2 if with_before and presentation.mode == "diff" else 1
+
+
+def history_address(conversation_id: UUID | str, tag: str) -> str:
+    return f"/conversations/{conversation_id}/artifacts/{tag}"
+
+
+async def _views_at(
+    session: AsyncSession, conversation_id: UUID, heads: Iterable[ArtifactHead]
+) -> dict[str, ArtifactView]:
+    """These artifacts as they are along the path, with as many versions as are shown, by tag."""
+    known = {head.tag: head for head in heads}
+    if not known:
+        return {}
+    place = await session_of(session, conversation_id)
+    artifacts = {tag: artifact_of(head, place) for tag, head in known.items()}
+    limits = {tag: _most_shown(artifact) for tag, artifact in artifacts.items()}
+    rows = await newest_versions(session, conversation_id, limits)
+    return {
+        tag: ArtifactView(
+            artifact=artifacts[tag],
+            versions=tuple(row.version for row in group),
+            head_version=known[tag].latest_version,
+        )
+        for tag, group in groupby(rows, key=lambda row: row.tag)
+    }
+
+
+def _most_shown(artifact: Artifact) -> int:
+    """How many versions are needed at most; what is shown once is compared with the one before."""
+    presentation = presentation_of(artifact)
+    if presentation.mode != "timeline":
+        return 2
+    return max(2, min(presentation.max_items or MOST_ITEMS, MOST_ITEMS))
+
+
+def _quick_to_project(view: ArtifactView) -> ArtifactView:
+    """The view, without the version before where the two are to be compared and that would take too long."""
+    is_diff = presentation_of(view.artifact).mode == "diff"
+    if is_diff and not is_comparable(view.previous, view.current):
+        return view.with_(versions=(view.current,))
+    return view
+
+
+def _card(
+    conversation_id: UUID,
+    projection: Projection,
+    view: ArtifactView,
+    turn: int,
+    schemas: Mapping[str, JsonObject],
+    failures: Mapping[str, FailureView],
+) -> CardView:
+    current, previous = view.current, view.previous
+    change = compared(previous, current)
+    earlier = [item.version for item in reversed(projection.items) if not item.is_current]
+    tag = view.artifact.key.tag
+    return CardView(
+        tag=tag,
+        name=in_words(tag),
+        address=history_address(conversation_id, tag),
+        version=current.version,
+        turn=current.turn,
+        created_at=current.created_at,
+        is_fresh=current.turn == turn,
+        content=content_view(current.content, current.content_type, IN_PANEL, marks_of(change), schemas.get(tag)),
+        change=change_view(change, previous),
+        opens_change=projection.mode == "diff",
+        earlier=tuple(_item(view.artifact, version, schemas) for version in earlier),
+        failure=failures.get(tag),
+    )
+
+
+def _feed(
+    conversation_id: UUID,
+    surface: str,
+    projections: tuple[Projection, ...],
+    schemas: Mapping[str, JsonObject],
+    failures: Mapping[str, FailureView],
+) -> FeedView:
+    """One timeline for all that share the surface, the newest first."""
+    shares = len(projections) > 1
+    items = [(projection.artifact, item.version) for projection in projections for item in projection.items]
+    newest = sorted(items, key=lambda entry: (entry[1].created_at, entry[1].version), reverse=True)[:MOST_ITEMS]
+    id = surface.partition(":")[2]
+    return FeedView(
+        id=id,
+        name=in_words(id),
+        items=tuple(_item(artifact, version, schemas, is_named=shares) for artifact, version in newest),
+        histories=tuple(_link(conversation_id, projection.artifact) for projection in projections),
+        failures=tuple(
+            failures[projection.artifact.key.tag]
+            for projection in projections
+            if projection.artifact.key.tag in failures
+        ),
+    )
+
+
+def _item(
+    artifact: Artifact, version: ArtifactVersion, schemas: Mapping[str, JsonObject], *, is_named: bool = False
+) -> FeedItemView:
+    tag = artifact.key.tag
+    return FeedItemView(
+        id=f"{tag}_{version.version}",
+        name=in_words(tag) if is_named else "",
+        turn=version.turn,
+        created_at=version.created_at,
+        content=content_view(version.content, version.content_type, IN_FEED, schema=schemas.get(tag)),
+    )
+
+
+def _overlay(
+    conversation_id: UUID, projection: Projection, view: ArtifactView, schemas: Mapping[str, JsonObject]
+) -> OverlayView:
+    item = projection.items[-1]
+    version = item.version
+    tag = projection.artifact.key.tag
+    return OverlayView(
+        conversation_id=str(conversation_id),
+        tag=tag,
+        name=in_words(tag),
+        version=version.version,
+        gist=_gist(version),
+        content=content_view(version.content, version.content_type, IN_OVERLAY, schema=schemas.get(tag)),
+        change=None if item.change is None else change_view(item.change, view.previous),
+    )
+
+
+def _gist(version: ArtifactVersion) -> str:
+    """The beginning of a content, for the line that is there when the rest is folded."""
+    content = version.content
+    if isinstance(content, dict):
+        return on_one_line(
+            ", ".join(f"{in_words(key)}: {short_words(content[key])}" for key in [*content][:6]), LONGEST_GIST
+        )
+    return short_words(content, LONGEST_GIST)
+
+
+def _in_chat(
+    projection: Projection, item: ProjectionItem, previous: ArtifactVersion | None, schema: JsonObject | None
+) -> ChatArtifactView:
+    version = item.version
+    tag = projection.artifact.key.tag
+    return ChatArtifactView(
+        form=projection.chat_form or "block",
+        id=f"{tag}_{version.version}",
+        name=in_words(tag),
+        content=content_view(version.content, version.content_type, IN_CHAT, schema=schema),
+        change=None if item.change is None else change_view(item.change, previous),
+    )
+
+
+def _link(conversation_id: UUID, artifact: Artifact) -> LinkView:
+    tag = artifact.key.tag
+    return LinkView(name=in_words(tag), address=history_address(conversation_id, tag))

@@ -1,0 +1,336 @@
+"""From rows to what the pages of characters show."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import get_args
+from urllib.parse import urlencode
+from uuid import UUID
+
+from tavernkit import Character as LibraryCharacter
+from tavernkit.lore.book import Book
+from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.database.models import Character
+from tavernkit.playground.base.jobs.queries import jobs_of
+from tavernkit.playground.base.names import initials, shown_name
+from tavernkit.playground.base.paging import behind_name, behind_number, behind_time, cursor
+from tavernkit.playground.base.refused import existing
+from tavernkit.playground.base.runtime import Runtime
+from tavernkit.playground.base.storable import storable
+from tavernkit.playground.base.text.markdown import render_markdown
+from tavernkit.playground.edge.views.characters import (
+    BookView,
+    CharacterPageView,
+    DeletionView,
+    EditView,
+    FieldView,
+    GalleryView,
+    GreetingView,
+    RunningImport,
+    TagView,
+    TileView,
+    VersionPageView,
+    VersionsView,
+    VersionView,
+)
+from tavernkit.playground.story.characters.cards import changes_between, stored_card
+from tavernkit.playground.story.characters.editing import CardForm, form_of
+from tavernkit.playground.story.characters.folding import fold
+from tavernkit.playground.story.characters.import_job import IMPORT_KIND
+from tavernkit.playground.story.characters.queries import (
+    CharacterLine,
+    Scope,
+    Sort,
+    VersionLine,
+    assets_of,
+    characters_page,
+    check_changeable,
+    find_character,
+    find_version,
+    has_spoken,
+    may_change,
+    pictures_of,
+    spaces_with,
+    used_tags,
+    versions_of,
+)
+from tavernkit.values import Value
+
+# A multiple of every number of columns, so that the pages of the gallery join without a gap.
+TILES = 48
+TILE_TAGS = 3
+MOST_TAGS = 24
+RECENT_JOBS = 20
+RECENT_VERSIONS = 5
+VERSIONS = 50
+BOOK_ENTRIES = 50
+FIELDS = (
+    ("creator_notes", "Creator's notes"),
+    ("description", "Description"),
+    ("personality", "Personality"),
+    ("scenario", "Scenario"),
+)
+TECHNICAL = (
+    ("mes_example", "Examples of dialogue"),
+    ("system_prompt", "System prompt"),
+    ("post_history_instructions", "Instructions after the history"),
+)
+ENDED: Mapping[str, str] = {
+    "edited": "until it was edited",
+    "imported": "until a newer file was imported",
+    "restored": "until an earlier version was restored",
+    "picture": "until it got another picture",
+}
+
+
+class GalleryQuery(Value, frozen=True, kw_only=True):
+    """What of the gallery is asked for."""
+
+    scope: Scope = "own"
+    sort: Sort = "name"
+    search: str = ""
+    tag: str = ""
+
+    def address(self, after: str | None = None) -> str:
+        """Where this is shown; what everybody gets anyway is not named."""
+        asked = {
+            "search": self.search,
+            "tag": self.tag,
+            "sort": "" if self.sort == get_args(Sort)[0] else self.sort,
+            "scope": "" if self.scope == get_args(Scope)[0] else self.scope,
+            "after": after or "",
+        }
+        named = urlencode({name: value for name, value in asked.items() if value})
+        return f"/characters?{named}" if named else "/characters"
+
+
+async def gallery_view(
+    runtime: Runtime, viewer: Viewer, query: GalleryQuery, *, after: str | None = None, tiles_alone: bool = False
+) -> GalleryView:
+    """A page of the gallery, with everything around it unless the tiles are wanted alone."""
+    place = behind_name(after) if query.sort == "name" else behind_time(after)
+    async with runtime.database.read() as session:
+        lines = await characters_page(
+            session,
+            viewer,
+            scope=query.scope,
+            sort=query.sort,
+            search=query.search,
+            tag=query.tag,
+            after=place,
+            limit=TILES + 1,
+        )
+        tags = [] if tiles_alone else await used_tags(session, viewer, scope=query.scope, limit=MOST_TAGS)
+        jobs = [] if tiles_alone else await jobs_of(session, viewer, after=None, limit=RECENT_JOBS)
+    shown = lines[:TILES]
+    more = query.address(cursor(_key(shown[-1], query.sort), str(shown[-1].id))) if len(lines) > TILES else None
+    return GalleryView(
+        tiles=tuple(tile_view(line) for line in shown),
+        scope=query.scope,
+        sort=query.sort,
+        search=query.search,
+        tag=query.tag,
+        tags=_tag_views(query, tags),
+        after=None if place is None else str(place[1]),
+        more=more,
+        last=str(shown[-1].id) if more else None,
+        start=query.address(),
+        running=tuple(
+            RunningImport(id=str(job.id), done=job.done, total=job.total)
+            for job in jobs
+            if job.kind == IMPORT_KIND and job.status in ("queued", "running")
+        ),
+    )
+
+
+def tile_view(line: CharacterLine) -> TileView:
+    """A character in a list."""
+    return TileView(
+        id=str(line.id),
+        name=shown_name(line.name),
+        initials=initials(line.name),
+        thumbnail=line.thumbnail_sha256,
+        tags=tuple(map(shown_name, line.tags[:TILE_TAGS])),
+    )
+
+
+async def character_page_view(runtime: Runtime, viewer: Viewer, character_id: UUID) -> CharacterPageView:
+    """Everything a card says."""
+    async with runtime.database.read() as session:
+        row = await find_character(session, character_id, viewer)
+        versions = await versions_of(session, row.id, before=None, limit=RECENT_VERSIONS)
+        pictures = (await pictures_of(session, [row.id])).get(row.id, {})
+    card = stored_card(row).character
+    texts = form_of(row.data).texts
+    return CharacterPageView(
+        id=str(row.id),
+        name=shown_name(row.name),
+        nickname=_shown(row.nickname or ""),
+        initials=initials(row.name),
+        picture=row.avatar_sha256,
+        tags=tuple(row.tags),
+        creator=_shown(texts["creator"]),
+        card_version=_shown(texts["character_version"]),
+        spec_version=row.spec_version,
+        version=row.version,
+        updated_at=row.updated_at,
+        is_shared=row.owner_id is None,
+        can_change=may_change(row, viewer),
+        fields=tuple(
+            FieldView(title=title, html=render_markdown(texts[field], pictures))
+            for field, title in FIELDS
+            if texts[field].strip()
+        ),
+        greetings=_greetings(card, pictures),
+        technical=tuple(
+            FieldView(title=title, text=texts[field]) for field, title in TECHNICAL if texts[field].strip()
+        ),
+        book=None if card.character_book is None else _book_view(card.character_book),
+        versions=tuple(map(_version_view, versions)),
+    )
+
+
+def edit_view(
+    row: Character,
+    form: CardForm | None = None,
+    *,
+    now: Mapping[str, str] | None = None,
+    problem: str = "",
+) -> EditView:
+    """The form of a card, with what it says or with what somebody has typed."""
+    shown = form_of(row.data) if form is None else form
+    return EditView(
+        id=str(row.id),
+        name=shown_name(row.name),
+        version=row.version,
+        typed=shown.texts,
+        greetings=shown.greetings["alternate_greetings"],
+        group_greetings=shown.greetings["group_only_greetings"],
+        now=dict(now or {}),
+        problem=problem,
+        is_kept=form is not None,
+        picture=row.thumbnail_sha256,
+        initials=initials(row.name),
+    )
+
+
+async def versions_view(runtime: Runtime, viewer: Viewer, character_id: UUID, *, after: str | None) -> VersionsView:
+    """The earlier cards, newest first."""
+    async with runtime.database.read() as session:
+        row = await find_character(session, character_id, viewer)
+        lines = await versions_of(session, row.id, before=behind_number(after), limit=VERSIONS + 1)
+    shown = lines[:VERSIONS]
+    named = urlencode({"after": cursor(shown[-1].number)}) if len(lines) > VERSIONS else None
+    return VersionsView(
+        id=str(row.id),
+        name=shown_name(row.name),
+        version=row.version,
+        versions=tuple(map(_version_view, shown)),
+        more=f"/characters/{row.id}/versions?{named}" if named else None,
+    )
+
+
+async def version_page_view(
+    runtime: Runtime, viewer: Viewer, character_id: UUID, number: int, *, problem: str = ""
+) -> VersionPageView:
+    """An earlier card, and what is different by now."""
+    async with runtime.database.read() as session:
+        row = await find_character(session, character_id, viewer)
+        version = existing(await find_version(session, row.id, number), "version")
+    return VersionPageView(
+        id=str(row.id),
+        name=shown_name(row.name),
+        number=version.number,
+        version=row.version,
+        created_at=version.created_at,
+        changes=changes_between(version.data, row.data),
+        can_change=may_change(row, viewer),
+        problem=problem,
+    )
+
+
+async def deletion_view(runtime: Runtime, viewer: Viewer, character_id: UUID) -> DeletionView:
+    """What deleting a character would do; a refusal for who must not."""
+    async with runtime.database.read() as session:
+        row = await find_character(session, character_id, viewer)
+        check_changeable(row, viewer)
+        spaces = await spaces_with(session, row.id)
+        own = tuple(shown_name(name) for owner_id, name in spaces if owner_id == viewer.user_id)
+        return DeletionView(
+            id=str(row.id),
+            name=shown_name(row.name),
+            spaces=own,
+            other_spaces=len(spaces) - len(own),
+            has_spoken=await has_spoken(session, row.id),
+            versions=row.version - 1,
+            files=len(await assets_of(session, row.id)),
+        )
+
+
+def _tag_views(query: GalleryQuery, tags: Sequence[str]) -> tuple[TagView, ...]:
+    chosen = fold(query.tag)
+    shown = [*tags] if not chosen or chosen in tags else [chosen, *tags]
+    return tuple(
+        TagView(
+            name=shown_name(tag),
+            address=query.with_(tag="" if tag == chosen else tag).address(),
+            is_chosen=tag == chosen,
+        )
+        for tag in shown
+    )
+
+
+def _key(line: CharacterLine, sort: Sort) -> str:
+    match sort:
+        case "name":
+            return line.name_key
+        case "recent":
+            return line.updated_at.isoformat()
+        case "created":
+            return line.created_at.isoformat()
+
+
+def _greetings(card: LibraryCharacter, pictures: Mapping[str, str]) -> tuple[GreetingView, ...]:
+    """In the order in which a story counts them: it leaves blank ones out."""
+    told = [text for text in map(storable, card.greetings) if text.strip()]
+    for_groups = [text for text in map(storable, card.group_only_greetings) if text.strip()]
+    return (
+        *(
+            GreetingView(
+                title="First message" if number == 0 else f"Another beginning, {number + 1} of {len(told)}",
+                html=render_markdown(text, pictures),
+                number=number,
+            )
+            for number, text in enumerate(told)
+        ),
+        *(
+            GreetingView(title="In groups only", html=render_markdown(text, pictures), number=None)
+            for text in for_groups
+        ),
+    )
+
+
+def _book_view(book: Book) -> BookView:
+    return BookView(
+        name=_shown(book.name or "") or "Lorebook",
+        description=storable(book.description or ""),
+        count=len(book.entries),
+        enabled=sum(entry.enabled for entry in book.entries),
+        entries=tuple(
+            (
+                _shown(entry.name or entry.comment or ", ".join(entry.keys)) or "Without a name",
+                "always" if entry.constant else storable(", ".join(entry.keys)),
+            )
+            for entry in book.entries[:BOOK_ENTRIES]
+        ),
+    )
+
+
+def _version_view(line: VersionLine) -> VersionView:
+    return VersionView(number=line.number, ended=ENDED.get(line.reason, ""), created_at=line.created_at)
+
+
+def _shown(name: str) -> str:
+    """A name that need not be there."""
+    text = storable(name)
+    return shown_name(text) if text.strip() else ""

@@ -1,0 +1,124 @@
+"""From rows to the tree of conversations."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from uuid import UUID
+
+from sqlalchemy import func, select
+
+from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.database.models import Conversation
+from tavernkit.playground.base.names import shown_name
+from tavernkit.playground.base.runtime import Runtime
+from tavernkit.playground.base.text.markdown import render_markdown
+from tavernkit.playground.edge.presenting.trail import KINDS, trail_of
+from tavernkit.playground.edge.views.conversation_tree import Rail, TreeNodeView, TreeView
+from tavernkit.playground.story.access.access import Access, Entry, conversation_for
+from tavernkit.playground.story.conversations.listing import last_texts
+from tavernkit.playground.story.conversations.tree import TreeNode, read_tree
+
+__all__ = ["tree_view"]
+
+NODES_SHOWN = 500
+RAILS_DRAWN = 12
+"""Branches of branches of branches are drawn no further to the right."""
+
+
+async def tree_view(
+    runtime: Runtime,
+    viewer: Viewer,
+    conversation_id: UUID,
+    *,
+    problem: str = "",
+    problem_id: UUID | None = None,
+    typed: str = "",
+) -> TreeView:
+    """The tree that a conversation stands in, as much of it as this person may see."""
+    nodes = await read_tree(runtime, viewer, conversation_id, limit=NODES_SHOWN + 1)
+    shown = nodes[:NODES_SHOWN]
+    async with runtime.database.read() as session:
+        conversation, entry = await conversation_for(session, conversation_id, viewer, Access.READ)
+        trail = await trail_of(session, conversation, entry)
+        texts = await last_texts(session, [node.conversation.id for node in shown])
+        count = await session.scalar(
+            select(func.count()).select_from(Conversation).where(Conversation.space_id == entry.space.id)
+        )
+    titles = {node.conversation.id: node.conversation.title for node in shown}
+    return TreeView(
+        conversation_id=str(conversation.id),
+        title=shown_name(conversation.title),
+        trail=trail,
+        nodes=tuple(
+            _node(node, rails, titles, texts, conversation_id, entry, is_only=count == 1)
+            for node, rails in _drawn(shown)
+        ),
+        has_more=len(nodes) > NODES_SHOWN,
+        problem=problem,
+        problem_id=str(problem_id or ""),
+        typed=typed,
+    )
+
+
+def _drawn(nodes: Sequence[TreeNode]) -> Iterator[tuple[TreeNode, tuple[Rail, ...]]]:
+    """The conversations as they are read from top to bottom, each below its parent, with what is drawn beside it.
+
+    One whose parent cannot be seen stands at the left.
+    """
+    known = {node.conversation.id for node in nodes}
+    children: dict[UUID | None, list[TreeNode]] = defaultdict(list)
+    for node in nodes:
+        parent = node.conversation.parent_conversation_id
+        children[parent if parent in known else None].append(node)
+    for below in children.values():
+        # Those that left first come last, so that the line to each passes only what belongs to later ones.
+        below.sort(key=lambda node: (-(node.forked_from_seq or 0), node.conversation.created_at))
+    waiting: list[tuple[TreeNode, tuple[Rail, ...]]] = [(node, ()) for node in reversed(children[None])]
+    while waiting:
+        node, rails = waiting.pop()
+        yield node, rails[-RAILS_DRAWN:]
+        passed: tuple[Rail, ...] = tuple("line" if rail in ("line", "tee") else "gap" for rail in rails)
+        below = children[node.conversation.id]
+        for place, child in reversed(list(enumerate(below))):
+            waiting.append((child, (*passed, "end" if place == len(below) - 1 else "tee")))
+
+
+def _node(
+    node: TreeNode,
+    rails: tuple[Rail, ...],
+    titles: Mapping[UUID, str],
+    texts: Mapping[UUID, str],
+    current: UUID,
+    entry: Entry,
+    *,
+    is_only: bool,
+) -> TreeNodeView:
+    row = node.conversation
+    is_open = entry.space.status == "active"
+    title = shown_name(row.title)
+    parent = None if row.parent_conversation_id is None else titles.get(row.parent_conversation_id)
+    left = parent is not None and node.forked_from_seq is not None
+    messages = "1 message" if row.messages_count == 1 else f"{row.messages_count:,} messages"
+    return TreeNodeView(
+        id=str(row.id),
+        title=title,
+        kind=KINDS.get(row.kind, ""),
+        rails=rails,
+        left_at=f"left “{shown_name(parent or '')}” at message {node.forked_from_seq:,}" if left else "",
+        left_address=_message_address(row) if left else "",
+        is_current=row.id == current,
+        is_archived=row.status == "archived",
+        messages=row.messages_count,
+        last_line=str(render_markdown(texts.get(row.id, "")).striptags()),
+        updated_at=row.updated_at,
+        version=row.settings_version,
+        may_rename=is_open and entry.access >= Access.MODERATE and row.status in ("ready", "archived"),
+        may_delete=is_open and entry.access >= Access.ADMINISTER and not is_only,
+        deletion=f"Delete “{title}” with its {messages}? What branches from it stays.",
+    )
+
+
+def _message_address(row: Conversation) -> str:
+    """Where the message stands that the conversation goes on from."""
+    return f"/conversations/{row.parent_conversation_id}#message_{row.forked_from_message_id}"

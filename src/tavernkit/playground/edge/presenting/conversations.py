@@ -1,0 +1,132 @@
+"""From rows to what the pages show."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal, TypeAlias
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.database.models import Provider, Run, Space
+from tavernkit.playground.base.names import initials, shown_name
+from tavernkit.playground.base.refused import Refused
+from tavernkit.playground.base.runtime import Runtime
+from tavernkit.playground.edge.presenting.artifacts import overlay_views
+from tavernkit.playground.edge.presenting.messages import message_views
+from tavernkit.playground.edge.presenting.permissions import standing_of
+from tavernkit.playground.edge.presenting.runs import copilot_steps, turns_view
+from tavernkit.playground.edge.presenting.trail import trail_of
+from tavernkit.playground.edge.views.chat import ConversationView, OlderView, RunView
+from tavernkit.playground.edge.web.requests import ToastView
+from tavernkit.playground.story.access.access import Access, conversation_for
+from tavernkit.playground.story.conversations.service import may_restore
+from tavernkit.playground.story.providers.queries import default_provider, provider_for
+from tavernkit.playground.story.runs.conversation_queries import has_turns_behind, last_run, pictured_speaker
+from tavernkit.playground.story.runs.speakers import speaking_member
+
+ShownStatus: TypeAlias = Literal["queued", "running", "behind", "failed", "canceled"]
+
+__all__ = ["conversation_view", "older_view", "run_view"]
+
+SHOWN: Mapping[str, ShownStatus] = {
+    "queued": "queued",
+    "running": "running",
+    "failed": "failed",
+    "canceled": "canceled",
+}
+
+
+async def conversation_view(
+    runtime: Runtime, conversation_id: UUID, viewer: Viewer, *, undo: UUID | None = None
+) -> ConversationView:
+    """The chat page, with the newest messages."""
+    async with runtime.database.read() as session:
+        conversation, entry = await conversation_for(session, conversation_id, viewer, Access.READ)
+        space, standing = entry.space, standing_of(conversation, entry)
+        messages, older_before = await message_views(session, conversation_id, before=None)
+        run = await last_run(session, conversation_id)
+        model = await _answering_model(session, space)
+        return ConversationView(
+            id=str(conversation.id),
+            title=shown_name(conversation.title),
+            space_name=shown_name(space.name),
+            messages=messages,
+            older_before=older_before,
+            run=await _run_view(runtime, session, run),
+            last_event=conversation.last_event,
+            model_name=_model_name(model),
+            model_is_embedded=model is not None and model.kind == "embedded",
+            has_model=model is not None,
+            persona_name="" if entry.member is None else shown_name(entry.member.cached_display_name),
+            can_write=standing.can_take_part and not isinstance(speaking_member(entry.member), Refused),
+            is_archived="archived" in (space.status, conversation.status),
+            may_restore=may_restore(entry),
+            turns=await turns_view(session, conversation),
+            copilot_steps=copilot_steps(conversation, entry.member),
+            standing=standing,
+            trail=await trail_of(session, conversation, entry),
+            overlays=await overlay_views(session, conversation_id),
+            toast=None if undo is None else ToastView(sentence="The message is deleted.", restore_id=str(undo)),
+        )
+
+
+async def older_view(runtime: Runtime, conversation_id: UUID, viewer: Viewer, *, before: int) -> OlderView:
+    """The page of messages above the one numbered `before`."""
+    async with runtime.database.read() as session:
+        found = await conversation_for(session, conversation_id, viewer, Access.READ)
+        messages, older_before = await message_views(session, conversation_id, before=before)
+        return OlderView(
+            conversation_id=str(conversation_id),
+            before=before,
+            messages=messages,
+            older_before=older_before,
+            standing=standing_of(*found),
+        )
+
+
+async def run_view(runtime: Runtime, session: AsyncSession, conversation_id: UUID) -> RunView | None:
+    """What the page shows below the messages: a reply in the making, or one that was cut short."""
+    return await _run_view(runtime, session, await last_run(session, conversation_id))
+
+
+async def _run_view(runtime: Runtime, session: AsyncSession, run: Run | None) -> RunView | None:
+    if run is None or run.dismissed:
+        return None
+    is_behind = run.status == "running" and run.replied_at is not None
+    status = "behind" if is_behind else SHOWN.get(run.status)
+    if status is None:
+        return None
+    speaker, picture = await pictured_speaker(session, run)
+    provider = await provider_for(session, speaker)
+    name = shown_name(speaker.cached_display_name)
+    text = "" if is_behind else runtime.live_text.get(run.id, run.text)
+    return RunView(
+        id=str(run.id),
+        status=status,
+        speaker=name,
+        is_by_person=speaker.kind == "human",
+        picture_sha256=picture or "",
+        initials=initials(name),
+        text=text,
+        error=run.error["message"] if run.error else None,
+        error_code=run.error["code"] if run.error else "",
+        provider_id="" if provider is None else str(provider.id),
+        preparing=status == "running" and provider is not None and not runtime.models.is_ready(provider),
+        can_skip=status in ("failed", "canceled") and await has_turns_behind(session, run),
+    )
+
+
+def _model_name(provider: Provider | None) -> str:
+    if provider is None:
+        return ""
+    return shown_name(provider.name if provider.kind == "embedded" else provider.model)
+
+
+async def _answering_model(session: AsyncSession, space: Space) -> Provider | None:
+    """Who answers where no member has a provider of its own."""
+    chosen = None if space.provider_id is None else await session.get(Provider, space.provider_id)
+    if chosen is None:
+        return await default_provider(session)
+    return None if chosen.disabled else chosen

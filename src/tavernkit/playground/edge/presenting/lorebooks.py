@@ -1,0 +1,244 @@
+"""What the pages about lorebooks show."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from anyio import to_thread
+
+from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.database.models import Lorebook, LorebookEntry
+from tavernkit.playground.base.names import shown_name
+from tavernkit.playground.base.paging import behind_name, behind_number, cursor
+from tavernkit.playground.base.runtime import Runtime
+from tavernkit.playground.base.storable import presentable
+from tavernkit.playground.edge.presenting.lorebook_entry_form import (
+    LABELS,
+    LOGICS,
+    POSITIONS,
+    ROLES,
+    EntryForm,
+    entry_form,
+)
+from tavernkit.playground.story.lorebooks.entry_fields import decode_book
+from tavernkit.playground.story.lorebooks.queries import all_entries, entries_page, lorebook_of, lorebooks_page
+from tavernkit.prompt.tokens import default_estimator
+from tavernkit.sillytavern.world_info.trial import LoreTest, run_test
+from tavernkit.values import Value
+
+BOOKS_PER_PAGE = 100
+ENTRIES_PER_PAGE = 100
+SILENT_SHOWN = 200
+KEYS_SHOWN = 8
+TRIAL_CONTEXT = 8192
+NAMELESS = "Without a name"
+
+
+class LorebookRow(Value, frozen=True, kw_only=True):
+    """A book in the list."""
+
+    id: UUID
+    name: str
+    description: str
+    entries: int
+
+
+class LorebooksView(Value, frozen=True, kw_only=True):
+    """The list of books. `next` is where the next page begins."""
+
+    books: tuple[LorebookRow, ...]
+    is_first: bool
+    next: str | None
+
+
+class EntryRow(Value, frozen=True, kw_only=True):
+    """An entry in the table."""
+
+    id: UUID
+    name: str
+    keys: tuple[str, ...]
+    further_keys: int
+    enabled: bool
+    constant: bool
+    place: str
+    order: str
+    tokens: int
+
+
+class LorebookView(Value, frozen=True, kw_only=True):
+    """A book with a page of its entries. `tokens` is known when all of them are on the page."""
+
+    id: UUID
+    name: str
+    description: str
+    version: int
+    count: int
+    entries: tuple[EntryRow, ...]
+    search: str
+    is_first: bool
+    next: str | None
+    tokens: int | None
+
+
+class FiredView(Value, frozen=True, kw_only=True):
+    """An entry that a text wakes up."""
+
+    address: str
+    name: str
+    place: str
+    tokens: int
+    why: str
+
+
+class SilentView(Value, frozen=True, kw_only=True):
+    """An entry that it does not."""
+
+    address: str
+    name: str
+    why: str
+
+
+class TrialView(Value, frozen=True, kw_only=True):
+    """A text that was tried out on a book."""
+
+    text: str
+    fired: tuple[FiredView, ...] = ()
+    silent: tuple[SilentView, ...] = ()
+    further_silent: int = 0
+    tokens: int = 0
+    budget: int = 0
+    warnings: tuple[str, ...] = ()
+
+
+class DifferenceView(Value, frozen=True, kw_only=True):
+    """A field that somebody else has changed: what is there now."""
+
+    label: str
+    now: str
+
+
+async def lorebooks_view(runtime: Runtime, viewer: Viewer, after: str | None = None) -> LorebooksView:
+    """A page of the person's books."""
+    async with runtime.database.read() as session:
+        rows = await lorebooks_page(session, viewer, behind=behind_name(after), limit=BOOKS_PER_PAGE + 1)
+    shown = rows[:BOOKS_PER_PAGE]
+    return LorebooksView(
+        books=tuple(
+            LorebookRow(id=row.id, name=shown_name(row.name), description=row.description, entries=row.entries_count)
+            for row in shown
+        ),
+        is_first=after is None,
+        next=cursor(shown[-1].name, str(shown[-1].id)) if len(rows) > BOOKS_PER_PAGE else None,
+    )
+
+
+async def lorebook_view(
+    runtime: Runtime, viewer: Viewer, lorebook_id: UUID, *, after: str | None = None, search: str = ""
+) -> LorebookView:
+    """A book and a page of its entries."""
+    search = search.replace("\x00", "").strip()
+    async with runtime.database.read() as session:
+        book = await lorebook_of(session, viewer, lorebook_id)
+        rows = await entries_page(
+            session, book.id, behind=behind_number(after), limit=ENTRIES_PER_PAGE + 1, search=search
+        )
+    shown = rows[:ENTRIES_PER_PAGE]
+    entries = await to_thread.run_sync(lambda: tuple(map(entry_row, shown)))
+    is_whole = after is None and not search and len(rows) <= ENTRIES_PER_PAGE
+    return LorebookView(
+        id=book.id,
+        name=book.name,
+        description=book.description,
+        version=book.settings_version,
+        count=book.entries_count,
+        entries=entries,
+        search=search,
+        is_first=after is None,
+        next=cursor(shown[-1].position) if len(rows) > ENTRIES_PER_PAGE else None,
+        tokens=sum(entry.tokens for entry in entries) if is_whole else None,
+    )
+
+
+def entry_row(row: LorebookEntry) -> EntryRow:
+    """An entry for the table; the tokens of its text are estimated."""
+    form = entry_form(row.data)
+    keys = [key for key in form.keys.split("\n") if key]
+    return EntryRow(
+        id=row.id,
+        name=shown_name(presentable(row.comment) or ", ".join(keys[:3]) or NAMELESS),
+        keys=tuple(map(shown_name, keys[:KEYS_SHOWN])),
+        further_keys=max(0, len(keys) - KEYS_SHOWN),
+        enabled=row.enabled,
+        constant=row.constant,
+        place=_place(form),
+        order=form.order,
+        tokens=default_estimator().estimate(form.content),
+    )
+
+
+async def trial_view(runtime: Runtime, viewer: Viewer, lorebook_id: UUID, text: str) -> TrialView:
+    """Which entries of a book a text wakes up, and why the others stay silent."""
+    async with runtime.database.read() as session:
+        book = await lorebook_of(session, viewer, lorebook_id)
+        if not text.strip():
+            return TrialView(text=text)
+        rows = await all_entries(session, book.id)
+    return await to_thread.run_sync(_trial, book, rows, text)
+
+
+def differences(mine: EntryForm, theirs: EntryForm) -> tuple[DifferenceView, ...]:
+    """The fields in which what is there now is not what somebody wants to save."""
+    named = {"logic": LOGICS, "position": POSITIONS, "role": ROLES}
+    return tuple(
+        DifferenceView(label=LABELS[name], now=named.get(name, {}).get(now, _said(name, now)))
+        for name, now in theirs.tidy()
+        if now != getattr(mine.tidy(), name)
+    )
+
+
+def _trial(book: Lorebook, rows: Sequence[LorebookEntry], text: str) -> TrialView:
+    decoded = decode_book(book.data, [row.data for row in rows], name=book.name)
+    addresses = {
+        entry.id: f"/lorebooks/{book.id}/entries/{row.id}" for entry, row in zip(decoded.entries, rows, strict=True)
+    }
+    test: LoreTest = run_test([decoded], text, context=TRIAL_CONTEXT, seed=0)
+    # First those that came near, then those whose keys are simply not there.
+    silent = sorted(test.silent, key=lambda one: one.reason in ("no_key", "no_keys"))
+    return TrialView(
+        text=text,
+        fired=tuple(
+            FiredView(
+                address=addresses[one.id],
+                name=_named(one.name),
+                place=one.position,
+                tokens=one.tokens,
+                why=presentable(one.why),
+            )
+            for one in test.fired
+        ),
+        silent=tuple(
+            SilentView(address=addresses[one.id], name=_named(one.name), why=presentable(one.why))
+            for one in silent[:SILENT_SHOWN]
+        ),
+        further_silent=max(0, len(silent) - SILENT_SHOWN),
+        tokens=test.tokens,
+        budget=test.budget,
+        warnings=test.warnings,
+    )
+
+
+def _named(name: str) -> str:
+    return shown_name(presentable(name) or NAMELESS)
+
+
+def _place(form: EntryForm) -> str:
+    if form.position == "4":
+        return f"Depth {form.depth}"
+    return POSITIONS.get(form.position, f"Position {form.position}")
+
+
+def _said(name: str, value: str) -> str:
+    if name in ("constant", "enabled", "exclude_recursion", "prevent_recursion"):
+        return "Yes" if value else "No"
+    return value or "Nothing"

@@ -1,0 +1,173 @@
+"""From rows to the tab of the side panel that shows who is in a space."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.database.models import Persona, Preset, Provider
+from tavernkit.playground.base.names import shown_name
+from tavernkit.playground.base.runtime import Runtime
+from tavernkit.playground.edge.presenting.home import face
+from tavernkit.playground.edge.presenting.panel import panel_entry, panel_view
+from tavernkit.playground.edge.views.spaces import AddableView, ChoiceView, MembersView, MemberView
+from tavernkit.playground.story.access.access import Access, Entry
+from tavernkit.playground.story.access.members import PicturedMember, pictured_members
+from tavernkit.playground.story.characters.queries import CharacterLine, characters_page
+from tavernkit.playground.story.personas.queries import all_personas
+from tavernkit.playground.story.presets.queries import presets_page
+from tavernkit.playground.story.providers.queries import providers_page
+from tavernkit.values import Value
+
+__all__ = ["members_view"]
+
+MEMBERS_SHOWN = 500
+ADDABLE_SHOWN = 8
+CHOICES_SHOWN = 200
+ROLES = {"owner": "Owner", "moderator": "Moderator"}
+PARTICIPATIONS = {"muted": "Muted", "observer": "Only watching"}
+
+
+class _Choices(Value, frozen=True, kw_only=True):
+    """What a member can be given."""
+
+    personas: Sequence[Persona]
+    providers: Sequence[Provider]
+    presets: Sequence[Preset]
+
+
+async def members_view(
+    runtime: Runtime, viewer: Viewer, conversation_id: UUID, *, search: str = "", problem: str = ""
+) -> MembersView:
+    """Who is in the space of a conversation, as one who may look there sees it."""
+    search = search.replace("\x00", "").strip()
+    async with runtime.database.read() as session:
+        conversation, entry = await panel_entry(session, viewer, conversation_id)
+        rows = await pictured_members(session, entry.space.id, limit=MEMBERS_SHOWN)
+        choices = _Choices(
+            personas=await all_personas(session, viewer.user_id),
+            providers=await providers_page(session, viewer, behind=None, limit=CHOICES_SHOWN),
+            presets=[
+                preset
+                for kind in ("chat", "text")
+                for preset in await presets_page(session, viewer, kind=kind, behind=None, limit=CHOICES_SHOWN)
+            ],
+        )
+        is_owner = entry.access >= Access.ADMINISTER and entry.space.status == "active"
+        addable = await _addable(session, viewer, rows, search) if is_owner else None
+    here = [row for row in rows if row.member.status == "active"]
+    gone = [row for row in rows if row.member.status != "active"]
+    return MembersView(
+        panel=panel_view(conversation, entry, "members", problem),
+        space_version=entry.space.settings_version,
+        members=tuple(_member(row, viewer, entry, choices, place, len(here)) for place, row in enumerate(here)),
+        gone=tuple(_member(row, viewer, entry, choices, 0, 0) for row in gone),
+        addable=addable,
+        search=search,
+    )
+
+
+async def _addable(
+    session: AsyncSession, viewer: Viewer, rows: Iterable[PicturedMember], search: str
+) -> tuple[AddableView, ...]:
+    """The first characters that are not here, the person's own before everybody's."""
+    known = {row.member.character_id for row in rows}
+    found: list[CharacterLine] = []
+    for scope in ("own", "shared"):
+        found += await characters_page(
+            session,
+            viewer,
+            scope="own" if scope == "own" else "shared",
+            sort="name",
+            search=search,
+            tag="",
+            after=None,
+            limit=ADDABLE_SHOWN + len(known),
+        )
+    new = [line for line in found if line.id not in known]
+    return tuple(
+        AddableView(id=str(line.id), face=face(line.nickname or line.name, line.thumbnail_sha256))
+        for line in new[:ADDABLE_SHOWN]
+    )
+
+
+def _member(row: PicturedMember, viewer: Viewer, entry: Entry, choices: _Choices, place: int, count: int) -> MemberView:
+    member = row.member
+    is_here = member.status == "active"
+    is_open = entry.space.status == "active"
+    is_owner = entry.access >= Access.ADMINISTER and is_open
+    is_self = member.user_id is not None and member.user_id == viewer.user_id
+    is_character = member.kind == "character"
+    may_change = is_here and is_open and (is_owner or is_self)
+    has_model = may_change and (is_character or is_self)
+    return MemberView(
+        id=str(member.id),
+        kind=member.kind,
+        face=face(member.cached_display_name, row.thumbnail),
+        about=_about(row, is_self=is_self),
+        address=_address(row, viewer),
+        version=member.settings_version,
+        is_here=is_here,
+        is_muted=member.participation != "active",
+        may_mute=is_owner and is_here and member.role != "owner",
+        may_remove=may_change and member.role != "owner",
+        may_return=is_owner and not is_here and (not is_character or row.has_card),
+        returning=str(member.character_id if is_character else member.user_id),
+        may_go_up=is_owner and is_here and place > 0,
+        may_go_down=is_owner and is_here and place < count - 1,
+        talkativeness=_percent(member.talkativeness) if is_owner and is_here and is_character else None,
+        personas=_personas(choices.personas, member.persona_id) if may_change and is_self else (),
+        providers=_providers(choices.providers, member.provider_id) if has_model else (),
+        presets=_presets(choices.presets, member.preset_id) if has_model else (),
+    )
+
+
+def _about(row: PicturedMember, *, is_self: bool) -> str:
+    member = row.member
+    words = ["You"] if is_self else []
+    if member.status != "active":
+        words.append(f"Removed: {member.removed_reason}" if member.removed_reason else "Removed")
+    else:
+        words += [ROLES[member.role]] if member.role in ROLES and not is_self else []
+        words += [PARTICIPATIONS[member.participation]] if member.participation in PARTICIPATIONS else []
+    if member.kind == "character" and not row.has_card:
+        words.append("The card was deleted")
+    return " · ".join(words)
+
+
+def _address(row: PicturedMember, viewer: Viewer) -> str:
+    """The page of the card, for those who have it."""
+    is_theirs = row.character_owner is None or row.character_owner == viewer.user_id
+    return f"/characters/{row.member.character_id}" if row.has_card and is_theirs else ""
+
+
+def _percent(share: float | None) -> str:
+    return "" if share is None else f"{share * 100:g}"
+
+
+def _personas(rows: Sequence[Persona], chosen: UUID | None) -> tuple[ChoiceView, ...]:
+    if not rows:
+        return ()
+    nobody = ChoiceView(value="", label="Nobody in particular", is_chosen=chosen is None)
+    return nobody, *(
+        ChoiceView(value=str(row.id), label=shown_name(row.name), is_chosen=row.id == chosen) for row in rows
+    )
+
+
+def _providers(rows: Sequence[Provider], chosen: UUID | None) -> tuple[ChoiceView, ...]:
+    usual = ChoiceView(value="", label="As the space says", is_chosen=chosen is None)
+    return usual, *(
+        ChoiceView(value=str(row.id), label=shown_name(row.name), is_chosen=row.id == chosen)
+        for row in rows
+        if not row.disabled or row.id == chosen
+    )
+
+
+def _presets(rows: Sequence[Preset], chosen: UUID | None) -> tuple[ChoiceView, ...]:
+    usual = ChoiceView(value="", label="As the space says", is_chosen=chosen is None)
+    return usual, *(
+        ChoiceView(value=str(row.id), label=shown_name(row.name), is_chosen=row.id == chosen) for row in rows
+    )

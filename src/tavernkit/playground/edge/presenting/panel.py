@@ -1,0 +1,96 @@
+"""The side panel of a chat: its tabs, and who may open it."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+from uuid import UUID
+
+from fastapi import Request, Response
+from fastapi.responses import HTMLResponse, RedirectResponse
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.database.models import Conversation
+from tavernkit.playground.base.names import shown_name
+from tavernkit.playground.base.refused import Refused, not_found
+from tavernkit.playground.edge.views.spaces import PanelView, TabView
+from tavernkit.playground.edge.web.rendering import render
+from tavernkit.playground.edge.web.requests import refuse_in, wants_streams
+from tavernkit.playground.edge.web.streams import CONTENT_TYPE, stream
+from tavernkit.playground.story.access.access import Access, Entry, conversation_for
+
+Tab: TypeAlias = Literal["members", "settings", "lore", "state", "pipelines", "runs"]
+
+TABS: dict[Tab, str] = {
+    "members": "Members",
+    "settings": "Settings",
+    "lore": "Lore",
+    "state": "State",
+    "pipelines": "Pipelines",
+    "runs": "Runs",
+}
+SHOWS: dict[Tab, str] = {
+    "members": "members",
+    "settings": "",
+    "lore": "lore members space",
+    "state": "artifact.updated reply message_changed message_hidden message_restored pipelines steps",
+    "pipelines": "pipelines members space",
+    "runs": "run reply",
+}
+"""Which kinds of events a tab is drawn anew for. The form of the settings takes in by itself what was changed."""
+
+FRAME = "side_panel_frame"
+PROBLEM = "panel_problem"
+"""Where the panel says why something was not done."""
+IN_PANEL = [refuse_in(PROBLEM)]
+"""The dependencies of the routers of tabs."""
+
+_UNCACHED = {"Cache-Control": "no-store"}
+
+
+async def panel_entry(session: AsyncSession, viewer: Viewer, conversation_id: UUID) -> tuple[Conversation, Entry]:
+    """The conversation, for those who are in its space: others who may read the story do not see what is behind it."""
+    conversation, entry = await conversation_for(session, conversation_id, viewer, Access.READ)
+    if entry.member is None and entry.access < Access.ADMINISTER:
+        raise not_found("conversation")
+    return conversation, entry
+
+
+def panel_view(conversation: Conversation, entry: Entry, tab: Tab, problem: str = "") -> PanelView:
+    """What every tab shows around what is its own."""
+    return PanelView(
+        conversation_id=str(conversation.id),
+        version=conversation.last_event,
+        shows=SHOWS[tab],
+        title=shown_name(conversation.title),
+        space_id=str(entry.space.id),
+        space_name=shown_name(entry.space.name),
+        tabs=tuple(
+            TabView(
+                key=key, label=label, address=f"/conversations/{conversation.id}/panel/{key}", is_current=key == tab
+            )
+            for key, label in TABS.items()
+        ),
+        tab=tab,
+        problem=problem,
+    )
+
+
+def panel_page(request: Request, tab: Tab, view: object, status: int = 200) -> Response:
+    """A tab: the frame alone for the chat page that asks for it, else a page of its own."""
+    framed = request.headers.get("turbo-frame") == FRAME
+    layout = "panel/_frame.html" if framed else "panel/_page.html"
+    html = render(f"panel/{tab}.html", view=view, layout=layout)
+    return HTMLResponse(str(html), status, _UNCACHED)
+
+
+def panel_answer(
+    request: Request, tab: Tab, view: object, *, otherwise: str, refused: Refused | None = None
+) -> Response:
+    """What a form of the panel is answered: the tab as it is now, or the way to it."""
+    if wants_streams(request):
+        html = stream("replace", "panel_content", render(f"panel/{tab}.html", view=view, layout="panel/_content.html"))
+        return HTMLResponse(str(html), refused.status if refused else 200, media_type=CONTENT_TYPE)
+    if refused is not None:
+        return panel_page(request, tab, view, refused.status)
+    return RedirectResponse(otherwise, status_code=303)

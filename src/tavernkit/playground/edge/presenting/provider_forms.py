@@ -1,0 +1,109 @@
+"""Providers out of the forms of the pages, and back into them when something was wrong."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import Form
+from pydantic import BaseModel, SecretStr, ValidationError
+
+from tavernkit.playground.base.database.models import Provider
+from tavernkit.playground.base.llm.addresses import without_credentials
+from tavernkit.playground.base.refused import Refused
+from tavernkit.playground.story.providers.documents import NewProvider, PatchProvider
+from tavernkit.playground.story.providers.usual import UsualServer
+
+FIELDS = {
+    "name": "the name",
+    "kind": "the kind",
+    "base_url": "the address",
+    "api_key": "the key",
+    "model": "the model",
+    "context_tokens": "how much it reads at once",
+    "response_tokens": "how long a reply may be",
+}
+
+
+class ProviderForm(BaseModel):
+    """What somebody typed, as it is; the key goes in and is never shown again. `server` is where it began."""
+
+    server: str = ""
+    name: str = ""
+    kind: str = "openai"
+    base_url: str = ""
+    api_key: SecretStr = SecretStr("")
+    forget_key: bool = False
+    model: str = ""
+    context_tokens: str = "8192"
+    response_tokens: str = "512"
+    streamable: bool = False
+    settings_version: int = 0
+
+
+Typed = Annotated[ProviderForm, Form()]
+
+
+def new_form(server: UsualServer | None) -> ProviderForm:
+    """An empty form, or one with what is known of a server."""
+    if server is None:
+        return ProviderForm(streamable=True)
+    return ProviderForm(
+        server=server.slug, name=server.name, kind=server.kind, base_url=server.address, streamable=True
+    )
+
+
+def form_of(row: Provider) -> ProviderForm:
+    """A provider as it is now."""
+    return ProviderForm(
+        name=row.name,
+        kind=row.kind,
+        base_url=without_credentials(row.base_url),
+        model=row.model,
+        context_tokens=str(row.context_tokens),
+        response_tokens=str(row.response_tokens),
+        streamable=row.streamable,
+        settings_version=row.settings_version,
+    )
+
+
+def read_new(form: ProviderForm) -> NewProvider:
+    """What is to be added."""
+    fields = {**_common(form), "kind": form.kind, "base_url": form.base_url.strip(), "model": form.model}
+    fields["streamable"] = form.streamable
+    if form.api_key.get_secret_value().strip():
+        fields["api_key"] = form.api_key.get_secret_value().strip()
+    try:
+        return NewProvider(**fields)
+    except ValidationError as error:
+        raise _refused(error) from None
+
+
+def read_patch(form: ProviderForm, row: Provider) -> PatchProvider:
+    """What is to be changed; an address that was not touched stays as it is, with what is not shown of it."""
+    fields = {**_common(form), "settings_version": form.settings_version}
+    if row.kind != "embedded":
+        fields |= {"model": form.model, "streamable": form.streamable}
+        if form.base_url.strip() != without_credentials(row.base_url):
+            fields["base_url"] = form.base_url.strip()
+        secret = form.api_key.get_secret_value().strip()
+        if secret or form.forget_key:
+            fields["api_key"] = secret or None
+    try:
+        return PatchProvider(**fields)
+    except ValidationError as error:
+        raise _refused(error) from None
+
+
+def _common(form: ProviderForm) -> dict[str, Any]:
+    return {
+        "name": form.name.strip(),
+        "context_tokens": form.context_tokens.strip(),
+        "response_tokens": form.response_tokens.strip(),
+    }
+
+
+def _refused(error: ValidationError) -> Refused:
+    problem = error.errors()[0]
+    field = str(problem["loc"][0]) if problem["loc"] else ""
+    words = problem["msg"].replace("String", "It").replace("Input", "It")
+    return Refused(code="invalid", sentence=f"Look at {FIELDS.get(field, field)}. {words}.")

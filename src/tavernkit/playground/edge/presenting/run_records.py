@@ -1,0 +1,254 @@
+"""What is shown of runs that were: the newest of a conversation, and one with the prompt that it sent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.database.models import Conversation, PipelineRun, PromptSnapshot, Run, SpaceMembership
+from tavernkit.playground.base.names import shown_name
+from tavernkit.playground.base.refused import Refused
+from tavernkit.playground.base.runtime import Runtime
+from tavernkit.playground.edge.presenting.panel import panel_entry, panel_view
+from tavernkit.playground.edge.presenting.prompt_preview import (
+    BlockView,
+    EvictedView,
+    LoreView,
+    block_view,
+    evicted_view,
+    platform_name,
+    request_text,
+    verdict_view,
+)
+from tavernkit.playground.edge.views.spaces import PanelRunView, RunsView
+from tavernkit.playground.story.pipelines.record import PipelinesView, failed_steps, pipelines_view, run_words
+from tavernkit.playground.story.pipelines.reports import run_around, runs_around
+from tavernkit.playground.story.previews.queries import compare_prompts, read_prompt
+from tavernkit.playground.story.prompting.fitting import LEFT_OUT, left_out_words
+from tavernkit.playground.story.prompting.records import LORE
+from tavernkit.playground.story.prompting.usage import cost_words
+from tavernkit.playground.story.runs.queries import list_runs, read_run
+from tavernkit.values import Value
+
+RUNS_SHOWN = 20
+STATES = {
+    "queued": "About to begin",
+    "running": "Being written",
+    "succeeded": "Done",
+    "failed": "Failed",
+    "canceled": "Stopped",
+    "skipped": "Passed over",
+}
+KINDS = {
+    "user_turn": "Answer",
+    "auto_mode": "By itself",
+    "regenerate": "Told anew",
+    "force_talk": "Asked to speak",
+    "copilot": "Copilot",
+    "continue": "Continued",
+    "impersonate": "Written for a person",
+}
+CHANGES = {"added": "New", "removed": "Gone"}
+
+
+class FactView(Value, frozen=True, kw_only=True):
+    """Something that is known about a run."""
+
+    name: str
+    value: str
+
+
+class ChangeView(Value, frozen=True, kw_only=True):
+    """A block that is in one of two prompts only."""
+
+    change: str
+    label: str
+    block: BlockView
+
+
+class PromptView(Value, frozen=True, kw_only=True):
+    """The prompt that a run has sent. `before` is the run that it is compared with, if there is one."""
+
+    blocks: tuple[BlockView, ...]
+    tokens: int
+    platform: str
+    trimming: str
+    evicted: tuple[EvictedView, ...]
+    lore: tuple[LoreView, ...]
+    warnings: tuple[str, ...]
+    request: str
+    before: str
+    changes: tuple[ChangeView, ...]
+    same: int
+
+
+class RunPageView(Value, frozen=True, kw_only=True):
+    """A run, with the pipelines around its reply, and with its prompt if it was kept and the viewer may see it.
+
+    `error_code` and `provider_id` say which links stand beside its error.
+    """
+
+    run: PanelRunView
+    conversation_id: str
+    title: str
+    error_code: str
+    provider_id: str
+    facts: tuple[FactView, ...]
+    text: str
+    pipelines: PipelinesView | None
+    prompt: PromptView | None
+
+
+async def runs_view(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> RunsView:
+    """The newest runs of a conversation."""
+    async with runtime.database.read() as session:
+        entered = await panel_entry(session, viewer, conversation_id)
+    # Behind the conversation, whose number of events the tab carries: it shows all that these tell of.
+    runs = await list_runs(runtime, viewer, conversation_id, after=None, limit=RUNS_SHOWN)
+    async with runtime.database.read() as session:
+        names = await _names(session, runs)
+        around = await runs_around(session, [run.id for run in runs])
+    return RunsView(
+        panel=panel_view(*entered, "runs"), runs=tuple(_run(run, names, around.get(run.id)) for run in runs)
+    )
+
+
+async def run_page_view(runtime: Runtime, viewer: Viewer, run_id: UUID) -> RunPageView:
+    """A run and its prompt, and what has changed since the prompt before it."""
+    run = await read_run(runtime, viewer, run_id)
+    async with runtime.database.read() as session:
+        names = await _names(session, [run])
+        title = await session.scalar(select(Conversation.title).where(Conversation.id == run.conversation_id))
+        before = await _prompt_before(session, run)
+        pipelines = await run_around(session, run.id)
+    try:
+        prompt: PromptView | None = await _prompt(runtime, viewer, run_id, before)
+    except Refused:
+        # It was not kept, or it is not for everybody who may read the story.
+        prompt = None
+    return RunPageView(
+        run=_run(run, names, pipelines),
+        conversation_id=str(run.conversation_id),
+        title=shown_name(title or ""),
+        error_code=(run.error or {}).get("code", ""),
+        provider_id=(run.error or {}).get("provider_id", ""),
+        facts=tuple(_facts(run)),
+        text=runtime.live_text.get(run.id, run.text),
+        pipelines=None if pipelines is None else pipelines_view(pipelines),
+        prompt=prompt,
+    )
+
+
+async def _names(session: AsyncSession, runs: Iterable[Run]) -> dict[UUID, str]:
+    rows = await session.execute(
+        select(SpaceMembership.id, SpaceMembership.cached_display_name).where(
+            SpaceMembership.id.in_({run.speaker_membership_id for run in runs})
+        )
+    )
+    return {id: shown_name(name) for id, name in rows}
+
+
+async def _prompt_before(session: AsyncSession, run: Run) -> UUID | None:
+    """The last run before this one whose prompt was kept."""
+    found: UUID | None = await session.scalar(
+        select(Run.id)
+        .join(PromptSnapshot, PromptSnapshot.run_id == Run.id)
+        .where(
+            Run.conversation_id == run.conversation_id,
+            Run.created_at < run.created_at,
+        )
+        .order_by(Run.created_at.desc(), Run.id)
+        .limit(1)
+    )
+    return found
+
+
+async def _prompt(runtime: Runtime, viewer: Viewer, run_id: UUID, before: UUID | None) -> PromptView:
+    prompt = await read_prompt(runtime, viewer, run_id)
+    changes = () if before is None else await compare_prompts(runtime, viewer, before, run_id)
+    largest = max((block.tokens for block in prompt.blocks), default=0)
+    trimming = prompt.report["trimming"]
+    return PromptView(
+        blocks=tuple(block_view(block, largest) for block in prompt.blocks),
+        tokens=sum(block.tokens for block in prompt.blocks),
+        platform=platform_name(prompt),
+        trimming=_trimming(trimming) if trimming else "",
+        evicted=tuple(evicted_view(record) for record in trimming["evictions"]) if trimming else (),
+        lore=tuple(verdict_view(verdict) for verdict in prompt.report.get("lore", ())),
+        warnings=tuple(str(warning["message"]) for warning in prompt.report["warnings"]),
+        request=request_text(prompt),
+        before="" if before is None else str(before),
+        changes=tuple(
+            ChangeView(change=change.change, label=CHANGES[change.change], block=block_view(change.block, largest))
+            for change in changes
+            if change.change != "same"
+        ),
+        same=sum(change.change == "same" for change in changes),
+    )
+
+
+def _trimming(report: Mapping[str, int]) -> str:
+    sentence = f"{report['final_tokens']:,} of {report['budget_tokens']:,} tokens used"
+    cut = report["initial_tokens"] - report["final_tokens"]
+    return f"{sentence}; {cut:,} did not fit." if cut > 0 else f"{sentence}; everything fitted."
+
+
+def _run(run: Run, names: Mapping[UUID, str], around: PipelineRun | None) -> PanelRunView:
+    failed = () if around is None else failed_steps(around)
+    used = (run.prompt_tokens, run.completion_tokens)
+    return PanelRunView(
+        id=str(run.id),
+        kind=KINDS.get(run.kind, run.kind),
+        status=run.status,
+        state=run_words(STATES.get(run.status, run.status), len(failed)),
+        speaker=names.get(run.speaker_membership_id, "Somebody"),
+        tokens="" if used == (None, None) else f"{used[0] or 0:,} + {used[1] or 0:,} tokens",
+        cost=cost_words(run.cost),
+        seconds=_seconds(run.started_at, run.finished_at),
+        created_at=run.created_at,
+        error=str(run.error["message"]) if run.error else "",
+        failed_steps=failed,
+    )
+
+
+def _tokens(number: int | None) -> str | None:
+    return None if number is None else f"{number:,} {'token' if number == 1 else 'tokens'}"
+
+
+def _facts(run: Run) -> Iterable[FactView]:
+    """What is known about the run, in the order in which people ask."""
+    debug = run.debug
+    known = {
+        "Why": run.reason.replace("_", " ").capitalize(),
+        "Provider": debug.get("provider"),
+        "Model": debug.get("model"),
+        "Prompt": _tokens(run.prompt_tokens),
+        "Reply": _tokens(run.completion_tokens),
+        "Lore": _entries(debug.get(LORE)),
+        "Did not fit": left_out_words(debug.get(LEFT_OUT, {})),
+        "Cost": cost_words(run.cost),
+        "Took": _seconds(run.started_at, run.finished_at),
+        "Ended because": debug.get("finish_reason"),
+    }
+    shown = {"provider", "model", "finish_reason", "prompt_tokens", "completion_tokens", "cost", "warnings", LORE}
+    further = {
+        key.replace("_", " ").capitalize(): value
+        for key, value in debug.items()
+        if key not in shown and isinstance(value, str | int | float)
+    }
+    return (
+        FactView(name=name, value=str(value)) for name, value in {**known, **further}.items() if value not in (None, "")
+    )
+
+
+def _entries(count: int | None) -> str:
+    return f"{count:,} {'entry' if count == 1 else 'entries'}" if count else ""
+
+
+def _seconds(started: datetime | None, finished: datetime | None) -> str:
+    return "" if started is None or finished is None else f"{(finished - started).total_seconds():.1f} s"

@@ -1,0 +1,208 @@
+"""From rounds, members and jobs to what the group bar, its editor and the suggestions show."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from tavernkit.playground.base.database.models import Character, Conversation, Job, Message, RoundSlot, SpaceMembership
+from tavernkit.playground.base.names import initials, shown_name
+from tavernkit.playground.edge.views.runs import (
+    CandidatesView,
+    CandidateView,
+    PlaceView,
+    RoundView,
+    SpeakerView,
+    TurnsState,
+    TurnsView,
+)
+from tavernkit.playground.story.access.members import active_members
+from tavernkit.playground.story.runs.conversation_queries import active_round
+from tavernkit.playground.story.runs.queries import Turns, shown_turns
+from tavernkit.playground.story.runs.rounds import rules_of
+from tavernkit.playground.story.runs.speakers import can_speak, has_copilot, is_group
+from tavernkit.playground.story.runs.states import ACTIVE
+
+__all__ = ["candidates_view", "copilot_steps", "round_view", "speaker_views", "turns_view"]
+
+ASKED = {
+    "force_talk": "Asked to speak.",
+    "regenerate": "Tells it anew.",
+    "continue": "Goes on where the last reply ends.",
+    "impersonate": "Written for a person who asked for it.",
+}
+"""Why somebody speaks who has no turn in a round."""
+
+NOBODY_ABLE = "No character can reply. Add a character or unmute one."
+CHOOSE = "Nobody answers by itself here. Choose who speaks."
+
+
+async def turns_view(session: AsyncSession, conversation: Conversation) -> TurnsView:
+    """Who speaks and who is next; little is read where there is no bar to show."""
+    members = await active_members(session, conversation.space_id)
+    group = is_group(members)
+    by_itself = conversation.auto_mode_remaining_rounds is not None or any(
+        member.kind == "human" and can_speak(member, conversation.id) for member in members
+    )
+    is_manual = (await rules_of(session, conversation)).reply_order == "manual"
+    silence = await _silence(session, conversation, members, is_manual=is_manual)
+    # Where nobody answers by itself, the bar is where somebody is asked to.
+    is_asked = is_manual and any(member.kind == "character" for member in members)
+    if not (group or by_itself or is_asked):
+        return TurnsView(conversation_id=str(conversation.id), silence=silence)
+    turns = await shown_turns(session, conversation)
+    speakers = await speaker_views(session, members)
+    now, behind = _now(turns, speakers), _behind(turns)
+    return TurnsView(
+        conversation_id=str(conversation.id),
+        is_shown=True,
+        is_group=group,
+        has_round=turns.round is not None,
+        state=_state(turns),
+        sentence=_sentence(turns, speakers),
+        silence=silence,
+        now=now,
+        next=_places(behind, speakers),
+        auto_rounds=conversation.auto_mode_remaining_rounds,
+        speakers=tuple(speakers[member.id] for member in members if member.kind == "character"),
+    )
+
+
+async def round_view(session: AsyncSession, conversation: Conversation, *, notice: str = "") -> RoundView:
+    """The order of those who have not begun, to be changed."""
+    members = await active_members(session, conversation.space_id)
+    turns = await shown_turns(session, conversation)
+    speakers = await speaker_views(session, members)
+    return RoundView(
+        conversation_id=str(conversation.id),
+        title=shown_name(conversation.title),
+        round_id="" if turns.round is None else str(turns.round.round.id),
+        now=_now(turns, speakers),
+        places=_places(_behind(turns), speakers),
+        speakers=tuple(speakers[member.id] for member in members if can_speak(member, conversation.id)),
+        notice=notice,
+    )
+
+
+async def speaker_views(session: AsyncSession, members: Sequence[SpaceMembership]) -> dict[UUID, SpeakerView]:
+    """The members with their pictures."""
+    characters = [member.character_id for member in members if member.character_id is not None]
+    rows = await session.execute(
+        select(Character.id, Character.thumbnail_sha256).where(
+            Character.id.in_(characters), Character.thumbnail_sha256.is_not(None)
+        )
+    )
+    pictures: dict[UUID | None, str] = {id: f"/api/v1/blobs/{sha256}" for id, sha256 in rows}
+    return {
+        member.id: _speaker(member.id, member.cached_display_name).with_(
+            picture=pictures.get(member.character_id), is_muted=member.participation != "active"
+        )
+        for member in members
+    }
+
+
+def copilot_steps(conversation: Conversation, member: SpaceMembership | None) -> int:
+    """How many messages a model is still to write for this person here."""
+    return member.copilot_remaining_steps if member is not None and has_copilot(member, conversation.id) else 0
+
+
+def candidates_view(conversation_id: UUID, job: Job) -> CandidatesView:
+    """What a job has written; while it is at work, its suggestions only arrive as events."""
+    is_over = job.status not in ("queued", "running")
+    written: list[dict[str, Any]] = job.result.get("candidates", []) if is_over else [{}] * job.total
+    return CandidatesView(
+        conversation_id=str(conversation_id),
+        job_id=str(job.id),
+        candidates=tuple(
+            CandidateView(index=index, text=one.get("text", ""), error=one.get("error", ""))
+            for index, one in enumerate(written)
+        ),
+        is_over=is_over,
+        error=job.error["message"] if job.error else "",
+    )
+
+
+async def _silence(
+    session: AsyncSession, conversation: Conversation, members: Sequence[SpaceMembership], *, is_manual: bool
+) -> str:
+    """Why nobody answers what a person said last, and what to do; empty where somebody does or nothing was said."""
+    is_able = any(can_speak(member, conversation.id) for member in members)
+    if is_able and not is_manual:
+        return ""
+    last_role = await session.scalar(
+        select(Message.role)
+        .where(Message.conversation_id == conversation.id, Message.visibility != "hidden")
+        .order_by(Message.seq.desc())
+        .limit(1)
+    )
+    if last_role != "user" or await active_round(session, conversation.id) is not None:
+        return ""
+    return CHOOSE if is_able else NOBODY_ABLE
+
+
+def _state(turns: Turns) -> TurnsState:
+    if turns.run is not None and turns.run.status in ACTIVE:
+        # It finishes what it says, but nobody speaks behind it.
+        return "paused" if turns.round is not None and turns.round.round.scheduling_state == "paused" else "writing"
+    if turns.round is None:
+        return "failed" if turns.run is not None and turns.run.status == "failed" else "idle"
+    state = turns.round.round.scheduling_state
+    return "paused" if state == "paused" else "failed" if state == "failed" else "writing"
+
+
+def _sentence(turns: Turns, speakers: Mapping[UUID, SpeakerView]) -> str:
+    run = turns.run
+    if run is None or run.status not in ("failed", "canceled"):
+        return ""
+    if run.status == "failed" and run.error:
+        return str(run.error["message"])
+    speaker = speakers.get(run.speaker_membership_id)
+    what = "failed" if run.status == "failed" else "was stopped"
+    return f"The reply of {speaker.name if speaker else 'somebody who has left'} {what}."
+
+
+def _now(turns: Turns, speakers: Mapping[UUID, SpeakerView]) -> PlaceView | None:
+    """Who speaks or is about to."""
+    run = turns.run
+    if run is None or run.status not in ACTIVE:
+        return None
+    reason = ASKED.get(run.kind, "")
+    if turns.round is not None and run.round_id == turns.round.round.id:
+        reason = next((_reason(slot) for slot, _ in turns.round.slots if slot.position == run.round_position), reason)
+    speaker = speakers.get(run.speaker_membership_id)
+    return None if speaker is None else PlaceView(speaker=speaker, reason=reason)
+
+
+def _behind(turns: Turns) -> list[tuple[RoundSlot, str]]:
+    """The turns that have not begun: those that `choose_queue` would replace."""
+    if turns.round is None:
+        return []
+    round, run = turns.round.round, turns.run
+    is_taken = round.scheduling_state == "ai_generating" or (
+        run is not None
+        and run.status == "running"
+        and run.cancel_requested_at is None
+        and (run.round_id, run.round_position) == (round.id, round.current_position)
+    )
+    first = round.current_position + is_taken
+    return [(slot, name) for slot, name in turns.round.slots if slot.position >= first and slot.status == "pending"]
+
+
+def _places(slots: Sequence[tuple[RoundSlot, str]], speakers: Mapping[UUID, SpeakerView]) -> tuple[PlaceView, ...]:
+    return tuple(
+        PlaceView(speaker=speakers.get(slot.membership_id) or _speaker(slot.membership_id, name), reason=_reason(slot))
+        for slot, name in slots
+    )
+
+
+def _reason(slot: RoundSlot) -> str:
+    return str(slot.reason.get("sentence", ""))
+
+
+def _speaker(id: UUID, name: str) -> SpeakerView:
+    name = shown_name(name)
+    return SpeakerView(id=str(id), name=name, initials=initials(name), picture=None)

@@ -1,0 +1,254 @@
+"""From the schema and the layers to the fields of the tab with the settings."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.database.models import Conversation, Preset, Provider, SpaceMembership
+from tavernkit.playground.base.names import shown_name
+from tavernkit.playground.base.refused import not_found
+from tavernkit.playground.base.runtime import Runtime
+from tavernkit.playground.edge.presenting.panel import panel_entry, panel_view
+from tavernkit.playground.edge.presenting.settings_typed import control_text, is_nullable, is_whole, schema_of
+from tavernkit.playground.edge.views.settings import FieldView, GroupView, LayerView, SettingsView
+from tavernkit.playground.edge.views.spaces import ChoiceView
+from tavernkit.playground.story.access.access import Access, Entry
+from tavernkit.playground.story.access.members import active_members
+from tavernkit.playground.story.presets.queries import presets_page
+from tavernkit.playground.story.providers.queries import providers_page
+from tavernkit.playground.story.settings_schema.leaf import Layer, VisibleWhen
+from tavernkit.playground.story.settings_schema.pack import GROUPS, SETTINGS, Setting
+from tavernkit.playground.story.settings_schema.resolving import Effective, Layered, effective, own_values
+from tavernkit.values import Json, JsonObject, Value
+
+CHOICES_SHOWN = 200
+UNSET = "Not set"
+LAYER_LABELS: Mapping[Layer, str] = {"space": "Space", "member": "Member", "conversation": "Conversation"}
+RESOURCES: Mapping[Layer, str] = {"space": "spaces", "member": "members", "conversation": "conversations"}
+
+
+class _Place(Value, frozen=True, kw_only=True):
+    """The layer that is shown: what it sets itself, what counts in it, and what counted without it."""
+
+    layer: Layer
+    own: JsonObject
+    counted: Effective
+    below: Effective | None
+    providers: Sequence[Provider]
+    presets: Sequence[Preset]
+    typed: Mapping[str, str]
+
+    def own_value(self, setting: Setting) -> Json:
+        group: JsonObject = self.own.get(setting.group, {})
+        return group.get(setting.name)
+
+    def inherited(self, setting: Setting) -> Json:
+        return setting.write(setting.default) if self.below is None else _value_in(self.below, setting)
+
+
+async def settings_view(
+    runtime: Runtime,
+    viewer: Viewer,
+    conversation_id: UUID,
+    *,
+    layer: Layer | None = None,
+    member_id: UUID | None = None,
+    typed: Mapping[str, str] | None = None,
+    problem: str = "",
+) -> SettingsView:
+    """The settings of one layer; without one, that of the space for who may change it. `typed` stays in the fields."""
+    async with runtime.database.read() as session:
+        conversation, entry = await panel_entry(session, viewer, conversation_id)
+        members = await active_members(session, entry.space.id)
+        layer = layer or ("space" if entry.access >= Access.ADMINISTER else "conversation")
+        member = _chosen(members, member_id)
+        if (layer == "member" or member_id is not None) and member is None:
+            raise not_found("member")
+        row, place = await _place(session, viewer, conversation, entry, member, layer, typed or {})
+    context: dict[str, Json] = {
+        "provider_kind": _provider_kind(place),
+        "is_group": sum(one.kind == "character" for one in members) > 1,
+    }
+    fields = {
+        path: _field(setting, place, context) for path, setting in SETTINGS.items() if layer in setting.leaf.layers
+    }
+    return SettingsView(
+        panel=panel_view(conversation, entry, "settings", problem),
+        layer=layer,
+        layers=_layers(conversation, layer, members),
+        member_id=str(member.id) if member is not None and layer == "member" else "",
+        members=tuple(
+            ChoiceView(value=str(one.id), label=shown_name(one.cached_display_name), is_chosen=one is member)
+            for one in members
+        ),
+        version=row.settings_version,
+        resource=f"/api/v1/{RESOURCES[layer]}/{row.id}/settings",
+        context=json.dumps(context),
+        quick=tuple(field for field in fields.values() if field.is_quick),
+        groups=tuple(
+            GroupView(key=name, label=group.look.label, about=(group.__doc__ or "").strip(), fields=rest)
+            for name, group in GROUPS.items()
+            if (rest := tuple(one for one in fields.values() if one.group == name and not one.is_quick))
+        ),
+        may_change=_may_change(entry, conversation, layer, member),
+    )
+
+
+def _chosen(members: Sequence[SpaceMembership], member_id: UUID | None) -> SpaceMembership | None:
+    """The member who is asked for, else the first character."""
+    if member_id is not None:
+        return next((member for member in members if member.id == member_id), None)
+    return next((member for member in members if member.kind == "character"), members[0] if members else None)
+
+
+async def _place(
+    session: AsyncSession,
+    viewer: Viewer,
+    conversation: Conversation,
+    entry: Entry,
+    member: SpaceMembership | None,
+    layer: Layer,
+    typed: Mapping[str, str],
+) -> tuple[Layered, _Place]:
+    space = entry.space
+    row: Layered = space
+    counted, below = effective(space), None
+    if layer == "member" and member is not None:
+        row, counted, below = member, effective(space, member=member), effective(space)
+    elif layer == "conversation":
+        row, counted, below = conversation, effective(space, conversation=conversation), effective(space)
+    return row, _Place(
+        layer=layer,
+        own=own_values(row, layer),
+        counted=counted,
+        below=below,
+        providers=await providers_page(session, viewer, behind=None, limit=CHOICES_SHOWN),
+        presets=await presets_page(session, viewer, kind=None, behind=None, limit=CHOICES_SHOWN),
+        typed=typed,
+    )
+
+
+def _layers(conversation: Conversation, layer: Layer, members: Sequence[SpaceMembership]) -> tuple[LayerView, ...]:
+    return tuple(
+        LayerView(
+            label=label,
+            address=f"/conversations/{conversation.id}/panel/settings?layer={key}",
+            is_current=key == layer,
+        )
+        for key, label in LAYER_LABELS.items()
+        if key != "member" or members
+    )
+
+
+def _may_change(entry: Entry, conversation: Conversation, layer: Layer, member: SpaceMembership | None) -> bool:
+    if entry.space.status != "active":
+        return False
+    if layer == "conversation":
+        return entry.access >= Access.MODERATE and conversation.status == "ready"
+    is_self = layer == "member" and member is not None and entry.member is not None and member.id == entry.member.id
+    return entry.access >= Access.ADMINISTER or is_self
+
+
+def _field(setting: Setting, place: _Place, context: Mapping[str, Json]) -> FieldView:
+    leaf, schema = setting.leaf, schema_of(setting)
+    own, inherited = place.own_value(setting), place.inherited(setting)
+    nullable = is_nullable(setting)
+    value = own if own is not None or nullable else _value_in(place.counted, setting)
+    text = place.typed.get(setting.path, control_text(value))
+    span: JsonObject = schema["x-ui"].get("range", {})
+    return FieldView(
+        path=setting.path,
+        label=leaf.label,
+        about=schema.get("description", ""),
+        control=leaf.control,
+        value=text,
+        own=json.dumps(own),
+        placeholder=control_text(inherited) or UNSET if nullable else "",
+        source=place.counted.sources[setting.path],
+        is_own=own is not None,
+        is_nullable=nullable,
+        is_whole=is_whole(setting),
+        is_quick=leaf.quick,
+        is_shown=own is not None or _matters(leaf.visible_when, place.counted, context),
+        condition="" if leaf.visible_when is None else json.dumps(leaf.visible_when.to_json()),
+        least=_number(span.get("min")),
+        most=_number(span.get("max")),
+        step=_step(setting, span.get("step")),
+        rows=leaf.rows or 2,
+        choices=_choices(setting, place, text, inherited),
+    )
+
+
+def _choices(setting: Setting, place: _Place, chosen: str, inherited: Json) -> tuple[ChoiceView, ...]:
+    leaf = setting.leaf
+    if not leaf.refers_to:
+        return tuple(ChoiceView(value=key, label=label, is_chosen=key == chosen) for key, label in leaf.labels.items())
+    rows: Sequence[Provider | Preset] = [
+        row
+        for row in (place.providers if "provider" in leaf.refers_to else place.presets)
+        if _fits(row, setting) or str(row.id) == chosen
+    ]
+    names = {str(row.id): shown_name(row.name) for row in rows}
+    usual = "The default" if place.layer == "space" else "As the space says"
+    otherwise = names.get(str(inherited), "")
+    first = ChoiceView(
+        value="",
+        label=f"{usual}: {otherwise}" if otherwise else usual,
+        is_chosen=not chosen,
+        hint=_kind_of(place.providers, inherited),
+    )
+    return first, *(
+        ChoiceView(
+            value=str(row.id),
+            label=names[str(row.id)],
+            is_chosen=str(row.id) == chosen,
+            hint=row.kind if isinstance(row, Provider) else "",
+        )
+        for row in rows
+    )
+
+
+def _fits(row: Provider | Preset, setting: Setting) -> bool:
+    return not row.disabled if isinstance(row, Provider) else row.kind in setting.leaf.refers_to
+
+
+def _provider_kind(place: _Place) -> str:
+    """What kind of model answers here."""
+    return _kind_of(place.providers, _value_in(place.counted, SETTINGS["model.provider_id"]))
+
+
+def _kind_of(providers: Sequence[Provider], id: Json) -> str:
+    for row in providers:
+        if str(row.id) == id or (id is None and row.is_default):
+            return row.kind
+    return ""
+
+
+def _matters(condition: VisibleWhen | None, counted: Effective, context: Mapping[str, Json]) -> bool:
+    if condition is None:
+        return True
+    if condition.ref is not None:
+        return _value_in(counted, SETTINGS[condition.ref]) in condition.values
+    return context.get(condition.context or "") in condition.values
+
+
+def _value_in(counted: Effective, setting: Setting) -> Json:
+    group: Any = getattr(counted.settings, setting.group)
+    return setting.write(getattr(group, setting.name))
+
+
+def _number(value: Json) -> str:
+    return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _step(setting: Setting, step: Json) -> str:
+    """Any whole number can be typed where the step is only a convenience; of others, every one."""
+    if setting.leaf.control == "slider":
+        return _number(step) or "any"
+    return "1" if is_whole(setting) else "any"

@@ -1,0 +1,175 @@
+"""Serving the application, and running a worker without it."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from socket import AF_INET, AF_INET6, create_server, gethostname, socket
+
+import uvicorn
+
+from tavernkit.errors import TavernKitError
+from tavernkit.playground.base.accounts.queries import can_sign_in_as_administrator
+from tavernkit.playground.base.config import Settings
+from tavernkit.playground.base.database.reaching import wait_until_reachable
+from tavernkit.playground.base.jobs.worker import JobWorker
+from tavernkit.playground.base.runtime import Runtime, open_runtime
+from tavernkit.playground.edge.app import create_app
+from tavernkit.playground.edge.connections import ACCEPTED_AT_ONCE, BoundedProtocol, BoundedServer
+from tavernkit.playground.story.background import job_worker
+from tavernkit.playground.story.providers.key_check import check_key
+from tavernkit.playground.story.replies.worker import Worker
+from tavernkit.playground.story.seeding import seed
+
+__all__ = ["PortTakenError", "UnsafeAddressError", "serve", "work"]
+
+SHUTDOWN_SECONDS = 1
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class UnsafeAddressError(TavernKitError):
+    """An address that others could reach, while there are no accounts to keep them out."""
+
+
+class PortTakenError(TavernKitError):
+    """Somebody else listens where we would."""
+
+
+class Server(BoundedServer):
+    """A server that leaves what happens after it to us, and ends its streams at the first signal."""
+
+    def __init__(self, config: uvicorn.Config, runtime: Runtime, on_ready: Callable[[str], None]) -> None:
+        super().__init__(config, silent_seconds=runtime.settings.silent_seconds)
+        self._runtime = runtime
+        self._on_ready = on_ready
+
+    async def startup(self, sockets: list[socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            host, port = self.servers[0].sockets[0].getsockname()[:2]
+            self._on_ready(f"http://{f'[{host}]' if ':' in host else host}:{port}/")
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        # Uvicorn's own would raise the signal again behind itself, and nothing could be handed back any more.
+        loop = asyncio.get_running_loop()
+        for sig in SIGNALS:
+            loop.add_signal_handler(sig, self._leave, sig)
+        try:
+            yield
+        finally:
+            for sig in SIGNALS:
+                loop.remove_signal_handler(sig)
+
+    def _leave(self, sig: int) -> None:
+        self._runtime.stopping.set()
+        self.handle_exit(sig, None)
+
+
+def serve(settings: Settings, on_ready: Callable[[str], None]) -> None:
+    """Serve until a signal comes; `on_ready` gets the address."""
+    # The port is taken before anything else, so that a second server touches nothing of the first one's.
+    with _listen(settings.host, settings.port) as listening:
+        asyncio.run(_serve(settings, listening, on_ready))
+
+
+async def _serve(settings: Settings, listening: socket, on_ready: Callable[[str], None]) -> None:
+    if not await _reached(settings):
+        return
+    async with open_runtime(settings) as runtime:
+        await _refuse_strangers(runtime)
+        await check_key(runtime)
+        owner = await seed(runtime)
+        config = uvicorn.Config(
+            create_app(runtime, owner.id),
+            lifespan="off",
+            http=BoundedProtocol,
+            ws="none",
+            backlog=ACCEPTED_AT_ONCE,
+            log_level=settings.log_level,
+            access_log=False,
+            timeout_graceful_shutdown=SHUTDOWN_SECONDS,
+            server_header=False,
+            # Both are always given: by default, everybody on this machine and an environment variable are trusted.
+            proxy_headers=bool(settings.proxy_networks),
+            forwarded_allow_ips=settings.proxy_networks,
+        )
+        workers = _workers(runtime, _worker_name()) if settings.worker == "embedded" else ()
+        working = [asyncio.create_task(worker.run()) for worker in workers]
+        # What is loaded by now stays. Looking through it again whenever a long file is read would hold up all requests.
+        gc.collect()
+        gc.freeze()
+        try:
+            await Server(config, runtime, on_ready).serve([listening])
+        finally:
+            for worker in workers:
+                worker.stop()
+            await asyncio.gather(*working)
+
+
+async def _reached(settings: Settings) -> bool:
+    """Wait for a database that is away; False when a signal comes first."""
+    loop, stopping = asyncio.get_running_loop(), asyncio.Event()
+    for sig in SIGNALS:
+        loop.add_signal_handler(sig, stopping.set)
+    try:
+        return await wait_until_reachable(settings.resolved_database_url, stopping)
+    finally:
+        for sig in SIGNALS:
+            loop.remove_signal_handler(sig)
+
+
+async def _refuse_strangers(runtime: Runtime) -> None:
+    """Where others can reach us, somebody must be able to sign in, or all of them would be the owner."""
+    if runtime.settings.is_local:
+        return
+    async with runtime.database.read() as session:
+        guarded = await can_sign_in_as_administrator(session)
+    if not guarded:
+        raise UnsafeAddressError(
+            f"Serving on {runtime.settings.host} would let everybody in the network in, and there are no accounts yet "
+            "that could keep them out. Make yourself one with: tavernkit account create-admin"
+        )
+
+
+async def work(settings: Settings, on_ready: Callable[[str], None]) -> None:
+    """Carry out runs and jobs until a signal comes; several workers can share a PostgreSQL database."""
+    if not await _reached(settings):
+        return
+    async with open_runtime(settings) as runtime:
+        await check_key(runtime)
+        name = _worker_name()
+        runs, jobs = _workers(runtime, name)
+        loop = asyncio.get_running_loop()
+
+        def leave() -> None:
+            runs.stop()
+            jobs.stop()
+
+        for sig in SIGNALS:
+            loop.add_signal_handler(sig, leave)
+        on_ready(name)
+        await asyncio.gather(runs.run(), jobs.run())
+
+
+def _workers(runtime: Runtime, name: str) -> tuple[Worker, JobWorker]:
+    return Worker(runtime, name), job_worker(runtime, name)
+
+
+def _listen(host: str, port: int) -> socket:
+    try:
+        return create_server((host, port), family=AF_INET6 if ":" in host else AF_INET)
+    except OSError as error:
+        raise PortTakenError(
+            f"The port {port} on {host} cannot be used ({error.strerror}). Is TavernKit running already? "
+            "Otherwise choose another one with --port."
+        ) from error
+
+
+def _worker_name() -> str:
+    """Where a run is being carried out, for whoever looks at it later."""
+    return f"{gethostname()}:{os.getpid()}"[:100]

@@ -1,0 +1,136 @@
+"""What the pages about personas show."""
+
+from __future__ import annotations
+
+from typing import Final
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict
+
+from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.database.models import Persona
+from tavernkit.playground.base.names import initials, shown_name
+from tavernkit.playground.base.paging import behind_name, cursor
+from tavernkit.playground.base.runtime import Runtime
+from tavernkit.playground.edge.web.forms import one_newline
+from tavernkit.playground.story.personas.queries import personas_page
+from tavernkit.values import Value
+
+__all__ = [
+    "LABELS",
+    "POSITIONS",
+    "ROLES",
+    "PersonaForm",
+    "PersonaRow",
+    "PersonasView",
+    "differences",
+    "persona_form",
+    "personas_view",
+]
+
+PERSONAS_PER_PAGE = 100
+
+POSITIONS: Final = {
+    "in_prompt": "Among the prompts",
+    "top_of_note": "Above the author's note",
+    "bottom_of_note": "Below the author's note",
+    "at_depth": "In the chat, at a depth",
+    "none": "Nowhere; only the name is used",
+}
+ROLES: Final = {"system": "System", "user": "User", "assistant": "Assistant"}
+LABELS: Final = {
+    "name": "Name",
+    "description": "Description",
+    "position": "Where the description goes",
+    "depth": "Depth, in messages from the end",
+    "role": "Role at a depth",
+    "is_default": "New stories begin with this persona",
+}
+
+
+class PersonaForm(BaseModel):
+    """The boxes as they stand; a box with a tick says `on`."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str = ""
+    description: str = ""
+    position: str = "in_prompt"
+    depth: str = "2"
+    role: str = "system"
+    is_default: str = ""
+
+    def fields(self) -> dict[str, str | bool]:
+        """The fields as the service takes them."""
+        return {
+            **self.model_dump(),
+            "name": self.name.strip(),
+            "description": one_newline(self.description),
+            "is_default": bool(self.is_default),
+        }
+
+
+class PersonaRow(Value, frozen=True, kw_only=True):
+    """A persona in the list."""
+
+    id: UUID
+    name: str
+    description: str
+    initials: str
+    picture: str | None
+    is_default: bool
+    version: int
+
+
+class PersonasView(Value, frozen=True, kw_only=True):
+    """The list of personas."""
+
+    personas: tuple[PersonaRow, ...]
+    is_first: bool
+    next: str | None
+
+
+async def personas_view(runtime: Runtime, viewer: Viewer, after: str | None = None) -> PersonasView:
+    """A page of the person's personas."""
+    async with runtime.database.read() as session:
+        rows = await personas_page(session, viewer, behind=behind_name(after), limit=PERSONAS_PER_PAGE + 1)
+    shown = rows[:PERSONAS_PER_PAGE]
+    return PersonasView(
+        personas=tuple(
+            PersonaRow(
+                id=row.id,
+                name=shown_name(row.name),
+                description=row.description,
+                initials=initials(row.name),
+                picture=row.avatar_sha256,
+                is_default=row.is_default,
+                version=row.settings_version,
+            )
+            for row in shown
+        ),
+        is_first=after is None,
+        next=cursor(shown[-1].name, str(shown[-1].id)) if len(rows) > PERSONAS_PER_PAGE else None,
+    )
+
+
+def persona_form(row: Persona) -> PersonaForm:
+    """A persona as the boxes show it."""
+    return PersonaForm(
+        name=row.name,
+        description=one_newline(row.description),
+        position=row.position,
+        depth=str(row.depth),
+        role=row.role,
+        is_default="on" if row.is_default else "",
+    )
+
+
+def differences(mine: PersonaForm, theirs: PersonaForm) -> tuple[tuple[str, str], ...]:
+    """The fields in which what is there now is not what somebody wants to save: what they are called, what is there."""
+    wanted = mine.fields()
+    named = {"position": POSITIONS, "role": ROLES, "is_default": {"True": "Yes", "False": "No"}}
+    return tuple(
+        (LABELS[name], named.get(name, {}).get(str(now), str(now)) or "Nothing")
+        for name, now in theirs.fields().items()
+        if now != wanted[name]
+    )

@@ -1,0 +1,256 @@
+"""What the pages about presets show."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Final
+from uuid import UUID
+
+from anyio import to_thread
+
+from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.database.models import Preset
+from tavernkit.playground.base.names import shown_name
+from tavernkit.playground.base.paging import behind_name, cursor
+from tavernkit.playground.base.runtime import Runtime
+from tavernkit.playground.base.storable import presentable
+from tavernkit.playground.story.presets.kinds import decode_preset
+from tavernkit.playground.story.presets.prompt_manager import listed_prompts
+from tavernkit.playground.story.presets.queries import default_preset_id, preset_for, presets_page
+from tavernkit.prompt.tokens import default_estimator
+from tavernkit.risuai import Settings as RisuSettings
+from tavernkit.sillytavern.presets import ChatPreset, Prompt
+from tavernkit.values import Json, JsonObject, Value
+
+PRESETS_PER_PAGE = 200
+FACTS_SHOWN = 300
+SHORT_FACT = 80
+
+KIND_NAMES: Final[Mapping[str, str]] = {
+    "chat": "Chat completion",
+    "text": "Text completion",
+    "instruct": "Instruct templates",
+    "context": "Context templates",
+    "system_prompt": "System prompts",
+    "reasoning": "Reasoning templates",
+    "master": "Several in one file",
+    "risuai": "RisuAI prompts",
+}
+CAN_BE_DEFAULT: Final = frozenset({"chat", "text", "risuai"})
+"""The kinds that a prompt is built by; the others are parts of it."""
+
+PLAIN_CARD: Final = "as it comes"
+"""What a card says that has no text of its own."""
+
+_TEMPLATE: Final = "promptTemplate"
+"""Where a preset of RisuAI has its cards."""
+
+SAMPLERS: Final[Mapping[str, str]] = {
+    "temperature": "Temperature",
+    "top_p": "Top P",
+    "top_k": "Top K",
+    "min_p": "Min P",
+    "top_a": "Top A",
+    "frequency_penalty": "Frequency penalty",
+    "presence_penalty": "Presence penalty",
+    "repetition_penalty": "Repetition penalty",
+    "seed": "Seed",
+    "openai_max_context": "Context, in tokens",
+    "openai_max_tokens": "Reply, in tokens",
+}
+
+
+class PresetRow(Value, frozen=True, kw_only=True):
+    """A preset in the list."""
+
+    id: UUID
+    name: str
+    description: str
+    is_everybodys: bool
+    is_default: bool
+    can_be_default: bool
+    can_be_deleted: bool
+
+
+class KindView(Value, frozen=True, kw_only=True):
+    """The presets of one kind."""
+
+    key: str
+    name: str
+    presets: tuple[PresetRow, ...]
+
+
+class PresetsView(Value, frozen=True, kw_only=True):
+    """The list of presets."""
+
+    kinds: tuple[KindView, ...]
+    is_first: bool
+    next: str | None
+
+
+class PromptView(Value, frozen=True, kw_only=True):
+    """A prompt of the prompt manager; `enabled` is None for one that is in no place of the order."""
+
+    identifier: str
+    name: str
+    role: str
+    place: str
+    content: str
+    is_marker: bool
+    enabled: bool | None
+    tokens: int
+    is_first: bool = False
+    is_last: bool = False
+
+
+class FactView(Value, frozen=True, kw_only=True):
+    """A field of a preset."""
+
+    name: str
+    value: str
+    is_long: bool = False
+
+
+class PresetView(Value, frozen=True, kw_only=True):
+    """A preset. `is_copied`: who changes it gets a copy of their own."""
+
+    id: UUID
+    name: str
+    kind: str
+    description: str
+    version: int
+    is_default: bool
+    can_be_default: bool
+    can_be_deleted: bool
+    is_copied: bool
+    is_chat: bool
+    prompts: tuple[PromptView, ...]
+    facts: tuple[FactView, ...]
+    further_facts: int
+
+
+async def presets_view(runtime: Runtime, viewer: Viewer, after: str | None = None) -> PresetsView:
+    """The presets that the person can use, kind by kind."""
+    async with runtime.database.read() as session:
+        rows = await presets_page(session, viewer, kind=None, behind=behind_name(after), limit=PRESETS_PER_PAGE + 1)
+        default = await default_preset_id(session, viewer.user_id)
+    shown = rows[:PRESETS_PER_PAGE]
+    kinds = (
+        KindView(
+            key=kind,
+            name=name,
+            presets=tuple(
+                PresetRow(
+                    id=row.id,
+                    name=shown_name(row.name),
+                    description=row.description,
+                    is_everybodys=row.owner_id is None,
+                    is_default=row.id == default,
+                    can_be_default=kind in CAN_BE_DEFAULT,
+                    can_be_deleted=_can_delete(row, viewer),
+                )
+                for row in shown
+                if row.kind == kind
+            ),
+        )
+        for kind, name in KIND_NAMES.items()
+    )
+    return PresetsView(
+        kinds=tuple(kind for kind in kinds if kind.presets),
+        is_first=after is None,
+        next=cursor(shown[-1].name, str(shown[-1].id)) if len(rows) > PRESETS_PER_PAGE else None,
+    )
+
+
+async def preset_view(runtime: Runtime, viewer: Viewer, preset_id: UUID) -> PresetView:
+    """A preset in words."""
+    async with runtime.database.read() as session:
+        row = await preset_for(session, viewer, preset_id)
+        default = await default_preset_id(session, viewer.user_id)
+    preset = decode_preset(row.kind, row.data)[0]
+    match preset:
+        case ChatPreset():
+            facts = _samplers(preset)
+        case RisuSettings():
+            facts = _cards(preset) + _fields({key: value for key, value in row.data.items() if key != _TEMPLATE})
+        case _:
+            facts = _fields(row.data)
+    return PresetView(
+        id=row.id,
+        name=row.name,
+        kind=KIND_NAMES[row.kind],
+        description=row.description,
+        version=row.settings_version,
+        is_default=row.id == default,
+        can_be_default=row.kind in CAN_BE_DEFAULT,
+        can_be_deleted=_can_delete(row, viewer),
+        is_copied=row.owner_id is None and not viewer.is_administrator,
+        is_chat=isinstance(preset, ChatPreset),
+        prompts=await to_thread.run_sync(_prompts, preset) if isinstance(preset, ChatPreset) else (),
+        facts=tuple(facts[:FACTS_SHOWN]),
+        further_facts=max(0, len(facts) - FACTS_SHOWN),
+    )
+
+
+def _can_delete(row: Preset, viewer: Viewer) -> bool:
+    return row.owner_id is not None or viewer.is_administrator
+
+
+def _prompts(preset: ChatPreset) -> tuple[PromptView, ...]:
+    estimator = default_estimator()
+    listed = listed_prompts(preset)
+    ordered = sum(1 for _, enabled in listed if enabled is not None)
+    return tuple(
+        PromptView(
+            identifier=presentable(prompt.identifier),
+            name=shown_name(presentable(prompt.name or prompt.identifier) or "Without a name"),
+            role=presentable(prompt.role),
+            place=_place(prompt),
+            content=presentable(prompt.content),
+            is_marker=prompt.marker,
+            enabled=enabled,
+            tokens=estimator.estimate(prompt.content),
+            is_first=place == 0,
+            is_last=place == ordered - 1,
+        )
+        for place, (prompt, enabled) in enumerate(listed)
+    )
+
+
+def _place(prompt: Prompt) -> str:
+    return f"in the chat at depth {prompt.injection_depth}" if prompt.injection_position == 1 else ""
+
+
+def _samplers(preset: ChatPreset) -> list[FactView]:
+    values = {name: getattr(preset, field) for field, name in SAMPLERS.items()}
+    return [
+        FactView(name=name, value=f"{value:,}" if isinstance(value, int) else f"{value:g}")
+        for name, value in values.items()
+    ]
+
+
+def _cards(preset: RisuSettings) -> list[FactView]:
+    """The cards of RisuAI's template, in their order."""
+    return [
+        _fact(f"{number}. {card.name or card.type}", card.text or card.inner_format or PLAIN_CARD)
+        for number, card in enumerate(preset.template or (), start=1)
+    ]
+
+
+def _fields(data: JsonObject, above: str = "") -> list[FactView]:
+    """The fields of a file in its order; what is inside another comes with the name of that."""
+    facts: list[FactView] = []
+    for key, value in data.items():
+        name = f"{above}{key}"
+        if isinstance(value, dict):
+            facts += _fields(value, f"{name}.")
+        elif value not in ("", None, []):
+            facts.append(_fact(name, value))
+    return facts
+
+
+def _fact(name: str, value: Json) -> FactView:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    text = presentable(text)
+    return FactView(name=presentable(name), value=text, is_long="\n" in text or len(text) > SHORT_FACT)

@@ -1,0 +1,1 @@
+"""What all routes share: requests, rendering, assets, security, limits of bodies."""

@@ -1,0 +1,116 @@
+"""Finding out who asks, for every request."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from datetime import timedelta
+from typing import cast
+from uuid import UUID
+
+from sqlalchemy import exists, select, update
+from sqlalchemy.orm import aliased
+from starlette.requests import HTTPConnection
+
+from tavernkit.playground.base.accounts.sessions import expiry
+from tavernkit.playground.base.accounts.tokens import fingerprint
+from tavernkit.playground.base.accounts.viewer import Role, Viewer
+from tavernkit.playground.base.database.errors import DatabaseBusyError, StorageFullError
+from tavernkit.playground.base.database.models import ApiKey, User, UserSession
+from tavernkit.playground.base.refused import Refused
+from tavernkit.playground.base.runtime import Runtime
+from tavernkit.playground.edge.web.proof import Proof, proof_of
+
+# How exactly it is known when a session or a key was last used. A write for every request would be too much.
+_GRAIN = timedelta(minutes=1)
+
+
+async def viewer_of(request: HTTPConnection) -> Viewer:
+    """Who sends a request; it is looked up once for all that ask."""
+    known: Viewer | None = getattr(request.state, "viewer", None)
+    if known is None:
+        app = request.app.state
+        known = request.state.viewer = await authenticate(app.runtime, proof_of(request), app.owner_id)
+    return known
+
+
+async def authenticate(runtime: Runtime, proof: Proof, owner_id: UUID) -> Viewer:
+    """Who asks: the owner of a key, whoever has signed in, or the person whose machine this is."""
+    if proof.api_key is not None:
+        viewer = await _by_key(runtime, proof.api_key)
+        if viewer is None:
+            raise _no_such_key()
+        return viewer
+    viewer = await _by_session(runtime, proof.session) if proof.session else None
+    if viewer is None and runtime.settings.is_local:
+        viewer = await _as_local_owner(runtime, owner_id)
+    if viewer is None:
+        raise _signed_out()
+    return viewer
+
+
+async def _by_key(runtime: Runtime, key: str) -> Viewer | None:
+    now = runtime.clock()
+    async with runtime.database.read() as session:
+        found = (
+            await session.execute(
+                select(ApiKey, User.role)
+                .join(User, User.id == ApiKey.user_id)
+                .where(ApiKey.token_hash == fingerprint(key), ApiKey.revoked_at.is_(None), User.status == "active")
+            )
+        ).one_or_none()
+    if found is None:
+        return None
+    row, role = found
+    if row.last_used_at is None or now - row.last_used_at >= _GRAIN:
+        with suppress(StorageFullError, DatabaseBusyError):
+            async with runtime.database.write() as session:
+                await session.execute(update(ApiKey).where(ApiKey.id == row.id).values(last_used_at=now))
+    return Viewer(user_id=row.user_id, role=cast("Role", role), via="api_key")
+
+
+async def _by_session(runtime: Runtime, token: str) -> Viewer | None:
+    now = runtime.clock()
+    async with runtime.database.read() as session:
+        found = (
+            await session.execute(
+                select(UserSession, User.role)
+                .join(User, User.id == UserSession.user_id)
+                .where(
+                    UserSession.token_hash == fingerprint(token),
+                    UserSession.revoked_at.is_(None),
+                    UserSession.expires_at > now,
+                    User.status == "active",
+                )
+            )
+        ).one_or_none()
+    if found is None:
+        return None
+    row, role = found
+    if now - row.last_active_at >= _GRAIN:
+        # Who only reads can go on while the disk is full or others write.
+        with suppress(StorageFullError, DatabaseBusyError):
+            async with runtime.database.write() as session:
+                await session.execute(
+                    update(UserSession)
+                    .where(UserSession.id == row.id)
+                    .values(last_active_at=now, expires_at=expiry(row.created_at, now))
+                )
+    return Viewer(user_id=row.user_id, role=cast("Role", role), via="session", session_id=row.id)
+
+
+async def _as_local_owner(runtime: Runtime, owner_id: UUID) -> Viewer | None:
+    """Nobody has a password, so nobody can sign in: there is only the person at this machine."""
+    anybody = aliased(User)
+    async with runtime.database.read() as session:
+        role = await session.scalar(
+            select(User.role).where(User.id == owner_id, ~exists().where(anybody.password_hash.is_not(None)))
+        )
+    return None if role is None else Viewer(user_id=owner_id, role=cast("Role", role), via="local")
+
+
+def _signed_out() -> Refused:
+    return Refused(code="signed_out", sentence="You are not signed in, or not any more. Sign in first.")
+
+
+def _no_such_key() -> Refused:
+    return Refused(code="signed_out", sentence="That API key is not known here, or it was revoked.")

@@ -1,0 +1,88 @@
+"""Files that a page takes in: several at once, each with its own outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import PurePath
+from typing import TypeAlias
+
+from fastapi import Request, Response
+from fastapi.responses import RedirectResponse
+from markupsafe import Markup
+
+from tavernkit.playground.base.refused import Refused
+from tavernkit.playground.base.storable import presentable, titled
+from tavernkit.playground.edge.web.rendering import render
+from tavernkit.playground.edge.web.requests import answer, refusal, wants_streams
+from tavernkit.playground.edge.web.streams import stream
+from tavernkit.playground.edge.web.uploads import received_files
+from tavernkit.reading import ImportReport
+from tavernkit.values import Value
+
+MAX_FILES = 50
+NOTES_SHOWN = 20
+
+
+class Made(Value, frozen=True, kw_only=True):
+    """What a file became, and where it is shown."""
+
+    name: str
+    address: str
+    report: ImportReport
+
+
+class ImportedView(Value, frozen=True, kw_only=True):
+    """What became of a file: a refusal, or the thing at `address`, with remarks on what was not taken as it stood."""
+
+    file: str
+    name: str = ""
+    address: str = ""
+    remarks: tuple[tuple[str, str], ...] = ()
+    further_remarks: int = 0
+    refused: Refused | None = None
+
+
+ImportOne: TypeAlias = Callable[[bytes, str], Awaitable[Made]]
+"""Takes the bytes of a file, and its name without the ending."""
+
+
+async def take_in(request: Request, import_one: ImportOne, *, max_bytes: int) -> list[ImportedView]:
+    """Import each file in the field `file`; `max_bytes` is for all of them together."""
+    try:
+        async with received_files(request, field="file", max_files=MAX_FILES, max_bytes=max_bytes) as files:
+            named = [(file.filename, file) for file in files if file.filename]
+            if not named:
+                raise Refused(code="invalid", sentence="Choose a file first.")
+            return [
+                await _outcome(titled(name, "File"), import_one(await file.read(), PurePath(name).stem))
+                for name, file in named
+            ]
+    except Refused as refused:
+        return [ImportedView(file="", refused=refused)]
+
+
+def imported_answer(request: Request, outcomes: Sequence[ImportedView], library: Markup, *, otherwise: str) -> Response:
+    """What became of the files, and the list as it is now; without scripts, the page of what was made."""
+    if wants_streams(request):
+        streams = stream("update", "imported", render("_imported.html", outcomes=outcomes))
+        return answer(request, streams + stream("replace", "library", library), otherwise=otherwise)
+    refused = next((outcome.refused for outcome in outcomes if outcome.refused is not None), None)
+    if refused is not None:
+        return refusal(request, refused)
+    made = outcomes[0].address if len(outcomes) == 1 else otherwise
+    return RedirectResponse(made, status_code=303)
+
+
+async def _outcome(file: str, importing: Awaitable[Made]) -> ImportedView:
+    try:
+        made = await importing
+    except Refused as refused:
+        return ImportedView(file=file, refused=refused)
+    notes = [*made.report.ignored, *made.report.converted]
+    return ImportedView(
+        file=file,
+        name=made.name,
+        address=made.address,
+        remarks=tuple((presentable(note.path), presentable(note.message)) for note in notes[:NOTES_SHOWN]),
+        further_remarks=max(0, len(notes) - NOTES_SHOWN),
+    )

@@ -1,0 +1,129 @@
+"""What the routes share: who asks, in which form they want the answer, and what is not there."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+from urllib.parse import urlencode
+from uuid import UUID
+
+from fastapi import Depends, HTTPException, Request, Response
+from fastapi.responses import HTMLResponse, RedirectResponse
+from markupsafe import Markup
+
+from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.refused import Refused
+from tavernkit.playground.base.runtime import Runtime
+from tavernkit.playground.edge.web.authentication import viewer_of
+from tavernkit.playground.edge.web.bodies import before_body
+from tavernkit.playground.edge.web.rendering import render
+from tavernkit.playground.edge.web.streams import CONTENT_TYPE, stream
+from tavernkit.values import Value
+
+API_PREFIX = "/api/v1"
+"""Where the JSON API is."""
+PROBLEM = "problem"
+"""The place that every page has for why something was not done."""
+TOAST = "toast"
+FAILED = "That did not work"
+TITLES = {
+    403: "Not allowed",
+    404: "Not here",
+    405: "Not like this",
+    422: "That cannot be read",
+    503: "Try again soon",
+    507: "No room left",
+}
+
+
+def _runtime(request: Request) -> Runtime:
+    runtime: Runtime = request.app.state.runtime
+    return runtime
+
+
+class SignedOutError(HTTPException):
+    """A page that only somebody who is signed in can see."""
+
+
+@before_body
+async def _viewer(request: Request) -> Viewer:
+    try:
+        return await viewer_of(request)
+    except Refused as refused:
+        raise SignedOutError(refused.status, refused.sentence) from None
+
+
+Looking = Annotated[Viewer, Depends(_viewer)]
+"""Who asks for a page; nobody is sent to sign in."""
+
+
+def _owner(viewer: Looking) -> UUID:
+    return viewer.user_id
+
+
+Played = Annotated[Runtime, Depends(_runtime)]
+"""The running application."""
+
+Owner = Annotated[UUID, Depends(_owner)]
+"""The id of the person who asks."""
+
+
+def wants_streams(request: Request) -> bool:
+    return CONTENT_TYPE in request.headers.get("accept", "")
+
+
+def answer(request: Request, streams: Markup, *, otherwise: str) -> Response:
+    """Turbo streams for a page that can use them, else a redirect to the page that shows the result."""
+    if wants_streams(request):
+        return HTMLResponse(str(streams), media_type=CONTENT_TYPE)
+    return RedirectResponse(otherwise, status_code=303)
+
+
+class ToastView(Value, frozen=True, kw_only=True):
+    """A sentence about what has just happened, with a way to undo it or to go there: `restore_id` is a message."""
+
+    sentence: str
+    is_problem: bool = False
+    restore_id: str = ""
+    address: str = ""
+
+
+def refuse_in(place: str) -> Any:
+    """A dependency of routes whose refusals are shown elsewhere on the page than most."""
+
+    def choose(request: Request) -> None:
+        request.state.refusal_place = place
+
+    return Depends(choose)
+
+
+def refusal(request: Request, refused: Refused) -> Response:
+    """Why nothing was done, for somebody who stays where they are with everything that they have typed."""
+    place = getattr(request.state, "refusal_place", PROBLEM)
+    if place == TOAST and wants_streams(request):
+        html = toast_stream(ToastView(sentence=refused.sentence, is_problem=True))
+        return HTMLResponse(str(html), refused.status, media_type=CONTENT_TYPE)
+    return problem(request, refused.status, refused.sentence, title=TITLES.get(refused.status, FAILED), place=place)
+
+
+def toast_stream(toast: ToastView) -> Markup:
+    return stream("replace", TOAST, render("_toast.html", toast=toast))
+
+
+def problem(request: Request, status: int, sentence: str, *, title: str = FAILED, place: str = PROBLEM) -> Response:
+    """The sentence, put where the page has its place for such sentences; without scripts, a page that says it."""
+    if wants_streams(request):
+        html = stream("update", place, render("_problem.html", problem=sentence))
+        return HTMLResponse(str(html), status, media_type=CONTENT_TYPE)
+    return HTMLResponse(str(render("error.html", status=status, title=title, sentence=sentence)), status)
+
+
+async def to_sign_in(request: Request, _: Exception) -> Response:
+    """Where somebody who is not signed in is sent; from there they come back."""
+    seen = request.url.path if request.method == "GET" else "/"
+    if request.url.query and request.method == "GET":
+        seen += f"?{request.url.query}"
+    return RedirectResponse(f"/sign-in?{urlencode({'next': seen})}", status_code=303)
+
+
+def missing() -> HTTPException:
+    return HTTPException(404, "There is nothing here, or it belongs to somebody else.")

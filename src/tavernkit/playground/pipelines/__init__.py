@@ -1,1 +1,0 @@
-"""Pipeline profiles: keeping them in versions, and choosing where each is followed."""

@@ -1,0 +1,152 @@
+"""Who may do what in a space: the one place where that is decided.
+
+To read, one must be a member, or the conversation must be public. To take part, one must be an active member who is not
+only watching, and the space must be in use; to speak, that also holds for owners, moderators and administrators, who
+may do the rest while they watch. Moderators also change what others said. Only the owner of the space, or an
+administrator of the site, changes the space itself. A private conversation is the owner's alone. A member's own
+membership is theirs to change as well. An archived space can be read, brought back, renamed and deleted.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from uuid import UUID
+
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.database.models import Conversation, Message, Space, SpaceMembership
+from tavernkit.playground.base.refused import Refused, not_found
+from tavernkit.values import Value
+
+
+class Access(IntEnum):
+    """What somebody may do; each includes those before it."""
+
+    READ = 1
+    TAKE_PART = 2
+    MODERATE = 3
+    ADMINISTER = 4
+
+
+class Entry(Value, frozen=True, kw_only=True):
+    """Somebody in a space: how much they may do there, and their own membership if they have one."""
+
+    space: Space
+    member: SpaceMembership | None
+    access: Access
+
+
+async def space_for(
+    session: AsyncSession,
+    space_id: UUID,
+    viewer: Viewer,
+    needs: Access,
+    *,
+    lock: bool = False,
+    even_archived: bool = False,
+    even_deleting: bool = False,
+    what: str = "space",
+) -> Entry:
+    """The space, if this person may do there what they want to; `what` is not there for who may not see it."""
+    query = select(Space).where(Space.id == space_id)
+    # The id stays: who adds a conversation to the space, holding a lock on another, need not wait for this one.
+    space: Space | None = await session.scalar(query.with_for_update(key_share=True) if lock else query)
+    if space is None or (space.status == "deleting" and not even_deleting):
+        raise not_found(what)
+    entry = await _entry(session, space, viewer)
+    if entry is None:
+        raise not_found(what)
+    _require(entry, needs, even_archived=even_archived)
+    return entry
+
+
+async def member_for(
+    session: AsyncSession, member_id: UUID, viewer: Viewer, needs: Access, *, lock: bool = False
+) -> tuple[SpaceMembership, Entry]:
+    """The membership, if this person may do with it what they want to; people may do with their own what the owner may.
+
+    The space is locked, not the membership: who is in a space is decided by one at a time.
+    """
+    space_id = await session.scalar(select(SpaceMembership.space_id).where(SpaceMembership.id == member_id))
+    if space_id is None:
+        raise not_found("member")
+    entry = await space_for(session, space_id, viewer, Access.READ, lock=lock, what="member")
+    is_own = entry.member is not None and entry.member.id == member_id
+    _require(entry, needs, is_own=is_own)
+    return await session.get_one(SpaceMembership, member_id), entry
+
+
+async def conversation_for(
+    session: AsyncSession,
+    conversation_id: UUID,
+    viewer: Viewer,
+    needs: Access,
+    *,
+    lock: bool = False,
+    what: str = "conversation",
+) -> tuple[Conversation, Entry]:
+    """The conversation, if this person may do there what they want to; locked by who decides by what is in it.
+
+    `what` is not there for who may not see it.
+    """
+    query = (
+        select(Conversation, Space)
+        .join(Space, Space.id == Conversation.space_id)
+        .where(Conversation.id == conversation_id, Space.status != "deleting")
+    )
+    row = (await session.execute(query.with_for_update(of=Conversation) if lock else query)).one_or_none()
+    if row is None:
+        raise not_found(what)
+    conversation, space = row
+    entry = await _entry(session, space, viewer)
+    if entry is None and conversation.visibility == "public":
+        entry = Entry(space=space, member=None, access=Access.READ)
+    if entry is None or (conversation.visibility == "private" and entry.access < Access.ADMINISTER):
+        raise not_found(what)
+    _require(entry, needs)
+    return conversation, entry
+
+
+async def message_for(
+    session: AsyncSession, message_id: UUID, viewer: Viewer, needs: Access, *, lock: bool = False
+) -> tuple[Message, Conversation, Entry]:
+    """The message with its conversation, if this person may do with it what they want to.
+
+    An author may do with their own message what moderators may do with any.
+    """
+    message: Message | None = await session.scalar(select(Message).where(Message.id == message_id))
+    if message is None:
+        raise not_found("message")
+    conversation, entry = await conversation_for(
+        session, message.conversation_id, viewer, min(needs, Access.TAKE_PART), lock=lock, what="message"
+    )
+    own = entry.member is not None and entry.member.id == message.membership_id
+    if not (needs is Access.MODERATE and own):
+        _require(entry, needs)
+    if lock:
+        await session.refresh(message)
+    return message, conversation, entry
+
+
+async def _entry(session: AsyncSession, space: Space, viewer: Viewer) -> Entry | None:
+    member: SpaceMembership | None = await session.scalar(
+        select(SpaceMembership).where(SpaceMembership.space_id == space.id, SpaceMembership.user_id == viewer.user_id)
+    )
+    active = member is not None and member.status == "active"
+    if space.owner_id == viewer.user_id or viewer.is_administrator:
+        return Entry(space=space, member=member if active else None, access=Access.ADMINISTER)
+    if member is None or not active:
+        return None
+    if member.role == "moderator":
+        return Entry(space=space, member=member, access=Access.MODERATE)
+    takes_part = member.participation == "active"
+    return Entry(space=space, member=member, access=Access.TAKE_PART if takes_part else Access.READ)
+
+
+def _require(entry: Entry, needs: Access, *, is_own: bool = False, even_archived: bool = False) -> None:
+    if entry.access < needs and not is_own:
+        raise Refused(code="forbidden", sentence="You may look at this, but not change it.")
+    if entry.space.status == "archived" and needs > Access.READ and not even_archived:
+        raise Refused(code="forbidden", sentence="This space is archived. Its owner can bring it back into use.")

@@ -1,0 +1,58 @@
+"""A version of an artifact as JSON."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Self
+from uuid import UUID
+
+from pydantic import BaseModel, Field
+
+from tavernkit.artifacts import (
+    Artifact,
+    ArtifactVersion,
+    ContentType,
+    is_on_page,
+    redacted,
+)
+from tavernkit.playground.base.storable import presentable
+
+
+class Redacted(BaseModel):
+    """What stands in for content that people must not see."""
+
+    hash: str
+    length: int
+
+
+class VersionOut(BaseModel):
+    """A value that an artifact has or had."""
+
+    version: int
+    based_on_version: int | None
+    content_type: ContentType
+    content: Any = Field(default=None, description="Null also where people must not see it.")
+    redacted: Redacted | None = Field(default=None, description="In place of what people must not see.")
+    turn: int
+    message_id: UUID | None = Field(description="The message whose telling made it.")
+    swipe_id: UUID | None
+    pipeline: str | None
+    step: str | None
+    created_at: datetime
+
+    @classmethod
+    def of(cls, artifact: Artifact, version: ArtifactVersion) -> Self:
+        shown = is_on_page(artifact.visibility)
+        return cls(
+            version=version.version,
+            based_on_version=version.based_on_version,
+            content_type=version.content_type,
+            content=presentable(version.content) if shown else None,
+            redacted=None if shown else Redacted(**redacted(version.content)),
+            turn=version.turn,
+            message_id=None if version.turn_id is None else UUID(version.turn_id),
+            swipe_id=None if version.variant_id is None else UUID(version.variant_id),
+            pipeline=None if version.writer is None else version.writer.pipeline,
+            step=None if version.writer is None else version.writer.step,
+            created_at=version.created_at,
+        )

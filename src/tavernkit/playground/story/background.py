@@ -1,0 +1,32 @@
+"""Which code does which kind of job: the one place where handlers are named, and the worker that has them all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tavernkit.playground.base.jobs.service import REMOVE_KIND
+from tavernkit.playground.base.jobs.work import Handler
+from tavernkit.playground.base.jobs.worker import JobWorker
+from tavernkit.playground.base.runtime import Runtime
+from tavernkit.playground.story.characters.import_job import IMPORT_KIND, import_staged_files
+from tavernkit.playground.story.chatfiles.import_job import carry_out_chat_import
+from tavernkit.playground.story.chatfiles.importing import CHAT_IMPORT_KIND
+from tavernkit.playground.story.dry_runs.dry_run import DRY_RUN_KIND, carry_out_dry_run
+from tavernkit.playground.story.dry_runs.manual import PIPELINES_KIND, carry_out_pipelines
+from tavernkit.playground.story.replies.candidates import CANDIDATES_KIND, write_candidates
+from tavernkit.playground.story.spaces.removing import finish_removing_space
+from tavernkit.playground.story.sweeping import sweep
+
+HANDLERS: Mapping[str, Handler] = {
+    IMPORT_KIND: import_staged_files,
+    CHAT_IMPORT_KIND: carry_out_chat_import,
+    REMOVE_KIND: finish_removing_space,
+    CANDIDATES_KIND: write_candidates,
+    DRY_RUN_KIND: carry_out_dry_run,
+    PIPELINES_KIND: carry_out_pipelines,
+}
+
+
+def job_worker(runtime: Runtime, name: str) -> JobWorker:
+    """A worker for every kind of job, which also sweeps."""
+    return JobWorker(runtime, name, HANDLERS, sweep)

@@ -1,0 +1,130 @@
+"""Characters as JSON: what a card is changed by, and what a character looks like."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Annotated, Any
+from uuid import UUID
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from tavernkit.playground.base.database.models import Character, CharacterAsset
+from tavernkit.playground.base.storable import presentable
+from tavernkit.playground.story.characters.queries import CharacterLine
+
+
+def _without_nul(text: str) -> str:
+    return text.replace("\x00", "")
+
+
+Long = Annotated[str, Field(max_length=1_000_000), AfterValidator(_without_nul)]
+
+
+Short = Annotated[str, Field(max_length=1_000), AfterValidator(_without_nul)]
+
+
+Version = Annotated[int, Field(ge=1, le=2**31 - 1, description="The version that the change was made from.")]
+
+
+class CharacterLineOut(BaseModel):
+    """A character in a list."""
+
+    id: UUID
+    name: str
+    nickname: str | None
+    tags: list[str]
+    spec_version: int = Field(description="The version of the card's specification that its file was written in.")
+    version: int = Field(description="Grows with every change of the card.")
+    avatar_sha256: str | None = Field(description="The picture, as PNG: `/blobs/{sha256}`.")
+    thumbnail_sha256: str | None = Field(description="A small picture, as WebP.")
+    created_at: datetime
+    updated_at: datetime
+
+    @classmethod
+    def of(cls, line: CharacterLine) -> CharacterLineOut:
+        return cls(
+            id=line.id,
+            name=line.name,
+            nickname=line.nickname,
+            tags=line.tags,
+            spec_version=line.spec_version,
+            version=line.version,
+            avatar_sha256=line.avatar_sha256,
+            thumbnail_sha256=line.thumbnail_sha256,
+            created_at=line.created_at,
+            updated_at=line.updated_at,
+        )
+
+
+class AssetOut(BaseModel):
+    """A file that belongs to a character."""
+
+    kind: str
+    name: str
+    ext: str
+    uri: str = Field(description="How the card refers to it.")
+    sha256: str = Field(description="Its bytes: `/blobs/{sha256}`.")
+
+
+class CharacterOut(CharacterLineOut):
+    """A character with its card."""
+
+    is_shared: bool = Field(description="True for characters that are everybody's.")
+    card: dict[str, Any] = Field(description="The whole card, as Character Card V3.")
+    assets: list[AssetOut]
+
+    @classmethod
+    def with_card(cls, row: Character, assets: Iterable[CharacterAsset]) -> CharacterOut:
+        return cls(
+            id=row.id,
+            name=row.name,
+            nickname=row.nickname,
+            tags=row.tags,
+            spec_version=row.spec_version,
+            version=row.version,
+            avatar_sha256=row.avatar_sha256,
+            thumbnail_sha256=row.thumbnail_sha256,
+            created_at=row.created_at,
+            updated_at=row.updated_at,
+            is_shared=row.owner_id is None,
+            card=presentable(row.data),
+            assets=[
+                AssetOut(kind=asset.kind, name=asset.name, ext=asset.ext, uri=asset.uri, sha256=asset.sha256)
+                for asset in assets
+            ],
+        )
+
+
+class CardEdit(BaseModel):
+    """Fields of the card to change; what is not named stays as it is."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    version: Version
+    name: Short | None = None
+    nickname: Short | None = None
+    description: Long | None = None
+    personality: Long | None = None
+    scenario: Long | None = None
+    first_mes: Long | None = None
+    mes_example: Long | None = None
+    creator_notes: Long | None = None
+    system_prompt: Long | None = None
+    post_history_instructions: Long | None = None
+    alternate_greetings: Annotated[list[Long], Field(max_length=1000)] | None = None
+    group_only_greetings: Annotated[list[Long], Field(max_length=1000)] | None = None
+    tags: Annotated[list[Short], Field(max_length=200)] | None = None
+    creator: Short | None = None
+    character_version: Short | None = None
+    character_book: dict[str, Any] | None = Field(
+        default=None, description="The card's own lorebook, as Character Card V3 writes it; null takes it out."
+    )
+    extensions: dict[str, Any] | None = None
+
+    def fields(self) -> dict[str, Any]:
+        """What was named. Null means nothing there for what may be missing, and no change for everything else."""
+        named = self.model_dump(exclude_unset=True, exclude={"version"})
+        return {
+            key: value for key, value in named.items() if value is not None or key in ("nickname", "character_book")
+        }

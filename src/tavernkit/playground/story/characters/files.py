@@ -1,0 +1,130 @@
+"""A card file made ready to be stored: everything that takes time, done before a transaction begins."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import PurePosixPath
+
+from tavernkit import characters
+from tavernkit.characters import Asset, AssetReference, Bundle, CharacterCard
+from tavernkit.characters.ingest.charx import embedded_path
+from tavernkit.errors import ParseError
+from tavernkit.playground.base.blobs.store import MAX_BLOB_BYTES, NewBlob
+from tavernkit.playground.base.storable import storable, titled
+from tavernkit.playground.story.characters.pictures import Picture, PictureError, read_picture
+from tavernkit.risuai.files import MODULE_FILE, module_of, with_module
+from tavernkit.values import Value
+
+__all__ = ["MAX_FILE_BYTES", "PreparedAsset", "PreparedFile", "prepare"]
+
+MAX_FILE_BYTES = characters.Limits().file_bytes
+MAX_ASSETS_BYTES = 128 * 1024 * 1024
+MAX_NOTES = 20
+
+
+class PreparedAsset(Value, frozen=True, kw_only=True):
+    """A file inside the card file; `uri` is how the card refers to it."""
+
+    kind: str
+    name: str
+    ext: str
+    uri: str
+    blob: NewBlob
+
+
+class PreparedFile(Value, frozen=True, kw_only=True):
+    """What a card file holds. `notes` are sentences about what could not be taken as it was."""
+
+    sha256: str
+    card: CharacterCard
+    picture: Picture | None
+    assets: tuple[PreparedAsset, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def blobs(self) -> tuple[NewBlob, ...]:
+        pictures = () if self.picture is None else (self.picture.png, self.picture.thumbnail)
+        return (*pictures, *(asset.blob for asset in self.assets))
+
+
+def prepare(file: bytes) -> PreparedFile:
+    """Read a card file of any format with its pictures and assets. Raises the library's errors for one that is no card.
+
+    A picture or asset that cannot be read is left out, and a note says so.
+    """
+    bundle = characters.load(file)
+    notes = [f"{note.path}: {note.message}" for note in bundle.report.notes if note.outcome != "exact"]
+    picture = None
+    if bundle.image is not None:
+        try:
+            picture = read_picture(bundle.image)
+        except PictureError as error:
+            notes.append(str(error))
+    card = _with_module(bundle, notes)
+    assets = _assets(bundle.assets, bundle.card.character.assets or (), notes)
+    if len(notes) > MAX_NOTES:
+        notes[MAX_NOTES - 1 :] = [f"{len(notes) - MAX_NOTES + 1} further notes"]
+    return PreparedFile(
+        sha256=hashlib.sha256(file).hexdigest(),
+        card=card,
+        picture=picture,
+        assets=assets,
+        notes=tuple(storable(note)[:500] for note in notes),
+    )
+
+
+def _with_module(bundle: Bundle, notes: list[str]) -> CharacterCard:
+    """The card with the triggers and scripts that RisuAI puts into a module beside it."""
+    try:
+        module = module_of(bundle)
+    except ParseError as error:
+        notes.append(f"{MODULE_FILE}: its triggers and scripts are left out. {error}")
+        return bundle.card
+    if module is None:
+        return bundle.card
+    return bundle.card.with_(character=with_module(bundle.card.character, module))
+
+
+def _assets(
+    files: Sequence[Asset], references: Sequence[AssetReference], notes: list[str]
+) -> tuple[PreparedAsset, ...]:
+    by_path: dict[str, AssetReference] = {}
+    for reference in references:
+        path = embedded_path(reference.uri)
+        if path is not None:
+            by_path.setdefault(path, reference)
+    prepared: list[PreparedAsset] = []
+    taken: set[tuple[str, str]] = set()
+    size = 0
+    for file in files:
+        if storable(file.uri)[:2000] != file.uri:
+            notes.append(f"{file.name}: left out, because its name is too long or no text")
+            continue
+        try:
+            data = file.read()
+        except ParseError as error:
+            notes.append(f"{file.name}: left out. {error}")
+            continue
+        if len(data) > MAX_BLOB_BYTES:
+            notes.append(f"{file.name}: left out, because it is larger than {MAX_BLOB_BYTES:,} bytes")
+            continue
+        size += len(data)
+        if size > MAX_ASSETS_BYTES:
+            raise ParseError(f"The files inside the card take more than {MAX_ASSETS_BYTES:,} bytes.")
+        asset = _named(file, by_path.get(embedded_path(file.uri) or ""), data, taken)
+        taken.add((asset.kind, asset.name))
+        prepared.append(asset)
+    return tuple(prepared)
+
+
+def _named(file: Asset, reference: AssetReference | None, data: bytes, taken: set[tuple[str, str]]) -> PreparedAsset:
+    path = PurePosixPath(file.name)
+    kind = titled(reference.type if reference else "", "other", limit=50)
+    name = titled(reference.name if reference else file.name, "unnamed", limit=180)
+    ext = titled((reference.ext if reference else "") or path.suffix.lstrip("."), "", limit=20)
+    unique, number = name, 1
+    while (kind, unique) in taken:
+        number += 1
+        unique = f"{name} ({number})"
+    return PreparedAsset(kind=kind, name=unique, ext=ext, uri=file.uri, blob=NewBlob.of(data))

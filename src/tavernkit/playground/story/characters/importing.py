@@ -1,0 +1,330 @@
+"""Bringing characters in: new ones, those that are here already, and newer cards of those that are here."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
+from uuid import UUID
+
+from sqlalchemy import delete, select, update
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from tavernkit import characters
+from tavernkit.errors import TavernKitError
+from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.blobs.store import remove_unused, store
+from tavernkit.playground.base.database.models import Character, CharacterAsset, CharacterVersion, User
+from tavernkit.playground.base.refused import Refused
+from tavernkit.playground.base.runtime import Runtime
+from tavernkit.playground.base.storable import storable, titled
+from tavernkit.playground.story.characters.cards import (
+    UNNAMED,
+    Change,
+    changes_between,
+    embedded_book,
+    fill,
+    stored_card,
+)
+from tavernkit.playground.story.characters.files import PreparedFile, prepare
+from tavernkit.playground.story.characters.folding import fold
+from tavernkit.playground.story.characters.queries import assets_of, find_character
+from tavernkit.playground.story.characters.versions import revise
+from tavernkit.playground.story.lorebooks.named_links import CARD, book_name, link_named_book
+from tavernkit.values import Value
+
+SameName: TypeAlias = Literal["new", "version", "skip"]
+"""What a different card of the same name by the same creator becomes."""
+
+LIKELY = 20
+
+
+class ImportedCharacter(Value, frozen=True, kw_only=True):
+    """What became of a card file. `changes` are those of an update; `notes` say what could not be taken as it was."""
+
+    outcome: Literal["imported", "same", "updated", "skipped"]
+    character: Character
+    sentence: str
+    changes: tuple[Change, ...] = ()
+    notes: tuple[str, ...] = ()
+    namesake: Character | None = None
+    """The character that the new one could have become a version of."""
+
+
+async def import_character(runtime: Runtime, owner: User, file: bytes) -> Character:
+    """Store a card file's character; a file that is there already gives the one that it made.
+
+    Raises the library's errors for a file that is no card.
+    """
+    prepared = await asyncio.to_thread(prepare, file)
+    async with runtime.database.write() as session:
+        stored = await store_file(session, runtime, owner.id, prepared)
+        return stored.character
+
+
+async def import_file(
+    runtime: Runtime,
+    viewer: Viewer,
+    file: bytes,
+    *,
+    character_id: UUID | None = None,
+    as_new: bool = False,
+    same_name: SameName = "new",
+) -> ImportedCharacter:
+    """Store a card file: as a newer card of the character that is named, as a new one, or as `same_name` says."""
+    try:
+        prepared = await asyncio.to_thread(prepare, file)
+    except TavernKitError as error:
+        raise Refused(code="invalid", sentence=storable(str(error))) from None
+    async with runtime.database.write() as session:
+        target = None
+        if character_id is not None:
+            target = await find_character(session, character_id, viewer, to_change=True)
+        return await store_file(
+            session, runtime, viewer.user_id, prepared, target=target, as_new=as_new, same_name=same_name
+        )
+
+
+async def store_file(
+    session: AsyncSession,
+    runtime: Runtime,
+    owner_id: UUID,
+    prepared: PreparedFile,
+    *,
+    target: Character | None = None,
+    as_new: bool = False,
+    same_name: SameName = "new",
+) -> ImportedCharacter:
+    """Put a file into this transaction. One person's files are stored one after the other, so that none is doubled.
+
+    A different card of the same name by the same creator is a new character, unless its `character_version` differs:
+    creators publish several characters under one name.
+    """
+    await session.execute(select(User.id).where(User.id == owner_id).with_for_update(key_share=True))
+    if target is not None:
+        return await _update(session, runtime, target, prepared)
+    if as_new:
+        return await _add(session, runtime, owner_id, prepared)
+    known = await _made_by(session, owner_id, prepared)
+    if known is not None:
+        return known
+    namesakes = await _namesakes(session, owner_id, prepared)
+    for row in namesakes:
+        if not await _changes(session, row, prepared):
+            return _nothing_new(row, prepared)
+    namesake = _likeliest(namesakes, prepared)
+    if namesake is None:
+        return await _add(session, runtime, owner_id, prepared)
+    if same_name == "skip":
+        return ImportedCharacter(
+            outcome="skipped",
+            character=namesake,
+            sentence=f"Skipped: {namesake.name} is here already, with a different card.",
+        )
+    if same_name == "version" or _is_bumped(namesakes, namesake, prepared):
+        return await _update(session, runtime, namesake, prepared)
+    added = await _add(session, runtime, owner_id, prepared)
+    return added.with_(
+        sentence=f"{added.character.name} was imported as a new character. "
+        f"A different card of the same name by the same creator is here already.",
+        namesake=namesake,
+    )
+
+
+async def add_as_version(
+    session: AsyncSession, runtime: Runtime, row: Character, added: Character
+) -> ImportedCharacter:
+    """Make the card of a character that was just added the newest version of another one. Both must be locked."""
+    card, file_sha256, spec_version = stored_card(added), added.file_sha256, added.spec_version
+    changes = changes_between(row.data, added.data)
+    unused: list[str | None] = []
+    await revise(session, runtime, row, card, "imported", runtime.clock())
+    row.file_sha256, row.spec_version = file_sha256, spec_version
+    if added.avatar_sha256 is not None:
+        unused += [row.avatar_sha256, row.thumbnail_sha256]
+        row.avatar_sha256, row.thumbnail_sha256 = added.avatar_sha256, added.thumbnail_sha256
+    if await assets_of(session, added.id):
+        removed = delete(CharacterAsset).where(CharacterAsset.character_id == row.id).returning(CharacterAsset.sha256)
+        unused += (await session.scalars(removed)).all()
+        await session.execute(
+            update(CharacterAsset).where(CharacterAsset.character_id == added.id).values(character_id=row.id)
+        )
+    await session.delete(added)
+    await session.flush()
+    await remove_unused(session, unused)
+    return ImportedCharacter(outcome="updated", character=row, sentence=_updated_sentence(row), changes=changes)
+
+
+async def _made_by(session: AsyncSession, owner_id: UUID, prepared: PreparedFile) -> ImportedCharacter | None:
+    """The character that this very file made, or made an earlier version of."""
+    own = (Character.owner_id == owner_id, Character.status == "ready")
+    row: Character | None = await session.scalar(
+        select(Character).where(*own, Character.file_sha256 == prepared.sha256).limit(1)
+    )
+    if row is not None:
+        return ImportedCharacter(outcome="same", character=row, sentence=f"This file is here already, as {row.name}.")
+    earlier = (
+        await session.execute(
+            select(Character, CharacterVersion.number)
+            .join(CharacterVersion, CharacterVersion.character_id == Character.id)
+            .where(*own, CharacterVersion.file_sha256 == prepared.sha256)
+            .limit(1)
+        )
+    ).one_or_none()
+    if earlier is None:
+        return None
+    row, number = earlier
+    return ImportedCharacter(
+        outcome="same", character=row, sentence=f"This file is version {number} of {row.name}, which is newer by now."
+    )
+
+
+async def _namesakes(session: AsyncSession, owner_id: UUID, prepared: PreparedFile) -> list[Character]:
+    """The characters of the same name by the same creator."""
+    card = prepared.card.character
+    likely = await session.scalars(
+        select(Character)
+        .where(
+            Character.owner_id == owner_id,
+            Character.status == "ready",
+            Character.name_key == fold(titled(card.name, UNNAMED))[:200],
+        )
+        # A copy comes after what it was made from, and a new character after the one that it may become a version of.
+        .order_by(Character.file_sha256.is_(None), Character.created_at, Character.id)
+        .limit(LIKELY)
+        .with_for_update()
+    )
+    known = [(row, stored_card(row).character) for row in likely]
+    return [row for row, other in known if card.name == other.name and card.creator == other.creator]
+
+
+def _likeliest(namesakes: Sequence[Character], prepared: PreparedFile) -> Character | None:
+    """The one that the file is most likely another card of.
+
+    Where nobody is named as creator, something of what the card says must be the same, too: many share a name.
+    """
+    alike = next((row for row in namesakes if _is_alike(row, prepared)), None)
+    if alike is None and prepared.card.character.creator:
+        return next(iter(namesakes), None)
+    return alike
+
+
+def _is_alike(row: Character, prepared: PreparedFile) -> bool:
+    card, known = prepared.card.character, stored_card(row).character
+    return card.description == known.description or card.first_mes == known.first_mes
+
+
+def _is_bumped(namesakes: Sequence[Character], row: Character, prepared: PreparedFile) -> bool:
+    """True when the card names another version, and there is no doubt which character it is a version of."""
+    version = prepared.card.character.character_version
+    is_certain = len(namesakes) == 1 or _is_alike(row, prepared)
+    return is_certain and version not in ("", stored_card(row).character.character_version)
+
+
+async def _add(session: AsyncSession, runtime: Runtime, owner_id: UUID, prepared: PreparedFile) -> ImportedCharacter:
+    now = runtime.clock()
+    row = Character(
+        id=runtime.ids(),
+        owner_id=owner_id,
+        status="ready",
+        spec_version=int(prepared.card.spec[1]),
+        file_sha256=prepared.sha256,
+        version=1,
+        created_at=now,
+        updated_at=now,
+    )
+    fill(row, prepared.card)
+    await store(session, prepared.blobs, now)
+    session.add(row)
+    await session.flush()
+    await _replace_files(session, runtime, row, prepared)
+    return ImportedCharacter(
+        outcome="imported",
+        character=row,
+        sentence=f"{row.name} was imported.",
+        notes=(*prepared.notes, *await _link_book(session, runtime, row, before="")),
+    )
+
+
+async def _update(session: AsyncSession, runtime: Runtime, row: Character, prepared: PreparedFile) -> ImportedCharacter:
+    now = runtime.clock()
+    changes = await _changes(session, row, prepared)
+    if not changes:
+        return _nothing_new(row, prepared)
+    before = book_name(row.data, *CARD)
+    await store(session, prepared.blobs, now)
+    await revise(session, runtime, row, prepared.card, "imported", now)
+    row.file_sha256, row.spec_version = prepared.sha256, int(prepared.card.spec[1])
+    await _replace_files(session, runtime, row, prepared)
+    return ImportedCharacter(
+        outcome="updated",
+        character=row,
+        sentence=_updated_sentence(row),
+        changes=changes,
+        notes=(*prepared.notes, *await _link_book(session, runtime, row, before=before)),
+    )
+
+
+def _nothing_new(row: Character, prepared: PreparedFile) -> ImportedCharacter:
+    sentence = f"The file says what {row.name} says already."
+    return ImportedCharacter(outcome="same", character=row, sentence=sentence, notes=prepared.notes)
+
+
+def _updated_sentence(row: Character) -> str:
+    return f"{row.name} was here already and is now version {row.version}. The card before is kept."
+
+
+async def _changes(session: AsyncSession, row: Character, prepared: PreparedFile) -> tuple[Change, ...]:
+    card_changes = changes_between(row.data, characters.write_card(prepared.card))
+    return (*card_changes, *await _changed_files(session, row, prepared))
+
+
+async def _link_book(session: AsyncSession, runtime: Runtime, row: Character, *, before: str) -> tuple[str, ...]:
+    """Link the lorebook that the card names, unless the card before named it already; what to say about it."""
+    name = book_name(row.data, *CARD)
+    if row.owner_id is None or name in ("", before):
+        return ()
+    if await link_named_book(runtime, session, row.owner_id, name, character_id=row.id):
+        return (f"The lorebook {name} is linked with this character.",)
+    if embedded_book(row) is not None:
+        return ()
+    return (f"The card names the lorebook {name}, which is not here. It is linked once you import it.",)
+
+
+async def _changed_files(session: AsyncSession, row: Character, prepared: PreparedFile) -> list[Change]:
+    changes: list[Change] = []
+    if prepared.picture is not None and prepared.picture.png.sha256 != row.avatar_sha256:
+        changes.append(Change(field="picture", before=row.avatar_sha256, after=prepared.picture.png.sha256))
+    if prepared.assets:
+        before = {asset.uri: asset.sha256 for asset in await assets_of(session, row.id)}
+        after = {asset.uri: asset.blob.sha256 for asset in prepared.assets}
+        if before != after:
+            changes.append(Change(field="files", before=f"{len(before)} files", after=f"{len(after)} files"))
+    return changes
+
+
+async def _replace_files(session: AsyncSession, runtime: Runtime, row: Character, prepared: PreparedFile) -> None:
+    """Take the file's pictures and assets. A file without any, such as plain JSON, leaves those that are there."""
+    unused: list[str | None] = []
+    if prepared.picture is not None:
+        unused += [row.avatar_sha256, row.thumbnail_sha256]
+        row.avatar_sha256, row.thumbnail_sha256 = prepared.picture.png.sha256, prepared.picture.thumbnail.sha256
+    if prepared.assets:
+        removed = await session.scalars(
+            delete(CharacterAsset).where(CharacterAsset.character_id == row.id).returning(CharacterAsset.sha256)
+        )
+        unused += removed.all()
+        session.add_all(
+            CharacterAsset(
+                id=runtime.ids(),
+                character_id=row.id,
+                kind=asset.kind,
+                name=asset.name,
+                ext=asset.ext,
+                uri=asset.uri,
+                sha256=asset.blob.sha256,
+            )
+            for asset in prepared.assets
+        )
+    if any(unused):
+        await remove_unused(session, unused)

@@ -1,0 +1,219 @@
+"""Changing characters: editing, going back, copying, deleting, and another picture."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import msgspec
+from sqlalchemy import delete, select, update
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from tavernkit import characters
+from tavernkit.characters import AssetReference, CharacterCard
+from tavernkit.characters.ingest.charx import embedded_path, main_icon
+from tavernkit.errors import TavernKitError
+from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.blobs.store import remove_unused, store
+from tavernkit.playground.base.database.models import (
+    Character,
+    CharacterAsset,
+    CharacterVersion,
+    LorebookLink,
+    Space,
+    SpaceMembership,
+)
+from tavernkit.playground.base.refused import Refused, existing, stale
+from tavernkit.playground.base.runtime import Runtime
+from tavernkit.playground.base.storable import storable
+from tavernkit.playground.story.access.events import tell_space
+from tavernkit.playground.story.characters.cards import fill, stored_card
+from tavernkit.playground.story.characters.documents import CharacterOut
+from tavernkit.playground.story.characters.pictures import PictureError, read_picture
+from tavernkit.playground.story.characters.queries import assets_of, find_character, find_version, has_spoken
+from tavernkit.playground.story.characters.versions import revise
+from tavernkit.playground.story.runs.unavailable import members_changed
+
+
+async def edit_character(
+    runtime: Runtime, viewer: Viewer, character_id: UUID, *, version: int, fields: dict[str, Any]
+) -> Character:
+    """Change fields of the card, named as the card's specification names them. Without a difference nothing is made."""
+    if "name" in fields and not storable(fields["name"]).strip():
+        raise Refused(code="blank", sentence="A character needs a name.")
+    async with runtime.database.write() as session:
+        row = await _to_change(session, viewer, character_id, version)
+        card = stored_card(row)
+        try:
+            edited = card.with_(character=card.character.with_(**_read_fields(fields)))
+            unchanged = characters.write_card(edited) == row.data
+        except TavernKitError as error:
+            raise Refused(code="invalid", sentence=storable(str(error))) from None
+        if not unchanged:
+            await revise(session, runtime, row, edited, "edited", runtime.clock())
+        return row
+
+
+async def restore_version(
+    runtime: Runtime, viewer: Viewer, character_id: UUID, *, version: int, number: int
+) -> Character:
+    """Make an earlier card the newest one; the one in between is kept. Pictures and files stay as they are."""
+    async with runtime.database.write() as session:
+        row = await _to_change(session, viewer, character_id, version)
+        earlier = existing(await find_version(session, row.id, number), "version")
+        card = characters.read_card(earlier.data)[0]
+        await revise(session, runtime, row, card, "restored", runtime.clock())
+        row.file_sha256 = earlier.file_sha256
+        return row
+
+
+async def duplicate_character(runtime: Runtime, viewer: Viewer, character_id: UUID) -> Character:
+    """A copy of one's own, with its pictures and files and without its past; also of what is everybody's."""
+    now = runtime.clock()
+    async with runtime.database.write() as session:
+        row = await find_character(session, character_id, viewer)
+        copy = Character(
+            id=runtime.ids(),
+            owner_id=viewer.user_id,
+            status="ready",
+            spec_version=row.spec_version,
+            version=1,
+            avatar_sha256=row.avatar_sha256,
+            thumbnail_sha256=row.thumbnail_sha256,
+            created_at=now,
+            updated_at=now,
+        )
+        fill(copy, stored_card(row))
+        session.add(copy)
+        await session.flush()
+        session.add_all(
+            CharacterAsset(
+                id=runtime.ids(),
+                character_id=copy.id,
+                kind=asset.kind,
+                name=asset.name,
+                ext=asset.ext,
+                uri=asset.uri,
+                sha256=asset.sha256,
+            )
+            for asset in await assets_of(session, row.id)
+        )
+        return copy
+
+
+async def set_avatar(
+    runtime: Runtime, viewer: Viewer, character_id: UUID, picture: bytes, *, version: int | None = None
+) -> Character:
+    """Give a character another picture. An icon that the card brought along makes room for it."""
+    try:
+        read = await asyncio.to_thread(read_picture, picture)
+    except PictureError as error:
+        raise Refused(code="invalid", sentence=storable(str(error))) from None
+    now = runtime.clock()
+    async with runtime.database.write() as session:
+        row = await _to_change(session, viewer, character_id, version)
+        unused = [row.avatar_sha256, row.thumbnail_sha256]
+        await store(session, (read.png, read.thumbnail), now)
+        row.avatar_sha256, row.thumbnail_sha256 = read.png.sha256, read.thumbnail.sha256
+        unused += await _drop_icon(session, runtime, row)
+        row.updated_at = now
+        await remove_unused(session, unused)
+        return row
+
+
+async def delete_character(runtime: Runtime, viewer: Viewer, character_id: UUID) -> Character:
+    """Delete a character, and take it out of every space.
+
+    One that has spoken stays as a row with its name and its small picture, so that what it said can still be told; its
+    card, versions and files are gone. One that never spoke is gone altogether.
+    """
+    now = runtime.clock()
+    async with runtime.database.write() as session:
+        row = await find_character(session, character_id, viewer, to_change=True)
+        spoken = await has_spoken(session, row.id)
+        unused = [row.avatar_sha256, None if spoken else row.thumbnail_sha256]
+        unused += [asset.sha256 for asset in await assets_of(session, row.id)]
+        await _leave_spaces(session, runtime, viewer, row, now)
+        if spoken:
+            await _empty(session, row)
+            row.status, row.deleted_at, row.updated_at = "deleted", now, now
+        else:
+            await session.execute(
+                update(SpaceMembership).where(SpaceMembership.character_id == row.id).values(character_id=None)
+            )
+            await session.delete(row)
+        await remove_unused(session, unused)
+        return row
+
+
+async def _leave_spaces(session: AsyncSession, runtime: Runtime, viewer: Viewer, row: Character, now: datetime) -> None:
+    where = select(SpaceMembership.space_id).where(
+        SpaceMembership.character_id == row.id, SpaceMembership.status == "active"
+    )
+    await session.execute(
+        select(Space.id).where(Space.id.in_(where)).order_by(Space.id).with_for_update(key_share=True)
+    )
+    left = await session.scalars(
+        update(SpaceMembership)
+        .where(SpaceMembership.character_id == row.id, SpaceMembership.status == "active")
+        .values(
+            status="removed", removed_at=now, removed_by_id=viewer.user_id, removed_reason="The character was deleted."
+        )
+        .returning(SpaceMembership.space_id)
+    )
+    for space_id in sorted(left):
+        await tell_space(session, space_id, "members", now)
+        await members_changed(session, runtime, space_id)
+
+
+async def _to_change(session: AsyncSession, viewer: Viewer, character_id: UUID, version: int | None) -> Character:
+    """The locked row, if it is still what the person has seen."""
+    row = await find_character(session, character_id, viewer, to_change=True)
+    if version is not None and row.version != version:
+        current = CharacterOut.with_card(row, await assets_of(session, row.id))
+        raise stale("character", current.model_dump(mode="json"))
+    return row
+
+
+def _read_fields(fields: dict[str, Any]) -> dict[str, Any]:
+    """The fields as the library reads them from a card, so that they have the right types."""
+    read = characters.read_card(
+        {"spec": "chara_card_v3", "spec_version": "3.0", "data": {"name": "Somebody", **fields}}
+    )[0].character
+    known = msgspec.structs.asdict(read)
+    return {field: known[field] for field in fields}
+
+
+async def _drop_icon(session: AsyncSession, runtime: Runtime, row: Character) -> list[str]:
+    """Take away the main icon among the character's files; the card then refers to the picture beside it."""
+    card = stored_card(row)
+    references = card.character.assets or ()
+    icon = main_icon(references)
+    if icon is None:
+        return []
+    path = embedded_path(icon.uri)
+    unused = [
+        (asset.id, asset.sha256) for asset in await assets_of(session, row.id) if embedded_path(asset.uri) == path
+    ]
+    if not unused:
+        return []
+    await session.execute(delete(CharacterAsset).where(CharacterAsset.id.in_([id for id, _ in unused])))
+    await revise(session, runtime, row, _without(card, references, icon), "picture", runtime.clock())
+    return [sha256 for _, sha256 in unused]
+
+
+def _without(card: CharacterCard, references: tuple[AssetReference, ...], icon: AssetReference) -> CharacterCard:
+    default = icon.with_(uri="ccdefault:")
+    kept = tuple(default if reference is icon else reference for reference in references)
+    return card.with_(character=card.character.with_(assets=kept))
+
+
+async def _empty(session: AsyncSession, row: Character) -> None:
+    """Leave nothing of a character but its name and its small picture."""
+    name, nickname = row.name, row.nickname
+    fill(row, CharacterCard(character=characters.Character(name=name, nickname=nickname)))
+    row.avatar_sha256 = row.file_sha256 = None
+    for table in (CharacterAsset, CharacterVersion, LorebookLink):
+        await session.execute(delete(table).where(table.character_id == row.id))

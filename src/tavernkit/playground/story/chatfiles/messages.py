@@ -1,0 +1,260 @@
+"""One message of a chat file and one message here, each made of the other without loss.
+
+A message that came from a file keeps, in its metadata under `sillytavern`, what the file said beside the texts; so does
+each swipe. What our own messages have and SillyTavern's do not goes into the file under `tavernkit`, where SillyTavern
+leaves it alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from tavernkit.chats import ChatMessage
+from tavernkit.chats.dates import iso_date
+from tavernkit.playground.base.storable import storable
+from tavernkit.values import Json, JsonObject, Value
+
+__all__ = [
+    "OURS",
+    "THEIRS",
+    "NewMessage",
+    "NewSwipe",
+    "ToldMessage",
+    "ToldSwipe",
+    "delta_of",
+    "new_message",
+    "written_message",
+]
+
+THEIRS = "sillytavern"
+OURS = "tavernkit"
+
+_TEXTS = frozenset({"text", "swipes", "swipe_info"})
+_FIELDS = {
+    field.name: field.default_factory() if field.default is msgspec.NODEFAULT else field.default
+    for field in msgspec.structs.fields(ChatMessage)
+    if field.name not in _TEXTS
+}
+
+
+class NewSwipe(Value, frozen=True, kw_only=True):
+    """A swipe to be stored."""
+
+    text_id: UUID
+    text: str
+    metadata: dict[str, Json]
+    state_delta: dict[str, Json] | None = None
+
+
+class NewMessage(Value, frozen=True, kw_only=True):
+    """A message to be stored; `active` is the place of its active swipe."""
+
+    role: str
+    visibility: str
+    active: int
+    swipes: tuple[NewSwipe, ...]
+    metadata: dict[str, Json]
+
+
+class ToldSwipe(Value, frozen=True, kw_only=True):
+    """A swipe as it is stored."""
+
+    id: UUID
+    text_id: UUID
+    text: str
+    metadata: JsonObject
+    state_delta: JsonObject | None
+    created_at: datetime
+
+
+class ToldMessage(Value, frozen=True, kw_only=True):
+    """A message as it is stored; `avatar` is the file of its author's card, which only groups tell."""
+
+    name: str
+    avatar: str | None
+    role: str
+    visibility: str
+    active_swipe_id: UUID | None
+    swipes: tuple[ToldSwipe, ...]
+    metadata: JsonObject
+    created_at: datetime
+
+    @property
+    def active(self) -> int:
+        return next((place for place, swipe in enumerate(self.swipes) if swipe.id == self.active_swipe_id), 0)
+
+
+def new_message(message: ChatMessage, ids: Callable[[], UUID]) -> NewMessage:
+    """A message of a file, ready to be stored."""
+    active = _active(message)
+    swipes: list[NewSwipe] = []
+    for place, text in enumerate(message.swipes or (message.text,)):
+        info = dict(message.swipe_info[place]) if place < len(message.swipe_info) else None
+        ours = _take_ours(info)
+        # What is shown counts; the file may have another text for the swipe that is shown.
+        stored = storable(message.text if place == active else text)
+        text_id = ids()
+        theirs: dict[str, Json] = {} if info is None else {"info": info}
+        if stored != text:
+            theirs |= {"text": text, "text_id": str(text_id)}
+        swipes.append(
+            NewSwipe(
+                text_id=text_id,
+                text=stored,
+                metadata={**_object(ours.get("metadata")), THEIRS: theirs},
+                state_delta=_delta(ours.get("state_delta")),
+            )
+        )
+    extra = dict(message.extra)
+    ours = _take_ours(extra)
+    kept: dict[str, Json] = {
+        "fields": _fields(message.with_(extra=extra)),
+        "swipes": len(message.swipes),
+        "active": active,
+    }
+    if swipes[active].text != message.text:
+        kept |= {"text": message.text, "text_id": str(swipes[active].text_id)}
+    if len(message.swipe_info) > len(swipes):
+        kept["more_info"] = list(message.swipe_info[len(swipes) :])
+    return NewMessage(
+        role="system" if message.is_narrator else "user" if message.is_user else "assistant",
+        visibility="excluded" if message.is_system else "normal",
+        active=active,
+        swipes=tuple(swipes),
+        metadata={**_object(ours.get("metadata")), THEIRS: kept},
+    )
+
+
+def delta_of(message: ChatMessage) -> dict[str, Json] | None:
+    """What the swipe of a message that is shown has changed in the state, as `new_message` stores it."""
+    active = _active(message)
+    ours = _take_ours(dict(message.swipe_info[active])) if active < len(message.swipe_info) else {}
+    return _delta(ours.get("state_delta"))
+
+
+def written_message(told: ToldMessage) -> ChatMessage:
+    """A message as it stands in a file."""
+    kept = told.metadata.get(THEIRS)
+    message = _unwritten(told) if not isinstance(kept, Mapping) else _as_read(told, kept)
+    own = _own(told.metadata)
+    if own:
+        message = message.with_(extra={**message.extra, OURS: {"metadata": own}})
+    return message.with_(is_system=told.visibility == "excluded")
+
+
+def _as_read(told: ToldMessage, kept: JsonObject) -> ChatMessage:
+    """A message that came from a file, with what has happened to it since."""
+    fields = dict(_object(kept.get("fields")))
+    if "keys" in fields:
+        fields["keys"] = tuple(fields["keys"])
+    active = told.active
+    shown = told.swipes[active]
+    message = ChatMessage(**{**_FIELDS, **fields}, text=_text(shown, kept))
+    if active != kept.get("active"):
+        info = _object(_theirs(shown).get("info"))
+        date = info.get("send_date", iso_date(shown.created_at))
+        message = message.with_(swipe_id=active, extra=_object(info.get("extra")), send_date=date)
+    in_file = int(kept.get("swipes", 0))
+    if in_file == 0 and len(told.swipes) == 1 and not _ours(shown):
+        return message.with_(swipe_info=(*_infos(told), *kept.get("more_info", [])))
+    if in_file == 0:
+        message = message.with_(swipe_id=active)
+    return message.with_(
+        swipes=tuple(_text(swipe, _theirs(swipe)) for swipe in told.swipes),
+        swipe_info=(*_infos(told), *kept.get("more_info", [])),
+    )
+
+
+def _unwritten(told: ToldMessage) -> ChatMessage:
+    """A message that was written here."""
+    shown = told.swipes[told.active]
+    message = ChatMessage(
+        name=told.name,
+        is_user=told.role == "user",
+        send_date=iso_date(told.created_at),
+        text=shown.text,
+        extra={"type": "narrator"} if told.role == "system" else {},
+        original_avatar=None if told.role == "user" else told.avatar,
+    )
+    if told.role == "user" and len(told.swipes) == 1 and not _ours(shown):
+        return message
+    return message.with_(
+        swipes=tuple(swipe.text for swipe in told.swipes), swipe_id=told.active, swipe_info=_infos(told)
+    )
+
+
+def _infos(told: ToldMessage) -> tuple[JsonObject, ...]:
+    """What the file says about each swipe, as far as it says anything about them."""
+    infos = [_info(swipe) for swipe in told.swipes]
+    while infos and infos[-1] is None:
+        infos.pop()
+    return tuple(info or {} for info in infos)
+
+
+def _info(swipe: ToldSwipe) -> dict[str, Json] | None:
+    theirs = swipe.metadata.get(THEIRS)
+    ours = _ours(swipe)
+    if not isinstance(theirs, Mapping):
+        return {"send_date": iso_date(swipe.created_at), "extra": {}, **ours}
+    if "info" not in theirs:
+        return ours or None
+    return {**_object(theirs["info"]), **ours}
+
+
+def _ours(swipe: ToldSwipe) -> dict[str, Json]:
+    """What SillyTavern has no place for: what the swipe changed in the state, and other metadata."""
+    own = _own(swipe.metadata)
+    ours: dict[str, Json] = {"metadata": own} if own else {}
+    if swipe.state_delta:
+        ours["state_delta"] = dict(swipe.state_delta)
+    return {OURS: ours} if ours else {}
+
+
+def _own(metadata: JsonObject) -> dict[str, Json]:
+    return {key: value for key, value in metadata.items() if key != THEIRS}
+
+
+def _theirs(swipe: ToldSwipe) -> JsonObject:
+    return _object(swipe.metadata.get(THEIRS))
+
+
+def _text(swipe: ToldSwipe, kept: JsonObject) -> str:
+    """The text as the file had it, as long as it is still that text."""
+    original = kept.get("text")
+    return original if isinstance(original, str) and kept.get("text_id") == str(swipe.text_id) else swipe.text
+
+
+def _active(message: ChatMessage) -> int:
+    if message.swipe_id is not None and 0 <= message.swipe_id < len(message.swipes):
+        return message.swipe_id
+    return message.swipes.index(message.text) if message.text in message.swipes else 0
+
+
+def _fields(message: ChatMessage) -> dict[str, Json]:
+    fields: dict[str, Any] = {name: getattr(message, name) for name in _FIELDS}
+    return {name: value for name, value in fields.items() if value != _FIELDS[name]}
+
+
+def _take_ours(holder: dict[str, Json] | None) -> dict[str, Json]:
+    """What we wrote into a file, taken out of where it stands."""
+    if holder is None or not isinstance(holder.get(OURS), dict):
+        return {}
+    return _object(holder.pop(OURS))
+
+
+def _delta(value: Json) -> dict[str, Json] | None:
+    """A delta of the state, if it is one: the file may have passed through many hands."""
+    if not isinstance(value, dict):
+        return None
+    put, gone = _object(value.get("set")), value.get("unset")
+    unset = [key for key in gone if isinstance(key, str) and key not in put] if isinstance(gone, list) else []
+    return {"set": put, "unset": unset} if put or unset else None
+
+
+def _object(value: Json) -> dict[str, Json]:
+    return dict(value) if isinstance(value, Mapping) else {}

@@ -1,0 +1,210 @@
+"""Writing a chat of a file into a conversation, some messages at a time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from tavernkit.chats import ChatFile, ChatMessage
+from tavernkit.playground.base.database.bulk import insert_rows
+from tavernkit.playground.base.database.models import Conversation, Message, MessageSwipe, PathSnapshot, TextContent
+from tavernkit.playground.base.refused import Refused
+from tavernkit.playground.story.chatfiles.header import CHAT_FILE, beginning_of, kept_of, note_patch, variables_of
+from tavernkit.playground.story.chatfiles.messages import NewMessage, delta_of, new_message
+from tavernkit.playground.story.chatfiles.speakers import Speakers
+from tavernkit.playground.story.paths.snapshots import keep_snapshots
+from tavernkit.playground.story.paths.state import State, changed_delta, fold
+from tavernkit.playground.story.settings_schema.patching import apply_changes, read_patch
+from tavernkit.sillytavern.macros.dates import parse_moment
+from tavernkit.values import Value
+
+PIECE_MESSAGES = 250
+"""So many messages are prepared and written at once: others wait for some hundredths of a second."""
+
+_LONGEST_DATE = 100
+_OLDEST, _NEWEST = datetime(1980, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC)
+
+
+class NewChat(Value, frozen=True, kw_only=True):
+    """A chat that has been read: `beginning` is the state before its first message, `put` and `gone` are what the last
+    message changes in the state beside what the file says about it."""
+
+    file: ChatFile
+    beginning: State
+    put: State
+    gone: list[str]
+
+
+class Piece(Value, frozen=True, kw_only=True):
+    """Some of the messages of one of the chats, `first` up to but not including `end`; none for a chat without any."""
+
+    chat: int
+    first: int
+    end: int
+
+
+class MessageRows(Value, frozen=True, kw_only=True):
+    """Messages as they are inserted; `moment` is the time of the last of them."""
+
+    texts: list[dict[str, Any]]
+    messages: list[dict[str, Any]]
+    swipes: list[dict[str, Any]]
+    moment: datetime
+
+
+def new_chat(file: ChatFile) -> NewChat:
+    """Work out the state that a chat begins and ends with.
+
+    Whoever has written to the file since we did may have changed variables: the last message then makes up for it.
+    """
+    beginning, wanted = beginning_of(file), variables_of(file)
+    state = fold(beginning, map(delta_of, file.messages))
+    now = {key: value for key, value in state.items() if key.startswith("variables.")}
+    put = {key: value for key, value in wanted.items() if key not in now or now[key] != value}
+    gone = [key for key in now if key not in wanted]
+    if not file.messages:
+        beginning = {key: value for key, value in (beginning | put).items() if key not in gone}
+    return NewChat(file=file, beginning=beginning, put=put, gone=gone)
+
+
+def pieces_of(files: Sequence[ChatFile]) -> list[Piece]:
+    """The steps in which chats are stored, in their order."""
+    return [
+        Piece(chat=number, first=first, end=min(first + PIECE_MESSAGES, len(file.messages)))
+        for number, file in enumerate(files)
+        for first in range(0, max(len(file.messages), 1), PIECE_MESSAGES)
+    ]
+
+
+def moment_before(file: ChatFile, first: int, default: datetime) -> datetime:
+    """The time of the last message before `first` that has one."""
+    moments = (_moment(message) for message in reversed(file.messages[:first]))
+    return next((moment for moment in moments if moment is not None), default)
+
+
+def build_rows(
+    chat: NewChat,
+    piece: Piece,
+    conversation_id: UUID,
+    speakers: Speakers,
+    *,
+    moment: datetime,
+    ids: Callable[[], UUID],
+) -> MessageRows:
+    """The rows of some messages; one without a date that makes sense gets that of the one before, first `moment`."""
+    rows = MessageRows(texts=[], messages=[], swipes=[], moment=moment)
+    for seq, file in enumerate(chat.file.messages[piece.first : piece.end], start=piece.first + 1):
+        new = new_message(file, ids)
+        if seq == len(chat.file.messages) and (chat.put or chat.gone):
+            new = _with_changes(new, chat)
+        moment = _moment(file) or moment
+        _add(rows, new, conversation_id, speakers.who_said(file).id, seq=seq, moment=moment, ids=ids)
+    return rows.with_(moment=moment)
+
+
+async def begin_conversation(
+    session: AsyncSession, chat: NewChat, *, id: UUID, space_id: UUID, title: str, now: datetime
+) -> Conversation:
+    """The conversation that the messages of a chat are then stored in."""
+    count = len(chat.file.messages)
+    conversation = Conversation(
+        id=id,
+        space_id=space_id,
+        title=title,
+        settings={CHAT_FILE: kept_of(chat.file)},
+        last_seq=count,
+        messages_count=count,
+        last_event=0,
+        created_at=now,
+        updated_at=now,
+    )
+    # A note that nobody could have typed here is left out.
+    with suppress(Refused):
+        apply_changes(conversation, "conversation", read_patch({"authors_note": note_patch(chat.file)}, "conversation"))
+    session.add(conversation)
+    await session.flush()
+    conversation.root_conversation_id = conversation.id
+    if chat.beginning:
+        session.add(PathSnapshot(conversation_id=conversation.id, seq=0, state=chat.beginning))
+    await session.flush()
+    return conversation
+
+
+async def store_rows(
+    session: AsyncSession, piece: Piece, conversation_id: UUID, rows: MessageRows, speakers: Speakers
+) -> None:
+    """Write some messages behind those that are there, with the speakers that only they have."""
+    session.add_all(speakers.new)
+    await session.flush()
+    await insert_rows(session, TextContent, rows.texts)
+    await insert_rows(session, Message, rows.messages)
+    await insert_rows(session, MessageSwipe, rows.swipes)
+    await keep_snapshots(session, conversation_id, piece.end)
+
+
+def _add(
+    rows: MessageRows,
+    new: NewMessage,
+    conversation_id: UUID,
+    author_id: UUID,
+    *,
+    seq: int,
+    moment: datetime,
+    ids: Callable[[], UUID],
+) -> None:
+    message_id = ids()
+    swipe_ids = [ids() for _ in new.swipes]
+    rows.texts.extend({"id": swipe.text_id, "content": swipe.text} for swipe in new.swipes)
+    rows.messages.append(
+        {
+            "id": message_id,
+            "conversation_id": conversation_id,
+            "membership_id": author_id,
+            "seq": seq,
+            "role": new.role,
+            "text_id": new.swipes[new.active].text_id,
+            "visibility": new.visibility,
+            "active_swipe_id": swipe_ids[new.active],
+            "swipes_count": len(new.swipes),
+            "revision": 1,
+            "metadata_": new.metadata,
+            "created_at": moment,
+        }
+    )
+    rows.swipes.extend(
+        {
+            "id": swipe_id,
+            "message_id": message_id,
+            "position": position,
+            "text_id": swipe.text_id,
+            "state_delta": swipe.state_delta,
+            "metadata_": swipe.metadata,
+            "created_at": moment,
+        }
+        for position, (swipe_id, swipe) in enumerate(zip(swipe_ids, new.swipes, strict=True))
+    )
+
+
+def _with_changes(message: NewMessage, chat: NewChat) -> NewMessage:
+    return message.with_(
+        swipes=tuple(
+            swipe.with_(state_delta=changed_delta(swipe.state_delta, set=chat.put, unset=chat.gone))
+            for swipe in message.swipes
+        )
+    )
+
+
+def _moment(message: ChatMessage) -> datetime | None:
+    date = message.send_date
+    if date is None or (isinstance(date, str) and len(date) > _LONGEST_DATE):
+        return None
+    if isinstance(date, float):
+        date = int(date) if math.isfinite(date) else 0
+    found = parse_moment(date, UTC)
+    return found if found is not None and _OLDEST < found < _NEWEST else None

@@ -1,0 +1,1 @@
+"""Conversations: begun, forked, listed, removed."""

@@ -1,0 +1,149 @@
+"""Going on differently from a message: branches, threads and checkpoints.
+
+A branch or checkpoint belongs to a Playground, where one person tells the story; threads are for everybody.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+from uuid import UUID
+
+from sqlalchemy import func, select
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.database.models import Conversation, Message, TextContent
+from tavernkit.playground.base.realtime.outbox import append_event
+from tavernkit.playground.base.refused import Refused, not_found
+from tavernkit.playground.base.runtime import Runtime
+from tavernkit.playground.base.storable import titled
+from tavernkit.playground.base.text.markdown import render_markdown
+from tavernkit.playground.story.access.access import Access, Entry, conversation_for
+from tavernkit.playground.story.conversations.copying import copy_path
+
+__all__ = ["MAX_TITLE_CHARACTERS", "ForkKind", "ForkVisibility", "add_fork", "fork"]
+
+ForkKind: TypeAlias = Literal["branch", "thread", "checkpoint"]
+ForkVisibility: TypeAlias = Literal["shared", "private", "public"]
+
+MAX_TITLE_CHARACTERS = 200
+DEFAULT_TITLE_CHARACTERS = 60
+QUOTED_CHARACTERS = 600
+"""How much of the message is read for a title: enough for a few words, whatever marks are in it."""
+
+
+async def fork(
+    runtime: Runtime,
+    viewer: Viewer,
+    conversation_id: UUID,
+    message_id: UUID,
+    *,
+    kind: ForkKind = "branch",
+    title: str = "",
+    visibility: ForkVisibility | None = None,
+    fork_id: UUID | None = None,
+) -> Conversation:
+    """A conversation of its own with everything up to a message, in one transaction.
+
+    It keeps the numbers, times, swipes, state, settings and books of the path. Tokens are not counted again: they were
+    spent where they were spent. The client may make the id, so that asking again never doubles it.
+    """
+    name = titled(title, "", limit=MAX_TITLE_CHARACTERS + 1)
+    if len(name) > MAX_TITLE_CHARACTERS:
+        raise Refused(code="too_long", sentence=f"A title has at most {MAX_TITLE_CHARACTERS} characters.")
+    try:
+        async with runtime.database.write() as session:
+            parent, entry = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART, lock=True)
+            known = await session.get(Conversation, fork_id) if fork_id is not None else None
+            if known is not None:
+                is_same = (known.parent_conversation_id, known.forked_from_message_id) == (conversation_id, message_id)
+                if not is_same:
+                    raise _taken()
+                return known
+            shown = visibility or _visibility_of(parent)
+            _require_forkable(parent, entry, kind, shown)
+            seq: int | None = await session.scalar(
+                select(Message.seq).where(
+                    Message.id == message_id, Message.conversation_id == parent.id, Message.visibility != "hidden"
+                )
+            )
+            if seq is None:
+                raise not_found("message")
+            return await add_fork(
+                session, runtime, parent, message_id, seq, kind=kind, title=name, visibility=shown, id=fork_id
+            )
+    except IntegrityError:
+        # The same id was given to another conversation at the same moment.
+        raise _taken() from None
+
+
+async def add_fork(
+    session: AsyncSession,
+    runtime: Runtime,
+    parent: Conversation,
+    message_id: UUID,
+    seq: int,
+    *,
+    kind: ForkKind,
+    title: str = "",
+    visibility: ForkVisibility | None = None,
+    id: UUID | None = None,
+) -> Conversation:
+    """Copy everything up to a message, whose number is `seq`, inside a transaction that holds the parent's lock."""
+    now = runtime.clock()
+    child = Conversation(
+        id=id or runtime.ids(),
+        space_id=parent.space_id,
+        kind=kind,
+        title=title or await _default_title(session, message_id, seq),
+        visibility=visibility or _visibility_of(parent),
+        parent_conversation_id=parent.id,
+        root_conversation_id=parent.root_conversation_id or parent.id,
+        forked_from_message_id=message_id,
+        settings=parent.settings,
+        last_seq=seq,
+        created_at=now,
+        updated_at=now,
+    )
+    session.add(child)
+    await session.flush()
+    child.messages_count = await copy_path(session, parent.id, child.id, seq)
+    await append_event(session, parent.id, "forked", now, fork_id=str(child.id))
+    return child
+
+
+async def _default_title(session: AsyncSession, message_id: UUID, seq: int) -> str:
+    """Where the conversation leaves its parent: the number of the message, and its first words without markup."""
+    text = await session.scalar(
+        select(func.substr(TextContent.content, 1, QUOTED_CHARACTERS))
+        .join(Message, Message.text_id == TextContent.id)
+        .where(Message.id == message_id)
+    )
+    words = titled(" ".join(render_markdown(text or "").striptags().split()), "")
+    start = f"From message {seq:,}"
+    if not words:
+        return start
+    room = DEFAULT_TITLE_CHARACTERS - len(start) - len(": “”")
+    return f"{start}: “{words if len(words) <= room else words[: room - 1].rstrip() + '…'}”"
+
+
+def _require_forkable(parent: Conversation, entry: Entry, kind: ForkKind, visibility: str) -> None:
+    if parent.status in ("pending", "failed"):
+        raise Refused(code="conflict", sentence="This conversation is still being copied. Wait until it is complete.")
+    if kind != "thread" and entry.space.kind != "playground":
+        raise Refused(
+            code="conflict", sentence="Only a Playground has branches and checkpoints. Begin a thread instead."
+        )
+    if visibility != "shared" and visibility != parent.visibility and entry.access < Access.ADMINISTER:
+        raise Refused(
+            code="forbidden", sentence="Only the owner of the space decides that a conversation is private or public."
+        )
+
+
+def _visibility_of(parent: Conversation) -> ForkVisibility:
+    return "private" if parent.visibility == "private" else "public" if parent.visibility == "public" else "shared"
+
+
+def _taken() -> Refused:
+    return Refused(code="taken", sentence="Another conversation has this id. Ask again with a new one.")

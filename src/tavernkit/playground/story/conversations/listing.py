@@ -1,0 +1,97 @@
+"""Lists of a space's conversations."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import datetime
+from typing import NamedTuple
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, and_, func, or_, select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.database.models import Conversation, Message, TextContent
+from tavernkit.playground.base.runtime import Runtime
+from tavernkit.playground.story.access.access import Access, conversation_for, space_for
+
+__all__ = [
+    "ListedConversation",
+    "last_message_id",
+    "last_texts",
+    "list_conversations",
+    "preview",
+    "read_conversation",
+]
+
+PREVIEW_CHARACTERS = 200
+
+
+class ListedConversation(NamedTuple):
+    """A conversation, and the beginning of its newest message."""
+
+    conversation: Conversation
+    last_text: str | None
+
+
+async def read_conversation(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> Conversation:
+    """One conversation, without its messages."""
+    async with runtime.database.read() as session:
+        found = await conversation_for(session, conversation_id, viewer, Access.READ)
+        return found[0]
+
+
+async def list_conversations(
+    runtime: Runtime, viewer: Viewer, space_id: UUID, *, after: tuple[datetime, UUID] | None, limit: int
+) -> list[ListedConversation]:
+    """The conversations of a space that this person may see, those that changed last first."""
+    async with runtime.database.read() as session:
+        entry = await space_for(session, space_id, viewer, Access.READ)
+        query = (
+            select(Conversation, func.substr(TextContent.content, 1, PREVIEW_CHARACTERS + 1))
+            .outerjoin(Message, Message.id == last_message_id())
+            .outerjoin(TextContent, TextContent.id == Message.text_id)
+            .where(Conversation.space_id == space_id)
+            .order_by(Conversation.updated_at.desc(), Conversation.id.desc())
+            .limit(limit)
+        )
+        if entry.access < Access.ADMINISTER:
+            query = query.where(Conversation.visibility != "private")
+        if after is not None:
+            query = query.where(_behind(*after))
+        return [ListedConversation(row, preview(text)) for row, text in await session.execute(query)]
+
+
+async def last_texts(session: AsyncSession, ids: Collection[UUID]) -> dict[UUID, str]:
+    """The beginning of the newest message of each of these conversations."""
+    rows = await session.execute(
+        select(Conversation.id, func.substr(TextContent.content, 1, PREVIEW_CHARACTERS + 1))
+        .join(Message, Message.id == last_message_id())
+        .join(TextContent, TextContent.id == Message.text_id)
+        .where(Conversation.id.in_(ids))
+    )
+    return {id: preview(text) or "" for id, text in rows}
+
+
+def last_message_id() -> ColumnElement[UUID]:
+    """The newest message of the conversation of the query around it that is not hidden."""
+    return (
+        select(Message.id)
+        .where(Message.conversation_id == Conversation.id, Message.visibility != "hidden")
+        .order_by(Message.seq.desc())
+        .limit(1)
+        .correlate(Conversation)
+        .scalar_subquery()
+    )
+
+
+def preview(text: str | None) -> str | None:
+    """The beginning of a text, on one line."""
+    if text is None:
+        return None
+    line = " ".join(text.split())
+    return line if len(line) <= PREVIEW_CHARACTERS else line[: PREVIEW_CHARACTERS - 1].rstrip() + "…"
+
+
+def _behind(updated_at: datetime, id: UUID) -> ColumnElement[bool]:
+    return or_(Conversation.updated_at < updated_at, and_(Conversation.updated_at == updated_at, Conversation.id < id))

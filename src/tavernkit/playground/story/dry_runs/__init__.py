@@ -1,0 +1,1 @@
+"""Pipelines tried or run by hand, beside a conversation."""

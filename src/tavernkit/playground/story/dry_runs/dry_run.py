@@ -1,0 +1,271 @@
+"""Trying a profile on a real conversation: models are asked, and nothing is written but what they have used.
+
+Where the story ends with a reply, its turn is told again: the steps know what was known before it, and those behind it
+are given that reply, so that nobody pays for another one. Otherwise it is the turn of whoever would speak next.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+from contextlib import aclosing
+from typing import Any, TypeVar
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from tavernkit.artifacts import SessionArtifacts
+from tavernkit.artifacts.pipelines import (
+    Barrier,
+    PipelineEvent,
+    PipelineRunner,
+    RunContext,
+    StepRecord,
+    check_profile,
+    read_profile,
+)
+from tavernkit.artifacts.pipelines.planning import Planned, plan_hook
+from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.database.models import Conversation, Job, Message, SpaceMembership
+from tavernkit.playground.base.jobs.service import enqueue_job
+from tavernkit.playground.base.jobs.work import JobWork
+from tavernkit.playground.base.llm.base import Finished, ModelError, TextDelta, ThoughtDelta
+from tavernkit.playground.base.refused import Refused
+from tavernkit.playground.base.runtime import Runtime
+from tavernkit.playground.base.storable import storable
+from tavernkit.playground.story.access.access import Access, Entry, conversation_for
+from tavernkit.playground.story.access.in_use import require_in_use
+from tavernkit.playground.story.access.locks import lock_totals
+from tavernkit.playground.story.artifacts.path import turns_before
+from tavernkit.playground.story.dry_runs.report import prompt_changes, shortened, told_steps
+from tavernkit.playground.story.dry_runs.story import Story, read_story
+from tavernkit.playground.story.dry_runs.trial import CountedModels, TrialJournal
+from tavernkit.playground.story.paths.queries import end_of_path
+from tavernkit.playground.story.pipelines.asking import StepModels
+from tavernkit.playground.story.pipelines.queries import profile_for, version_of
+from tavernkit.playground.story.pipelines.reading import checked_content, profile_of
+from tavernkit.playground.story.pipelines.run_reports import DryRun
+from tavernkit.playground.story.previews.previewing import speaker_at_hand
+from tavernkit.playground.story.prompting.building import Prompt, build_prompt
+from tavernkit.playground.story.prompting.inputs import PromptInputs
+from tavernkit.playground.story.prompting.replies import make_reply
+from tavernkit.playground.story.prompting.usage import count_usage, usage_of
+
+DRY_RUN_KIND = "pipeline_dry_run"
+
+EARLIER_REPLY = (
+    "Nobody has answered the last message yet, so the steps behind the reply were given the reply before it. "
+    "Ask for a reply, too, to see them with one of their own."
+)
+NO_REPLY = "There is no reply in this story yet, so the steps behind the reply were given none. Ask for one, too."
+
+T = TypeVar("T")
+
+
+async def ask_dry_run(runtime: Runtime, viewer: Viewer, profile_id: UUID, asked: DryRun) -> Job:
+    """Have a profile tried, as it is saved or as somebody is just writing it; what comes of it is the job's result."""
+    typed = None if asked.content is None else await checked_content(asked.content)
+    async with runtime.database.write() as session:
+        profile = await profile_for(session, viewer, profile_id)
+        conversation, entry = await conversation_for(session, asked.conversation_id, viewer, Access.TAKE_PART)
+        require_in_use(conversation)
+        content = (await version_of(session, profile)).content if typed is None else typed
+        usable = profile_of(profile, content)
+        source = {**content, "id": str(profile.id), "version": profile.settings_version, "name": profile.name}
+        total = sum(
+            len(pipeline.steps)
+            for pipeline in usable.pipelines
+            if pipeline.enabled and asked.trigger in pipeline.triggers
+        )
+        if total == 0:
+            sentence = f"No pipeline of this profile has a step that runs on {asked.trigger}. Choose another trigger."
+            raise Refused(code="conflict", sentence=sentence)
+        speaker, target = await _turn_to_try(session, conversation, entry)
+        return await enqueue_job(
+            session,
+            runtime,
+            kind=DRY_RUN_KIND,
+            owner_id=viewer.user_id,
+            payload={
+                "profile": source,
+                "conversation_id": str(conversation.id),
+                "speaker_id": str(speaker.id),
+                "target_id": None if target is None else str(target.id),
+                "trigger": asked.trigger,
+                "with_reply": asked.with_reply,
+                # Who cannot decide what is followed there is not told what people must not see.
+                "sees_hidden": entry.access >= Access.MODERATE,
+            },
+            total=total,
+        )
+
+
+async def _turn_to_try(
+    session: AsyncSession, conversation: Conversation, entry: Entry
+) -> tuple[SpaceMembership, Message | None]:
+    """Who speaks in the turn that is tried, and the reply that it had already."""
+    end = await end_of_path(session, conversation.id)
+    if end is not None and end[0].role == "assistant" and await turns_before(session, conversation.id, end[0].seq):
+        author = await session.get_one(SpaceMembership, end[0].membership_id)
+        if author.status == "active" and author.kind == "character":
+            return author, end[0]
+    return await speaker_at_hand(session, conversation, entry, None, "normal"), None
+
+
+async def carry_out_dry_run(work: JobWork) -> dict[str, Any]:
+    """Run the steps on a copy. One that was interrupted begins anew: nothing of it was kept."""
+    runtime, payload = work.runtime, work.claim.payload
+    profile = read_profile(payload["profile"])
+    story = await read_story(work, profile)
+    models = CountedModels(StepModels(runtime, story.inputs.provider).ask)
+    try:
+        return await _Trial(work, story, models, with_reply=bool(payload["with_reply"])).run()
+    finally:
+        await _count(runtime, UUID(payload["conversation_id"]), models)
+
+
+class _Trial:
+    """One dry run at work."""
+
+    def __init__(self, work: JobWork, story: Story, models: CountedModels, *, with_reply: bool) -> None:
+        self._work = work
+        self._story = story
+        self._models = models
+        self._with_reply = with_reply
+        context = story.context
+        self._plan: tuple[Planned, ...] = (*plan_hook(context, "before"), *plan_hook(context, "after"))
+        self._states: dict[tuple[str, str], str] = {item.key: "waiting" for item in self._plan}
+        self._journal = TrialJournal(story.store, story.last_done, self._settled)
+        self._run = PipelineRunner(
+            context,
+            read=self._view,
+            journal=self._journal,
+            call=models.ask,
+            clock=work.runtime.clock,
+            ids=lambda: str(work.runtime.ids()),
+            functions=work.runtime.functions,
+            emit=self._told,
+            abort=work.stopping,
+        )
+
+    async def run(self) -> dict[str, Any]:
+        story = self._story
+        barrier = await self._run.before()
+        self._work.check()
+        warnings = [
+            f"{problem.path}: {problem.message}"
+            for problem in check_profile(self._work.claim.payload["profile"], functions=self._work.runtime.functions)
+            if problem.severity == "warning"
+        ]
+        prompt, reply, report = None, None, barrier.report
+        if report is None:
+            without, told = await asyncio.to_thread(_prompts, story.inputs, barrier)
+            prompt = prompt_changes(without.plan, told.plan, story.inputs.provider.model)
+            warnings += prompt.pop("warnings")
+            reply = await self._reply(told, warnings)
+            report = await self._run.after(reply)
+        self._work.check()
+        return {
+            "status": report.status,
+            "failed_type": report.failed_type,
+            "message": None if report.message is None else shortened(report.message),
+            "trigger": report.trigger,
+            "turn": report.turn,
+            "speaker": storable(story.speaker),
+            "steps": told_steps(story.context, report, self._journal, story.view),
+            "reply": None if reply is None else shortened(reply),
+            "prompt": prompt,
+            "prompt_tokens": self._models.used.prompt_tokens,
+            "completion_tokens": self._models.used.completion_tokens,
+            "warnings": [storable(warning) for warning in warnings],
+        }
+
+    async def _reply(self, prompt: Prompt, warnings: list[str]) -> str | None:
+        """The reply that the steps behind it are given."""
+        if not any(item.step.hook == "after" for item in self._plan):
+            return None
+        if self._with_reply:
+            return await self._ask(prompt)
+        story = self._story
+        if story.inputs.replaces is None:
+            warnings.append(NO_REPLY if story.last_reply is None else EARLIER_REPLY)
+        return story.last_reply
+
+    async def _ask(self, prompt: Prompt) -> str:
+        client = self._work.runtime.models.client_for(prompt.inputs.provider)
+        text, thoughts, finished = "", "", None
+
+        async def read() -> None:
+            nonlocal text, thoughts, finished
+            async with aclosing(client.stream(prompt.request)) as events:
+                async for event in events:
+                    match event:
+                        case TextDelta():
+                            text += event.text
+                        case ThoughtDelta():
+                            thoughts += event.thought
+                        case Finished():
+                            finished = event
+
+        try:
+            await _unless_stopped(self._work, read())
+        finally:
+            if text:
+                self._models.add(usage_of(prompt, text, finished))
+        reply = await asyncio.to_thread(make_reply, prompt, storable(text), storable(thoughts))
+        if not reply.text:
+            raise ModelError(
+                "The model sent an empty reply. Try again, or choose another model.", code="empty_response"
+            )
+        return reply.text
+
+    async def _view(self, _: RunContext) -> SessionArtifacts:
+        return self._story.view
+
+    async def _told(self, event: PipelineEvent) -> None:
+        if event.type == "pipeline.step.started" and event.pipeline is not None and event.step is not None:
+            self._states[event.pipeline, event.step] = "running"
+            await self._report()
+
+    async def _settled(self, record: StepRecord) -> None:
+        self._states[record.key] = record.status
+        await self._report()
+
+    async def _report(self) -> None:
+        """How far it has come; who was told to stop tells nothing any more, and stops by itself."""
+        if self._work.stopping.is_set():
+            return
+        steps = [{"pipeline": key[0], "step": key[1], "status": state} for key, state in self._states.items()]
+        done = sum(state not in ("waiting", "running") for state in self._states.values())
+        await self._work.report(done, len(steps), so_far={"steps": steps})
+
+
+def _prompts(inputs: PromptInputs, barrier: Barrier) -> tuple[Prompt, Prompt]:
+    """The prompt without what the steps have made, and with it."""
+    told = inputs.with_(candidates=barrier.candidates)
+    if barrier.user_message != barrier.raw_user_message:
+        told = told.with_(history=inputs.history.retold(barrier.user_message))
+    return build_prompt(inputs), build_prompt(told)
+
+
+async def _count(runtime: Runtime, conversation_id: UUID, models: CountedModels) -> None:
+    """Count what was used into what the story has used, however the trial has ended."""
+    if not (models.used.prompt_tokens or models.used.completion_tokens):
+        return
+    async with runtime.database.write() as session:
+        owner_id, space_id = await lock_totals(session, conversation_id)
+        await count_usage(session, owner_id, space_id, conversation_id, models.used)
+
+
+async def _unless_stopped(work: JobWork, coming: Awaitable[T]) -> T:
+    """What is waited for; JobStopped as soon as the job is to stop."""
+    arriving = asyncio.ensure_future(coming)
+    stopping = asyncio.ensure_future(work.stopping.wait())
+    try:
+        await asyncio.wait({arriving, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        work.check()
+        return arriving.result()
+    finally:
+        arriving.cancel()
+        stopping.cancel()
+        await asyncio.gather(arriving, stopping, return_exceptions=True)

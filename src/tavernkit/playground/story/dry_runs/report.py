@@ -1,0 +1,172 @@
+"""What a dry run tells: each step with what it was told and has made, and what becomes different in the prompt.
+
+Texts are there in full as far as a page can show them, for the person alone who has asked.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
+from typing import Any, Literal, TypeAlias
+
+from tavernkit import Plan
+from tavernkit.artifacts import SessionArtifacts, change_between
+from tavernkit.artifacts.pipelines import RunContext, RunReport, Step, StepPipeline, StepReport
+from tavernkit.artifacts.pipelines.products import StepProduct, products_of
+from tavernkit.playground.base.storable import storable
+from tavernkit.playground.story.dry_runs.trial import TrialJournal
+from tavernkit.prompt.block import Block
+from tavernkit.prompt.tokens import default_estimator
+from tavernkit.values import Json
+
+__all__ = ["LONGEST", "prompt_changes", "shortened", "told_steps"]
+
+LONGEST = 20_000
+"""How many characters of one text are told."""
+
+BlockChange: TypeAlias = Literal["added", "removed", "changed"]
+
+
+def told_steps(
+    context: RunContext, report: RunReport, journal: TrialJournal, view: SessionArtifacts
+) -> list[dict[str, Any]]:
+    """Every step of the run in the order of commits; `view` is what was there before it."""
+    steps = {
+        (pipeline.id, step.id): (pipeline, step) for pipeline in context.profile.pipelines for step in pipeline.steps
+    }
+    return [_step(told, *steps[told.pipeline, told.step], context, journal, view) for told in report.steps]
+
+
+def _step(
+    told: StepReport,
+    pipeline: StepPipeline,
+    step: Step,
+    context: RunContext,
+    journal: TrialJournal,
+    view: SessionArtifacts,
+) -> dict[str, Any]:
+    record = journal.records.get((told.pipeline, told.step))
+    is_done = record is not None and told.status == "done"
+    started, ended = told.started_at, told.ended_at
+    return {
+        "pipeline": told.pipeline,
+        "step": told.step,
+        "name": storable(step.name),
+        "kind": told.kind,
+        "hook": told.hook,
+        "status": told.status,
+        "reason": told.reason,
+        "code": told.code,
+        "message": None if told.message is None else shortened(told.message),
+        "input": None if record is None else _input(record.input),
+        "output": _text(record.value) if record is not None and is_done else None,
+        "writes": [
+            _write(made, view) for made in (products_of(pipeline, step, record, context) if record and is_done else ())
+        ],
+        "calls": told.usage.calls,
+        "prompt_tokens": told.usage.prompt_tokens,
+        "completion_tokens": told.usage.completion_tokens,
+        "cost": told.usage.cost,
+        "seconds": 0.0 if started is None or ended is None else (ended - started).total_seconds(),
+    }
+
+
+def _input(value: Json) -> list[dict[str, str]] | None:
+    """What a model was told, message by message; of other steps, what they were given."""
+    if value is None:
+        return None
+    if isinstance(value, list) and all(isinstance(one, dict) and {"role", "content"} <= one.keys() for one in value):
+        return [{"role": str(one["role"]), "content": shortened(str(one["content"]))} for one in value]
+    return [{"role": "", "content": _text(value)}]
+
+
+def _write(made: StepProduct, view: SessionArtifacts) -> dict[str, Any]:
+    artifact, version = made.artifact, made.version
+    stored = None
+    if artifact.access == "persisted" and artifact.tag is not None and artifact.tag in view:
+        stored = view[artifact.tag].current
+    return {
+        "tag": artifact.name,
+        "kind": artifact.kind,
+        "visibility": artifact.visibility,
+        "surface": None if artifact.surface is None else str(artifact.surface),
+        "is_kept": artifact.access == "persisted",
+        "from_version": None if stored is None else stored.version,
+        "version": version.version,
+        "change": shortened(change_between(stored, version).summary),
+        "content": _text(version.content),
+    }
+
+
+def prompt_changes(before: Plan, after: Plan, model: str) -> dict[str, Any]:
+    """What the artifacts do to the prompt, block by block in the order of both."""
+    estimate = default_estimator().estimate
+
+    def tokens(blocks: Sequence[Block]) -> int:
+        return sum(estimate(block.content, model) for block in blocks)
+
+    old, new = before.enabled_blocks, after.enabled_blocks
+    known = {(warning.code, warning.message) for warning in before.warnings}
+    return {
+        "tokens_before": tokens(old),
+        "tokens_after": tokens(new),
+        "changes": list(_changes(old, new)),
+        "warnings": [
+            storable(warning.message) for warning in after.warnings if (warning.code, warning.message) not in known
+        ],
+    }
+
+
+def _changes(before: Sequence[Block], after: Sequence[Block]) -> Iterator[dict[str, Any]]:
+    matcher = SequenceMatcher(
+        a=[_whole(block) for block in before], b=[_whole(block) for block in after], autojunk=False
+    )
+    for kind, old, old_end, new, new_end in matcher.get_opcodes():
+        if kind == "equal":
+            continue
+        left = list(before[old:old_end])
+        for block in after[new:new_end]:
+            same = next((place for place, one in enumerate(left) if _place(one) == _place(block)), None)
+            if same is None:
+                yield _change("added", block, after=block.content)
+                continue
+            for gone in left[:same]:
+                yield _change("removed", gone, before=gone.content)
+            yield _change("changed", block, before=left[same].content, after=block.content)
+            del left[: same + 1]
+        for gone in left:
+            yield _change("removed", gone, before=gone.content)
+
+
+def _whole(block: Block) -> tuple[str, str, str | None]:
+    return block.role, block.content, block.name
+
+
+def _place(block: Block) -> tuple[str | None, str, Json, Json]:
+    """What a block is, whatever it says."""
+    return block.slot, block.role, block.source.get("stage"), block.source.get("id")
+
+
+def _change(change: BlockChange, block: Block, *, before: str = "", after: str = "") -> dict[str, Any]:
+    return {
+        "change": change,
+        "slot": None if block.slot is None else storable(block.slot),
+        "source": {name: storable(str(block.source.get(name, ""))) for name in ("stage", "id")},
+        "artifacts": [storable(str(source["artifact"])) for source in block.metadata.get("artifacts", ())],
+        "role": storable(block.role),
+        "name": None if block.name is None else storable(block.name),
+        "before": shortened(before),
+        "after": shortened(after),
+    }
+
+
+def _text(value: Json) -> str:
+    return shortened(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def shortened(text: str) -> str:
+    """As much of a text as is told, and how much more there is."""
+    text = storable(text)
+    more = len(text) - LONGEST
+    return text if more <= 0 else f"{text[:LONGEST]}… ({more:,} more characters)"

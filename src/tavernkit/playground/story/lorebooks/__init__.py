@@ -1,0 +1,1 @@
+"""Lorebooks, their entries and links."""

@@ -1,0 +1,1 @@
+"""Members of a space: joining, changing, leaving."""

@@ -1,0 +1,161 @@
+"""Who is in a space, and how: one transaction each. A membership is never deleted, because messages point to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import select, update
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.database.models import Conversation, SpaceMembership, User
+from tavernkit.playground.base.database.versions import advance
+from tavernkit.playground.base.realtime.access import announce_access_change
+from tavernkit.playground.base.realtime.bus import user_topic
+from tavernkit.playground.base.refused import Refused, existing
+from tavernkit.playground.base.runtime import Runtime
+from tavernkit.playground.base.storable import storable
+from tavernkit.playground.story.access.access import Access, Entry, member_for, space_for
+from tavernkit.playground.story.access.events import tell_space
+from tavernkit.playground.story.access.identity import display_name, usable_characters
+from tavernkit.playground.story.access.member_documents import MemberOut
+from tavernkit.playground.story.access.members import active_members, find_member, next_position
+from tavernkit.playground.story.access.space_documents import SpaceOut
+from tavernkit.playground.story.members.changing import apply_change, refuse_change
+from tavernkit.playground.story.runs.unavailable import members_changed
+
+__all__ = ["MAX_HUMANS", "MAX_MEMBERS", "add_member", "change_member", "remove_member", "reorder_members"]
+
+MAX_MEMBERS = 50
+MAX_HUMANS = 20
+
+
+async def add_member(
+    runtime: Runtime, viewer: Viewer, space_id: UUID, *, character_id: UUID | None = None, user_id: UUID | None = None
+) -> SpaceMembership:
+    """Let a character or a person join; who was there before comes back as the same member, behind the others."""
+    if (character_id is None) == (user_id is None):
+        raise Refused(code="invalid", sentence="Say who joins: either a character or a person.")
+    now = runtime.clock()
+    async with runtime.database.write() as session:
+        entry = await space_for(session, space_id, viewer, Access.ADMINISTER, lock=True)
+        member = await find_member(session, space_id, user_id=user_id, character_id=character_id)
+        if member is not None and member.status == "active":
+            raise Refused(
+                code="conflict",
+                sentence=f"{member.cached_display_name} is here already.",
+                current=MemberOut.of(member).model_dump(mode="json"),
+            )
+        await _require_room(session, entry, human=user_id is not None)
+        if user_id is not None:
+            active = select(User.id).where(User.id == user_id, User.status == "active")
+            existing(await session.scalar(active), "person")
+        if character_id is not None:
+            await usable_characters(session, viewer, [character_id])
+        position = await next_position(session, space_id)
+        if member is None:
+            member = SpaceMembership(
+                id=runtime.ids(),
+                space_id=space_id,
+                kind="character" if user_id is None else "human",
+                user_id=user_id,
+                character_id=character_id,
+                position=position,
+                created_at=now,
+            )
+            member.cached_display_name = await display_name(session, member)
+            session.add(member)
+        else:
+            _revive(member, position)
+            member.cached_display_name = await display_name(session, member)
+        await session.flush()
+        await tell_space(session, space_id, "members", now, member_id=str(member.id))
+        return member
+
+
+async def change_member(
+    runtime: Runtime, viewer: Viewer, member_id: UUID, *, settings_version: int, changes: Mapping[str, Any]
+) -> SpaceMembership:
+    """Change what is named in `changes`; people may change how they themselves take part, the owner everything."""
+    now = runtime.clock()
+    async with runtime.database.write() as session:
+        member, entry = await member_for(session, member_id, viewer, Access.ADMINISTER, lock=True)
+        await refuse_change(session, viewer, entry, member, changes)
+        current = MemberOut.of(member).model_dump(mode="json")
+        advance(member, settings_version, what="member", current=current)
+        apply_change(member, changes)
+        if changes.get("copilot_mode") == "full":
+            # A model writes for somebody, or characters go on among themselves, but never both.
+            await session.execute(
+                update(Conversation)
+                .where(Conversation.space_id == member.space_id)
+                .values(auto_mode_remaining_rounds=None)
+            )
+        await session.flush()
+        member.cached_display_name = await display_name(session, member)
+        await tell_space(session, member.space_id, "members", now, member_id=str(member.id))
+        await members_changed(session, runtime, member.space_id)
+        return member
+
+
+async def remove_member(
+    runtime: Runtime, viewer: Viewer, member_id: UUID, *, reason: str | None = None
+) -> SpaceMembership:
+    """Take somebody out of a space; what they said stays theirs. People may leave by themselves, the owner may not."""
+    now = runtime.clock()
+    async with runtime.database.write() as session:
+        member, _ = await member_for(session, member_id, viewer, Access.ADMINISTER, lock=True)
+        if member.role == "owner":
+            raise Refused(code="conflict", sentence="The owner cannot leave the space. Delete or archive it instead.")
+        if member.status == "removed":
+            return member
+        member.status, member.participation = "removed", "muted"
+        member.copilot_mode, member.copilot_remaining_steps = "none", 0
+        member.removed_at, member.removed_by_id = now, viewer.user_id
+        member.removed_reason = None if reason is None else storable(reason)[:500]
+        member.settings_version += 1
+        await session.flush()
+        if member.user_id is not None:
+            announce_access_change(session, user_topic(member.user_id))
+        await tell_space(session, member.space_id, "members", now, member_id=str(member.id))
+        await members_changed(session, runtime, member.space_id)
+        return member
+
+
+async def reorder_members(
+    runtime: Runtime, viewer: Viewer, space_id: UUID, *, settings_version: int, member_ids: Sequence[UUID]
+) -> Sequence[SpaceMembership]:
+    """Put the members into this order, which must name everybody who is there exactly once."""
+    now = runtime.clock()
+    async with runtime.database.write() as session:
+        entry = await space_for(session, space_id, viewer, Access.ADMINISTER, lock=True)
+        space = entry.space
+        members = {member.id: member for member in await active_members(session, space_id)}
+        is_whole = len(member_ids) == len(members) and set(member_ids) == set(members)
+        if not is_whole and space.settings_version == settings_version:
+            raise Refused(code="conflict", sentence="The order must name every member exactly once.")
+        advance(space, settings_version, what="space", current=SpaceOut.of(space).model_dump(mode="json"))
+        for position, member_id in enumerate(member_ids):
+            members[member_id].position = position
+        await session.flush()
+        await tell_space(session, space_id, "members", now)
+        return [members[member_id] for member_id in member_ids]
+
+
+async def _require_room(session: AsyncSession, entry: Entry, *, human: bool) -> None:
+    members = await active_members(session, entry.space.id)
+    if len(members) >= MAX_MEMBERS:
+        raise Refused(code="conflict", sentence=f"At most {MAX_MEMBERS} can be in a space.")
+    if human and entry.space.kind != "discussion":
+        raise Refused(code="conflict", sentence="A Playground is for one person. Open a discussion for several.")
+    if human and sum(member.kind == "human" for member in members) >= MAX_HUMANS:
+        raise Refused(code="conflict", sentence=f"At most {MAX_HUMANS} people can be in a discussion.")
+
+
+def _revive(member: SpaceMembership, position: int) -> None:
+    """Back behind everybody else, with the persona and the settings from before."""
+    member.status, member.participation, member.position = "active", "active", position
+    member.removed_at = member.removed_by_id = member.removed_reason = None
+    member.settings_version += 1

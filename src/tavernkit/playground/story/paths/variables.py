@@ -1,0 +1,108 @@
+"""Chat variables: values that macros and people set, and that follow the path.
+
+They are written into the swipe that is seen last, so that whoever swipes, hides or branches has those of that telling.
+Before anybody has said anything, they are what the story begins with.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.realtime.outbox import append_event
+from tavernkit.playground.base.refused import Refused, not_found
+from tavernkit.playground.base.runtime import Runtime
+from tavernkit.playground.story.access.access import Access, conversation_for
+from tavernkit.playground.story.access.in_use import require_in_use
+from tavernkit.playground.story.paths.queries import end_of_path, read_state
+from tavernkit.playground.story.paths.recording import record_delta
+from tavernkit.playground.story.paths.snapshots import set_beginning, state_at
+from tavernkit.playground.story.paths.state import State, changed_delta, fold
+from tavernkit.values import Json
+
+VARIABLES = "variables."
+MAX_NAME_CHARACTERS = 200
+MAX_VALUE_CHARACTERS = 20_000
+MAX_VARIABLES = 1_000
+
+
+async def get_variables(
+    runtime: Runtime, viewer: Viewer, conversation_id: UUID, *, message_id: UUID | None = None
+) -> dict[str, Json]:
+    """The variables behind a message, or at the end."""
+    _, state = await read_state(runtime, viewer, conversation_id, message_id=message_id)
+    return _variables(state)
+
+
+async def set_variable(
+    runtime: Runtime, viewer: Viewer, conversation_id: UUID, name: str, value: Json
+) -> dict[str, Json]:
+    """Set one at the end of the path; all of them as they are then."""
+    check_variable(name, value)
+    async with runtime.database.write() as session:
+        known = _variables(await _state_to_change(session, viewer, conversation_id))
+        check_room(known, name)
+        await _change(session, runtime, conversation_id, set={VARIABLES + name: value}, unset=[])
+        return {**known, name: value}
+
+
+async def delete_variable(runtime: Runtime, viewer: Viewer, conversation_id: UUID, name: str) -> dict[str, Json]:
+    """Remove one at the end of the path; what there is then."""
+    async with runtime.database.write() as session:
+        known = _variables(await _state_to_change(session, viewer, conversation_id))
+        if name not in known:
+            raise not_found("variable")
+        await _change(session, runtime, conversation_id, set={}, unset=[VARIABLES + name])
+        return {other: value for other, value in known.items() if other != name}
+
+
+async def _state_to_change(session: AsyncSession, viewer: Viewer, conversation_id: UUID) -> State:
+    conversation, _ = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART, lock=True)
+    require_in_use(conversation)
+    return await state_at(session, conversation_id, conversation.last_seq)
+
+
+async def _change(
+    session: AsyncSession, runtime: Runtime, conversation_id: UUID, *, set: Mapping[str, Json], unset: list[str]
+) -> None:
+    end = await end_of_path(session, conversation_id)
+    if end is None:
+        beginning = await state_at(session, conversation_id, 0)
+        await set_beginning(session, conversation_id, fold(beginning, [changed_delta(None, set=set, unset=unset)]))
+    else:
+        await record_delta(session, *end, set=set, unset=unset)
+    await append_event(session, conversation_id, "state_changed", runtime.clock())
+
+
+def _variables(state: State) -> dict[str, Json]:
+    return {key.removeprefix(VARIABLES): value for key, value in state.items() if key.startswith(VARIABLES)}
+
+
+def check_room(known: Mapping[str, Json], name: str) -> None:
+    """Refuse one more variable where there are as many as there may be."""
+    if name not in known and len(known) >= MAX_VARIABLES:
+        raise Refused(
+            code="conflict", sentence=f"There are {MAX_VARIABLES:,} variables already. Remove one of them first."
+        )
+
+
+def check_variable(name: str, value: Json) -> None:
+    """Refuse what cannot be a variable."""
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+        (name + text).encode()
+    except (ValueError, RecursionError):
+        raise Refused(
+            code="invalid", sentence="A variable holds text, whole numbers and fractions, lists and objects of these."
+        ) from None
+    if not name or len(name) > MAX_NAME_CHARACTERS or "\x00" in name:
+        raise Refused(code="invalid", sentence=f"A variable's name has 1 to {MAX_NAME_CHARACTERS} characters.")
+    if len(text) > MAX_VALUE_CHARACTERS:
+        raise Refused(
+            code="too_long",
+            sentence=f"That is {len(text):,} characters; at most {MAX_VALUE_CHARACTERS:,} fit into one variable.",
+        )

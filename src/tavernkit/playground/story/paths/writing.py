@@ -1,0 +1,80 @@
+"""Putting a message at the end of a conversation, inside a transaction that somebody else owns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import update
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from tavernkit.playground.base.database.models import Conversation, Message, MessageSwipe, TextContent
+from tavernkit.playground.story.paths.snapshots import message_added
+
+__all__ = ["add_message", "add_text"]
+
+
+async def add_message(
+    session: AsyncSession,
+    ids: Callable[[], UUID],
+    *,
+    id: UUID,
+    conversation_id: UUID,
+    membership_id: UUID,
+    role: str,
+    content: str,
+    now: datetime,
+    swipe_id: UUID | None = None,
+    run_id: UUID | None = None,
+    metadata: Mapping[str, Any] | None = None,
+    state_delta: Mapping[str, Any] | None = None,
+) -> Message:
+    """Give the message the next place in the conversation, its text and its first swipe."""
+    seq: int | None = await session.scalar(
+        update(Conversation)
+        .where(Conversation.id == conversation_id)
+        .values(last_seq=Conversation.last_seq + 1, messages_count=Conversation.messages_count + 1, updated_at=now)
+        .returning(Conversation.last_seq)
+    )
+    if seq is None:
+        raise LookupError(f"no conversation {conversation_id}")
+    text = await add_text(session, ids, content)
+    message = Message(
+        id=id,
+        conversation_id=conversation_id,
+        membership_id=membership_id,
+        seq=seq,
+        role=role,
+        text=text,
+        active_swipe_id=swipe_id or ids(),
+        swipes_count=1,
+        run_id=run_id,
+        created_at=now,
+    )
+    session.add(message)
+    await session.flush()
+    session.add(
+        MessageSwipe(
+            id=message.active_swipe_id,
+            message_id=message.id,
+            position=0,
+            text=text,
+            state_delta=None if state_delta is None else dict(state_delta),
+            metadata_=dict(metadata or {}),
+            run_id=run_id,
+            created_at=now,
+        )
+    )
+    await session.flush()
+    await message_added(session, conversation_id, seq)
+    return message
+
+
+async def add_text(session: AsyncSession, ids: Callable[[], UUID], content: str) -> TextContent:
+    """A text of its own: one that is there may be shared by other swipes and branches, and is never changed."""
+    text = TextContent(id=ids(), content=content)
+    session.add(text)
+    await session.flush()
+    return text

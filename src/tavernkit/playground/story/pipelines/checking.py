@@ -1,0 +1,100 @@
+"""What is wrong with a profile while somebody writes it: its text, as far as it has come."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+
+from anyio import to_thread
+
+from tavernkit.artifacts.pipelines import Profile, ProfileProblem, PythonStep, check_profile, readable_profile
+from tavernkit.errors import ParseError
+from tavernkit.playground.story.pipelines.reading import MAX_CONTENT_CHARACTERS
+from tavernkit.reading import parse_json
+from tavernkit.values import Json, JsonObject, Value
+
+__all__ = ["Checked", "check_content", "check_text", "count_of"]
+
+OF_THE_ROW = ("id", "version", "name", "description")
+LONGEST_TEXT = 4 * MAX_CONTENT_CHARACTERS
+"""Spaces and line breaks are counted here, and not where it is stored."""
+
+
+class Checked(Value, frozen=True, kw_only=True):
+    """A profile's content, if it is one at all; the profile as far as it can be read; and everything that is wrong."""
+
+    content: JsonObject | None = None
+    profile: Profile | None = None
+    problems: tuple[ProfileProblem, ...] = ()
+
+    @property
+    def errors(self) -> tuple[ProfileProblem, ...]:
+        return tuple(problem for problem in self.problems if problem.severity == "error")
+
+    @property
+    def warnings(self) -> tuple[ProfileProblem, ...]:
+        return tuple(problem for problem in self.problems if problem.severity == "warning")
+
+    @property
+    def summary(self) -> str:
+        """How it stands, in one line."""
+        if not self.problems:
+            return "Nothing is wrong with it."
+        counts = [(len(self.errors), "error"), (len(self.warnings), "warning")]
+        told = " and ".join(count_of(number, noun) for number, noun in counts if number)
+        return f"{told}. {'It cannot be saved like this.' if self.errors else 'It can be saved.'}"
+
+
+def count_of(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+async def check_text(text: str, functions: Container[str]) -> Checked:
+    """Check what somebody has typed; it need not even be JSON."""
+    return await to_thread.run_sync(_check_text, text, functions)
+
+
+async def check_content(content: Json, functions: Container[str]) -> Checked:
+    """Check a content; `functions` are those that steps may call here."""
+    return await to_thread.run_sync(_check, content, functions)
+
+
+def _check_text(text: str, functions: Container[str]) -> Checked:
+    try:
+        return _check(parse_json(text, what="This", max_bytes=LONGEST_TEXT), functions)
+    except ParseError as error:
+        return Checked(problems=(ProfileProblem(path="", message=str(error)),))
+
+
+def _check(content: Json, functions: Container[str]) -> Checked:
+    if not isinstance(content, dict):
+        return Checked(problems=check_profile(content))
+    source = {**{key: value for key, value in content.items() if key not in OF_THE_ROW}, "id": "profile"}
+    profile = readable_profile(source)
+    problems = check_profile(source)
+    return Checked(
+        content=content,
+        profile=profile,
+        problems=(*problems, *_missing_functions(source, profile, problems, functions), *_left_out(content)),
+    )
+
+
+def _missing_functions(
+    source: Json, profile: Profile, known: tuple[ProfileProblem, ...], functions: Container[str]
+) -> list[ProfileProblem]:
+    """Only warnings: what another server can run may be written on this one."""
+    if not any(isinstance(step, PythonStep) for pipeline in profile.pipelines for step in pipeline.steps):
+        return []
+    found = check_profile(source, functions=functions)
+    return [problem.with_(severity="warning") for problem in found if problem not in known]
+
+
+def _left_out(content: JsonObject) -> list[ProfileProblem]:
+    words = {
+        "name": "The name is the one in its own box; this one is left out.",
+        "description": "The description is the one in its own box; this one is left out.",
+    }
+    return [
+        ProfileProblem(path=key, message=sentence, severity="warning")
+        for key, sentence in words.items()
+        if key in content
+    ]

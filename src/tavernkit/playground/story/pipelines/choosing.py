@@ -1,0 +1,165 @@
+"""Choosing where a profile is followed: in a conversation, with a character, in a space, in everything of a person's.
+
+In a conversation its tags get their owners at once, and a tag that another pipeline has is refused. At wider places
+that is done when a run begins, conversation by conversation: one of many must not stand in the way of all others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from uuid import UUID
+
+from sqlalchemy import delete, select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from tavernkit.artifacts.pipelines import Profile, reserve_tags
+from tavernkit.errors import ArtifactPolicyError
+from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.database.models import Character, PipelineChoice, PipelineProfile, User
+from tavernkit.playground.base.realtime.outbox import append_event
+from tavernkit.playground.base.refused import Refused, not_found
+from tavernkit.playground.base.runtime import Runtime
+from tavernkit.playground.story.access.access import Access, conversation_for, space_for
+from tavernkit.playground.story.access.in_use import require_in_use
+from tavernkit.playground.story.access.locks import lock_conversation
+from tavernkit.playground.story.artifacts.path import session_of
+from tavernkit.playground.story.artifacts.store import TransactionArtifactStore
+from tavernkit.playground.story.pipelines.choices import NONE, WIDER, mark_of
+from tavernkit.playground.story.pipelines.documents import Choose, Place
+from tavernkit.playground.story.pipelines.events import tell_around
+from tavernkit.playground.story.pipelines.owners import hand_over_tags, tag_owners
+from tavernkit.playground.story.pipelines.queries import choice_at, profile_for, version_of
+from tavernkit.playground.story.pipelines.reading import profile_of, readable_part
+
+
+async def chosen_at(runtime: Runtime, viewer: Viewer, place: Place) -> PipelineChoice | None:
+    """What was chosen at a place; None where wider places decide."""
+    async with runtime.database.read() as session:
+        await require_may_choose(session, viewer, place, changing=False)
+        return await choice_at(session, place_columns(viewer, place))
+
+
+async def choose_profile(runtime: Runtime, viewer: Viewer, new: Choose) -> PipelineChoice:
+    """Follow a profile at a place, or none."""
+    async with runtime.database.write() as session:
+        await require_may_choose(session, viewer, new, changing=True)
+        profile = None if new.profile_id is None else await profile_for(session, viewer, new.profile_id)
+        return await follow(session, runtime, viewer, new, profile)
+
+
+async def follow(
+    session: AsyncSession, runtime: Runtime, viewer: Viewer, place: Place, profile: PipelineProfile | None
+) -> PipelineChoice:
+    """Follow a profile, or none, at a place whose lock is held by who may choose there."""
+    columns = place_columns(viewer, place)
+    before = await choice_at(session, columns)
+    if place.conversation_id is None:
+        await tell_around(session, viewer.user_id, place, NONE if profile is None else mark_of(profile))
+    else:
+        await _switch(session, runtime, place.conversation_id, before, profile)
+    chosen = None if profile is None else profile.id
+    if before is not None:
+        before.profile_id = chosen
+        return before
+    choice = PipelineChoice(id=runtime.ids(), profile_id=chosen, created_at=runtime.clock(), **columns)
+    session.add(choice)
+    return choice
+
+
+async def forget_choice(runtime: Runtime, viewer: Viewer, place: Place) -> None:
+    """Let wider places decide again."""
+    async with runtime.database.write() as session:
+        await require_may_choose(session, viewer, place, changing=True)
+        if place.conversation_id is None:
+            await tell_around(session, viewer.user_id, place, WIDER)
+        else:
+            before = await choice_at(session, place_columns(viewer, place))
+            await _switch(session, runtime, place.conversation_id, before, None)
+        await session.execute(delete(PipelineChoice).filter_by(**place_columns(viewer, place)))
+
+
+async def reserve_profile(
+    session: AsyncSession,
+    ids: Callable[[], UUID],
+    conversation_id: UUID,
+    profile: Profile | None,
+    *,
+    instead_of: Profile | None = None,
+) -> None:
+    """Give the profile's tags to its pipelines in a conversation; it is refused if one is another's. What the profile
+    before it has reserved and never written is given up."""
+    place = await session_of(session, conversation_id)
+    store = TransactionArtifactStore(session, ids=lambda: str(ids()))
+    for pipeline in () if instead_of is None else instead_of.pipelines:
+        await store.release(place, pipeline.id)
+    if profile is None:
+        return
+    try:
+        await _take(session, ids, conversation_id, profile, but_foreign=False)
+    except ArtifactPolicyError as error:
+        raise Refused(code="conflict", sentence=str(error)) from None
+
+
+async def reserve_free_tags(
+    session: AsyncSession, ids: Callable[[], UUID], conversation_id: UUID, profile: Profile
+) -> None:
+    """Give the profile's tags to its pipelines in a conversation, but for those that are another's: the steps that make
+    them fail, and the reply goes on."""
+    await _take(session, ids, conversation_id, profile, but_foreign=True)
+
+
+async def _take(
+    session: AsyncSession, ids: Callable[[], UUID], conversation_id: UUID, profile: Profile, *, but_foreign: bool
+) -> None:
+    place = await session_of(session, conversation_id)
+    store = TransactionArtifactStore(session, ids=lambda: str(ids()))
+    await lock_conversation(session, conversation_id)
+    owners = await tag_owners(session, conversation_id, profile)
+    await hand_over_tags(session, conversation_id, owners)
+    skipped = owners.foreign if but_foreign else ()
+    await reserve_tags(profile, place, store=store, ids=lambda: str(ids()), skipped=skipped)
+
+
+async def _switch(
+    session: AsyncSession,
+    runtime: Runtime,
+    conversation_id: UUID,
+    before: PipelineChoice | None,
+    chosen: PipelineProfile | None,
+) -> None:
+    former = None
+    if before is not None and before.profile_id is not None:
+        row = await session.get_one(PipelineProfile, before.profile_id)
+        former = readable_part(row, (await version_of(session, row)).content)
+    profile = None if chosen is None else profile_of(chosen, (await version_of(session, chosen)).content)
+    await reserve_profile(session, runtime.ids, conversation_id, profile, instead_of=former)
+    await append_event(session, conversation_id, "pipelines", runtime.clock())
+
+
+async def require_may_choose(session: AsyncSession, viewer: Viewer, place: Place, *, changing: bool) -> None:
+    """Refuse who may not see or decide what is followed there; who changes it holds the lock of the place."""
+    if place.conversation_id is not None:
+        needs = Access.MODERATE if changing else Access.READ
+        conversation, _ = await conversation_for(session, place.conversation_id, viewer, needs, lock=changing)
+        if changing:
+            require_in_use(conversation)
+        return
+    if place.space_id is not None:
+        needs = Access.ADMINISTER if changing else Access.READ
+        await space_for(session, place.space_id, viewer, needs, lock=changing)
+        return
+    if place.character_id is None:
+        own = select(User.id).where(User.id == viewer.user_id)
+        await session.execute(own.with_for_update(key_share=True) if changing else own)
+        return
+    query = select(Character).where(Character.id == place.character_id, Character.status != "deleted")
+    character: Character | None = await session.scalar(query.with_for_update(key_share=True) if changing else query)
+    if character is None or character.owner_id not in (None, viewer.user_id):
+        raise not_found("character")
+    if character.owner_id is None and changing and not viewer.is_administrator:
+        raise Refused(code="forbidden", sentence="This character is everybody's; only administrators change it.")
+
+
+def place_columns(viewer: Viewer, place: Place) -> dict[str, UUID]:
+    """The column that says where a choice counts, with its value."""
+    return place.named() or {"user_id": viewer.user_id}

@@ -1,0 +1,120 @@
+"""Profiles and choices as JSON."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Self
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema, model_validator
+from typing_extensions import TypeAliasType
+
+from tavernkit.artifacts.pipelines import EXAMPLES, Profile
+from tavernkit.artifacts.wire import inlined_schema
+from tavernkit.playground.base.database.models import PipelineProfile, PipelineProfileVersion
+
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+Description = Annotated[str, Field(max_length=2000)]
+
+
+_OF_THE_ROW = ("id", "version", "name", "description")
+
+
+ProfileContent = TypeAliasType(
+    "ProfileContent", Annotated[dict[str, Any], WithJsonSchema(inlined_schema(Profile, left_out=_OF_THE_ROW))]
+)
+
+
+Content = Annotated[ProfileContent, Field(description="The profile: its `pipelines` with their steps.")]
+
+
+class In(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class NewProfile(In):
+    name: Name
+    description: Description = ""
+    content: Content = {}
+
+
+class PatchProfile(In):
+    settings_version: Annotated[int, Field(ge=1, le=2**31 - 1, description="The `settings_version` that was read.")]
+    name: Name | None = None
+    description: Description | None = None
+    content: Content | None = None
+
+
+class ProfileSummary(BaseModel):
+    """A profile in a list."""
+
+    id: UUID
+    name: str
+    description: str
+    is_system: bool = Field(description="Everybody's: only administrators change it.")
+    settings_version: int = Field(description="The number of its newest version.")
+    created_at: datetime
+    updated_at: datetime
+
+    @classmethod
+    def of(cls, row: PipelineProfile) -> Self:
+        return cls(**_columns(row))
+
+
+class ProfileOut(ProfileSummary):
+    """A profile as it is now."""
+
+    content: dict[str, Any] = Field(description="As it was saved; `ProfileContent` describes it.")
+
+    @classmethod
+    def with_content(cls, row: PipelineProfile, version: PipelineProfileVersion) -> Self:
+        return cls(**_columns(row), content=version.content)
+
+
+class Place(In):
+    """Where a profile is followed; none of the three is everything of yours."""
+
+    conversation_id: UUID | None = None
+    character_id: UUID | None = None
+    space_id: UUID | None = None
+
+    @model_validator(mode="after")
+    def _at_most_one(self) -> Self:
+        if len(self.named()) > 1:
+            raise ValueError("name at most one of conversation_id, character_id and space_id")
+        return self
+
+    def named(self) -> dict[str, UUID]:
+        """The column that says where, with its value."""
+        places = {
+            "conversation_id": self.conversation_id,
+            "character_id": self.character_id,
+            "space_id": self.space_id,
+        }
+        return {name: id for name, id in places.items() if id is not None}
+
+
+class Choose(Place):
+    profile_id: UUID | None = Field(description="The profile to follow; null for none, whatever wider places say.")
+
+
+class AddExample(Place):
+    """An example, and what it is added to as it was read; where something else is followed by now, it is refused."""
+
+    example: Annotated[str, Field(max_length=100, description=f"One of {', '.join(EXAMPLES)}.")]
+    profile_id: UUID = Field(description="The profile that is followed at the place, be it because of a wider one.")
+    settings_version: Annotated[int, Field(ge=1, le=2**31 - 1, description="The version of it that was read.")]
+
+
+def _columns(row: PipelineProfile) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "name": row.name,
+        "description": row.description,
+        "is_system": row.owner_id is None,
+        "settings_version": row.settings_version,
+        "created_at": row.created_at,
+        "updated_at": row.updated_at,
+    }

@@ -1,0 +1,197 @@
+"""Reading profiles, and which of them is chosen where."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, and_, func, or_, select, tuple_
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.database.models import (
+    Character,
+    Conversation,
+    PipelineChoice,
+    PipelineProfile,
+    PipelineProfileVersion,
+    Space,
+    SpaceMembership,
+)
+from tavernkit.playground.base.refused import existing
+from tavernkit.values import Value
+
+PLACES_SHOWN = 500
+
+
+class Followed(Value, frozen=True, kw_only=True):
+    """A place where a profile is followed, with what it is called there; `member` is who asks, in its space."""
+
+    choice: PipelineChoice
+    conversation: Conversation | None
+    space: Space | None
+    character: Character | None
+    member: SpaceMembership | None
+
+
+async def profile_for(
+    session: AsyncSession, viewer: Viewer, profile_id: UUID, *, lock: bool = False
+) -> PipelineProfile:
+    """One of the person's own profiles, or one of everybody's."""
+    query = select(PipelineProfile).where(PipelineProfile.id == profile_id, _visible(viewer))
+    if lock:
+        query = query.with_for_update().execution_options(populate_existing=True)
+    found: PipelineProfile | None = await session.scalar(query)
+    return existing(found, "profile")
+
+
+async def profiles_page(
+    session: AsyncSession, viewer: Viewer, *, behind: tuple[str, UUID] | None, limit: int
+) -> list[PipelineProfile]:
+    """The profiles that the person can use, by name."""
+    query = select(PipelineProfile).where(_visible(viewer))
+    if behind is not None:
+        query = query.where(tuple_(PipelineProfile.name, PipelineProfile.id) > behind)
+    return list(await session.scalars(query.order_by(PipelineProfile.name, PipelineProfile.id).limit(limit)))
+
+
+async def version_of(session: AsyncSession, profile: PipelineProfile) -> PipelineProfileVersion:
+    """What the profile holds now."""
+    return await session.get_one(PipelineProfileVersion, (profile.id, profile.settings_version))
+
+
+async def is_name_taken(session: AsyncSession, owner_id: UUID | None, name: str) -> bool:
+    """Whether the owner has a profile of this name."""
+    found = await session.scalar(
+        select(PipelineProfile.id).where(PipelineProfile.owner_id == owner_id, PipelineProfile.name == name).limit(1)
+    )
+    return found is not None
+
+
+async def choices_count(session: AsyncSession, profile_id: UUID) -> int:
+    """At how many places the profile is followed."""
+    query = select(func.count()).where(PipelineChoice.profile_id == profile_id)
+    return (await session.execute(query)).scalar_one()
+
+
+async def choice_at(session: AsyncSession, place: dict[str, UUID]) -> PipelineChoice | None:
+    """What was chosen at a place, if anything was."""
+    found: PipelineChoice | None = await session.scalar(select(PipelineChoice).filter_by(**place))
+    return found
+
+
+async def followed_profile(
+    session: AsyncSession, conversation_id: UUID, character_id: UUID | None
+) -> tuple[PipelineProfile, PipelineProfileVersion] | None:
+    """The profile that is followed in a conversation while a character speaks, as it is now: the nearest choice counts,
+    also by saying that there is none."""
+    row = (
+        await session.execute(
+            select(Conversation.space_id, Space.owner_id)
+            .join(Space, Space.id == Conversation.space_id)
+            .where(Conversation.id == conversation_id)
+        )
+    ).one()
+    choices = (
+        await session.scalars(
+            select(PipelineChoice).where(
+                or_(
+                    PipelineChoice.conversation_id == conversation_id,
+                    # Compared with nobody, every choice that is not a character's would be like it.
+                    PipelineChoice.character_id.in_([] if character_id is None else [character_id]),
+                    PipelineChoice.space_id == row.space_id,
+                    PipelineChoice.user_id == row.owner_id,
+                )
+            )
+        )
+    ).all()
+    nearest = min(choices, key=_distance, default=None)
+    if nearest is None or nearest.profile_id is None:
+        return None
+    profile = await session.get_one(PipelineProfile, nearest.profile_id)
+    return profile, await version_of(session, profile)
+
+
+async def own_profiles_named(session: AsyncSession, viewer: Viewer, names: Collection[str]) -> list[PipelineProfile]:
+    """The person's own profiles with these names."""
+    query = select(PipelineProfile).where(PipelineProfile.owner_id == viewer.user_id, PipelineProfile.name.in_(names))
+    return list(await session.scalars(query))
+
+
+async def free_name(session: AsyncSession, owner_id: UUID, name: str) -> str:
+    """The name, or the name with the first number behind it that makes it one that the owner does not use yet."""
+    found, number = name, 1
+    while await is_name_taken(session, owner_id, found):
+        number += 1
+        found = f"{name[:190]} {number}"
+    return found
+
+
+async def places_followed(session: AsyncSession, viewer: Viewer, profile_ids: Collection[UUID]) -> list[Followed]:
+    """Where these profiles are followed, as far as those places are the person's own or they are a member there."""
+    query = (
+        select(PipelineChoice, Conversation, Space, Character, SpaceMembership)
+        .outerjoin(Conversation, Conversation.id == PipelineChoice.conversation_id)
+        .outerjoin(Space, Space.id == func.coalesce(PipelineChoice.space_id, Conversation.space_id))
+        .outerjoin(Character, Character.id == PipelineChoice.character_id)
+        .outerjoin(
+            SpaceMembership,
+            and_(
+                SpaceMembership.space_id == Space.id,
+                SpaceMembership.user_id == viewer.user_id,
+                SpaceMembership.status == "active",
+            ),
+        )
+        .where(
+            PipelineChoice.profile_id.in_(profile_ids),
+            or_(
+                PipelineChoice.user_id == viewer.user_id,
+                Character.owner_id == viewer.user_id,
+                and_(Character.id.is_not(None), Character.owner_id.is_(None)),
+                Space.owner_id == viewer.user_id,
+                and_(
+                    SpaceMembership.id.is_not(None),
+                    or_(Conversation.id.is_(None), Conversation.visibility != "private"),
+                ),
+            ),
+            or_(Space.id.is_(None), Space.status != "deleting"),
+        )
+        .order_by(PipelineChoice.created_at, PipelineChoice.id)
+        .limit(PLACES_SHOWN)
+    )
+    return [
+        Followed(choice=choice, conversation=conversation, space=space, character=character, member=member)
+        for choice, conversation, space, character, member in await session.execute(query)
+    ]
+
+
+async def choices_around(
+    session: AsyncSession, conversation: Conversation, space: Space, character_ids: Collection[UUID]
+) -> list[PipelineChoice]:
+    """Everything that was chosen for a conversation or around it, the nearest first."""
+    found = await session.scalars(
+        select(PipelineChoice).where(
+            or_(
+                PipelineChoice.conversation_id == conversation.id,
+                PipelineChoice.character_id.in_(character_ids),
+                PipelineChoice.space_id == space.id,
+                PipelineChoice.user_id == space.owner_id,
+            )
+        )
+    )
+    return sorted(found, key=_distance)
+
+
+async def profiles_by_id(session: AsyncSession, ids: Collection[UUID]) -> dict[UUID, PipelineProfile]:
+    """These profiles, whoever has made them: who is in a conversation may know what is followed there."""
+    found = await session.scalars(select(PipelineProfile).where(PipelineProfile.id.in_(ids)))
+    return {profile.id: profile for profile in found}
+
+
+def _distance(choice: PipelineChoice) -> int:
+    places = (choice.conversation_id, choice.character_id, choice.space_id, choice.user_id)
+    return next(distance for distance, place in enumerate(places) if place is not None)
+
+
+def _visible(viewer: Viewer) -> ColumnElement[bool]:
+    return or_(PipelineProfile.owner_id == viewer.user_id, PipelineProfile.owner_id.is_(None))

@@ -1,0 +1,124 @@
+"""Presets and their prompts as JSON: what one is made from, changed by, and looks like."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal, Self
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from tavernkit.playground.base.database.models import Preset
+from tavernkit.playground.base.storable import presentable
+from tavernkit.playground.story.presets.kinds import Kind
+
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+Description = Annotated[str, Field(max_length=2000)]
+
+
+Version = Annotated[int, Field(ge=0, le=2**31 - 1, description="The `settings_version` that was read.")]
+
+
+Identifier = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class In(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class NewPreset(In):
+    kind: Kind
+    name: Name
+    description: Description = ""
+    data: dict[str, Any] = Field(default={}, description="Fields of the file; the others get SillyTavern's defaults.")
+
+
+class PatchPreset(In):
+    settings_version: Version
+    name: Name | None = None
+    description: Description | None = None
+    data: dict[str, Any] = Field(default={}, description="The fields to change; the others stay as they are.")
+
+
+class PresetSummary(BaseModel):
+    """A preset in a list."""
+
+    id: UUID
+    kind: Kind
+    name: str
+    description: str
+    is_system: bool = Field(description="Everybody's: who is no administrator changes a copy of it.")
+    settings_version: int
+    created_at: datetime
+    updated_at: datetime
+
+    @classmethod
+    def of(cls, row: Preset) -> Self:
+        return cls(**_columns(row))
+
+
+class PresetOut(PresetSummary):
+    """A preset. `data` is the file."""
+
+    data: dict[str, Any]
+
+    @classmethod
+    def of(cls, row: Preset) -> Self:
+        return cls(**_columns(row), data=presentable(row.data))
+
+
+class PromptFields(In):
+    name: Annotated[str, Field(max_length=500)] | None = None
+    role: Literal["system", "user", "assistant"] | None = None
+    content: Annotated[str, Field(max_length=500_000)] | None = None
+    injection_position: Literal[0, 1] | None = Field(default=None, description="1 is in the chat, at a depth.")
+    injection_depth: Annotated[int, Field(ge=0, le=100_000)] | None = None
+    injection_order: Annotated[int, Field(ge=-1_000_000, le=1_000_000)] | None = None
+    injection_trigger: Annotated[list[Annotated[str, Field(max_length=100)]], Field(max_length=50)] | None = None
+    forbid_overrides: bool | None = None
+
+    def given(self) -> dict[str, Any]:
+        """The fields of a prompt that are named, ready for one."""
+        fields = presentable(
+            {name: getattr(self, name) for name in PromptFields.model_fields if getattr(self, name) is not None}
+        )
+        if "injection_trigger" in fields:
+            fields["injection_trigger"] = tuple(fields["injection_trigger"])
+        return dict(fields)
+
+
+class NewPrompt(PromptFields):
+    settings_version: Version
+    identifier: Identifier | None = Field(default=None, description="One is made where none is given.")
+    position: Annotated[int, Field(ge=0, le=1000)] | None = None
+    enabled: bool = True
+
+
+class PatchPrompt(PromptFields):
+    settings_version: Version
+    enabled: bool | None = None
+
+
+class PromptPlace(In):
+    identifier: Identifier
+    enabled: bool = True
+
+
+class OrderPrompts(In):
+    settings_version: Version
+    order: list[PromptPlace] = Field(max_length=1000)
+
+
+def _columns(row: Preset) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "kind": row.kind,
+        "name": row.name,
+        "description": row.description,
+        "is_system": row.owner_id is None,
+        "settings_version": row.settings_version,
+        "created_at": row.created_at,
+        "updated_at": row.updated_at,
+    }

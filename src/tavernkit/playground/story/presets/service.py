@@ -1,0 +1,279 @@
+"""What a person does with presets.
+
+One that is everybody's is changed by administrators alone; others who change it get a copy of their own, changed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+from uuid import UUID
+
+from anyio import to_thread
+from sqlalchemy import delete
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from tavernkit.errors import TavernKitError
+from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.database.models import Preset, SiteSetting
+from tavernkit.playground.base.refused import Refused, not_found, stale
+from tavernkit.playground.base.runtime import Runtime
+from tavernkit.playground.base.storable import presentable, storable, titled
+from tavernkit.playground.story.presets import prompt_manager
+from tavernkit.playground.story.presets.documents import (
+    NewPreset,
+    NewPrompt,
+    OrderPrompts,
+    PatchPreset,
+    PatchPrompt,
+    PresetOut,
+)
+from tavernkit.playground.story.presets.files import read_file
+from tavernkit.playground.story.presets.kinds import blank_preset, decode_preset, kind_of
+from tavernkit.playground.story.presets.queries import (
+    default_key,
+    default_preset_id,
+    free_name,
+    is_name_taken,
+    places_of,
+    preset_for,
+)
+from tavernkit.reading import ImportReport
+from tavernkit.sillytavern.presets import ChatPreset, Prompt, write_preset
+from tavernkit.values import Json, JsonObject
+
+MAX_FILE_BYTES = 8 * 1024 * 1024
+NAMELESS = "Preset"
+
+
+async def import_preset(
+    runtime: Runtime, viewer: Viewer, file: bytes, *, name: str = ""
+) -> tuple[Preset, ImportReport]:
+    """A preset from a file of any kind that SillyTavern or RisuAI writes; `name` is for one whose file gives none."""
+    try:
+        preset, report, document = await to_thread.run_sync(read_file, file)
+    except TavernKitError as error:
+        raise Refused(code="invalid", sentence=str(error)) from None
+    own = document.get("name")
+    wanted = titled(own if isinstance(own, str) and own else name, NAMELESS)
+    async with runtime.database.write() as session:
+        kind = kind_of(preset)
+        free = await free_name(session, viewer.user_id, kind, wanted)
+        row = _row(runtime, viewer.user_id, kind, free, document)
+        session.add(row)
+        return row, report
+
+
+async def create_preset(runtime: Runtime, viewer: Viewer, new: NewPreset) -> Preset:
+    """A preset with SillyTavern's defaults, besides what is given."""
+    name = titled(new.name, NAMELESS)
+    document = {**blank_preset(new.kind), **presentable(new.data)}
+    if "name" in document:
+        document["name"] = name
+    _check_document(new.kind, document, changed=new.data)
+    async with runtime.database.write() as session:
+        if await is_name_taken(session, viewer.user_id, new.kind, name):
+            raise _taken(name)
+        row = _row(runtime, viewer.user_id, new.kind, name, document)
+        row.description = storable(new.description)
+        session.add(row)
+        return row
+
+
+async def duplicate_preset(runtime: Runtime, viewer: Viewer, preset_id: UUID) -> Preset:
+    """A copy of one's own."""
+    async with runtime.database.write() as session:
+        row = await preset_for(session, viewer, preset_id)
+        return await _copy(runtime, session, viewer, row, f"{row.name[:190]} (copy)", row.data)
+
+
+async def update_preset(runtime: Runtime, viewer: Viewer, preset_id: UUID, patch: PatchPreset) -> Preset:
+    """Rename a preset, describe it, change fields of its file."""
+    async with runtime.database.write() as session:
+        row = await _as_read(session, viewer, preset_id, patch.settings_version)
+        name = row.name if patch.name is None else titled(patch.name, NAMELESS)
+        owner_id = viewer.user_id if _is_copied(row, viewer) else row.owner_id
+        if name != row.name and await is_name_taken(session, owner_id, row.kind, name):
+            raise _taken(name)
+        document = {**row.data, **presentable(patch.data)}
+        _check_document(row.kind, document, changed=patch.data)
+        target = await _change(runtime, session, viewer, row, document, name=name)
+        if patch.description is not None:
+            target.description = storable(patch.description)
+        return target
+
+
+async def delete_preset(runtime: Runtime, viewer: Viewer, preset_id: UUID) -> None:
+    """Delete a preset that is used nowhere."""
+    async with runtime.database.write() as session:
+        row = await preset_for(session, viewer, preset_id, lock=True)
+        if row.owner_id is None and not viewer.is_administrator:
+            raise Refused(code="forbidden", sentence="This preset is everybody's; only administrators delete it.")
+        spaces = await places_of(session, row.id)
+        if spaces:
+            own = [f"“{space.name}”" for space in spaces if space.owner_id == viewer.user_id][:3]
+            more = len(spaces) - len(own)
+            where = ", ".join([*own, *([f"{more} more" if own else f"{more}"] if more else [])])
+            raise Refused(
+                code="conflict", sentence=f"The preset is in use, in these spaces: {where}. Choose another one there."
+            )
+        if await default_preset_id(session, viewer.user_id) == row.id:
+            raise Refused(
+                code="conflict", sentence="The preset is the default of your new spaces. Choose another default first."
+            )
+        await session.execute(delete(Preset).where(Preset.id == row.id))
+
+
+async def set_default_preset(runtime: Runtime, viewer: Viewer, preset_id: UUID | None) -> UUID | None:
+    """Which preset the person's new spaces use."""
+    async with runtime.database.write() as session:
+        if preset_id is not None:
+            await preset_for(session, viewer, preset_id)
+        value: dict[str, Json] = {"value": None if preset_id is None else str(preset_id)}
+        await session.merge(SiteSetting(key=default_key(viewer.user_id), value=value, updated_at=runtime.clock()))
+        return preset_id
+
+
+async def add_prompt(runtime: Runtime, viewer: Viewer, preset_id: UUID, new: NewPrompt) -> tuple[Preset, ChatPreset]:
+    """Put a new prompt into a chat preset."""
+    identifier = storable(new.identifier or "") or str(runtime.ids())
+    prompt = Prompt(identifier=identifier, **{"name": "", "role": "system", **new.given()})
+    return await _edit(
+        runtime,
+        viewer,
+        preset_id,
+        new.settings_version,
+        lambda preset: prompt_manager.add_prompt(preset, prompt, position=new.position, enabled=new.enabled),
+    )
+
+
+async def change_prompt(
+    runtime: Runtime, viewer: Viewer, preset_id: UUID, identifier: str, patch: PatchPrompt
+) -> tuple[Preset, ChatPreset]:
+    """Change a prompt of a chat preset, or switch it on or off."""
+    return await _edit(
+        runtime,
+        viewer,
+        preset_id,
+        patch.settings_version,
+        lambda preset: prompt_manager.change_prompt(preset, identifier, patch.given(), enabled=patch.enabled),
+    )
+
+
+async def remove_prompt(
+    runtime: Runtime, viewer: Viewer, preset_id: UUID, identifier: str, settings_version: int
+) -> tuple[Preset, ChatPreset]:
+    """Take a prompt out of a chat preset."""
+    return await _edit(
+        runtime,
+        viewer,
+        preset_id,
+        settings_version,
+        lambda preset: prompt_manager.remove_prompt(preset, identifier),
+    )
+
+
+async def order_prompts(
+    runtime: Runtime, viewer: Viewer, preset_id: UUID, new: OrderPrompts
+) -> tuple[Preset, ChatPreset]:
+    """Put the prompts of a chat preset into an order, each switched on or off."""
+    order = [(place.identifier, place.enabled) for place in new.order]
+    return await _edit(
+        runtime,
+        viewer,
+        preset_id,
+        new.settings_version,
+        lambda preset: prompt_manager.order_prompts(preset, order),
+    )
+
+
+async def _edit(
+    runtime: Runtime,
+    viewer: Viewer,
+    preset_id: UUID,
+    settings_version: int,
+    change: Callable[[ChatPreset], ChatPreset],
+) -> tuple[Preset, ChatPreset]:
+    async with runtime.database.write() as session:
+        row = await _as_read(session, viewer, preset_id, settings_version)
+        preset = decode_preset(row.kind, row.data)[0]
+        if not isinstance(preset, ChatPreset):
+            raise not_found("prompt")
+        changed = change(preset)
+        written = write_preset(changed)
+        # Fields keep their places in the file.
+        document = {key: written[key] for key in row.data if key in written} | written
+        _check_size(document)
+        return await _change(runtime, session, viewer, row, document, name=row.name), changed
+
+
+async def _as_read(session: AsyncSession, viewer: Viewer, preset_id: UUID, settings_version: int) -> Preset:
+    """The preset, locked, if nobody has changed it since."""
+    row = await preset_for(session, viewer, preset_id, lock=True)
+    if row.settings_version != settings_version:
+        raise stale("preset", PresetOut.of(row).model_dump(mode="json"))
+    return row
+
+
+async def _change(
+    runtime: Runtime, session: AsyncSession, viewer: Viewer, row: Preset, document: dict[str, Json], *, name: str
+) -> Preset:
+    """Write what was changed: into the preset, or into the copy that a person gets of one that is everybody's."""
+    if _is_copied(row, viewer):
+        return await _copy(runtime, session, viewer, row, name, document)
+    row.data = {**document, "name": name} if name != row.name and "name" in document else document
+    row.name, row.updated_at = name, runtime.clock()
+    row.settings_version += 1
+    return row
+
+
+def _is_copied(row: Preset, viewer: Viewer) -> bool:
+    return row.owner_id is None and not viewer.is_administrator
+
+
+async def _copy(
+    runtime: Runtime, session: AsyncSession, viewer: Viewer, row: Preset, name: str, document: dict[str, Json]
+) -> Preset:
+    free = await free_name(session, viewer.user_id, row.kind, name)
+    data = {**document, "name": free} if "name" in document else document
+    copy = _row(runtime, viewer.user_id, row.kind, free, data)
+    copy.description = row.description
+    session.add(copy)
+    return copy
+
+
+def _check_document(kind: str, document: JsonObject, *, changed: JsonObject) -> None:
+    """Refuse what makes no sense in fields that somebody has just written."""
+    _check_size(document)
+    for note in decode_preset(kind, document)[1].ignored:
+        if note.path.split(".")[0].split("[")[0] in changed:
+            raise Refused(code="invalid", sentence=f"The field {note.path} makes no sense: {note.message}.")
+
+
+def _check_size(document: JsonObject) -> None:
+    size = len(json.dumps(document))
+    if size > MAX_FILE_BYTES:
+        sentence = f"The preset would be {size:,} characters long; at most {MAX_FILE_BYTES:,} fit."
+        raise Refused(code="too_long", sentence=sentence)
+
+
+def _taken(name: str) -> Refused:
+    return Refused(
+        code="taken", sentence=f"There is a preset of this kind with the name “{name}”. Choose another name."
+    )
+
+
+def _row(runtime: Runtime, owner_id: UUID | None, kind: str, name: str, data: dict[str, Any]) -> Preset:
+    now = runtime.clock()
+    return Preset(
+        id=runtime.ids(),
+        owner_id=owner_id,
+        kind=kind,
+        name=name,
+        description="",
+        data=data,
+        settings_version=0,
+        created_at=now,
+        updated_at=now,
+    )

@@ -1,0 +1,1 @@
+"""Prompts before and after they are sent."""

@@ -1,0 +1,130 @@
+"""Looking at the prompt that would be sent now: no model is asked, and nothing is written."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Literal, TypeAlias
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from tavernkit.errors import TavernKitError
+from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.database.models import Conversation, Message, SpaceMembership
+from tavernkit.playground.base.refused import Refused
+from tavernkit.playground.base.runtime import Runtime
+from tavernkit.playground.story.access.access import Access, Entry, conversation_for
+from tavernkit.playground.story.access.members import active_members
+from tavernkit.playground.story.paths.queries import end_of_path
+from tavernkit.playground.story.pipelines.following import TRIGGERS, candidates_for
+from tavernkit.playground.story.previews.queries import KeptPrompt, prompt_of
+from tavernkit.playground.story.prompting.building import build_prompt
+from tavernkit.playground.story.prompting.inputs import PromptInputs, Turn, inputs_for
+from tavernkit.playground.story.prompting.records import record_of
+from tavernkit.playground.story.runs.conversation_queries import active_run
+from tavernkit.playground.story.runs.speakers import choose_speakers
+from tavernkit.playground.story.settings_schema.resolving import effective
+
+PreviewKind: TypeAlias = Literal["normal", "continue", "impersonate"]
+
+_RUN_KINDS: Mapping[PreviewKind, str] = {"normal": "user_turn", "continue": "continue", "impersonate": "impersonate"}
+# Replies are prepared by other threads than these: whoever looks, however often, keeps nobody waiting for an answer.
+_building = ThreadPoolExecutor(max_workers=2, thread_name_prefix="preview")
+
+
+async def preview_prompt(
+    runtime: Runtime,
+    viewer: Viewer,
+    conversation_id: UUID,
+    *,
+    speaker_id: UUID | None = None,
+    kind: PreviewKind | None = None,
+) -> KeptPrompt:
+    """The prompt for what this member would say next, or whoever would speak; for members of the space.
+
+    A person is spoken for, a character speaks, unless `kind` says otherwise.
+    """
+    async with runtime.database.read() as session:
+        conversation, entry = await conversation_for(session, conversation_id, viewer, Access.READ)
+        if entry.member is None and entry.access < Access.ADMINISTER:
+            raise Refused(code="forbidden", sentence="Only members of the space see what is sent to a model.")
+        speaker = await speaker_at_hand(session, conversation, entry, speaker_id, kind)
+        kind = kind or ("normal" if speaker.kind == "character" else "impersonate")
+        if (speaker.kind == "human") is not (kind == "impersonate"):
+            raise Refused(code="invalid", sentence="People are spoken for with `impersonate`, and only people are.")
+        turn = Turn(
+            conversation=conversation,
+            space=entry.space,
+            speaker=speaker,
+            kind=_RUN_KINDS[kind],
+            seed=_seed(conversation),
+        )
+        try:
+            inputs = await inputs_for(session, turn, runtime.clock())
+            if turn.kind in TRIGGERS:
+                inputs = inputs.with_(candidates=await candidates_for(session, inputs, conversation.id, speaker))
+        except TavernKitError as error:
+            raise _impossible(error) from error
+    try:
+        return await asyncio.get_running_loop().run_in_executor(_building, _preview, inputs)
+    except TavernKitError as error:
+        raise _impossible(error) from error
+
+
+def _preview(inputs: PromptInputs) -> KeptPrompt:
+    return prompt_of(record_of(build_prompt(inputs)))
+
+
+def _seed(conversation: Conversation) -> int:
+    """Chance as it falls here and now: whoever looks twice sees the same."""
+    return conversation.id.int + conversation.last_seq
+
+
+async def speaker_at_hand(
+    session: AsyncSession,
+    conversation: Conversation,
+    entry: Entry,
+    speaker_id: UUID | None,
+    kind: PreviewKind | None,
+) -> SpaceMembership:
+    """The member who was asked for, or the one who fits best: oneself, who spoke last, or who would speak next."""
+    last: Message | None = None
+    if kind == "continue":
+        end = await end_of_path(session, conversation.id)
+        if end is None or end[0].role != "assistant":
+            raise Refused(code="conflict", sentence="There is no reply at the end that could go on.")
+        last = end[0]
+    members = {member.id: member for member in await active_members(session, conversation.space_id)}
+    if speaker_id is not None:
+        if speaker_id not in members:
+            raise Refused(code="invalid", sentence="That member is not in this space.")
+        return members[speaker_id]
+    if kind == "impersonate":
+        if entry.member is None:
+            raise Refused(code="invalid", sentence="You are not in this space. Say who is spoken for.")
+        return entry.member
+    next_id = await _next(session, conversation, entry) if last is None else last.membership_id
+    if next_id in members and (kind is None or members[next_id].kind == "character"):
+        return members[next_id]
+    characters = [member for member in members.values() if member.kind == "character"]
+    if not characters:
+        raise Refused(code="conflict", sentence="There is no character who could speak. Add one to the space.")
+    return next((member for member in characters if member.participation == "active"), characters[0])
+
+
+async def _next(session: AsyncSession, conversation: Conversation, entry: Entry) -> UUID | None:
+    """Who is about to speak, or who would be chosen to."""
+    run = await active_run(session, conversation.id)
+    if run is not None:
+        return run.speaker_membership_id
+    end = await end_of_path(session, conversation.id)
+    said = None if end is None or end[0].role != "user" else end[0].content
+    rules = effective(entry.space).settings.space
+    chosen = await choose_speakers(session, conversation, rules, seed=_seed(conversation), said=said)
+    return chosen[0].member_id if chosen else None
+
+
+def _impossible(error: TavernKitError) -> Refused:
+    return Refused(code="conflict", sentence=str(error))

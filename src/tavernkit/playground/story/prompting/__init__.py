@@ -1,0 +1,1 @@
+"""Rows to the library's inputs, prompts and replies back."""

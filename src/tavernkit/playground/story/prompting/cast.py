@@ -1,0 +1,161 @@
+"""Who takes part in a prompt: the character that speaks, the others, and the person they speak with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from uuid import UUID
+
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from tavernkit import Character, User
+from tavernkit.playground.base.database import models
+from tavernkit.playground.story.access.identity import story_user
+from tavernkit.playground.story.access.members import active_members
+from tavernkit.playground.story.prompting.cards import library_character
+from tavernkit.playground.story.prompting.errors import UnpromptableError
+from tavernkit.playground.story.settings_schema.models import Settings
+from tavernkit.sillytavern import PersonaPlace, PersonaPosition
+from tavernkit.sillytavern.extension_prompts import ExtensionRole
+from tavernkit.sillytavern.groups import CardMode, GroupMember, StoryGroup
+from tavernkit.values import Value
+
+__all__ = ["Cast", "load_cast"]
+
+NOBODY = User(name="User")
+
+_CARD_MODES = {"swap": CardMode.SWAP, "append": CardMode.APPEND, "append_disabled": CardMode.APPEND_DISABLED}
+_POSITIONS = {
+    "in_prompt": PersonaPosition.IN_PROMPT,
+    "top_of_note": PersonaPosition.TOP_OF_NOTE,
+    "bottom_of_note": PersonaPosition.BOTTOM_OF_NOTE,
+    "at_depth": PersonaPosition.AT_DEPTH,
+    "none": PersonaPosition.NONE,
+}
+_ROLES: Mapping[str, ExtensionRole] = {"system": "system", "user": "user", "assistant": "assistant"}
+
+
+class Cast(Value, frozen=True, kw_only=True):
+    """`voice` is the membership whose character the prompt is about: the speaker, or, when a person is spoken for, the
+    character that they talk to. `group` is there when several characters are."""
+
+    voice: models.SpaceMembership
+    character: Character
+    user: User
+    person: models.SpaceMembership | None = None
+    persona: PersonaPlace = PersonaPlace()
+    group: StoryGroup | None = None
+
+    @property
+    def avatar(self) -> str:
+        """The name under which the group knows the voice."""
+        return _avatar(self.voice)
+
+
+async def load_cast(
+    session: AsyncSession,
+    conversation: models.Conversation,
+    speaker: models.SpaceMembership,
+    settings: Settings,
+) -> Cast:
+    """Everybody whom a prompt for what `speaker` says next tells of."""
+    members = await active_members(session, conversation.space_id)
+    characters = [member for member in members if member.kind == "character"]
+    if speaker.kind == "character" and speaker.id not in {member.id for member in characters}:
+        # It was removed a moment ago, and still finishes what it was asked for.
+        characters.append(speaker)
+    voice = speaker if speaker.kind == "character" else await _partner(session, conversation.id, characters)
+    cards = await _cards(session, characters)
+    if voice is None or voice.id not in cards:
+        raise UnpromptableError("The character who was to speak is gone. Add a character to the space, and try again.")
+    person = _person(members, speaker)
+    return Cast(
+        voice=voice,
+        character=cards[voice.id],
+        user=NOBODY if person is None else await story_user(session, person),
+        person=person,
+        persona=await _place(session, person),
+        group=_group([member for member in characters if member.id in cards], cards, settings),
+    )
+
+
+def _person(
+    members: Sequence[models.SpaceMembership], speaker: models.SpaceMembership
+) -> models.SpaceMembership | None:
+    """The person in the story: who is spoken for, else the first who writes themselves, else the first."""
+    if speaker.kind == "human":
+        return speaker
+    people = [member for member in members if member.kind == "human"]
+    return next((member for member in people if member.copilot_mode == "none"), people[0] if people else None)
+
+
+async def _partner(
+    session: AsyncSession, conversation_id: UUID, characters: Sequence[models.SpaceMembership]
+) -> models.SpaceMembership | None:
+    """The character who spoke last and is still there, else the first."""
+    spoke = await session.scalar(
+        select(models.Message.membership_id)
+        .where(
+            models.Message.conversation_id == conversation_id,
+            models.Message.role == "assistant",
+            models.Message.visibility == "normal",
+            models.Message.membership_id.in_([member.id for member in characters]),
+        )
+        .order_by(models.Message.seq.desc())
+        .limit(1)
+    )
+    return next((member for member in characters if member.id == spoke), characters[0] if characters else None)
+
+
+async def _cards(session: AsyncSession, members: Sequence[models.SpaceMembership]) -> dict[UUID, Character]:
+    """The card of each member that has one, under the name that the member has here."""
+    rows = {
+        row.id: row
+        for row in await session.scalars(
+            select(models.Character).where(
+                models.Character.id.in_([member.character_id for member in members]),
+                models.Character.status.in_(("ready", "deleting")),
+            )
+        )
+    }
+    return {
+        member.id: library_character(rows[member.character_id]).with_(name=member.cached_display_name)
+        for member in members
+        if member.character_id in rows
+    }
+
+
+async def _place(session: AsyncSession, person: models.SpaceMembership | None) -> PersonaPlace:
+    persona_id = None if person is None else person.persona_id
+    # It has been read for the person's description already.
+    persona = None if persona_id is None else await session.get(models.Persona, persona_id)
+    if persona is None:
+        return PersonaPlace()
+    return PersonaPlace(position=_POSITIONS[persona.position], depth=persona.depth, role=_ROLES[persona.role])
+
+
+def _group(
+    members: Sequence[models.SpaceMembership], cards: Mapping[UUID, Character], settings: Settings
+) -> StoryGroup | None:
+    if len(members) < 2:
+        return None
+    cast = tuple(_group_member(member, cards[member.id]) for member in members)
+    return StoryGroup(
+        cast=cast,
+        members=tuple(member.avatar for member in cast),
+        disabled=frozenset(_avatar(member) for member in members if member.participation != "active"),
+        generation_mode=_CARD_MODES[settings.space.card_handling_mode],
+        join_prefix=settings.prompt.join_prefix,
+        join_suffix=settings.prompt.join_suffix,
+        scenario_override=settings.prompt.scenario_override or "",
+        mes_example_override=settings.prompt.examples_override or "",
+    )
+
+
+def _group_member(member: models.SpaceMembership, card: Character) -> GroupMember:
+    own = GroupMember.of(card, _avatar(member))
+    return own if member.talkativeness is None else own.with_(talkativeness=member.talkativeness)
+
+
+def _avatar(member: models.SpaceMembership) -> str:
+    return str(member.id)

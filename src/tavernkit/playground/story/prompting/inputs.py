@@ -1,0 +1,212 @@
+"""From rows to the library's inputs: the only bridge between the application and the prompt.
+
+Everything is read here, in a number of statements that does not depend on how long the chat is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from uuid import UUID
+
+import msgspec
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from tavernkit import Message
+from tavernkit.artifacts import PromptCandidate
+from tavernkit.playground.base.accounts.time_zones import time_of
+from tavernkit.playground.base.database import models
+from tavernkit.playground.base.llm.base import ModelError
+from tavernkit.playground.story.lorebooks.books import BooksInPlay, books_for
+from tavernkit.playground.story.paths.global_variables import read_globals
+from tavernkit.playground.story.paths.queries import end_of_path
+from tavernkit.playground.story.paths.snapshots import state_at
+from tavernkit.playground.story.paths.state import State
+from tavernkit.playground.story.prompting.cast import Cast, load_cast
+from tavernkit.playground.story.prompting.history import MESSAGE_ID, WindowedHistory, load_history
+from tavernkit.playground.story.prompting.presets import Presets, load_presets
+from tavernkit.playground.story.providers.service import provider_for
+from tavernkit.playground.story.settings_schema.models import Settings
+from tavernkit.playground.story.settings_schema.resolving import effective
+from tavernkit.values import Json, Value
+
+__all__ = ["GENERATION_TYPES", "PromptInputs", "ReplyLimits", "Turn", "inputs_for", "load_inputs"]
+
+GENERATION_TYPES: Mapping[str, str] = {
+    "user_turn": "normal",
+    "auto_mode": "normal",
+    "force_talk": "normal",
+    "regenerate": "regenerate",
+    "continue": "continue",
+    "impersonate": "impersonate",
+    "copilot": "impersonate",
+}
+"""What SillyTavern calls each kind of run."""
+
+
+class ReplyLimits(Value, frozen=True, kw_only=True):
+    """What who asks for a reply wants beside the story's settings: how long it is at most, and what ends it."""
+
+    max_tokens: int | None = None
+    stop: tuple[str, ...] = ()
+
+
+class Turn(Value, frozen=True, kw_only=True):
+    """Who is to say something where, whether a run asks for it or somebody wants to know what would be sent.
+
+    `kind` is that of a run. `target_id` is the message that is told anew or continued; without one, the last is
+    continued. `until` is the number of the last message that counts, for a turn that is taken up again.
+    """
+
+    conversation: models.Conversation
+    space: models.Space
+    speaker: models.SpaceMembership
+    kind: str
+    target_id: UUID | None = None
+    until: int | None = None
+    limits: ReplyLimits = ReplyLimits()
+    seed: int
+
+    @property
+    def needs_target(self) -> bool:
+        return self.kind in ("regenerate", "continue")
+
+
+class PromptInputs(Value, frozen=True, kw_only=True):
+    """Everything a prompt is built from, already read. The same inputs always give the same prompt.
+
+    `global_variables` are those of the space's owner, and `now` is in their time zone. `seed` decides what chance
+    decides. `replaces` is the message of which the reply becomes another swipe, `continued` the text that it goes on
+    with. `until_seq` is the number of the last message that was read. `candidates` are the artifacts that may be told.
+    """
+
+    generation_type: str
+    settings: Settings
+    provider: models.Provider
+    presets: Presets
+    cast: Cast
+    books: BooksInPlay
+    history: WindowedHistory
+    state: State
+    global_variables: Mapping[str, Json]
+    chat_id: UUID
+    now: datetime
+    seed: int
+    until_seq: int
+    replaces: models.Message | None = None
+    continued: str = ""
+    candidates: tuple[PromptCandidate, ...] = ()
+    limits: ReplyLimits = ReplyLimits()
+
+    @property
+    def reply_seq(self) -> int:
+        """The number of the message that the reply is a telling of, or is going to be."""
+        return self.until_seq + 1 if self.replaces is None else self.replaces.seq
+
+
+async def load_inputs(session: AsyncSession, run_id: UUID, now: datetime, *, until: int | None = None) -> PromptInputs:
+    """Read what the run's speaker needs to answer, knowing no message behind the one numbered `until`; raises what
+    `inputs_for` raises."""
+    return await inputs_for(session, (await _turn(session, run_id)).with_(until=until), now)
+
+
+async def inputs_for(session: AsyncSession, turn: Turn, now: datetime) -> PromptInputs:
+    """Read what the speaker needs to answer, and write nothing.
+
+    Raises ModelError when there is no model, and UnpromptableError when the character is gone.
+    """
+    conversation, space, speaker = turn.conversation, turn.space, turn.speaker
+    settings = effective(space, member=speaker, conversation=conversation).settings
+    provider = await provider_for(session, speaker)
+    if provider is None:
+        raise ModelError("No model is installed. Add a model.", code="unavailable")
+    cast = await load_cast(session, conversation, speaker, settings)
+    persona_id = None if cast.person is None else cast.person.persona_id
+    target = await _target(session, turn)
+    generation_type = GENERATION_TYPES[turn.kind] if target is not None or not turn.needs_target else "normal"
+    until = _end_of_history(turn, target)
+    until_seq = conversation.last_seq if until is None else until
+    history = await load_history(
+        session,
+        conversation,
+        window=settings.prompt.history_messages,
+        until=until,
+        person_id=None if cast.person is None else cast.person.id,
+        exact_user_count=settings.authors_note.interval > 1,
+    )
+    if generation_type == "regenerate" and target is not None:
+        # The library takes the last reply away itself, and knows by it that this is another attempt.
+        history.append(
+            Message(
+                role="assistant",
+                content=target.content,
+                name=cast.character.name,
+                metadata={MESSAGE_ID: str(target.id)},
+            )
+        )
+    return PromptInputs(
+        generation_type=generation_type,
+        settings=settings,
+        provider=provider,
+        presets=await load_presets(session, space.owner_id, settings.model),
+        cast=cast,
+        books=await books_for(session, conversation, cast.voice, persona_id=persona_id),
+        history=history,
+        state=await state_at(session, conversation.id, until_seq),
+        global_variables=await read_globals(session, space.owner_id),
+        # A branch goes on with what was picked before it left.
+        chat_id=conversation.root_conversation_id or conversation.id,
+        now=await time_of(session, space.owner_id, now),
+        seed=turn.seed,
+        until_seq=until_seq,
+        replaces=target,
+        limits=turn.limits,
+        continued=target.content if generation_type == "continue" and target is not None else "",
+    )
+
+
+async def _turn(session: AsyncSession, run_id: UUID) -> Turn:
+    run, conversation, space, speaker = (
+        await session.execute(
+            select(models.Run, models.Conversation, models.Space, models.SpaceMembership)
+            .join(models.Conversation, models.Conversation.id == models.Run.conversation_id)
+            .join(models.Space, models.Space.id == models.Conversation.space_id)
+            .join(models.SpaceMembership, models.SpaceMembership.id == models.Run.speaker_membership_id)
+            .where(models.Run.id == run_id)
+        )
+    ).one()
+    return Turn(
+        conversation=conversation,
+        space=space,
+        speaker=speaker,
+        kind=run.kind,
+        target_id=run.target_message_id,
+        limits=ReplyLimits() if run.limits is None else msgspec.convert(run.limits, ReplyLimits),
+        seed=run.id.int,
+    )
+
+
+async def _target(session: AsyncSession, turn: Turn) -> models.Message | None:
+    """The message that is told anew or continued."""
+    if not turn.needs_target:
+        return None
+    if turn.target_id is not None:
+        found: models.Message | None = await session.scalar(
+            select(models.Message).where(
+                models.Message.id == turn.target_id,
+                models.Message.conversation_id == turn.conversation.id,
+                models.Message.visibility != "hidden",
+            )
+        )
+        return found
+    end = await end_of_path(session, turn.conversation.id) if turn.kind == "continue" else None
+    return None if end is None else end[0]
+
+
+def _end_of_history(turn: Turn, target: models.Message | None) -> int | None:
+    """The number of the last message that the prompt knows; None is all there are."""
+    if target is None:
+        return turn.until
+    last = target.seq if turn.kind == "continue" else target.seq - 1
+    return None if last >= turn.conversation.last_seq else last

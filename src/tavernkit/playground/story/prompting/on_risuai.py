@@ -1,0 +1,153 @@
+"""Prompts on RisuAI's pipeline."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+
+from tavernkit import Built, Message, Variables, risuai
+from tavernkit.hooks import BuildHooks
+from tavernkit.lore.book import Book
+from tavernkit.playground.story.prompting.inputs import PromptInputs
+from tavernkit.playground.story.prompting.presets import ChosenPreset, budget_for
+from tavernkit.risuai import ReplyCleanup, RisuResult
+from tavernkit.risuai.book_import import entries_from_book
+from tavernkit.risuai.cards import from_card
+from tavernkit.risuai.character import RisuCharacter
+from tavernkit.risuai.lore_entry import LoreEntry
+from tavernkit.sillytavern import ReasoningSettings
+from tavernkit.sillytavern.presets import ChatPreset, write_preset
+
+__all__ = ["build_on_risuai"]
+
+MAIN_PROMPT = (
+    "Write what {{char}} says and does next in this story with {{user}}. Stay in character, and leave it to {{user}} "
+    "what {{user}} says and does."
+)
+"""Where nobody has chosen a preset."""
+
+_FAMILIES: Mapping[str, str] = {
+    "openai": "reverse_proxy",
+    "openai_text": "reverse_proxy",
+    "embedded": "reverse_proxy",
+    "anthropic": "claude",
+    "google": "gemini",
+}
+"""What RisuAI calls the models of each kind of provider; how it joins messages depends on it."""
+
+
+def build_on_risuai(
+    inputs: PromptInputs, chosen: ChosenPreset, variables: Variables, hooks: BuildHooks
+) -> Built[RisuResult]:
+    """Build the prompt as RisuAI would; the chat's first message is the greeting already."""
+    return risuai.build(
+        story=risuai.Story(
+            character=_character(inputs),
+            greeting=None,
+            note=inputs.settings.authors_note.text,
+            lore=tuple(
+                entry
+                for book in (
+                    *inputs.books.character,
+                    *inputs.books.chat,
+                    *inputs.books.persona,
+                    *inputs.books.everywhere,
+                )
+                for entry in _entries(_Same(book))
+            ),
+            chat_id=str(inputs.chat_id),
+            cleanup=_cleanup(inputs, chosen),
+        ),
+        user=inputs.cast.user,
+        history=_history(inputs),
+        preset=_settings(inputs),
+        generation_type=inputs.generation_type,
+        model=inputs.provider.model,
+        variables=variables,
+        hooks=hooks,
+        clock=lambda: inputs.now,
+        rng=random.Random(inputs.seed),  # noqa: S311 - chance in a story, not a secret
+    )
+
+
+def _cleanup(inputs: PromptInputs, chosen: ChosenPreset) -> ReplyCleanup:
+    """What is done to a reply on either platform."""
+    settings, group = chosen.settings, inputs.cast.group
+    marks = settings.reasoning if settings.reasoning.auto_parse else ReasoningSettings()
+    return ReplyCleanup(
+        thoughts_prefix=marks.prefix,
+        thoughts_suffix=marks.suffix,
+        other_speakers=()
+        if group is None or settings.disable_group_trimming
+        else tuple(member.name for member in group.present),
+        joint=chosen.preset.continue_postfix if isinstance(chosen.preset, ChatPreset) else "",
+    )
+
+
+def _history(inputs: PromptInputs) -> Iterable[Message]:
+    """The chat; in a group, what the other characters say is told with their names."""
+    if inputs.cast.group is None:
+        return inputs.history
+    speaking = inputs.cast.character.name
+    return [
+        message.with_(content=f"{message.name}: {message.content}")
+        if message.role == "assistant" and message.name not in (None, speaking)
+        else message
+        for message in inputs.history
+    ]
+
+
+def _character(inputs: PromptInputs) -> RisuCharacter:
+    """The speaker as RisuAI imports the card, with what the story's settings say instead of it."""
+    prompt, cast = inputs.settings.prompt, inputs.cast
+    card = cast.character.with_(character_book=inputs.books.own)
+    own = from_card(card, id=cast.avatar)
+    return own.with_(
+        scenario=prompt.scenario_override or own.scenario,
+        example_message=prompt.examples_override or own.example_message,
+        system_prompt=prompt.system_prompt_override or own.system_prompt,
+        scripts=own.scripts if prompt.regex_scripts else (),
+    )
+
+
+def _settings(inputs: PromptInputs) -> risuai.Settings:
+    """The preset: RisuAI's own, or one of SillyTavern's as RisuAI would take it over, for the model that answers."""
+    provider, own = inputs.provider, inputs.presets.preset
+    wanted: tuple[int | None, int | None]
+    match own:
+        case risuai.Settings():
+            settings, wanted = own, (own.max_context, own.max_response)
+        case ChatPreset():
+            settings = risuai.Settings(template=risuai.convert_preset(write_preset(own)))
+            wanted = (own.openai_max_context, own.openai_max_tokens)
+        case _:
+            settings, wanted = risuai.Settings(main_prompt=MAIN_PROMPT), (None, None)
+    context, reply = budget_for(inputs.settings.llm, provider, *wanted)
+    return settings.with_(
+        model=_FAMILIES[provider.kind],
+        max_context=context,
+        max_response=reply,
+        scripts=settings.scripts if inputs.settings.prompt.regex_scripts else (),
+    )
+
+
+class _Same:
+    """A book that is equal to itself alone; as long as nobody changes a lorebook, it is the same book every time."""
+
+    __slots__ = ("book",)
+
+    def __init__(self, book: Book) -> None:
+        self.book = book
+
+    def __hash__(self) -> int:
+        return id(self.book)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.book is self.book
+
+
+@lru_cache(maxsize=64)
+def _entries(same: _Same) -> tuple[LoreEntry, ...]:
+    """The entries of a lorebook as RisuAI imports them, once for each version of it."""
+    return entries_from_book(same.book)

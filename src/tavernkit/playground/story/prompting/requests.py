@@ -1,0 +1,144 @@
+"""From a plan to what a model's client sends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from tavernkit import Message, Plan
+from tavernkit.playground.base.database.models import Provider
+from tavernkit.playground.base.llm.base import ChatRequest
+from tavernkit.playground.base.storable import presentable
+from tavernkit.playground.story.prompting.inputs import PromptInputs
+from tavernkit.values import Json, JsonObject
+
+__all__ = ["DIALECTS", "model_request", "step_request"]
+
+DIALECTS: Mapping[str, str] = {
+    "openai": "openai",
+    "embedded": "openai",
+    "openai_text": "text",
+    "anthropic": "anthropic",
+    "google": "google",
+}
+"""The dialect of each kind of provider."""
+
+_LIKE_OPENAI = (
+    *("top_p", "top_k", "min_p", "top_a", "typical_p"),
+    *("frequency_penalty", "presence_penalty", "repetition_penalty"),
+    *("seed", "logit_bias", "reasoning_effort", "verbosity"),
+)
+_LOCAL = ("repetition_penalty_range", "dry_multiplier", "dry_base", "dry_allowed_length", "xtc_threshold",
+          "xtc_probability", "mirostat_mode", "mirostat_tau", "mirostat_eta", "tfs", "banned_strings")  # fmt: skip
+_CARRIED: Mapping[str, tuple[str, ...]] = {
+    "openai": _LIKE_OPENAI,
+    "embedded": _LIKE_OPENAI,
+    "openai_text": _LIKE_OPENAI + _LOCAL,
+    "anthropic": ("top_p", "top_k"),
+    "google": ("top_p", "top_k", "frequency_penalty", "presence_penalty", "seed"),
+}
+"""What each kind of provider can be asked beside length, temperature and stops; everything else is left out."""
+
+_OTHER_NAMES: Mapping[str, Mapping[str, str]] = {"embedded": {"repetition_penalty": "repeat_penalty"}}
+_EFFORTS = {"min": "low", "low": "low", "medium": "medium", "high": "high", "max": "high"}
+_MOST_STOPS: Mapping[str, int | None] = {"openai": 4, "google": 5}
+"""How many stops a kind of provider takes, where there is a limit."""
+
+
+def model_request(inputs: PromptInputs, plan: Plan, *, has_samplers: bool) -> ChatRequest:
+    """The request, of which every text can be stored as it is sent.
+
+    Without a preset that somebody chose, the provider's own samplers count, except where the story's settings say
+    otherwise.
+    """
+    provider = inputs.provider
+    wanted = {**(_known(plan.llm_options) if has_samplers else {}), **_explicit(inputs)}
+    names = _OTHER_NAMES.get(provider.kind, {})
+    written = presentable(plan.to_messages(DIALECTS[provider.kind], model=provider.model, **_form(inputs, plan)))
+    is_list = isinstance(written, list)
+    return ChatRequest(
+        model=provider.model,
+        messages=tuple(written) if is_list else (),
+        prompt=None if is_list else written,
+        max_tokens=_max_tokens(inputs, plan),
+        temperature=wanted.get("temperature"),
+        stop=tuple(dict.fromkeys(_stops(inputs, plan)))[: _MOST_STOPS.get(provider.kind)],
+        options={
+            **{names.get(name, name): wanted[name] for name in _CARRIED[provider.kind] if name in wanted},
+            **provider.settings,
+        },
+    )
+
+
+def step_request(
+    provider: Provider,
+    messages: Sequence[Message],
+    *,
+    model: str | None = None,
+    sampling: JsonObject | None = None,
+    json_schema: JsonObject | None = None,
+) -> ChatRequest:
+    """A question beside the story: a few messages, with samplers in OpenAI's words as far as the provider knows them.
+
+    `json_schema` is what the answer must fit, for providers that can be held to it.
+    """
+    wanted = dict(sampling or {})
+    names = _OTHER_NAMES.get(provider.kind, {})
+    options = {names.get(name, name): wanted[name] for name in _CARRIED[provider.kind] if name in wanted}
+    if json_schema is not None and provider.kind in ("openai", "embedded"):
+        options["response_format"] = {
+            "type": "json_schema",
+            "json_schema": {"name": "answer", "schema": dict(json_schema)},
+        }
+    return ChatRequest(
+        model=model or provider.model,
+        messages=tuple(presentable({"role": message.role, "content": message.content}) for message in messages),
+        max_tokens=wanted.get("max_tokens") or provider.response_tokens,
+        temperature=wanted.get("temperature"),
+        stop=tuple(wanted.get("stop") or ())[: _MOST_STOPS.get(provider.kind)],
+        options={**options, **provider.settings},
+    )
+
+
+def _form(inputs: PromptInputs, plan: Plan) -> dict[str, Json]:
+    """How messages are put together where nobody has chosen it: the small model's template knows no names, and takes
+    what is told in one piece better than in many."""
+    is_chosen = plan.dialect_options.get("post_processing", "none") != "none"
+    return {"post_processing": "merge"} if inputs.provider.kind == "embedded" and not is_chosen else {}
+
+
+def _known(options: Mapping[str, Json]) -> dict[str, Json]:
+    effort = _EFFORTS.get(str(options.get("reasoning_effort")))
+    return {
+        **{name: value for name, value in options.items() if name != "reasoning_effort"},
+        **({} if effort is None else {"reasoning_effort": effort}),
+    }
+
+
+def _explicit(inputs: PromptInputs) -> dict[str, Json]:
+    """What the story's settings say themselves."""
+    llm = inputs.settings.llm.model_dump(exclude={"context_tokens", "max_tokens", "stop", "stream"}, exclude_none=True)
+    if llm.get("seed") == -1:
+        del llm["seed"]
+    effort = _EFFORTS.get(inputs.settings.reasoning.effort)
+    return llm if effort is None else {**llm, "reasoning_effort": effort}
+
+
+def _max_tokens(inputs: PromptInputs, plan: Plan) -> int | None:
+    given = (plan.llm_options.get("max_tokens"), inputs.limits.max_tokens)
+    return min((tokens for tokens in given if tokens is not None), default=None)
+
+
+def _stops(inputs: PromptInputs, plan: Plan) -> Iterator[str]:
+    """Those of who asked, the plan's own, then the names of everybody who is not to speak: what they would say is cut
+    off anyway."""
+    yield from inputs.limits.stop
+    yield from presentable(plan.llm_options.get("stop", []))
+    cast = inputs.cast
+    speaking, other = cast.character.name, cast.user.name
+    if inputs.generation_type == "impersonate":
+        speaking, other = other, speaking
+    yield presentable(f"\n{other}:")
+    if cast.group is not None and not inputs.settings.space.relax_message_trim:
+        for member in cast.group.present:
+            if member.name != speaking:
+                yield presentable(f"\n{member.name}:")

@@ -1,0 +1,176 @@
+"""Providers as JSON: what one is made from, changed by, and looks like."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Self
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
+
+from tavernkit.playground.base.database.models import Provider
+from tavernkit.playground.base.llm.addresses import without_credentials
+from tavernkit.playground.base.llm.base import ModelErrorCode
+from tavernkit.playground.base.llm.http_model import Timeouts
+from tavernkit.playground.base.llm.kinds import Kind, RemoteKind
+from tavernkit.playground.base.storable import presentable
+
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+BaseUrl = Annotated[
+    str, Field(max_length=2000, description="Where its API begins, such as `http://127.0.0.1:11434/v1`.")
+]
+
+
+ApiKey = Annotated[SecretStr, Field(min_length=1, max_length=2000)]
+
+
+Model = Annotated[str, Field(max_length=200, description="The model's name, as the provider knows it.")]
+
+
+ContextTokens = Annotated[int, Field(ge=256, le=100_000_000, description="How much the model reads at once.")]
+
+
+ResponseTokens = Annotated[int, Field(ge=1, le=10_000_000, description="How long a reply may be.")]
+
+
+Fields = Annotated[
+    dict[str, Any],
+    Field(description="Further fields of every request to the provider, such as `min_p`; null takes one away."),
+]
+
+
+_USUAL = Timeouts()
+
+
+def _seconds(usual: float, most: float, about: str) -> Any:
+    return Field(default=usual, ge=0.1, le=most, allow_inf_nan=False, description=f"Seconds {about}.")
+
+
+class In(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class TimeoutsIn(In):
+    """How long to wait for a provider before giving up."""
+
+    connect: float = _seconds(_USUAL.connect, 300, "for the connection")
+    first_byte: float = _seconds(_USUAL.first_byte, 3600, "for the headers and for the first bytes")
+    between_chunks: float = _seconds(_USUAL.between_chunks, 3600, "between any two pieces of a reply")
+    whole: float = _seconds(_USUAL.whole, 86_400, "for all of a reply, even one that keeps coming")
+
+    def unusual(self) -> dict[str, float]:
+        """What is stored: the rest follows what is usual, should that change."""
+        return self.model_dump(exclude_defaults=True)
+
+
+class NewProvider(In):
+    name: Name
+    kind: RemoteKind
+    base_url: BaseUrl = Field(default="", description="Where its API begins; empty is the one of who made the API.")
+    api_key: ApiKey | None = Field(default=None, description="It is stored encrypted and is never given again.")
+    model: Model
+    context_tokens: ContextTokens = 8192
+    response_tokens: ResponseTokens = 512
+    settings: Fields = {}
+    streamable: bool = Field(default=True, description="Off for a server that can only answer in one piece.")
+    timeouts: TimeoutsIn = TimeoutsIn()
+
+
+class PatchProvider(In):
+    settings_version: int = Field(ge=0, le=2**31 - 1, description="The version that was read.")
+    name: Name | None = None
+    base_url: BaseUrl | None = None
+    api_key: ApiKey | None = Field(
+        default=None,
+        description="A new key, or null to forget it. An address on another server needs this field as well.",
+    )
+    model: Model | None = None
+    context_tokens: ContextTokens | None = None
+    response_tokens: ResponseTokens | None = None
+    settings: Fields | None = None
+    streamable: bool | None = None
+    timeouts: TimeoutsIn | None = Field(default=None, description="All of them; those not named become the usual.")
+    disabled: bool | None = Field(default=None, description="Nobody can use a provider that is disabled.")
+
+
+class ProviderSummary(BaseModel):
+    """A provider in a list."""
+
+    id: UUID
+    name: str
+    kind: Kind
+    model: str
+    is_default: bool = Field(description="Whether it answers where nobody has chosen.")
+    disabled: bool
+
+    @classmethod
+    def of(cls, row: Provider) -> Self:
+        return cls(**_columns(row))
+
+
+class ProviderOut(ProviderSummary):
+    """A provider, for administrators."""
+
+    base_url: str
+    has_key: bool = Field(description="Whether a key is stored.")
+    context_tokens: int
+    response_tokens: int
+    settings: dict[str, Any]
+    streamable: bool
+    timeouts: TimeoutsIn
+    last_tested_at: datetime | None = Field(description="When a test succeeded last.")
+    settings_version: int
+    created_at: datetime
+
+    @classmethod
+    def of(cls, row: Provider) -> Self:
+        return cls(
+            **_columns(row),
+            # The one from the environment may hold a password.
+            base_url=without_credentials(row.base_url),
+            has_key=row.api_key is not None,
+            context_tokens=row.context_tokens,
+            response_tokens=row.response_tokens,
+            settings=presentable(row.settings),
+            streamable=row.streamable,
+            timeouts=TimeoutsIn(**row.timeouts),
+            last_tested_at=row.last_tested_at,
+            settings_version=row.settings_version,
+            created_at=row.created_at,
+        )
+
+
+class Problem(BaseModel):
+    """Why a provider did not answer."""
+
+    code: ModelErrorCode
+    sentence: str
+    status: int | None = Field(default=None, description="The HTTP status that the provider gave.")
+
+
+class TrialOut(BaseModel):
+    """What became of a test: a tiny question to the model."""
+
+    ok: bool
+    milliseconds: int = Field(description="Until the first word, or until it was clear that none comes.")
+    problem: Problem | None = None
+
+
+class ModelsOut(BaseModel):
+    """The models that a provider says it has; none where it could not be asked."""
+
+    models: list[str]
+    problem: Problem | None = None
+
+
+def _columns(row: Provider) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "name": row.name,
+        "kind": row.kind,
+        "model": row.model,
+        "is_default": row.is_default,
+        "disabled": row.disabled,
+    }

@@ -1,0 +1,58 @@
+"""Reading providers."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from sqlalchemy import and_, or_, select, tuple_
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from tavernkit.playground.base.accounts.viewer import Viewer, require_administrator
+from tavernkit.playground.base.database.models import Provider, Space, SpaceMembership
+from tavernkit.playground.base.refused import existing
+
+
+async def provider_for(session: AsyncSession, speaker: SpaceMembership) -> Provider | None:
+    """Who answers for a member: its own provider, its space's, or the default one; None if that one is disabled."""
+    of_space = select(Space.provider_id).where(Space.id == speaker.space_id).scalar_subquery()
+    otherwise = or_(Provider.id == of_space, and_(of_space.is_(None), Provider.is_default))
+    wanted = Provider.id == speaker.provider_id if speaker.provider_id else otherwise
+    found: Provider | None = await session.scalar(select(Provider).where(wanted, ~Provider.disabled).limit(1))
+    return found
+
+
+async def default_provider(session: AsyncSession) -> Provider | None:
+    """Who answers where nobody has chosen."""
+    found: Provider | None = await session.scalar(select(Provider).where(Provider.is_default, ~Provider.disabled))
+    return found
+
+
+async def provider_to_manage(
+    session: AsyncSession, viewer: Viewer, provider_id: UUID, *, lock: bool = False
+) -> Provider:
+    """A provider, for an administrator in person."""
+    require_administrator(viewer)
+    query = select(Provider).where(Provider.id == provider_id)
+    found: Provider | None = await session.scalar(query.with_for_update() if lock else query)
+    return existing(found, "provider")
+
+
+async def providers_page(
+    session: AsyncSession, viewer: Viewer, *, behind: tuple[str, UUID] | None, limit: int
+) -> list[Provider]:
+    """The providers by name; those that are disabled only for administrators."""
+    query = select(Provider)
+    if not viewer.is_administrator:
+        query = query.where(~Provider.disabled)
+    if behind is not None:
+        query = query.where(tuple_(Provider.name, Provider.id) > behind)
+    return list(await session.scalars(query.order_by(Provider.name, Provider.id).limit(limit)))
+
+
+async def provider_named(session: AsyncSession, name: str) -> Provider | None:
+    found: Provider | None = await session.scalar(select(Provider).where(Provider.name == name))
+    return found
+
+
+async def is_name_taken(session: AsyncSession, name: str) -> bool:
+    return await provider_named(session, name) is not None

@@ -1,0 +1,157 @@
+"""What administrators do with providers."""
+
+from __future__ import annotations
+
+import json
+from uuid import UUID
+
+from sqlalchemy import delete
+from sqlalchemy.exc import IntegrityError
+
+from tavernkit.playground.base.accounts.viewer import Viewer, require_administrator
+from tavernkit.playground.base.database.models import Provider
+from tavernkit.playground.base.llm.addresses import is_same_server, read_address
+from tavernkit.playground.base.llm.kinds import HOMES
+from tavernkit.playground.base.refused import Refused, stale
+from tavernkit.playground.base.runtime import Runtime
+from tavernkit.playground.base.storable import presentable, storable, titled
+from tavernkit.playground.story.providers import defaulting
+from tavernkit.playground.story.providers.documents import NewProvider, PatchProvider, ProviderOut
+from tavernkit.playground.story.providers.queries import (
+    default_provider,
+    is_name_taken,
+    provider_for,
+    provider_to_manage,
+)
+from tavernkit.playground.story.providers.starting import ensure_providers
+from tavernkit.values import JsonObject
+
+__all__ = ["add_provider", "change_provider", "delete_provider", "ensure_providers", "make_default", "provider_for"]
+
+NAMELESS = "Provider"
+MAX_SETTINGS_CHARACTERS = 32_768
+
+
+async def add_provider(runtime: Runtime, viewer: Viewer, new: NewProvider) -> Provider:
+    """Add a provider; it answers for those who choose it, and is the default where there is none."""
+    require_administrator(viewer)
+    _check_size(new.settings)
+    address = read_address(new.base_url or HOMES[new.kind])
+    name, provider_id = titled(new.name, NAMELESS), runtime.ids()
+    row = Provider(
+        id=provider_id,
+        name=name,
+        kind=new.kind,
+        base_url=address,
+        api_key=None if new.api_key is None else runtime.keys.encrypt(new.api_key.get_secret_value(), provider_id),
+        model=storable(new.model).strip(),
+        context_tokens=new.context_tokens,
+        response_tokens=new.response_tokens,
+        settings=presentable(new.settings),
+        is_default=False,
+        streamable=new.streamable,
+        timeouts=new.timeouts.unusual(),
+        settings_version=0,
+        disabled=False,
+        created_at=runtime.clock(),
+    )
+    try:
+        async with runtime.database.write() as session:
+            if await is_name_taken(session, name):
+                raise _taken(name)
+            session.add(row)
+            await session.flush()
+            if await default_provider(session) is None:
+                await defaulting.make_default(session, row)
+            return row
+    except IntegrityError:
+        # Somebody else was quicker.
+        raise _taken(name) from None
+
+
+async def change_provider(runtime: Runtime, viewer: Viewer, provider_id: UUID, patch: PatchProvider) -> Provider:
+    """Change a provider, or disable it; runs that have begun go on as they began."""
+    try:
+        async with runtime.database.write() as session:
+            row = await provider_to_manage(session, viewer, provider_id, lock=True)
+            if row.settings_version != patch.settings_version:
+                raise stale("provider", ProviderOut.of(row).model_dump(mode="json"))
+            address = row.base_url
+            if patch.base_url is not None:
+                address = read_address(patch.base_url or HOMES.get(row.kind, ""))
+            name = row.name if patch.name is None else titled(patch.name, NAMELESS)
+            _check(row, patch, address)
+            if name != row.name and await is_name_taken(session, name):
+                raise _taken(name)
+            _write(runtime, row, patch, name=name, address=address)
+            await session.flush()
+            return row
+    except IntegrityError:
+        raise _taken(patch.name or "") from None
+
+
+async def delete_provider(runtime: Runtime, viewer: Viewer, provider_id: UUID) -> None:
+    """Delete a provider; members and spaces that had chosen it use the default one."""
+    async with runtime.database.write() as session:
+        row = await provider_to_manage(session, viewer, provider_id, lock=True)
+        if row.kind == "embedded":
+            raise Refused(code="conflict", sentence="The embedded model comes along. Disable it instead.")
+        if row.is_default:
+            raise _is_default()
+        await session.execute(delete(Provider).where(Provider.id == row.id))
+
+
+async def make_default(runtime: Runtime, viewer: Viewer, provider_id: UUID) -> Provider:
+    """Let a provider answer where nobody has chosen one."""
+    async with runtime.database.write() as session:
+        row = await provider_to_manage(session, viewer, provider_id)
+        if row.kind == "embedded" and not runtime.models.has_embedded:
+            raise Refused(code="conflict", sentence="The built-in model is not installed. Choose another model.")
+        await defaulting.make_default(session, row)
+        return row
+
+
+def _check(row: Provider, patch: PatchProvider, address: str) -> None:
+    """Refuse a change that would not work, or give the key away."""
+    given = patch.model_fields_set
+    if row.kind == "embedded" and given & {"base_url", "api_key", "model", "streamable", "timeouts"}:
+        sentence = "The embedded model has neither an address nor a key, and is one model."
+        raise Refused(code="invalid", sentence=sentence)
+    if patch.disabled and row.is_default:
+        raise _is_default()
+    if row.api_key is not None and "api_key" not in given and not is_same_server(row.base_url, address):
+        # Whoever got hold of an administrator's session could have the key sent to themselves.
+        sentence = "The address is on another server. Give the key for it along, or null for none."
+        raise Refused(code="invalid", sentence=sentence)
+    _check_size(patch.settings or {})
+
+
+def _write(runtime: Runtime, row: Provider, patch: PatchProvider, *, name: str, address: str) -> None:
+    row.name, row.base_url = name, address
+    row.settings_version += 1
+    if "api_key" in patch.model_fields_set:
+        secret = None if patch.api_key is None else patch.api_key.get_secret_value()
+        row.api_key = None if secret is None else runtime.keys.encrypt(secret, row.id)
+    if patch.model is not None:
+        row.model = storable(patch.model).strip()
+    if patch.settings is not None:
+        row.settings = presentable(patch.settings)
+    row.context_tokens = patch.context_tokens or row.context_tokens
+    row.response_tokens = patch.response_tokens or row.response_tokens
+    row.streamable = row.streamable if patch.streamable is None else patch.streamable
+    row.timeouts = row.timeouts if patch.timeouts is None else patch.timeouts.unusual()
+    row.disabled = row.disabled if patch.disabled is None else patch.disabled
+
+
+def _check_size(settings: JsonObject) -> None:
+    if len(json.dumps(settings)) > MAX_SETTINGS_CHARACTERS:
+        sentence = f"The settings are too long; at most {MAX_SETTINGS_CHARACTERS:,} characters fit."
+        raise Refused(code="too_long", sentence=sentence)
+
+
+def _taken(name: str) -> Refused:
+    return Refused(code="taken", sentence=f"There is a provider with the name “{name}”. Choose another name.")
+
+
+def _is_default() -> Refused:
+    return Refused(code="conflict", sentence="This is the default provider. Choose another default first.")

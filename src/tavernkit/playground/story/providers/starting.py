@@ -1,0 +1,83 @@
+"""Providers that are there from the start."""
+
+from __future__ import annotations
+
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from tavernkit.playground.base.database.models import Provider
+from tavernkit.playground.base.runtime import Runtime
+from tavernkit.playground.story.providers.defaulting import make_default
+from tavernkit.playground.story.providers.queries import default_provider, provider_named
+
+__all__ = ["EMBEDDED_NAME", "ENVIRONMENT_NAME", "ensure_providers"]
+
+EMBEDDED_NAME = "SmolLM2 135M"
+ENVIRONMENT_NAME = "From the environment"
+# The small model reads about two hundred tokens a second: a longer prompt would be a longer silence.
+EMBEDDED_CONTEXT_TOKENS = 2048
+EMBEDDED_RESPONSE_TOKENS = 256
+
+
+async def ensure_providers(runtime: Runtime) -> None:
+    """See that the embedded model is there if it is installed, and the one that the environment names.
+
+    The latter is the default from when it is named for as long as it is, unless an administrator chooses another one.
+    """
+    async with runtime.database.write() as session:
+        embedded = await _embedded(runtime, session)
+        named = await provider_named(session, ENVIRONMENT_NAME)
+        if not runtime.settings.openai_base_url:
+            if named is not None and named.is_default and embedded is not None:
+                await make_default(session, embedded)
+        else:
+            written = _from_environment(runtime, named)
+            if named is None:
+                session.add(written)
+                await make_default(session, written)
+        if await default_provider(session) is None:
+            usable = embedded or await _oldest(session)
+            if usable is not None:
+                await make_default(session, usable)
+
+
+async def _embedded(runtime: Runtime, session: AsyncSession) -> Provider | None:
+    """The embedded model; where it is not installed, nobody can choose it until it is."""
+    found: Provider | None = await session.scalar(select(Provider).where(Provider.kind == "embedded"))
+    if not runtime.models.has_embedded:
+        if found is not None:
+            found.is_default, found.disabled = False, True
+            await session.flush()
+        return None
+    if found is not None:
+        return found
+    embedded = Provider(
+        id=runtime.ids(),
+        name=EMBEDDED_NAME,
+        kind="embedded",
+        model="smollm2-135m",
+        context_tokens=EMBEDDED_CONTEXT_TOKENS,
+        response_tokens=EMBEDDED_RESPONSE_TOKENS,
+        created_at=runtime.clock(),
+    )
+    session.add(embedded)
+    return embedded
+
+
+async def _oldest(session: AsyncSession) -> Provider | None:
+    """The provider that has been there longest, of those that can be used."""
+    usable = select(Provider).where(~Provider.disabled).order_by(Provider.created_at, Provider.id).limit(1)
+    found: Provider | None = await session.scalar(usable)
+    return found
+
+
+def _from_environment(runtime: Runtime, named: Provider | None) -> Provider:
+    settings = runtime.settings
+    row = named or Provider(id=runtime.ids(), name=ENVIRONMENT_NAME, kind="openai", created_at=runtime.clock())
+    row.base_url = settings.openai_base_url
+    row.model = settings.openai_model
+    row.context_tokens = settings.context_tokens
+    row.response_tokens = settings.response_tokens
+    secret = settings.openai_api_key.get_secret_value()
+    row.api_key = runtime.keys.encrypt(secret, row.id) if secret else None
+    return row

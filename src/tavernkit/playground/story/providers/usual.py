@@ -1,0 +1,54 @@
+"""Where models usually are: programs on one's own machine, and companies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tavernkit.playground.base.llm.kinds import RemoteKind
+from tavernkit.values import Value
+
+__all__ = ["KIND_NAMES", "USUAL", "UsualServer", "usual_server"]
+
+KIND_NAMES: Mapping[str, str] = {
+    "openai": "OpenAI-style chat",
+    "openai_text": "OpenAI-style text completion",
+    "anthropic": "Anthropic",
+    "google": "Google",
+    "embedded": "Came along",
+}
+
+
+class UsualServer(Value, frozen=True, kw_only=True):
+    """What is known of a server by its name alone; `is_local` ones need no key."""
+
+    slug: str
+    name: str
+    address: str
+    kind: RemoteKind = "openai"
+    is_local: bool = False
+    advice: str = ""
+
+
+USUAL = (
+    UsualServer(slug="ollama", name="Ollama", address="http://127.0.0.1:11434/v1", is_local=True,
+                advice="Get a model first, with “ollama pull” and its name."),
+    UsualServer(slug="lm-studio", name="LM Studio", address="http://127.0.0.1:1234/v1", is_local=True,
+                advice="Start its server in the Developer tab."),
+    UsualServer(slug="llama-cpp", name="llama.cpp", address="http://127.0.0.1:8080/v1", is_local=True,
+                advice="This is llama-server, which has one model loaded; any name will do."),
+    UsualServer(slug="koboldcpp", name="KoboldCpp", address="http://127.0.0.1:5001/v1", is_local=True,
+                advice="It has one model loaded; any name will do."),
+    UsualServer(slug="openrouter", name="OpenRouter", address="https://openrouter.ai/api/v1"),
+    UsualServer(slug="openai", name="OpenAI", address="https://api.openai.com/v1"),
+    UsualServer(slug="anthropic", name="Anthropic", address="https://api.anthropic.com/v1", kind="anthropic"),
+    UsualServer(slug="gemini", name="Google Gemini", kind="google",
+                address="https://generativelanguage.googleapis.com/v1beta"),
+    UsualServer(slug="deepseek", name="DeepSeek", address="https://api.deepseek.com/v1"),
+    UsualServer(slug="mistral", name="Mistral", address="https://api.mistral.ai/v1"),
+    UsualServer(slug="xai", name="xAI", address="https://api.x.ai/v1"),
+)  # fmt: skip
+
+
+def usual_server(slug: str) -> UsualServer | None:
+    """The server of that name in an address."""
+    return next((server for server in USUAL if server.slug == slug), None)

@@ -1,0 +1,1 @@
+"""Writing replies: the worker, the executor, and what people decide about a reply."""

@@ -1,0 +1,1 @@
+"""Runs and rounds: who speaks next, and every change of a run."""

@@ -1,0 +1,172 @@
+"""The round and its turns as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Literal, Self, TypeAlias
+from uuid import UUID
+
+from pydantic import BaseModel, Field
+
+from tavernkit.playground.base.database.models import RoundSlot, Run
+from tavernkit.playground.story.runs.queries import ShownRound, Turns
+from tavernkit.playground.story.runs.states import RunKind, RunStatus, SchedulingState
+
+TurnsState: TypeAlias = Literal["idle", "generating", "paused", "failed"]
+
+
+_STATES: Mapping[str | None, TurnsState] = {"ai_generating": "generating", "paused": "paused", "failed": "failed"}
+
+
+class RunErrorOut(BaseModel):
+    """Why a run came to nothing."""
+
+    code: str = Field(description="For programs.")
+    message: str = Field(description="For people: what went wrong.")
+
+
+class RunOut(BaseModel):
+    """One attempt at a reply."""
+
+    id: UUID
+    conversation_id: UUID = Field(description="Where the reply goes: a branch, if telling it anew needed one.")
+    kind: RunKind = Field(description="Why there is such a run at all.")
+    status: RunStatus
+    reason: str = Field(description="Why it is this speaker, in one word.")
+    speaker_id: UUID = Field(description="The member who speaks.")
+    round_id: UUID | None = Field(description="The round to which the turn belongs.")
+    round_position: int | None = Field(description="Which turn of it.")
+    target_message_id: UUID | None = Field(description="The message that is told anew, or gone on with.")
+    text: str = Field(description="What has been written so far.")
+    error: RunErrorOut | None
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    cost: float | None = Field(description="What the provider says that it cost.")
+    dismissed: bool = Field(description="Nobody has to decide about it any more.")
+    run_after: datetime = Field(description="Not before this time does it begin, by the clock of the database.")
+    started_at: datetime | None
+    finished_at: datetime | None
+    created_at: datetime
+    debug: dict[str, Any] = Field(description="Who has answered, and what else is known about it.")
+
+    @classmethod
+    def of(cls, run: Run, live_text: Mapping[UUID, str]) -> Self:
+        """The run; of one that is being written in this process, all that has been written."""
+        return cls.model_validate(
+            {
+                "id": run.id,
+                "conversation_id": run.conversation_id,
+                "kind": run.kind,
+                "status": run.status,
+                "reason": run.reason,
+                "speaker_id": run.speaker_membership_id,
+                "round_id": run.round_id,
+                "round_position": run.round_position,
+                "target_message_id": run.target_message_id,
+                "text": live_text.get(run.id, run.text),
+                "error": run.error,
+                "prompt_tokens": run.prompt_tokens,
+                "completion_tokens": run.completion_tokens,
+                "cost": run.cost,
+                "dismissed": run.dismissed,
+                "run_after": run.run_after,
+                "started_at": run.started_at,
+                "finished_at": run.finished_at,
+                "created_at": run.created_at,
+                "debug": run.debug,
+            }
+        )
+
+
+class SlotOut(BaseModel):
+    """One turn of a round."""
+
+    position: int
+    member_id: UUID
+    name: str = Field(description="Who has it.")
+    status: Literal["pending", "spoken", "skipped"]
+    reason: dict[str, Any] = Field(
+        description="Why it is theirs: `cause` is one word for programs, `sentence` is for people."
+    )
+    skip_reason: str | None = Field(description="Why it was passed over.")
+
+    @classmethod
+    def of(cls, slot: RoundSlot, name: str) -> Self:
+        return cls.model_validate(
+            {
+                "position": slot.position,
+                "member_id": slot.membership_id,
+                "name": name,
+                "status": slot.status,
+                "reason": slot.reason,
+                "skip_reason": slot.skip_reason,
+            }
+        )
+
+
+class RoundOut(BaseModel):
+    """The round that goes on: who speaks after whom."""
+
+    id: UUID
+    status: Literal["active", "finished", "superseded", "canceled"]
+    scheduling_state: SchedulingState | None = Field(
+        description="Somebody is about to speak, or it waits for a person: paused, or because a reply failed."
+    )
+    current_position: int = Field(description="The turn that it is.")
+    by: Literal["person", "automation"] = Field(description="Who began it.")
+    trigger_message_id: UUID | None = Field(description="The message that it answers.")
+    slots: list[SlotOut] = Field(description="The turns in their order; a member may have several.")
+
+    @classmethod
+    def of(cls, shown: ShownRound) -> Self:
+        round = shown.round
+        return cls.model_validate(
+            {
+                "id": round.id,
+                "status": round.status,
+                "scheduling_state": round.scheduling_state,
+                "current_position": round.current_position,
+                "by": "automation" if round.metadata_.get("by") == "automation" else "person",
+                "trigger_message_id": round.trigger_message_id,
+                "slots": [SlotOut.of(slot, name) for slot, name in shown.slots],
+            }
+        )
+
+
+class TurnsOut(BaseModel):
+    """What goes on in a conversation."""
+
+    conversation_id: UUID
+    revision: int = Field(description="Grows with all that happens there; of two answers, the higher one is newer.")
+    state: TurnsState = Field(
+        description="`generating`: somebody writes or is about to; `paused` and `failed`: a round, or a reply that went"
+        " wrong, waits for a person; `idle`: nothing goes on."
+    )
+    run: RunOut | None = Field(
+        description="The reply that is being written or about to be; else the one that was cut short, until somebody"
+        " has decided about it."
+    )
+    round: RoundOut | None
+    auto_mode_remaining_rounds: int | None = Field(
+        description="For how many rounds characters go on by themselves; null if they do not."
+    )
+
+    @classmethod
+    def of(cls, turns: Turns, live_text: Mapping[UUID, str]) -> Self:
+        return cls(
+            conversation_id=turns.conversation.id,
+            revision=turns.conversation.last_event,
+            state=_state(turns),
+            run=None if turns.run is None else RunOut.of(turns.run, live_text),
+            round=None if turns.round is None else RoundOut.of(turns.round),
+            auto_mode_remaining_rounds=turns.conversation.auto_mode_remaining_rounds,
+        )
+
+
+def _state(turns: Turns) -> TurnsState:
+    if turns.run is not None and turns.run.status in ("queued", "running"):
+        return "generating"
+    if turns.round is not None:
+        return _STATES[turns.round.round.scheduling_state]
+    return "failed" if turns.run is not None and turns.run.status == "failed" else "idle"

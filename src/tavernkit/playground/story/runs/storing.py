@@ -1,0 +1,154 @@
+"""Putting a reply where it belongs, inside the transaction that ends its run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import msgspec
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from tavernkit.artifacts.pipelines import Wording
+from tavernkit.playground.base.database.models import Message, MessageSwipe, Run
+from tavernkit.playground.base.realtime.outbox import append_event
+from tavernkit.playground.base.runtime import Runtime
+from tavernkit.playground.story.paths.changing import note_change
+from tavernkit.playground.story.paths.snapshots import path_changed
+from tavernkit.playground.story.paths.state import changed_delta
+from tavernkit.playground.story.paths.writing import add_message, add_text
+from tavernkit.playground.story.prompting.history import WORDINGS
+from tavernkit.playground.story.runs.states import AGAINST_A_TARGET, WRITTEN_FOR_A_PERSON
+from tavernkit.values import Json, Value
+
+__all__ = ["ReplyIds", "Wordings", "keep_wordings", "store_reply"]
+
+
+class ReplyIds(Value, frozen=True, kw_only=True):
+    """The message and the swipe that a reply is going to be: what steps write before it already belongs to them."""
+
+    message_id: UUID
+    swipe_id: UUID
+
+
+class Wordings(Value, frozen=True, kw_only=True):
+    """What steps have made of the message that a reply answers; its text, by which an edit is noticed."""
+
+    message_id: UUID
+    typed: str
+    made: tuple[Wording, ...]
+
+
+async def keep_wordings(session: AsyncSession, wordings: Wordings) -> None:
+    """Keep them beside what was typed, unless that was changed meanwhile."""
+    message = await session.get(Message, wordings.message_id)
+    if message is None or message.content != wordings.typed:
+        return
+    swipe = await session.get_one(MessageSwipe, message.active_swipe_id)
+    made = [msgspec.to_builtins(one) for one in wordings.made]
+    swipe.metadata_ = {**swipe.metadata_, WORDINGS: {"of": str(message.text_id), "made": made}}
+    await session.flush()
+
+
+async def store_reply(
+    session: AsyncSession,
+    runtime: Runtime,
+    run: Run,
+    *,
+    text: str,
+    metadata: Mapping[str, Any],
+    state_delta: Mapping[str, Json] | None,
+    now: datetime,
+    ids: ReplyIds | None = None,
+) -> Message:
+    """A message at the end; or another swipe of the message that was told anew or continued, if it is still there.
+
+    `ids` are those that were decided before the reply was there. The conversation is locked by who calls this.
+    """
+    message_id, swipe_id = (None, None) if ids is None else (ids.message_id, ids.swipe_id)
+    target = None if run.target_message_id is None else await _target(session, run)
+    if target is not None and run.kind in AGAINST_A_TARGET:
+        return await _another_swipe(
+            session,
+            runtime,
+            target,
+            run,
+            swipe_id=swipe_id or runtime.ids(),
+            text=text,
+            metadata=metadata,
+            state_delta=state_delta,
+            now=now,
+        )
+    if message_id == run.target_message_id:
+        # The message is gone, of which it was to be a swipe.
+        message_id = None
+    message = await add_message(
+        session,
+        runtime.ids,
+        conversation_id=run.conversation_id,
+        id=message_id or runtime.ids(),
+        swipe_id=swipe_id,
+        membership_id=run.speaker_membership_id,
+        role="user" if run.kind in WRITTEN_FOR_A_PERSON else "assistant",
+        content=text,
+        run_id=run.id,
+        metadata=metadata,
+        state_delta=state_delta,
+        now=now,
+    )
+    await append_event(session, run.conversation_id, "reply", now, run_id=str(run.id), message_id=str(message.id))
+    return message
+
+
+async def _target(session: AsyncSession, run: Run) -> Message | None:
+    found: Message | None = await session.scalar(
+        select(Message).where(
+            Message.id == run.target_message_id,
+            Message.conversation_id == run.conversation_id,
+            Message.visibility != "hidden",
+        )
+    )
+    return found
+
+
+async def _another_swipe(
+    session: AsyncSession,
+    runtime: Runtime,
+    message: Message,
+    run: Run,
+    *,
+    swipe_id: UUID,
+    text: str,
+    metadata: Mapping[str, Any],
+    state_delta: Mapping[str, Json] | None,
+    now: datetime,
+) -> Message:
+    """The reply beside the earlier ones, and shown; one that goes on with an earlier one does to the state what both
+    do."""
+    before = await session.get_one(MessageSwipe, message.active_swipe_id)
+    changes = state_delta or {}
+    swipe = MessageSwipe(
+        id=swipe_id,
+        message_id=message.id,
+        position=message.swipes_count,
+        text=await add_text(session, runtime.ids, text),
+        state_delta=changed_delta(
+            before.state_delta if run.kind == "continue" else None,
+            set=changes.get("set", {}),
+            unset=changes.get("unset", ()),
+        ),
+        metadata_=dict(metadata),
+        run_id=run.id,
+        created_at=now,
+    )
+    session.add(swipe)
+    message.swipes_count += 1
+    message.active_swipe_id, message.text, message.run_id = swipe.id, swipe.text, run.id
+    await session.flush()
+    if (before.state_delta or None) != (swipe.state_delta or None):
+        await path_changed(session, message.conversation_id, message.seq)
+    await note_change(session, runtime, message, "message_changed")
+    await append_event(session, message.conversation_id, "run", now, run_id=str(run.id))
+    return message

@@ -1,0 +1,1 @@
+"""Changing settings of spaces, members and conversations."""

@@ -1,0 +1,125 @@
+"""Reading and changing the settings of a space, a member or a conversation, one transaction each."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.database.models import Conversation, Space, SpaceMembership
+from tavernkit.playground.base.database.versions import advance
+from tavernkit.playground.base.realtime.outbox import append_event
+from tavernkit.playground.base.refused import Refused, not_found
+from tavernkit.playground.base.runtime import Runtime
+from tavernkit.playground.story.access.access import Access, conversation_for, member_for, space_for
+from tavernkit.playground.story.access.events import tell_space
+from tavernkit.playground.story.access.in_use import require_in_use
+from tavernkit.playground.story.runs.automation import stop_auto_mode
+from tavernkit.playground.story.settings.documents import SettingsOut, settings_out
+from tavernkit.playground.story.settings.references import refuse_unknown_in
+from tavernkit.playground.story.settings_schema.leaf import Layer
+from tavernkit.playground.story.settings_schema.patching import apply_changes, read_patch
+from tavernkit.playground.story.settings_schema.resolving import Layered, effective
+from tavernkit.values import JsonObject
+
+
+async def read_space_settings(runtime: Runtime, viewer: Viewer, space_id: UUID) -> SettingsOut:
+    """What holds in a space unless a member or a conversation says otherwise."""
+    async with runtime.database.read() as session:
+        return _of_space((await space_for(session, space_id, viewer, Access.READ)).space)
+
+
+async def read_member_settings(runtime: Runtime, viewer: Viewer, member_id: UUID) -> SettingsOut:
+    """What holds for a member."""
+    async with runtime.database.read() as session:
+        member, entry = await member_for(session, member_id, viewer, Access.READ)
+        return _of_member(entry.space, member)
+
+
+async def read_conversation_settings(
+    runtime: Runtime, viewer: Viewer, conversation_id: UUID, *, member_id: UUID | None = None
+) -> SettingsOut:
+    """What holds in a conversation, for everybody or while one member speaks."""
+    async with runtime.database.read() as session:
+        conversation, entry = await conversation_for(session, conversation_id, viewer, Access.READ)
+        member = None if member_id is None else await session.get(SpaceMembership, member_id)
+        if member_id is not None and (member is None or member.space_id != entry.space.id):
+            raise not_found("member")
+        return _of_conversation(entry.space, conversation, member)
+
+
+async def change_space_settings(
+    runtime: Runtime, viewer: Viewer, space_id: UUID, *, settings_version: int, patch: JsonObject
+) -> SettingsOut:
+    """Merge a patch into the settings of a space."""
+    now = runtime.clock()
+    async with runtime.database.write() as session:
+        entry = await space_for(session, space_id, viewer, Access.ADMINISTER, lock=True)
+        space = entry.space
+        was_automatic = space.auto_mode_enabled
+        await _change(session, viewer, space, "space", settings_version, patch, _of_space(space))
+        space.updated_at = now
+        await session.flush()
+        if was_automatic and not space.auto_mode_enabled:
+            await stop_auto_mode(session, runtime, space.id)
+        await tell_space(session, space.id, "settings", now)
+        return _of_space(space)
+
+
+async def change_member_settings(
+    runtime: Runtime, viewer: Viewer, member_id: UUID, *, settings_version: int, patch: JsonObject
+) -> SettingsOut:
+    """Merge a patch into the settings of a member: one's own, or as the owner anybody's."""
+    now = runtime.clock()
+    async with runtime.database.write() as session:
+        member, entry = await member_for(session, member_id, viewer, Access.ADMINISTER, lock=True)
+        if member.status == "removed":
+            raise Refused(code="conflict", sentence=f"{member.cached_display_name} was removed. Bring them back first.")
+        before = _of_member(entry.space, member)
+        await _change(session, viewer, member, "member", settings_version, patch, before)
+        await session.flush()
+        await tell_space(session, member.space_id, "settings", now, member_id=str(member.id))
+        return _of_member(entry.space, member)
+
+
+async def change_conversation_settings(
+    runtime: Runtime, viewer: Viewer, conversation_id: UUID, *, settings_version: int, patch: JsonObject
+) -> SettingsOut:
+    """Merge a patch into the settings of a conversation."""
+    async with runtime.database.write() as session:
+        conversation, entry = await conversation_for(session, conversation_id, viewer, Access.MODERATE, lock=True)
+        require_in_use(conversation)
+        before = _of_conversation(entry.space, conversation, None)
+        await _change(session, viewer, conversation, "conversation", settings_version, patch, before)
+        await session.flush()
+        await append_event(session, conversation_id, "settings", runtime.clock())
+        return _of_conversation(entry.space, conversation, None)
+
+
+async def _change(
+    session: AsyncSession,
+    viewer: Viewer,
+    row: Layered,
+    layer: Layer,
+    settings_version: int,
+    patch: JsonObject,
+    before: SettingsOut,
+) -> None:
+    """Check the whole patch, count the change, and make it; or none of the three."""
+    changes = read_patch(patch, layer)
+    await refuse_unknown_in(session, viewer, changes)
+    advance(row, settings_version, what="settings", current=before.model_dump(mode="json"))
+    apply_changes(row, layer, changes)
+
+
+def _of_space(space: Space) -> SettingsOut:
+    return settings_out(space, "space", effective(space))
+
+
+def _of_member(space: Space, member: SpaceMembership) -> SettingsOut:
+    return settings_out(member, "member", effective(space, member=member))
+
+
+def _of_conversation(space: Space, conversation: Conversation, member: SpaceMembership | None) -> SettingsOut:
+    return settings_out(conversation, "conversation", effective(space, member=member, conversation=conversation))

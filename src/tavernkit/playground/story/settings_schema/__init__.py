@@ -1,0 +1,1 @@
+"""Which settings there are, their layers and how they are resolved."""

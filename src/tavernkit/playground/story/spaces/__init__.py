@@ -1,0 +1,1 @@
+"""Spaces: opened, listed, removed."""

@@ -1,0 +1,234 @@
+"""Opening, changing and closing spaces, one transaction each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+from uuid import UUID
+
+from sqlalchemy import func, select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from tavernkit import User as LibraryUser
+from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.database.models import (
+    Character,
+    Conversation,
+    Job,
+    Persona,
+    Space,
+    SpaceMembership,
+    User,
+)
+from tavernkit.playground.base.database.versions import advance
+from tavernkit.playground.base.jobs.service import REMOVE_KIND, enqueue_job
+from tavernkit.playground.base.realtime.access import announce_access_change
+from tavernkit.playground.base.realtime.bus import space_topic
+from tavernkit.playground.base.refused import Refused
+from tavernkit.playground.base.runtime import Runtime
+from tavernkit.playground.base.storable import storable, titled
+from tavernkit.playground.story.access.access import Access, space_for
+from tavernkit.playground.story.access.events import tell_space
+from tavernkit.playground.story.access.identity import (
+    character_name,
+    display_name,
+    persona_of,
+    story_user,
+    usable_characters,
+)
+from tavernkit.playground.story.access.space_documents import SpaceOut
+from tavernkit.playground.story.conversations.opening import FIRST_TITLE, greet, open_root
+from tavernkit.playground.story.spaces.removing import is_removed_with, remove_space
+from tavernkit.values import Value
+
+__all__ = [
+    "REMOVED_AT_ONCE",
+    "OpenedSpace",
+    "change_space",
+    "create_space",
+    "delete_space",
+    "open_space",
+    "start_story",
+]
+
+REMOVED_AT_ONCE = 2_000
+"""A space with at most so many messages is removed while its owner waits."""
+
+NAMES_IN_NAME = 4
+UNNAMED_SPACE = "New space"
+
+
+class OpenedSpace(Value, frozen=True, kw_only=True):
+    """A space that was just made, and its first conversation."""
+
+    space: Space
+    conversation: Conversation
+
+
+async def create_space(
+    runtime: Runtime,
+    viewer: Viewer,
+    *,
+    kind: Literal["playground", "discussion"] = "playground",
+    name: str = "",
+    character_ids: Sequence[UUID] = (),
+    persona_id: UUID | None = None,
+    persona: str = "",
+    name_override: str | None = None,
+    greeting: bool = True,
+) -> OpenedSpace:
+    """Make a space with its owner, its characters and a conversation that begins with their greetings."""
+    if len(set(character_ids)) < len(character_ids):
+        raise Refused(code="invalid", sentence="A character can be in a space only once.")
+    async with runtime.database.write() as session:
+        characters = await usable_characters(session, viewer, list(character_ids))
+        if persona_id is not None:
+            await persona_of(session, persona_id, viewer.user_id)
+        human = SpaceMembership(
+            id=runtime.ids(),
+            kind="human",
+            user_id=viewer.user_id,
+            role="owner",
+            persona=storable(persona),
+            persona_id=persona_id,
+            name_override=titled(name_override or "", "") or None,
+        )
+        return await open_space(session, runtime, human, characters, kind=kind, name=name, greeting=greeting)
+
+
+async def start_story(
+    runtime: Runtime, owner: User, character_id: UUID, *, persona: LibraryUser | None = None
+) -> Conversation:
+    """Make a space with one character and its first conversation; without a persona, the one used last takes part."""
+    async with runtime.database.write() as session:
+        characters = await usable_characters(session, Viewer(user_id=owner.id), [character_id])
+        human = SpaceMembership(id=runtime.ids(), kind="human", user_id=owner.id, role="owner", persona="")
+        if persona is not None:
+            human.name_override, human.persona = titled(persona.name, "") or None, storable(persona.persona)
+        else:
+            await _be_as_before(session, owner, human)
+        opened = await open_space(session, runtime, human, characters, kind="playground", name="", greeting=True)
+        return opened.conversation
+
+
+async def change_space(
+    runtime: Runtime,
+    viewer: Viewer,
+    space_id: UUID,
+    *,
+    settings_version: int,
+    name: str | None = None,
+    archived: bool | None = None,
+) -> Space:
+    """Rename a space, put it aside, or bring it back."""
+    now = runtime.clock()
+    async with runtime.database.write() as session:
+        entry = await space_for(session, space_id, viewer, Access.ADMINISTER, lock=True, even_archived=True)
+        space = entry.space
+        if name is not None:
+            name = titled(name, "")
+            if not name:
+                raise Refused(code="blank", sentence="A space needs a name.")
+        advance(space, settings_version, what="space", current=SpaceOut.of(space).model_dump(mode="json"))
+        if name is not None:
+            space.name = name
+        if archived is not None:
+            space.status = "archived" if archived else "active"
+        space.updated_at = now
+        await tell_space(session, space.id, "space", now)
+        return space
+
+
+async def delete_space(runtime: Runtime, viewer: Viewer, space_id: UUID) -> Job | None:
+    """Remove a space with everything said in it: at once, or by a job if that takes longer.
+
+    From this moment nobody sees it any more, whichever of the two it is.
+    """
+    async with runtime.database.write() as session:
+        entry = await space_for(
+            session, space_id, viewer, Access.ADMINISTER, lock=True, even_archived=True, even_deleting=True
+        )
+        space = entry.space
+        announce_access_change(session, space_topic(space_id))
+        messages = await session.scalar(
+            select(func.coalesce(func.sum(Conversation.last_seq), 0)).where(is_removed_with(space_id))
+        )
+        if (messages or 0) <= REMOVED_AT_ONCE:
+            await remove_space(session, space_id)
+            return None
+        space.status = "deleting"
+        return await enqueue_job(
+            session, runtime, kind=REMOVE_KIND, owner_id=viewer.user_id, payload={"space_id": str(space_id)}
+        )
+
+
+async def open_space(
+    session: AsyncSession,
+    runtime: Runtime,
+    human: SpaceMembership,
+    characters: Sequence[Character],
+    *,
+    kind: str,
+    name: str,
+    greeting: bool,
+) -> OpenedSpace:
+    """Put a space, its members and its first conversation into this transaction."""
+    now = runtime.clock()
+    names = [character_name(character) for character in characters]
+    space = Space(
+        id=runtime.ids(),
+        owner_id=human.user_id,
+        kind=kind,
+        name=titled(name, "") or _name_from(names),
+        created_at=now,
+        updated_at=now,
+    )
+    session.add(space)
+    await session.flush()
+    human.space_id, human.position, human.created_at = space.id, 0, now
+    human.cached_display_name = await display_name(session, human)
+    speakers = [
+        SpaceMembership(
+            id=runtime.ids(),
+            space_id=space.id,
+            kind="character",
+            character_id=character.id,
+            position=position,
+            cached_display_name=character_name(character),
+            created_at=now,
+        )
+        for position, character in enumerate(characters, start=1)
+    ]
+    session.add_all([human, *speakers])
+    await session.flush()
+    conversation = await open_root(session, runtime, space.id, title=FIRST_TITLE)
+    if greeting:
+        await greet(session, runtime, conversation, speakers, await story_user(session, human))
+        await session.refresh(conversation)
+    return OpenedSpace(space=space, conversation=conversation)
+
+
+def _name_from(names: Sequence[str]) -> str:
+    """The names of the first few characters."""
+    if len(names) > NAMES_IN_NAME:
+        names = [*names[: NAMES_IN_NAME - 1], "others"]
+    joined = " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+    return titled(joined, UNNAMED_SPACE)
+
+
+async def _be_as_before(session: AsyncSession, owner: User, human: SpaceMembership) -> None:
+    """Take part as the last time; the first time, as the default persona."""
+    last: SpaceMembership | None = await session.scalar(
+        select(SpaceMembership)
+        .where(SpaceMembership.user_id == owner.id)
+        .order_by(SpaceMembership.created_at.desc())
+        .limit(1)
+    )
+    if last is None:
+        human.persona_id = await session.scalar(
+            select(Persona.id).where(Persona.owner_id == owner.id, Persona.is_default).limit(1)
+        )
+        return
+    human.persona, human.persona_id, human.name_override = last.persona, last.persona_id, last.name_override
+    if last.persona_id is None and last.name_override is None and last.cached_display_name != owner.name:
+        human.name_override = last.cached_display_name

@@ -1,0 +1,147 @@
+"""Removing what nothing refers to any more: texts that were edited away, old events, blocks of prompts that are gone,
+and the bytes of files whose job has ended.
+
+All of it goes in small transactions, each of which leaves the database whole: whoever is killed in between has removed
+less, and the next sweep removes the rest.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from datetime import timedelta
+from uuid import UUID
+
+from sqlalchemy import and_, delete, func, select, update
+
+from tavernkit.playground.base.database.models import (
+    Conversation,
+    Job,
+    JobFile,
+    Message,
+    MessageSwipe,
+    OutboxEvent,
+    TextContent,
+)
+from tavernkit.playground.base.runtime import Runtime
+from tavernkit.playground.story.conversations.removing import remove_unused_texts
+from tavernkit.playground.story.prompting.unused_blocks import remove_unused_blocks
+
+__all__ = ["KEPT_EVENTS", "KEPT_FOR", "sweep"]
+
+KEPT_EVENTS = 50
+"""So many events of each conversation stay, however old: a page that missed more is refreshed as a whole."""
+
+KEPT_FOR = timedelta(days=1)
+AT_ONCE = 500
+FILES_AT_ONCE = 20
+
+log = logging.getLogger(__name__)
+
+
+async def sweep(runtime: Runtime, until: asyncio.Event) -> None:
+    """Remove everything that is not needed any more, or as much as can be removed until an event happens."""
+    removed = {
+        "texts": await _remove_texts(runtime, until),
+        "events": await _remove_events(runtime, until),
+        "prompt blocks": await remove_unused_blocks(runtime, until),
+        "files of jobs": await _remove_file_bytes(runtime, until),
+    }
+    if any(removed.values()):
+        log.info("Removed what nothing needs any more: %s", removed)
+    # In each sweep: a reader may have kept the last one from it.
+    await runtime.database.empty_log()
+
+
+async def _remove_texts(runtime: Runtime, until: asyncio.Event) -> int:
+    """Texts come into the database in the transaction of what refers to them, so an unused one is never a new one."""
+    removed, after = 0, UUID(int=0)
+    while not until.is_set():
+        page = select(TextContent.id).where(TextContent.id > after).order_by(TextContent.id).limit(AT_ONCE)
+        of_messages = select(Message.text_id).where(Message.text_id == TextContent.id)
+        of_swipes = select(MessageSwipe.text_id).where(MessageSwipe.text_id == TextContent.id)
+        async with runtime.database.read() as session:
+            ids = (await session.scalars(page)).all()
+            unused = (
+                await session.scalars(
+                    select(TextContent.id).where(TextContent.id.in_(ids), ~of_messages.exists(), ~of_swipes.exists())
+                )
+            ).all()
+        if not ids:
+            break
+        after = ids[-1]
+        if unused:
+            removed += await _remove_unused(runtime, unused)
+    return removed
+
+
+async def _remove_unused(runtime: Runtime, ids: Sequence[UUID]) -> int:
+    async with runtime.database.write() as session:
+        # A branch that is being made locks the texts that it shares. One that could be locked is looked at again, by a
+        # statement that sees what was committed until then.
+        query = select(TextContent.id).where(TextContent.id.in_(ids)).order_by(TextContent.id)
+        locked = (await session.scalars(query.with_for_update(skip_locked=True))).all()
+        return await remove_unused_texts(session, locked)
+
+
+async def _remove_events(runtime: Runtime, until: asyncio.Event) -> int:
+    before = runtime.clock() - KEPT_FOR
+    first = (
+        select(func.min(OutboxEvent.seq))
+        .where(OutboxEvent.conversation_id == Conversation.id)
+        .correlate(Conversation)
+        .scalar_subquery()
+    )
+    is_first = and_(OutboxEvent.conversation_id == Conversation.id, OutboxEvent.seq == first)
+    old = (
+        select(Conversation.id, OutboxEvent.seq, Conversation.last_event)
+        .join(OutboxEvent, is_first)
+        .where(OutboxEvent.seq <= Conversation.last_event - KEPT_EVENTS, OutboxEvent.created_at < before)
+        .limit(AT_ONCE)
+    )
+    removed = 0
+    while not until.is_set():
+        async with runtime.database.read() as session:
+            rows = (await session.execute(old)).all()
+        if not rows:
+            break
+        for conversation_id, seq, last in rows:
+            async with runtime.database.write() as session:
+                gone = await session.scalars(
+                    delete(OutboxEvent)
+                    .where(
+                        OutboxEvent.conversation_id == conversation_id,
+                        OutboxEvent.seq <= min(seq + AT_ONCE, last - KEPT_EVENTS),
+                        OutboxEvent.created_at < before,
+                    )
+                    .returning(OutboxEvent.seq),
+                    execution_options={"synchronize_session": False},
+                )
+                removed += len(gone.all())
+    return removed
+
+
+async def _remove_file_bytes(runtime: Runtime, until: asyncio.Event) -> int:
+    """A job that was stopped while its files came in has left some behind."""
+    left = (
+        select(JobFile.job_id, JobFile.position)
+        .join(Job, Job.id == JobFile.job_id)
+        .where(Job.status.not_in(("queued", "running")), JobFile.data.is_not(None))
+        .limit(FILES_AT_ONCE)
+    )
+    removed = 0
+    while not until.is_set():
+        async with runtime.database.read() as session:
+            rows = (await session.execute(left)).all()
+        if not rows:
+            break
+        for job_id, position in rows:
+            async with runtime.database.write() as session:
+                of_file = (JobFile.job_id == job_id, JobFile.position == position)
+                await session.execute(
+                    update(JobFile).where(*of_file).values(data=None),
+                    execution_options={"synchronize_session": False},
+                )
+        removed += len(rows)
+    return removed

@@ -1,1 +1,0 @@
-"""Everything the person sees: pages, streams, the files behind them, and what protects them."""
