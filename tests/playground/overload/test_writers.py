@@ -62,6 +62,18 @@ def test_six_imports_and_twenty_senders_lose_nothing_and_get_no_error(server: Se
         assert (longest < 5, slowest() < 1) == (True, True)
 
 
+def test_messages_are_accepted_between_the_pieces_of_an_import(program: Program) -> None:
+    place = begin(program)
+    job = program.send_chat(chat_of(20_000))
+    program.wait_for_job(job, lambda job: job["done"] >= 1)
+    send(program, place)
+    assert not is_over(program.get(f"/jobs/{job}"))
+    program.client.post(f"/jobs/{job}/cancel").raise_for_status()
+    program.wait_for_job(job, is_over)
+    said = [message["content"] for message in program.get(f"/conversations/{place}/messages")["items"]]
+    assert said == [f"{place} {number}" for number in range(SENT_BY_EACH)]
+
+
 def test_a_large_lorebook_is_imported_whole_while_others_are_answered(server: ServerProcess, program: Program) -> None:
     count = 20_000 if IS_FULL_SIZE else 2000
     with watched(server) as slowest:

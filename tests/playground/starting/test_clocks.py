@@ -33,31 +33,32 @@ def clocked(tmp_path: Path, database_url: str, scripted_model: ScriptedModel) ->
 
 
 def test_processes_whose_clocks_differ_leave_each_others_replies_alone(clocked: Callable[..., Clocked]) -> None:
-    on_time, ahead = clocked("on-time"), clocked("ahead")
+    on_time, ahead = clocked("on-time", concurrent_runs="1"), clocked("ahead", concurrent_runs="1")
     ahead.set_clock(15)
-    with visiting(on_time) as first, visiting(ahead) as second:
-        stories = [(visit, visit.begin(ONE, words=100)) for visit in (first, second)]
-        for visit, story in stories:
-            visit.say_until_accepted(story)
-        assert [visit.answered(story) for visit, story in stories] == [["succeeded"]] * 2
+    with visiting(on_time) as first:
+        story = _begin_endless_reply(first)
+        with visiting(ahead) as second:
+            _reply_elsewhere(second)
+        _stop_running_reply(first, story)
 
 
 def test_a_clock_that_jumps_interrupts_nothing(clocked: Callable[..., Clocked]) -> None:
-    process = clocked("server")
-    with visiting(process) as visit:
-        story = visit.begin(ONE, words=150)
-        visit.say_until_accepted(story)
-        visit.until_written(story, "word5")
-        # Whether a beat or the reaper comes first behind a jump is up to chance.
-        for jump in range(1, 10):
-            process.set_clock(jump * HOUR)
-            visit.until_written(story, f"word{jump * 10}")
-        process.set_clock(-HOUR)
-        assert visit.answered(story) == ["succeeded"]
-        another = visit.begin(ONE, words=3)
-        visit.say_until_accepted(another)
-        process.set_clock(-2 * HOUR)
-        assert visit.answered(another) == ["succeeded"]
+    writing, other = clocked("writing", concurrent_runs="1"), clocked("other", concurrent_runs="1")
+    with visiting(writing) as visit:
+        story = _begin_endless_reply(visit)
+        with visiting(other) as elsewhere:
+            # One process notices a jump before the other: leases that one writes, the other finds an hour too short.
+            for others, own in ((HOUR, 0), (0, -HOUR)):
+                other.set_clock(others)
+                writing.set_clock(own)
+                _reply_elsewhere(elsewhere)
+                assert visit.statuses(story) == ["running"], visit.runs(story)
+        waiting = visit.begin(ONE, words=3)
+        visit.say_until_accepted(waiting)
+        assert visit.statuses(waiting) == ["queued"]
+        writing.set_clock(-2 * HOUR)
+        _stop_running_reply(visit, story)
+        assert visit.answered(waiting) == ["succeeded"]
 
 
 def test_a_reply_of_a_process_that_died_while_its_clock_was_ahead_ends(
@@ -90,6 +91,27 @@ def test_a_reply_that_nobody_writes_any_more_can_be_stopped_without_a_worker(
             assert time.monotonic() < end
             time.sleep(0.1)
         assert visit.runs(story)[0]["text"].startswith("word1")
+
+
+def _begin_endless_reply(visit: Visit) -> Story:
+    """A story whose reply is written by the only process there is, which has no room for another."""
+    story = visit.begin(ONE, words=5000)
+    visit.say_until_accepted(story)
+    visit.until_written(story, "word1")
+    return story
+
+
+def _reply_elsewhere(visit: Visit) -> None:
+    """A reply of the process that is not busy, long enough for several beats of both."""
+    story = visit.begin(ONE, words=30)
+    visit.say_until_accepted(story)
+    assert visit.answered(story) == ["succeeded"], visit.runs(story)
+
+
+def _stop_running_reply(visit: Visit, story: Story) -> None:
+    assert visit.statuses(story) == ["running"], visit.runs(story)
+    visit.stop(story)
+    assert visit.answered(story) == ["canceled"]
 
 
 def _half_a_reply(visit: Visit, database_url: str) -> Story:
