@@ -16,8 +16,6 @@ from pathlib import Path
 
 from tavernkit.values import Value
 
-__all__ = ["Benchmark", "Measurement", "load_benchmarks", "run", "started"]
-
 ROUNDS = 21
 MIN_ROUND_SECONDS = 0.03
 

@@ -38,38 +38,6 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-__all__ = [
-    "ArchiveParseError",
-    "ArtifactConflict",
-    "ArtifactError",
-    "ArtifactPolicyError",
-    "DialectError",
-    "InvalidArtifactError",
-    "InvalidCardError",
-    "InvalidProfileError",
-    "JsonPatchError",
-    "LiquidError",
-    "LiquidLimitError",
-    "LiquidRenderError",
-    "LiquidSyntaxError",
-    "LoreParseError",
-    "MissingInputError",
-    "ParseError",
-    "PipelineError",
-    "PngParseError",
-    "PngWriteError",
-    "PresetParseError",
-    "RegexError",
-    "RegexTimeout",
-    "RunInProgress",
-    "StepFailed",
-    "StrictModeError",
-    "TavernKitError",
-    "TokenBudgetExceeded",
-    "UnknownDialectError",
-    "UnsupportedVersionError",
-]
-
 
 class TavernKitError(Exception):
     """The root of everything this package raises on purpose."""

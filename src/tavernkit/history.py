@@ -7,8 +7,6 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from tavernkit.prompt.message import Message
 
-__all__ = ["ChatHistory", "HistorySource", "InMemoryHistory", "wrap"]
-
 
 @runtime_checkable
 class ChatHistory(Protocol):

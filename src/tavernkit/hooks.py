@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 if TYPE_CHECKING:
     from tavernkit.prompt.context import Context
 
-__all__ = ["BuildHook", "BuildHooks", "HookRegistry"]
-
 BuildHook: TypeAlias = "Callable[[Context], None]"
 
 

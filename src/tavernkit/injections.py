@@ -7,8 +7,6 @@ from typing import Literal, Protocol, TypeAlias
 
 from tavernkit.values import Value, check_choice
 
-__all__ = ["Injection", "InjectionPosition", "InjectionRegistry", "Injections"]
-
 InjectionPosition: TypeAlias = Literal["before", "after", "chat", "none"]
 
 

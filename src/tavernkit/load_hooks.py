@@ -11,8 +11,6 @@ from collections.abc import Callable
 from threading import RLock
 from typing import Any, TypeAlias
 
-__all__ = ["LoadHook", "LoadHooks", "on_load", "run_load_hooks"]
-
 LoadHook: TypeAlias = Callable[[Any], None]
 
 

@@ -6,8 +6,6 @@ from typing import Protocol
 
 from tavernkit.values import Value
 
-__all__ = ["BudgetPreset", "Preset"]
-
 
 class Preset(Protocol):
     """The token budget; everything else in a preset is the platform's."""

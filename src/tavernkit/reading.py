@@ -15,18 +15,6 @@ from typing import Literal, TypeAlias
 from tavernkit.errors import ParseError
 from tavernkit.values import Json, Value
 
-__all__ = [
-    "ImportReport",
-    "LooseObject",
-    "Note",
-    "Outcome",
-    "ReportBuilder",
-    "check_nesting",
-    "decode_text",
-    "kind_of",
-    "parse_json",
-]
-
 Outcome: TypeAlias = Literal["exact", "converted", "ignored"]
 
 MAX_JSON_BYTES = 32 * 1024 * 1024

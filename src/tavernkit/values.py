@@ -7,8 +7,6 @@ from typing import Any, Self, TypeAlias, get_args
 
 import msgspec
 
-__all__ = ["Json", "JsonObject", "Value", "as_json", "check_choice"]
-
 Json: TypeAlias = Any
 """Anything `json.loads` can return; its shape is known only to whoever wrote it."""
 

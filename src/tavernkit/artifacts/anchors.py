@@ -11,8 +11,6 @@ import msgspec
 from tavernkit.artifacts.wire import Wire, one_of
 from tavernkit.errors import InvalidArtifactError
 
-__all__ = ["Anchor", "RoleFilter", "Selector"]
-
 Selector: TypeAlias = Literal[
     "after_last_user", "before_last_assistant", "after_message_id", "relative_to_end", "relative_to_anchor"
 ]

@@ -10,8 +10,6 @@ from tavernkit.artifacts.retention import PruneReason
 from tavernkit.artifacts.version import ArtifactVersion
 from tavernkit.values import Value
 
-__all__ = ["ArchiveRow", "archive_rows"]
-
 
 class ArchiveRow(Value, frozen=True, kw_only=True):
     """Versions that one prune took away for one reason; it belongs to its artifact, and to no generation's prompt."""

@@ -18,19 +18,6 @@ from tavernkit.errors import InvalidArtifactError
 from tavernkit.reading import ReportBuilder
 from tavernkit.values import Value
 
-__all__ = [
-    "RESERVED_PREFIX",
-    "Access",
-    "Artifact",
-    "ArtifactDefinition",
-    "ArtifactKey",
-    "NonBlank",
-    "Session",
-    "check_tag",
-    "read_artifact",
-    "write_artifact",
-]
-
 Access: TypeAlias = Literal["persisted", "run_only"]
 NonBlank: TypeAlias = Annotated[str, msgspec.Meta(min_length=1)]
 

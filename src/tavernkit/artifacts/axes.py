@@ -8,8 +8,6 @@ from typing import Literal, Self, TypeAlias, get_args
 from tavernkit.artifacts.wire import one_of
 from tavernkit.errors import InvalidArtifactError
 
-__all__ = ["Surface", "SurfacePlace", "Visibility", "is_in_prompt", "is_on_page"]
-
 Visibility: TypeAlias = Literal["prompt_only", "ui_only", "prompt_and_ui", "internal"]
 SurfacePlace: TypeAlias = Literal["chat_history", "panel", "feed", "overlay", "internal"]
 

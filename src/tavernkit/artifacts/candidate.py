@@ -11,8 +11,6 @@ from tavernkit.artifacts.rendering import render, render_value, select_versions
 from tavernkit.artifacts.version import ArtifactVersion
 from tavernkit.values import Value
 
-__all__ = ["ArtifactSource", "Prepared", "PromptCandidate", "SortKey", "prepare", "sort_key"]
-
 SortKey: TypeAlias = tuple[int, float, int, int, str, int, str]
 
 _PHASES: dict[Phase, int] = {phase: place for place, phase in enumerate(get_args(Phase))}

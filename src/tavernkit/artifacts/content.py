@@ -10,8 +10,6 @@ from typing import Literal, TypeAlias
 from tavernkit.errors import InvalidArtifactError, ParseError
 from tavernkit.reading import MAX_JSON_DEPTH, kind_of, parse_json
 
-__all__ = ["ContentType", "check_content", "inner_values", "parse_content", "write_json"]
-
 ContentType: TypeAlias = Literal["text", "json", "markdown"]
 
 _LEAVES = (str, int, bool, type(None))

@@ -11,8 +11,6 @@ from tavernkit.artifacts.rendering import render_value
 from tavernkit.artifacts.version import ArtifactVersion
 from tavernkit.values import Value
 
-__all__ = ["ArtifactChange", "ChangeKind", "change_between"]
-
 ChangeKind: TypeAlias = Literal["json_patch", "unified", "full"]
 
 _CONTEXT = 3

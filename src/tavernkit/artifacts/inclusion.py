@@ -13,23 +13,6 @@ from tavernkit.artifacts.content import ContentType
 from tavernkit.artifacts.wire import Wire, WireRules, one_of
 from tavernkit.errors import InvalidArtifactError
 
-__all__ = [
-    "DepthPolicy",
-    "Format",
-    "InclusionMode",
-    "InclusionRules",
-    "Operation",
-    "Phase",
-    "Place",
-    "PromptInclusion",
-    "Role",
-    "SectionStrategy",
-    "SelectorMode",
-    "SelectorRules",
-    "Target",
-    "VersionSelector",
-]
-
 InclusionMode: TypeAlias = Literal["none", "append_after_last_user", "prepend_system", "as_message"]
 Operation: TypeAlias = Literal["insert", "replace", "wrap", "merge_section"]
 Target: TypeAlias = Literal["system", "timeline", "message_ref"]

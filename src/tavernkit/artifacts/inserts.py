@@ -16,8 +16,6 @@ from tavernkit.artifacts.timeline import Absent, At, Past, Timeline, tail_gap
 from tavernkit.prompt.block import ARTIFACT, Block
 from tavernkit.prompt.context import Context
 
-__all__ = ["Inserts"]
-
 Spot: TypeAlias = At | Past | Literal["early", "tail"]
 """Beside a message, beside one that the build has not taken up, before all of them, or behind."""
 

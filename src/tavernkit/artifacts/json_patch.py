@@ -10,8 +10,6 @@ from typing import TypeAlias
 from tavernkit.artifacts.content import inner_values
 from tavernkit.errors import JsonPatchError
 
-__all__ = ["apply_patch", "find_in_json", "make_patch", "merge_patch", "same_json"]
-
 Path: TypeAlias = tuple[str, ...]
 
 _INDEX = re.compile(r"0|[1-9][0-9]{0,8}")

@@ -21,8 +21,6 @@ from tavernkit.artifacts.store import (
 from tavernkit.errors import InvalidArtifactError
 from tavernkit.prompt.context import IdSource
 
-__all__ = ["MemoryStore"]
-
 
 class MemoryStore:
     """Every method decides first and changes afterwards, without a pause in between: nothing is ever half done.

@@ -8,8 +8,6 @@ from typing import Literal, TypeAlias
 from tavernkit.errors import ArtifactPolicyError
 from tavernkit.values import Value
 
-__all__ = ["TagClaim", "TagCollision", "WritePermission", "check_owner", "check_permission", "tag_collisions"]
-
 WritePermission: TypeAlias = Literal["artifact_write", "state_write"]
 STATE = "state"
 

@@ -8,8 +8,6 @@ from typing import ClassVar, Literal, TypeAlias
 from tavernkit.artifacts.wire import Wire
 from tavernkit.errors import InvalidArtifactError
 
-__all__ = ["Presentation", "PresentationMode"]
-
 PresentationMode: TypeAlias = Literal["latest_only", "timeline", "diff"]
 
 

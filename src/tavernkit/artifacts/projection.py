@@ -13,8 +13,6 @@ from tavernkit.artifacts.version import ArtifactVersion
 from tavernkit.artifacts.view import ArtifactView
 from tavernkit.values import Value
 
-__all__ = ["ChatForm", "Projection", "ProjectionItem", "presentation_of", "project", "project_all"]
-
 ChatForm: TypeAlias = Literal["item", "block"]
 
 

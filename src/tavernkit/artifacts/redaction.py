@@ -14,8 +14,6 @@ from tavernkit.artifacts.rendering import render_value
 from tavernkit.artifacts.version import ArtifactVersion
 from tavernkit.prompt.block import Block
 
-__all__ = ["log_entry", "redacted", "redacted_blocks", "wire_form"]
-
 
 class Redaction(TypedDict):
     """What stands in for content that is not shown."""

@@ -8,8 +8,6 @@ from tavernkit.artifacts.content import write_json
 from tavernkit.artifacts.inclusion import Format, VersionSelector
 from tavernkit.artifacts.version import ArtifactVersion
 
-__all__ = ["render", "render_value", "select_versions"]
-
 
 def select_versions(
     versions: Sequence[ArtifactVersion], selector: VersionSelector, *, overwrites: bool = False

@@ -10,8 +10,6 @@ from tavernkit.artifacts.version import ArtifactVersion
 from tavernkit.artifacts.wire import Wire, WireRules, one_of
 from tavernkit.errors import InvalidArtifactError
 
-__all__ = ["PruneReason", "Retention", "RetentionMode", "RetentionRules", "outlived", "retained"]
-
 RetentionMode: TypeAlias = Literal["ephemeral", "windowed", "durable"]
 RetentionWord: TypeAlias = Literal["ephemeral", "windowed", "durable", "overwrite", "append", "ttl"]
 PruneReason: TypeAlias = Literal["window", "turns", "ttl", "reset"]

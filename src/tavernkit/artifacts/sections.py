@@ -16,8 +16,6 @@ from tavernkit.prompt.block import ARTIFACT, Block
 from tavernkit.prompt.context import IdSource
 from tavernkit.reading import parse_json
 
-__all__ = ["BETWEEN", "SystemSections", "changed", "credit", "merged_json", "system_text", "wrapped"]
-
 BETWEEN = "\n\n"
 """What stands between the parts of one text."""
 

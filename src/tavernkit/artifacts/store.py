@@ -15,17 +15,6 @@ from tavernkit.errors import ArtifactConflict, InvalidArtifactError
 from tavernkit.prompt.context import IdSource
 from tavernkit.values import Value
 
-__all__ = [
-    "ArtifactRecord",
-    "ArtifactStore",
-    "ArtifactWrite",
-    "Commit",
-    "StoredArtifact",
-    "plan_reset",
-    "plan_write",
-    "reserved_again",
-]
-
 
 class ArtifactRecord(Value, frozen=True, kw_only=True):
     """One persisted artifact as it is stored: its definition, its owner, and the versions that are kept, oldest first.

@@ -13,8 +13,6 @@ from tavernkit.history import ChatHistory
 from tavernkit.prompt.block import Block
 from tavernkit.values import Value
 
-__all__ = ["Absent", "At", "Found", "Past", "Timeline", "message_source", "tail_gap"]
-
 _NUMBERED = "message:"
 _MESSAGE = re.compile(r"message(?::\d+)?")
 _NOWHERE: Mapping[str, object] = {}

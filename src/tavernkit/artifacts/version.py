@@ -8,8 +8,6 @@ from tavernkit.artifacts.content import ContentType, check_content
 from tavernkit.errors import InvalidArtifactError
 from tavernkit.values import Value
 
-__all__ = ["ArtifactVersion", "Writer"]
-
 
 class Writer(Value, frozen=True, kw_only=True):
     """The pipeline and the step that wrote."""

@@ -15,8 +15,6 @@ from tavernkit.artifacts.store import ArtifactRecord
 from tavernkit.artifacts.version import ArtifactVersion, Writer
 from tavernkit.values import Value
 
-__all__ = ["ArtifactView", "Path", "RunArtifact", "SessionArtifacts", "StepOrder", "session_artifacts"]
-
 Path: TypeAlias = Mapping[str, str]
 """The swipe that is chosen in each turn, by the ids of both."""
 

@@ -20,8 +20,6 @@ from tavernkit.errors import InvalidArtifactError
 from tavernkit.reading import ReportBuilder, kind_of
 from tavernkit.values import Value
 
-__all__ = ["Notes", "NotesOfReport", "Wire", "decode", "encode", "inlined_schema", "json_schema", "one_of"]
-
 T = TypeVar("T", bound=str)
 W = TypeVar("W", bound="Wire")
 

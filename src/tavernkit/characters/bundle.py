@@ -9,8 +9,6 @@ from tavernkit.characters.card import CharacterCard
 from tavernkit.reading import ImportReport
 from tavernkit.values import Value
 
-__all__ = ["Asset", "Bundle", "CardFormat", "plain_uri"]
-
 CardFormat: TypeAlias = Literal["png", "apng", "jpeg", "webp", "charx", "byaf", "json", "yaml"]
 
 

@@ -7,8 +7,6 @@ from typing import Literal, TypeAlias
 from tavernkit.characters.character import Character
 from tavernkit.values import JsonObject, Value
 
-__all__ = ["MIRRORED_FIELDS", "CardSpec", "CharacterCard", "WritableSpec"]
-
 CardSpec: TypeAlias = Literal["v1", "v2", "v3"]
 WritableSpec: TypeAlias = Literal["v2", "v3"]
 

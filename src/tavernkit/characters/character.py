@@ -5,8 +5,6 @@ from __future__ import annotations
 from tavernkit.lore.book import Book
 from tavernkit.values import JsonObject, Value
 
-__all__ = ["AssetReference", "Character", "User"]
-
 
 class AssetReference(Value, frozen=True, kw_only=True):
     """An asset that a card names; `uri` may point into the file, to the web, or be `ccdefault:`."""

@@ -18,8 +18,6 @@ from tavernkit.errors import PngParseError
 from tavernkit.text.invisible import without_invisible
 from tavernkit.values import Value
 
-__all__ = ["Layout", "lay_out"]
-
 PNG_ASSET = "__asset:"
 LONGEST_NAME = 200
 EXTENSIONS = {b"\xff\xd8\xff": "jpg", b"GIF8": "gif", b"RIFF": "webp"}

@@ -16,8 +16,6 @@ from tavernkit.lore.files.character_book import read_character_book
 from tavernkit.reading import ImportReport, LooseObject, ReportBuilder, kind_of
 from tavernkit.values import Json, JsonObject
 
-__all__ = ["check_has_card_fields", "decode_card", "read_card"]
-
 ENVELOPE = ("spec", "spec_version", "data")
 GRADIO_FIELDS = {
     "char_name": "name",

@@ -7,8 +7,6 @@ from tavernkit.characters.character import AssetReference, Character
 from tavernkit.lore.files.character_book import write_character_book
 from tavernkit.values import Json
 
-__all__ = ["write_card", "write_data"]
-
 
 def write_card(card: CharacterCard, spec: WritableSpec = "v3") -> dict[str, Json]:
     """Write a card as a JSON object.

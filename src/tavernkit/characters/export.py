@@ -19,8 +19,6 @@ from tavernkit.characters.png_texts import put_texts
 from tavernkit.errors import InvalidCardError
 from tavernkit.values import Json
 
-__all__ = ["to_charx", "to_json", "to_png"]
-
 PLAIN_SIZE = (256, 384)
 PLAIN_COLOUR = bytes((104, 112, 128))
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from tavernkit.values import Value
 
-__all__ = ["DEFAULT_LIMITS", "Limits"]
-
 MIB = 1024 * 1024
 
 

@@ -18,8 +18,6 @@ from tavernkit.characters.ingest.yaml_file import read_yaml
 from tavernkit.characters.limits import DEFAULT_LIMITS, Limits
 from tavernkit.errors import ArchiveParseError, ParseError
 
-__all__ = ["load"]
-
 
 def load(source: bytes | str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS) -> Bundle:
     """Read a card file of any format, from its bytes or from the path where it lies.

@@ -9,8 +9,6 @@ from tavernkit.errors import InvalidCardError
 from tavernkit.reading import MAX_JSON_DEPTH, ReportBuilder
 from tavernkit.values import Json
 
-__all__ = ["with_plain_numbers"]
-
 
 def with_plain_numbers(value: Json, report: ReportBuilder) -> Json:
     """Return the same value where all is well; else a copy that any JSON reader takes, with a note for each change."""

@@ -12,8 +12,6 @@ from tavernkit.characters.character import AssetReference
 from tavernkit.characters.ingest.charx import main_icon
 from tavernkit.characters.ingest.png import ASSET_KEYWORD
 
-__all__ = ["assets_for_png", "name_assets"]
-
 PNG_ASSET = "__asset:"
 ARCHIVED = "embeded://"
 THE_PICTURE = "ccdefault:"

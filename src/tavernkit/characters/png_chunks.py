@@ -9,8 +9,6 @@ from collections.abc import Iterator
 from tavernkit.errors import PngParseError
 from tavernkit.values import Value
 
-__all__ = ["PNG_SIGNATURE", "TEXT_CHUNKS", "Chunk", "make_chunk", "walk_chunks"]
-
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 TEXT_CHUNKS = (b"tEXt", b"zTXt", b"iTXt")
 LONGEST_CHUNK = 2**31 - 1

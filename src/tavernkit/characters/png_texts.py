@@ -8,8 +8,6 @@ from tavernkit.characters.limits import DEFAULT_LIMITS
 from tavernkit.characters.png_chunks import PNG_SIGNATURE, Chunk, make_chunk, walk_chunks
 from tavernkit.errors import PngParseError, PngWriteError
 
-__all__ = ["put_texts"]
-
 
 def put_texts(image: bytes, texts: Mapping[str, bytes], *, drop: Callable[[Chunk], bool]) -> bytes:
     """Write each text under its keyword, before the picture's end.

@@ -15,8 +15,6 @@ from tavernkit.errors import ParseError
 from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.values import Json
 
-__all__ = ["ARCHIVE", "read_byaf_chats"]
-
 ARCHIVE = b"PK\x03\x04"
 """How an archive begins, which among the files of chats only a BYAF archive is."""
 

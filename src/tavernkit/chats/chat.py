@@ -6,8 +6,6 @@ from typing import TypeAlias
 
 from tavernkit.values import JsonObject, Value
 
-__all__ = ["HEADER_KEYS", "MESSAGE_KEYS", "ChatFile", "ChatHeader", "ChatMessage", "Date", "StrayLine"]
-
 Date: TypeAlias = str | int | float | None
 """As it was written: SillyTavern has used milliseconds and several spellings of a date over the years."""
 

@@ -8,8 +8,6 @@ from datetime import UTC, datetime, timedelta
 from tavernkit.text.js_numbers import to_number
 from tavernkit.values import Json
 
-__all__ = ["iso_date", "iso_from_milliseconds"]
-
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 

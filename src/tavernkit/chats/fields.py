@@ -10,8 +10,6 @@ from tavernkit.chats.chat import ChatHeader, ChatMessage, Date
 from tavernkit.text.js_numbers import number_to_string
 from tavernkit.values import Json, JsonObject
 
-__all__ = ["as_text", "header_from", "is_truthy", "message_from", "to_record", "unusual_fields"]
-
 
 class Field(NamedTuple):
     """`read` makes the best of any value; `is_usual` says whether writing gives that value back."""

@@ -14,8 +14,6 @@ from tavernkit.reading import ReportBuilder, kind_of
 from tavernkit.text.js_strings import js_trim
 from tavernkit.values import Json, JsonObject
 
-__all__ = ["Speakers", "find_format", "read_foreign"]
-
 Record: TypeAlias = dict[str, Json]
 
 # What Kobold Lite puts around turns, and between the names of several opponents.

@@ -13,8 +13,6 @@ from tavernkit.errors import ParseError
 from tavernkit.reading import ReportBuilder, parse_json
 from tavernkit.values import Json
 
-__all__ = ["chat_from_records", "parse_line", "read_jsonl"]
-
 
 def read_jsonl(text: str, limits: ChatLimits, report: ReportBuilder) -> tuple[ChatFile, str]:
     """Read line by line; returns the chat and the name of its format."""

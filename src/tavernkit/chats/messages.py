@@ -6,8 +6,6 @@ from tavernkit.chats.chat import ChatFile, ChatMessage
 from tavernkit.prompt.message import Message
 from tavernkit.values import Json
 
-__all__ = ["to_messages"]
-
 
 def to_messages(chat: ChatFile) -> tuple[Message, ...]:
     """Every message, oldest first. Hidden ones are there too, with `is_system` in their metadata."""

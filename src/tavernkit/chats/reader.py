@@ -15,8 +15,6 @@ from tavernkit.errors import ParseError
 from tavernkit.reading import ImportReport, ReportBuilder, decode_text, parse_json
 from tavernkit.values import Json
 
-__all__ = ["read_chat"]
-
 NO_CHAT = (
     "This is no chat that can be read here. Expected a chat of SillyTavern or Chub (lines of JSON, the first of which "
     "has user_name, name or chat_metadata), or a JSON file of text-generation-webui (data_visible), Agnai (messages), "

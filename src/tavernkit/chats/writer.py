@@ -6,8 +6,6 @@ from tavernkit.chats.chat import ChatFile, ChatMessage
 from tavernkit.chats.fields import to_record
 from tavernkit.text.js_json import to_json
 
-__all__ = ["write_chat", "write_text"]
-
 
 def write_chat(chat: ChatFile) -> str:
     """The chat as JSON lines; a file that SillyTavern wrote comes back byte for byte."""

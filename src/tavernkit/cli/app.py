@@ -10,8 +10,6 @@ from tavernkit.cli import bench, build, card, chat, conformance, lore, playgroun
 from tavernkit.cli.errors import ErrorReporting
 from tavernkit.cli.groups import HELP_OPTIONS, show_help
 
-__all__ = ["app", "main"]
-
 EXIT_CODES = """\b
 Exit codes:
   0  done

@@ -9,8 +9,6 @@ import typer
 from tavernkit.cli.errors import UsageError
 from tavernkit.cli.output import JsonOption, Printer, emit, status
 
-__all__ = ["measure"]
-
 
 def measure(
     names: Annotated[

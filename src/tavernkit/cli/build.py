@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from tavernkit.prompt.plan import Plan
     from tavernkit.values import Json
 
-__all__ = ["build_request"]
-
 _SILLYTAVERN_ONLY = (
     *("speaker", "group", "instruct", "context_template", "settings", "regex"),
     *("note_position", "note_depth", "note_role", "note_interval", "quiet_prompt"),

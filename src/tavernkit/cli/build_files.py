@@ -26,8 +26,6 @@ from tavernkit.sillytavern.presets import ChatPreset, TextPreset
 from tavernkit.sillytavern.regex_scripts import RegexScript, RegexScripts, embedded_scripts, read_regex_scripts
 from tavernkit.values import Value
 
-__all__ = ["Found", "read_files"]
-
 
 class Found(Value, frozen=True, kw_only=True):
     """What the files hold; `context_file` is the one with the context template."""

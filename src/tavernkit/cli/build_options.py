@@ -17,8 +17,6 @@ from tavernkit.cli.files import is_standard
 from tavernkit.cli.output import JsonOption
 from tavernkit.cli.tokens import ModelOption
 
-__all__ = ["BuildOptions", "GenerationType", "NotePosition", "NoteRole", "Platform", "command_of"]
-
 Options = TypeVar("Options")
 
 

@@ -16,8 +16,6 @@ from tavernkit.prompt.trace import Trace
 from tavernkit.prompt.warning import BuildWarning
 from tavernkit.values import JsonObject, Value
 
-__all__ = ["BuildReport", "ExplainedBlock", "explain_plan", "print_report"]
-
 NO_ROOM = "no room for it"
 NO_ROOM_BY_GROUP = {
     "history": "no room for it; the chat is sent from its end, up to here",

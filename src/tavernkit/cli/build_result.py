@@ -7,8 +7,6 @@ from tavernkit.prompt.message import Message
 from tavernkit.prompt.plan import Plan
 from tavernkit.values import Value
 
-__all__ = ["BuiltRequest"]
-
 
 class BuiltRequest(Value, frozen=True, kw_only=True):
     """The plan, how it is to be written down, and what it was built from."""

@@ -14,8 +14,6 @@ from tavernkit.prompt.build import BuildInputs
 from tavernkit.risuai import Settings, Story
 from tavernkit.risuai.errors import CBSError, DecoratorParseError, TriggerError
 
-__all__ = ["build_risuai"]
-
 
 def build_risuai(options: BuildOptions) -> BuiltRequest:
     """Read the files and build the request."""

@@ -23,8 +23,6 @@ from tavernkit.risuai.files import load_character, read_module_file, read_preset
 from tavernkit.risuai.module import Module
 from tavernkit.values import Value
 
-__all__ = ["RisuFound", "read_risu_files", "read_toggles"]
-
 
 class RisuFound(Value, frozen=True, kw_only=True):
     """What the files hold."""

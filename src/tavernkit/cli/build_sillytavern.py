@@ -16,8 +16,6 @@ from tavernkit.sillytavern.chat_completion.scene import chosen_dialect
 from tavernkit.sillytavern.errors import InvalidContextTemplateError, MacroError
 from tavernkit.sillytavern.presets import ChatPreset, TextPreset
 
-__all__ = ["build_sillytavern"]
-
 
 def build_sillytavern(options: BuildOptions) -> BuiltRequest:
     """Read the files and build the request."""

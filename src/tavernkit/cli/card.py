@@ -20,8 +20,6 @@ from tavernkit.cli.files import (
 from tavernkit.cli.groups import command_group
 from tavernkit.cli.output import JsonOption, Printer, emit, progress
 
-__all__ = ["app"]
-
 app = command_group("card", "Show, check, convert, take apart and embed character cards.")
 
 CardFiles = Annotated[

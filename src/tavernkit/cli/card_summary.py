@@ -10,8 +10,6 @@ from tavernkit.prompt.tokens import default_estimator
 from tavernkit.reading import Note
 from tavernkit.values import Value
 
-__all__ = ["CardSummary", "print_card", "summarise"]
-
 EXCERPT = 60
 
 

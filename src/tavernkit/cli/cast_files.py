@@ -16,8 +16,6 @@ from tavernkit.reading import LooseObject, ReportBuilder, parse_json
 from tavernkit.sillytavern.groups import GroupMember, StoryGroup, read_group
 from tavernkit.values import Json, JsonObject, Value
 
-__all__ = ["Cast", "in_group", "read_cast"]
-
 EXAMPLE = "ottoline.json"
 
 

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from tavernkit.chats import ChatFile
     from tavernkit.reading import ImportReport
 
-__all__ = ["ChatTarget", "app"]
-
 app = command_group("chat", "Show chats and convert them to SillyTavern's files or plain text.")
 
 UserOption = Annotated[

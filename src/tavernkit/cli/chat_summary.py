@@ -10,8 +10,6 @@ from tavernkit.cli.output import Printer
 from tavernkit.cli.terminal import shorten
 from tavernkit.values import Value
 
-__all__ = ["ChatSummary", "SpeakerSummary", "print_chat", "summarise_chat"]
-
 
 class SpeakerSummary(Value, frozen=True, kw_only=True):
     """How much one speaker said."""

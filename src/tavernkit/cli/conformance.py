@@ -10,8 +10,6 @@ import typer
 from tavernkit.cli.errors import BatchError
 from tavernkit.cli.output import JsonOption, Printer, emit, progress
 
-__all__ = ["replay"]
-
 
 def replay(
     paths: Annotated[

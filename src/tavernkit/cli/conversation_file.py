@@ -17,8 +17,6 @@ from tavernkit.sillytavern import AuthorsNote, Story
 from tavernkit.sillytavern.extension_prompts import extension_place, extension_role
 from tavernkit.values import Json, JsonObject, Value
 
-__all__ = ["Conversation", "read_conversation"]
-
 FIELDS = ("role", "content", "name", "send_date", "tool_calls", "tool_call_id")
 NOBODY = "unused"
 """What SillyTavern writes where a chat's header once had a name."""

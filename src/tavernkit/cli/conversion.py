@@ -19,17 +19,6 @@ from tavernkit.values import Value
 if TYPE_CHECKING:
     from tavernkit.characters import Asset, Bundle
 
-__all__ = [
-    "Conversion",
-    "Spec",
-    "Target",
-    "check_options",
-    "convert_card",
-    "print_conversions",
-    "read_picture",
-    "targets",
-]
-
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
 

@@ -16,8 +16,6 @@ from tavernkit.cli.terminal import plain
 from tavernkit.errors import StrictModeError, TavernKitError, TokenBudgetExceeded, UnsupportedVersionError
 from tavernkit.values import Value
 
-__all__ = ["BatchError", "ErrorReporting", "Failure", "FileError", "UsageError", "about", "display_name", "explain"]
-
 CHECK_FAILED = 1
 UNUSABLE = 2
 UNSUPPORTED = 3

@@ -14,8 +14,6 @@ from tavernkit.lore.files import write_world_info
 from tavernkit.text.invisible import without_invisible
 from tavernkit.values import Value
 
-__all__ = ["Extracted", "Part", "default_folder", "parts", "print_extracted", "safe_names", "write_part"]
-
 LONGEST_NAME = 120
 UNSAFE = re.compile(r"[^\w.\- ]+")
 # Names that Windows keeps for devices, whatever their extension.

@@ -8,8 +8,6 @@ from tavernkit.cli.errors import display_name
 from tavernkit.reading import ImportReport, Outcome
 from tavernkit.values import Value
 
-__all__ = ["FileNote", "file_notes"]
-
 
 class FileNote(Value, frozen=True, kw_only=True):
     """What became of one field of one file."""

@@ -15,16 +15,6 @@ from tavernkit.cli.errors import FileError, UsageError, about
 from tavernkit.cli.output import write_bytes
 from tavernkit.errors import ParseError
 
-__all__ = [
-    "ForceOption",
-    "InputFile",
-    "check_free",
-    "is_standard",
-    "read_input",
-    "refuse_two_documents",
-    "write_output",
-]
-
 InputFile = Annotated[Path, typer.Argument(metavar="FILE", help="The file to read; - reads standard input.")]
 ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")]
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import typer
 
-__all__ = ["HELP_OPTIONS", "command_group", "show_help"]
-
 HELP_OPTIONS = {"help_option_names": ["-h", "--help"]}
 
 

@@ -12,8 +12,6 @@ from tavernkit.prompt.message import Message
 from tavernkit.reading import parse_json
 from tavernkit.values import Json
 
-__all__ = ["messages_from", "read_history"]
-
 FIELDS = ("role", "content", "name")
 
 

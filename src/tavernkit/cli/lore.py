@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from tavernkit.lore.book import Book
     from tavernkit.reading import ImportReport
 
-__all__ = ["LoreTarget", "app", "load_book"]
-
 app = command_group("lore", "Show, test and convert lorebooks.")
 
 

@@ -10,8 +10,6 @@ from tavernkit.prompt.tokens import default_estimator
 from tavernkit.reading import Note
 from tavernkit.values import Json, Value
 
-__all__ = ["BookSummary", "EntrySummary", "book_line", "print_book", "summarise_book"]
-
 # SillyTavern's numbers for the places that a `character_book` has no name for.
 PLACES: dict[Json, str] = {
     0: "before_char",

@@ -6,8 +6,6 @@ from tavernkit.cli.output import Printer
 from tavernkit.cli.terminal import shorten
 from tavernkit.sillytavern.world_info.trial import LoreTest
 
-__all__ = ["print_test"]
-
 
 def print_test(printer: Printer, test: LoreTest) -> None:
     """Two tables: what fires, and why the rest does not."""

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from tavernkit.reading import Note
 
-__all__ = ["JsonOption", "Printer", "emit", "progress", "status", "to_json_bytes", "write_bytes"]
-
 READER_LEFT = 141  # what a shell reports for a command that ended because nobody read its output
 UNLIMITED_WIDTH = 10_000
 

@@ -7,8 +7,6 @@ from collections.abc import Iterator, Mapping
 
 from tavernkit.values import Json, Value
 
-__all__ = ["Paragraph", "payload_text"]
-
 _LISTS_OF_MESSAGES = ("messages", "contents")
 
 

@@ -8,8 +8,6 @@ from tavernkit.cli.errors import about
 from tavernkit.cli.files import is_standard, read_input
 from tavernkit.reading import decode_text
 
-__all__ = ["persona_text"]
-
 LONGEST_FILE_NAME = 4096
 
 

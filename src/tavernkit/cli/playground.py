@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from tavernkit.playground.base.database.models import User
     from tavernkit.playground.base.runtime import Runtime
 
-__all__ = ["accounts", "database", "serve", "worker"]
-
 T = TypeVar("T")
 
 database = command_group("db", "Look after the application's database.")

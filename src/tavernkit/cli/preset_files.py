@@ -24,8 +24,6 @@ from tavernkit.sillytavern.presets import (
 from tavernkit.sillytavern.presets.fields import PresetFile
 from tavernkit.values import Value
 
-__all__ = ["Setup", "check_post_processing", "read_setup"]
-
 LABELS = {
     "chat": "a chat-completion preset",
     "preset": "a text-completion preset",

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from tavernkit.characters import Character, User
     from tavernkit.prompt.message import Message
 
-__all__ = ["build_prompt"]
-
 
 def build_prompt(
     card: Annotated[

@@ -11,8 +11,6 @@ from tavernkit.prompt.trimming import TrimReport
 from tavernkit.prompt.warning import BuildWarning
 from tavernkit.values import JsonObject, Value
 
-__all__ = ["BlockReport", "PromptReport", "print_prompt", "print_trace", "report_on"]
-
 ROLE_COLOURS = {"system": "cyan", "user": "green", "assistant": "magenta"}
 
 

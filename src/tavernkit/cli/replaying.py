@@ -17,8 +17,6 @@ from tavernkit.errors import ParseError
 from tavernkit.reading import parse_json
 from tavernkit.values import Json
 
-__all__ = ["Collected", "Found", "Outcome", "collect", "document", "print_results", "replay_all"]
-
 SHOWN_WIDTH = 100
 
 

@@ -9,8 +9,6 @@ import typer
 from tavernkit.cli.errors import UsageError
 from tavernkit.cli.output import JsonOption, emit
 
-__all__ = ["serve_scripted_provider"]
-
 
 def serve_scripted_provider(
     port: Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 takes a free one.")] = 8421,

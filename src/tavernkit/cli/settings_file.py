@@ -27,8 +27,6 @@ from tavernkit.sillytavern.regex_scripts import RegexScripts, embedded_scripts
 from tavernkit.sillytavern.world_info import SHIPPED_SETTINGS, read_settings
 from tavernkit.values import Json, Value
 
-__all__ = ["SettingsFile", "read_settings_file"]
-
 TEXT_SETTINGS = {
     "textgenerationwebui": "textgenerationwebui_settings",
     "kobold": "kai_settings",

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["plain", "shorten"]
-
 # Everything that could move the cursor, colour the screen or start a command in a terminal, and halves of surrogate
 # pairs, which no terminal can be sent. Cards are written by strangers.
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029]")

@@ -13,8 +13,6 @@ from tavernkit.cli.errors import UsageError, about
 from tavernkit.cli.files import read_input
 from tavernkit.cli.output import JsonOption, Printer, emit
 
-__all__ = ["ModelOption", "count"]
-
 ModelOption = Annotated[
     str | None, typer.Option("--model", metavar="HINT", help="Count as this model does, such as gpt-4o.")
 ]

@@ -14,8 +14,6 @@ from tavernkit.errors import TavernKitError
 from tavernkit.reading import Note
 from tavernkit.values import Value
 
-__all__ = ["Status", "Verdict", "check", "print_verdicts", "unreadable"]
-
 Status: TypeAlias = Literal["ok", "ok with notes", "broken", "unreadable"]
 COLOURS = {"ok": "green", "ok with notes": "yellow", "broken": "red", "unreadable": "red"}
 

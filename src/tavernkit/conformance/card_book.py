@@ -8,8 +8,6 @@ from tavernkit.lore.files.world_info import read_world_info, write_world_info
 from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.values import Json, JsonObject
 
-__all__ = ["check"]
-
 
 def check(case: JsonObject) -> tuple[Json, Json]:
     """What the case expects, and what we make of its input."""

@@ -20,8 +20,6 @@ from tavernkit.characters.png_chunks import make_chunk
 from tavernkit.errors import TavernKitError
 from tavernkit.values import Json, JsonObject
 
-__all__ = ["check"]
-
 EMPTY: tuple[Json, ...] = (None, "", [], {})
 
 

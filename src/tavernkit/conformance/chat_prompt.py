@@ -9,8 +9,6 @@ from tavernkit.sillytavern.presets import ChatPreset
 from tavernkit.sillytavern.presets.fields import decode
 from tavernkit.values import Json, JsonObject
 
-__all__ = ["check"]
-
 
 def check(case: JsonObject) -> tuple[Json, Json]:
     """The messages, what post-processing makes of them, and what they cost."""

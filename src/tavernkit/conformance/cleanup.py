@@ -26,8 +26,6 @@ from tavernkit.sillytavern.settings import read_user_settings
 from tavernkit.sillytavern.stopping_strings import stopping_strings
 from tavernkit.values import Json, JsonObject
 
-__all__ = ["check"]
-
 _ENGINE = ParserMacros("1.15")
 
 

@@ -11,8 +11,6 @@ from tavernkit.dialects import Merging, PostProcessing, SpeakerNames
 from tavernkit.errors import DialectError
 from tavernkit.values import Json, JsonObject
 
-__all__ = ["check"]
-
 
 def check(case: JsonObject) -> tuple[Json, Json]:
     """What the case expects, and what we make of its messages.

@@ -25,8 +25,6 @@ from tavernkit.sillytavern.turns import Turn
 from tavernkit.text.js_strings import js_trim
 from tavernkit.values import Json, JsonObject
 
-__all__ = ["check"]
-
 _ERROR = "Deleted group member swiped"
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from tavernkit.text.seeded import SeededRandom, string_hash
 from tavernkit.values import Json, JsonObject
 
-__all__ = ["check"]
-
 
 def check(case: JsonObject) -> tuple[Json, Json]:
     """What the case expects, and what we make of its input; its own `group` says of what kind it is."""

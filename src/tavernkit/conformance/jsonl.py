@@ -11,8 +11,6 @@ from tavernkit.errors import ParseError
 from tavernkit.text.js_json import to_json
 from tavernkit.values import Json, JsonObject
 
-__all__ = ["check"]
-
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 NOW_IN_FILES = "2026-01-02T03:04:05.000Z"
 BYTE_ORDER_MARK = "\ufeff"

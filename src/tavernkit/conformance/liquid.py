@@ -9,8 +9,6 @@ from tavernkit.errors import LiquidError
 from tavernkit.text.seeded import SeededRandom
 from tavernkit.values import Json, JsonObject
 
-__all__ = ["check"]
-
 CLOCK = datetime(2026, 3, 14, 15, 9, 26, tzinfo=UTC)
 
 

@@ -24,8 +24,6 @@ from tavernkit.sillytavern.presets.fields import decode
 from tavernkit.text.seeded import string_hash
 from tavernkit.values import Json, JsonObject
 
-__all__ = ["case_environment", "compare"]
-
 
 def compare(case: JsonObject, engine: MacroEngine) -> tuple[Json, Json]:
     """Expand the case's input and set what was recorded against what came out."""

@@ -6,8 +6,6 @@ from tavernkit.conformance.macro_cases import compare
 from tavernkit.sillytavern.macros.legacy import LegacyMacros
 from tavernkit.values import Json, JsonObject
 
-__all__ = ["check"]
-
 _ENGINE = LegacyMacros()
 
 

@@ -6,8 +6,6 @@ from tavernkit.conformance.macro_cases import compare
 from tavernkit.sillytavern.macros.engine import ParserMacros
 from tavernkit.values import Json, JsonObject
 
-__all__ = ["check"]
-
 _ENGINE = ParserMacros("1.19")
 
 

@@ -21,8 +21,6 @@ from tavernkit.sillytavern.story import QuietPrompt, Story
 from tavernkit.sillytavern.world_info import read_settings
 from tavernkit.values import JsonObject
 
-__all__ = ["case_inputs", "case_story"]
-
 
 def case_inputs(case: JsonObject) -> BuildInputs:
     """Who speaks with whom about what."""

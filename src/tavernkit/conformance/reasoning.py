@@ -25,8 +25,6 @@ from tavernkit.sillytavern.settings import ReasoningSettings
 from tavernkit.text.js_strings import utf16_length
 from tavernkit.values import Json, JsonObject
 
-__all__ = ["check"]
-
 _ENGINE = ParserMacros("1.15")
 
 

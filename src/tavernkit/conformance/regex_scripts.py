@@ -15,8 +15,6 @@ from tavernkit.sillytavern.regex_scripts import (
 )
 from tavernkit.values import Json, JsonObject
 
-__all__ = ["check"]
-
 _MACROS = ParserMacros("1.19")
 
 

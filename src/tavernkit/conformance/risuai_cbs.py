@@ -6,8 +6,6 @@ from tavernkit.conformance.risuai_scene import options_of, scene_of, variables_a
 from tavernkit.risuai.cbs import expand
 from tavernkit.values import Json, JsonObject
 
-__all__ = ["check"]
-
 
 def check(case: JsonObject) -> tuple[Json, Json]:
     """The text that was recorded and ours; the chat's variables too, where they were recorded."""

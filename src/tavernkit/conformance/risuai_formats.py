@@ -27,8 +27,6 @@ from tavernkit.risuai.toggles import Toggle, parse_toggles
 from tavernkit.risuai.writing import write_character, write_module
 from tavernkit.values import Json, JsonObject
 
-__all__ = ["check"]
-
 NOW = 1741529225
 NEW_CHARACTER: JsonObject = {"name": "Marlow Quill", "chaId": "cha-7781"}
 # The fields of an imported character that every recording has where RisuAI does.

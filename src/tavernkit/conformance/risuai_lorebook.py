@@ -9,8 +9,6 @@ from tavernkit.risuai.errors import DecoratorParseError
 from tavernkit.risuai.lorebook import ActiveLore, scan
 from tavernkit.values import Json, JsonObject
 
-__all__ = ["check"]
-
 
 def check(case: JsonObject) -> tuple[Json, Json]:
     """The active entries that were recorded and ours; the chat's variables too, where they were recorded. What stopped

@@ -17,8 +17,6 @@ from tavernkit.risuai.scene import Scene
 from tavernkit.risuai.story import Story
 from tavernkit.values import Json, JsonObject
 
-__all__ = ["check"]
-
 
 class RecordedRandom(random.Random):
     """Gives the numbers that `Math.random` gave."""

@@ -11,8 +11,6 @@ from tavernkit.risuai.chat import write_message
 from tavernkit.risuai.regex_scripts import apply_scripts
 from tavernkit.values import Json, JsonObject
 
-__all__ = ["check"]
-
 
 def check(case: JsonObject) -> tuple[Json, Json]:
     """The text, whether the emotion changed, what kind of thing went wrong, and the messages afterwards."""

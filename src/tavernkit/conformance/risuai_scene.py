@@ -18,8 +18,6 @@ from tavernkit.risuai.scene import Scene
 from tavernkit.risuai.settings import read_settings
 from tavernkit.values import Json, JsonObject
 
-__all__ = ["options_of", "scene_of", "variables_after"]
-
 DEFAULT_NOW = 1741529225000  # 2025-03-09T14:07:05Z
 DEFAULT_CHARACTER: JsonObject = {"chaId": "cha-7781", "firstMessage": "", "desc": ""}
 

@@ -9,8 +9,6 @@ from tavernkit.risuai.scene import Scene
 from tavernkit.risuai.triggers import TriggerOutcome, TriggerResult, run_triggers
 from tavernkit.values import Json, JsonObject
 
-__all__ = ["check"]
-
 
 def check(case: JsonObject) -> tuple[Json, Json]:
     """What the run returned, the chat's variables, and what it changed about the character and the user."""

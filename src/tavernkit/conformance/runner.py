@@ -10,8 +10,6 @@ from tavernkit.conformance.vectors import VectorFile
 from tavernkit.errors import ParseError, TavernKitError
 from tavernkit.values import Json, JsonObject, Value
 
-__all__ = ["CaseFailure", "Check", "FileResult", "can_replay", "run_file"]
-
 Check: TypeAlias = Callable[[JsonObject], tuple[Json, Json]]
 """Replays one case; returns what was recorded and what we did, which should be equal."""
 

@@ -7,8 +7,6 @@ from tavernkit.sillytavern.building import build
 from tavernkit.sillytavern.presets import TextPreset
 from tavernkit.values import Json, JsonObject
 
-__all__ = ["check"]
-
 
 def check(case: JsonObject) -> tuple[Json, Json]:
     """The text, and where the reply is to stop."""

@@ -9,8 +9,6 @@ from tavernkit.errors import ParseError
 from tavernkit.reading import parse_json
 from tavernkit.values import Json, JsonObject, Value
 
-__all__ = ["VectorFile", "read_vectors"]
-
 MAX_REFERENCES = 50
 
 

@@ -27,8 +27,6 @@ from tavernkit.sillytavern.world_info.fields import reference
 from tavernkit.text.js_strings import utf16_length
 from tavernkit.values import Json, JsonObject
 
-__all__ = ["check"]
-
 CHARACTERS_PER_TOKEN = 3.35
 USER, CHARACTER = "Zed", "Mira"
 

@@ -14,8 +14,6 @@ from tavernkit.dialects.whitespace import trim
 from tavernkit.dialects.wire import ChatMessage, Content, join, write_messages
 from tavernkit.values import Json
 
-__all__ = ["ai21"]
-
 
 def ai21(messages: Sequence[ChatMessage], options: DialectOptions) -> list[dict[str, Json]]:
     """The messages, leading system messages joined into one; a placeholder if nothing else is said."""

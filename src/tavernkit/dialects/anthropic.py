@@ -15,8 +15,6 @@ from tavernkit.dialects.wire import ChatMessage, Content, Part, is_text, refuse,
 from tavernkit.errors import ParseError
 from tavernkit.values import Json, JsonObject, Value
 
-__all__ = ["anthropic"]
-
 _ZERO_WIDTH_SPACE = "\u200b"
 
 

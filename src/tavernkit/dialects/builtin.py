@@ -12,8 +12,6 @@ from tavernkit.dialects.registry import Accepts, register
 from tavernkit.dialects.text import text
 from tavernkit.dialects.xai import xai
 
-__all__ = ["register_builtin"]
-
 _PICTURES = frozenset({"image"})
 
 

@@ -6,8 +6,6 @@ from collections.abc import Iterator, Sequence
 
 from tavernkit.values import Json, JsonObject
 
-__all__ = ["cache_at_depth", "cache_control", "cache_system_prompt"]
-
 
 def cache_control(ttl: str | None = None) -> dict[str, Json]:
     """A breakpoint as Anthropic writes it."""

@@ -12,8 +12,6 @@ from tavernkit.dialects.tool_calls import call_name
 from tavernkit.dialects.wire import ChatMessage, write_messages
 from tavernkit.values import Json
 
-__all__ = ["cohere"]
-
 
 def cohere(messages: Sequence[ChatMessage], options: DialectOptions) -> list[dict[str, Json]]:
     """The messages; a tool call takes over the words of the assistant message before it, or says what it calls."""

@@ -16,8 +16,6 @@ from tavernkit.dialects.wire import Source, read_messages, refuse
 from tavernkit.prompt.message import Message
 from tavernkit.values import Json
 
-__all__ = ["convert", "note_mappings"]
-
 
 def convert(messages: Sequence[Source], dialect: str = "openai", **options: Any) -> Json:
     """Write messages in a provider's format.

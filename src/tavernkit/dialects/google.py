@@ -13,8 +13,6 @@ from tavernkit.dialects.wire import ChatMessage, Part, is_text, parts_of, text_o
 from tavernkit.errors import ParseError
 from tavernkit.values import Json, JsonObject, Value
 
-__all__ = ["google"]
-
 _BYPASS = "skip_thought_signature_validator"
 _MIME_TYPES = {"image_url": "image/png", "video_url": "video/mp4", "audio_url": "audio/mpeg"}
 """What bytes are taken for when their address does not say."""

@@ -10,8 +10,6 @@ from tavernkit.errors import DialectError
 from tavernkit.prompt.message import Attachment
 from tavernkit.values import Json, JsonObject, Value
 
-__all__ = ["MEDIA_TYPES", "Media", "attachment_part", "audio_format", "read_media"]
-
 MEDIA_TYPES = ("image_url", "audio_url", "video_url", "input_audio", "file")
 """The part types that carry something other than text."""
 

@@ -14,8 +14,6 @@ from tavernkit.dialects.speakers import SpeakerNames, prefix_once
 from tavernkit.dialects.wire import ChatMessage, Content, Part, Source, is_text, read_messages, write_messages
 from tavernkit.values import Json, Value
 
-__all__ = ["MODES", "Merging", "merge", "merge_messages", "post_process"]
-
 _Paragraph: TypeAlias = str | Part
 
 

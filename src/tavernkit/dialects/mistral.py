@@ -13,8 +13,6 @@ from tavernkit.dialects.speakers import EXAMPLE_ASSISTANT, EXAMPLE_USER, prefix_
 from tavernkit.dialects.wire import ChatMessage, Part, join, write_messages
 from tavernkit.values import Json, JsonObject
 
-__all__ = ["mistral"]
-
 _ID_LENGTH = 9
 
 

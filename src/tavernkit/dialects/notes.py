@@ -16,8 +16,6 @@ from tavernkit.dialects.speakers import prefix_once
 from tavernkit.dialects.wire import ChatMessage, join
 from tavernkit.values import Value
 
-__all__ = ["NOTE_LABEL", "NoteMapping", "NoteRole", "map_notes"]
-
 NoteRole: TypeAlias = Literal["system", "folded_into_user", "user"]
 NOTE_LABEL = "[Developer note]\n"
 """What stands before a note that is joined to the words of a user."""

@@ -13,8 +13,6 @@ from tavernkit.dialects.prefix import mark_assistant_prefix
 from tavernkit.dialects.wire import ChatMessage
 from tavernkit.values import JsonObject
 
-__all__ = ["openai"]
-
 _NOT_IN_NAMES = re.compile(r"[\s<|\\/>]")
 _LONGEST_NAME = 64
 

@@ -7,8 +7,6 @@ from typing import Literal, TypeAlias
 from tavernkit.dialects.speakers import SpeakerNames
 from tavernkit.values import Value
 
-__all__ = ["DEFAULT_PLACEHOLDER", "DialectOptions", "PostProcessing"]
-
 DEFAULT_PLACEHOLDER = "Please begin."
 
 PostProcessing: TypeAlias = Literal[

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 
 from tavernkit.values import Json, JsonObject
 
-__all__ = ["mark_assistant_prefix"]
-
 
 def mark_assistant_prefix(
     messages: Sequence[JsonObject], field: str = "prefix", *, tools: Sequence[Json] = ()

@@ -10,8 +10,6 @@ from tavernkit.dialects.wire import ChatMessage
 from tavernkit.errors import UnknownDialectError
 from tavernkit.values import Json, Value
 
-__all__ = ["EVERYTHING", "Accepts", "Dialect", "accepted", "get", "names", "register", "takes_system_anywhere"]
-
 Dialect: TypeAlias = Callable[[Sequence[ChatMessage], DialectOptions], Json]
 
 

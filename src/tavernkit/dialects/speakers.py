@@ -5,8 +5,6 @@ from __future__ import annotations
 from tavernkit.dialects.wire import Content, Part, is_text
 from tavernkit.values import Value
 
-__all__ = ["EXAMPLE_ASSISTANT", "EXAMPLE_USER", "SpeakerNames", "label", "prefix", "prefix_once"]
-
 EXAMPLE_USER = "example_user"
 EXAMPLE_ASSISTANT = "example_assistant"
 

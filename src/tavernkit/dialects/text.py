@@ -9,8 +9,6 @@ from msgspec import UnsetType
 from tavernkit.dialects.options import DialectOptions
 from tavernkit.dialects.wire import ChatMessage, text_of
 
-__all__ = ["text"]
-
 
 def text(messages: Sequence[ChatMessage], options: DialectOptions) -> str:
     """A line per message, `System: …`, `user: …`, `assistant: …`, and the assistant's name for the reply."""

@@ -7,8 +7,6 @@ import json
 from tavernkit.reading import parse_json
 from tavernkit.values import Json, JsonObject
 
-__all__ = ["call_arguments", "call_name", "write_json"]
-
 
 def call_name(call: JsonObject) -> str:
     name: str = call["function"]["name"]

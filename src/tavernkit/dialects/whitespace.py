@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["trim", "trim_end"]
-
 _BLANK = "\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
 _BLANK += "\u2028\u2029\u202f\u205f\u3000\ufeff"
 

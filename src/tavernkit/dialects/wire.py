@@ -12,21 +12,6 @@ from tavernkit.errors import DialectError
 from tavernkit.prompt.message import Message
 from tavernkit.values import Json, JsonObject, Value
 
-__all__ = [
-    "METADATA_FIELDS",
-    "ChatMessage",
-    "Content",
-    "Part",
-    "Source",
-    "is_text",
-    "join",
-    "parts_of",
-    "read_messages",
-    "refuse",
-    "text_of",
-    "write_messages",
-]
-
 Part: TypeAlias = JsonObject
 Content: TypeAlias = str | tuple[Part, ...] | None
 Source: TypeAlias = Message | Mapping[str, Json]

@@ -10,8 +10,6 @@ from tavernkit.dialects.options import DialectOptions
 from tavernkit.dialects.wire import ChatMessage, write_messages
 from tavernkit.values import Json
 
-__all__ = ["xai"]
-
 
 def xai(messages: Sequence[ChatMessage], options: DialectOptions) -> list[dict[str, Json]]:
     """The messages; a named assistant message begins with the character's name, whoever it is said to be by."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from tavernkit.lore.entry import Entry, Spelling
 from tavernkit.values import JsonObject, Value
 
-__all__ = ["Book"]
-
 
 class Book(Value, frozen=True, kw_only=True):
     """A lorebook of any origin. `extensions` and `unknown` are kept as they came; `spelling` is how the

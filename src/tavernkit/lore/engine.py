@@ -9,8 +9,6 @@ from tavernkit.lore.entry import Entry
 from tavernkit.prompt.trimming import TrimReport
 from tavernkit.values import Value
 
-__all__ = ["LoreEngine", "LoreResult", "ScanInput"]
-
 
 class ScanInput(Value, frozen=True, kw_only=True):
     """What a scan looks at: texts from the newest to the oldest, the books, and a budget in tokens (None: unlimited).

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from tavernkit.values import JsonObject, Value
 
-__all__ = ["Entry", "Spelling"]
-
 
 class Spelling(Value, frozen=True, kw_only=True):
     """The object in a file of this format that a value was read from: an id that was a number, an order that was text,

@@ -6,8 +6,6 @@ from collections.abc import Iterable
 
 from ahocorasick_rs import AhoCorasick
 
-__all__ = ["KeywordIndex"]
-
 
 class KeywordIndex:
     """All literal keys of a book in one automaton: a text is read once, however many keys there are."""

@@ -12,8 +12,6 @@ from tavernkit.prompt.tokens import TokenEstimator
 from tavernkit.prompt.trimming import EvictionRecord, TrimReport
 from tavernkit.values import Value
 
-__all__ = ["PlainLore"]
-
 DEFAULT_SCAN_DEPTH = 4
 REMEMBERED_BOOKS = 32
 

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 
 from tavernkit.values import Value
 
-__all__ = ["TimedEffect", "TimedState"]
-
 
 class TimedEffect(Value, frozen=True, kw_only=True):
     """An effect from one length of the chat up to another. `fingerprint` is that of the entry as it was: an effect does

@@ -7,8 +7,6 @@ from typing import Any, Generic, TypeVar, overload
 
 from tavernkit.values import Value
 
-__all__ = ["LazyVerdicts", "LoreVerdict"]
-
 T = TypeVar("T")
 
 

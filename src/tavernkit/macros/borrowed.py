@@ -6,8 +6,6 @@ from typing import Any
 
 from tavernkit.macros.engine import MacroEnvironment
 
-__all__ = ["BorrowedVariables"]
-
 
 class BorrowedVariables:
     """A store over an environment that can only read and write; what is deleted there is set to nothing, and a

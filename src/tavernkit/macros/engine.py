@@ -10,8 +10,6 @@ from typing import Any, Protocol
 
 from tavernkit.macros.variables import VariablesStore
 
-__all__ = ["MacroEngine", "MacroEnvironment", "MacroRegistry", "NameEnvironment", "NameMacros"]
-
 
 class MacroEnvironment(Protocol):
     """What every macro may ask for. Platforms extend it."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-__all__ = ["CORE_SCOPES", "Variables", "VariablesStore"]
-
 CORE_SCOPES = ("local", "global")
 
 

@@ -7,8 +7,6 @@ from typing import Self
 from tavernkit.prompt.message import Attachment, Message
 from tavernkit.values import JsonObject, Value
 
-__all__ = ["ARTIFACT", "Block"]
-
 ARTIFACT = "artifact"
 """The slot of what an artifact has put into a prompt."""
 

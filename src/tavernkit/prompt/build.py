@@ -25,8 +25,6 @@ from tavernkit.prompt.tokens import TokenEstimator
 from tavernkit.prompt.trace import Instrumenter, TraceCollector
 from tavernkit.prompt.warning import BuildWarning
 
-__all__ = ["BuildInputs", "build", "build_on", "run"]
-
 
 class BuildInputs(TypedDict, total=False):
     """What `build` passes on to the Context; the same names, all optional."""

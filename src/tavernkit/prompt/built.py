@@ -19,8 +19,6 @@ from tavernkit.prompt.plan import Plan
 from tavernkit.prompt.warning import BuildWarning
 from tavernkit.values import Json, JsonObject, Value
 
-__all__ = ["BuildResult", "Built", "Reply", "Request", "common_fields", "snapshot"]
-
 
 class Request(Value, frozen=True, kw_only=True):
     """What a provider gets: `body` is its messages in the dialect's own shape, or one text; `options` are the samplers

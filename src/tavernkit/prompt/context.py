@@ -28,8 +28,6 @@ from tavernkit.prompt.trimming import TrimReport
 from tavernkit.prompt.warning import BuildWarning
 from tavernkit.values import JsonObject, check_choice
 
-__all__ = ["Clock", "Context", "GenerationType", "IdSource", "Wording"]
-
 GenerationType: TypeAlias = Literal["normal", "continue", "impersonate", "swipe", "regenerate", "quiet"]
 
 Clock: TypeAlias = Callable[[], datetime]

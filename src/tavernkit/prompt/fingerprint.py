@@ -7,8 +7,6 @@ import json
 
 from tavernkit.values import Json
 
-__all__ = ["fingerprint"]
-
 
 def fingerprint(*parts: Json) -> str:
     """SHA-256 of the parts as canonical JSON: keys sorted, no spaces, lone surrogates allowed."""

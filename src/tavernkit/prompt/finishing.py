@@ -8,8 +8,6 @@ from tavernkit.prompt.plan import Plan
 from tavernkit.prompt.trimming import TrimReport
 from tavernkit.values import as_json
 
-__all__ = ["before_trimming", "settle", "tell_of_trimming", "write_plan"]
-
 
 def before_trimming(ctx: Context) -> None:
     """A stage: let the application change the blocks while the budget can still be kept."""

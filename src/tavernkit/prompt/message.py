@@ -8,8 +8,6 @@ from typing import Any, TypeAlias
 
 from tavernkit.values import JsonObject, Value
 
-__all__ = ["Attachment", "Message", "SendDate"]
-
 SendDate: TypeAlias = datetime | float | str | None
 
 

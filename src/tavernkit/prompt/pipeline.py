@@ -8,8 +8,6 @@ from typing import TypeAlias, TypeVar
 from tavernkit.errors import PipelineError
 from tavernkit.prompt.context import Context
 
-__all__ = ["Pipeline", "Stage"]
-
 T = TypeVar("T")
 
 Stage: TypeAlias = Callable[[Context], Generator[None, None, None] | None]

@@ -22,8 +22,6 @@ from tavernkit.prompt.pipeline import Pipeline
 from tavernkit.prompt.tokens import message_tokens
 from tavernkit.prompt.trimming import Trimmer
 
-__all__ = ["MAIN_PROMPT", "plain_pipeline"]
-
 MAIN_PROMPT = (
     "You are {{char}}, speaking with {{user}} in a story you write together. "
     "Stay in character, answer as {{char}} would, and never decide what {{user}} says or does."

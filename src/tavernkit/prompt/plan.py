@@ -13,8 +13,6 @@ from tavernkit.prompt.trimming import TrimReport
 from tavernkit.prompt.warning import BuildWarning
 from tavernkit.values import Json, JsonObject, Value
 
-__all__ = ["Plan"]
-
 
 class Plan(Value, frozen=True, kw_only=True):
     """What a build returns. `blocks` holds the evicted ones too, disabled, so that a plan can show what is missing.

@@ -8,8 +8,6 @@ from typing import Any, Literal, Protocol, TypeAlias
 from tavernkit.prompt.warning import BuildWarning
 from tavernkit.values import JsonObject, Value
 
-__all__ = ["Event", "Instrumenter", "Trace", "TraceCollector", "TraceStage"]
-
 Event: TypeAlias = Literal[
     "middleware_start", "middleware_finish", "middleware_error", "warning", "stat", "trim", "lore_scan"
 ]

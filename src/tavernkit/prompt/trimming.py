@@ -10,8 +10,6 @@ from tavernkit.prompt.block import ARTIFACT, Block
 from tavernkit.prompt.tokens import TokenEstimator, message_tokens
 from tavernkit.values import JsonObject, Value
 
-__all__ = ["EvictionReason", "EvictionRecord", "Strategy", "TrimReport", "TrimResult", "Trimmer", "without_room"]
-
 Strategy: TypeAlias = Literal["group_order", "priority"]
 EvictionReason: TypeAlias = Literal["budget_exceeded", "group_overflow", "priority_cutoff"]
 

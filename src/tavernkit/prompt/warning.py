@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from tavernkit.values import JsonObject, Value
 
-__all__ = ["BuildWarning"]
-
 
 class BuildWarning(Value, frozen=True, kw_only=True):
     """A record, not a print: `code` is stable and for programs, `message` a sentence for people."""

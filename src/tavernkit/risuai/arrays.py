@@ -7,8 +7,6 @@ from collections.abc import Iterable
 from tavernkit.text.js_json import from_json, to_json
 from tavernkit.values import Json
 
-__all__ = ["parse_array", "write_array"]
-
 
 def parse_array(text: str) -> list[Json]:
     """The items of the text; what is no JSON array is split at `§`, and so has at least one item."""

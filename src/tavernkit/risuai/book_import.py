@@ -12,8 +12,6 @@ from tavernkit.risuai.lore_entry import LoreEntry, read_lore_entry
 from tavernkit.text.js_values import is_truthy, join, to_text
 from tavernkit.values import Json, JsonObject
 
-__all__ = ["entries_from_book", "import_entry", "import_external", "opened_entry"]
-
 AT_DEPTH = 4
 """SillyTavern's position of entries that stand in the chat."""
 

@@ -15,8 +15,6 @@ from tavernkit.risuai.settings import Settings
 from tavernkit.risuai.story import Story
 from tavernkit.risuai.workbench import Workbench
 
-__all__ = ["build", "prompt_pipeline"]
-
 
 def prompt_pipeline() -> Pipeline:
     """The stages of a build; edit the returned pipeline to make your own."""

@@ -16,8 +16,6 @@ from tavernkit.text.js_strings import js_trim
 from tavernkit.text.js_values import is_truthy, to_text
 from tavernkit.values import Json, JsonObject
 
-__all__ = ["export_card", "from_card", "import_card"]
-
 V2, V3 = "chara_card_v2", "chara_card_v3"
 INSIDE = re.compile(r"__asset:|embeded://")
 # What RisuAI gives a new character; a card that it writes always has these.

@@ -8,8 +8,6 @@ from itertools import islice
 
 from tavernkit.text.js_strings import utf16_units
 
-__all__ = ["DRAWS", "draws_of", "pick_hash_rand"]
-
 _MASK_32 = 0xFFFFFFFF
 _START = 5515
 _FACTOR = 33

@@ -9,8 +9,6 @@ from tavernkit.risuai.regex_script import RegexScript, read_scripts
 from tavernkit.risuai.trigger import Trigger, read_triggers
 from tavernkit.values import JsonObject, Value
 
-__all__ = ["DepthPrompt", "LoreSettings", "PicturePrompts", "RisuCharacter", "read_character"]
-
 
 class LoreSettings(Value, frozen=True, kw_only=True):
     """What a character's lorebook sets instead of the application's settings; None leaves these as they are."""

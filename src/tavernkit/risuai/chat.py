@@ -8,8 +8,6 @@ from tavernkit.reading import LooseObject
 from tavernkit.risuai.lore_entry import LoreEntry
 from tavernkit.values import Json, JsonObject, Value
 
-__all__ = ["Chat", "ChatMessage", "read_message", "write_message"]
-
 
 class ChatMessage(Value, frozen=True, kw_only=True):
     """One message; `role` is `user` or `char`, `data` its text, `time` milliseconds since 1970, `saying` the id of

@@ -9,8 +9,6 @@ from typing import Any
 from tavernkit.prompt.message import Message
 from tavernkit.risuai.chat import ChatMessage
 
-__all__ = ["message_id", "to_chat", "to_history"]
-
 
 def message_id(message: Message, number: int) -> str:
     """The id of a message of the history; one that has none gets its number for one."""

@@ -7,8 +7,6 @@ import re
 from tavernkit.text.js_strings import js_trim
 from tavernkit.values import Value
 
-__all__ = ["ChatMLMessage", "parse_chat_ml", "take_thoughts"]
-
 START = "<|im_start|>"
 SEPARATOR = "<|im_sep|>"
 END = "<|im_end|>"

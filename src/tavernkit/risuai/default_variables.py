@@ -7,15 +7,6 @@ from functools import lru_cache
 from tavernkit.risuai.scene import Scene
 from tavernkit.text.js_values import to_text
 
-__all__ = [
-    "MISSING",
-    "default_value",
-    "get_chat_variable",
-    "get_global_variable",
-    "parse_key_values",
-    "set_chat_variable",
-]
-
 MISSING = "null"
 """What a variable reads as that nobody has set."""
 

@@ -15,17 +15,6 @@ from __future__ import annotations
 
 from tavernkit.errors import TavernKitError
 
-__all__ = [
-    "CBSError",
-    "CBSStackOverflowError",
-    "CBSSyntaxError",
-    "DecoratorParseError",
-    "MemoryStateError",
-    "SendingStopped",
-    "TriggerError",
-    "TriggerRecursionError",
-]
-
 
 class CBSError(TavernKitError):
     """A CBS macro that failed; `position` counts characters from the start of the text."""

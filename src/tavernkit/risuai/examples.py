@@ -5,8 +5,6 @@ from __future__ import annotations
 from tavernkit.text.js_strings import JS_WHITESPACE, js_trim
 from tavernkit.values import Value
 
-__all__ = ["Example", "split_examples"]
-
 
 class Example(Value, frozen=True, kw_only=True):
     """One message of an example, or the opening of one, which has the role `system`."""

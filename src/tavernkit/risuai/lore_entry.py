@@ -8,8 +8,6 @@ from typing import Any
 from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.values import Json, JsonObject, Value
 
-__all__ = ["LoreEntry", "read_lore", "read_lore_entry", "write_lore_entry"]
-
 
 class LoreEntry(Value, frozen=True, kw_only=True):
     """An entry. `content` begins with its decorators; `key` and `secondary_key` are lists parted by commas.

@@ -10,8 +10,6 @@ from tavernkit.errors import MissingInputError, TokenBudgetExceeded
 from tavernkit.risuai.errors import MemoryStateError
 from tavernkit.values import Value
 
-__all__ = ["Memory", "MemoryMessage", "MemoryRequest", "Recollection", "RollingSummary", "Summarise"]
-
 Summarise: TypeAlias = Callable[[str], str]
 """The caller's model: a text in, its summary out."""
 

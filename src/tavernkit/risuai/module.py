@@ -8,8 +8,6 @@ from tavernkit.risuai.regex_script import RegexScript, read_scripts
 from tavernkit.risuai.trigger import Trigger, read_triggers
 from tavernkit.values import JsonObject, Value
 
-__all__ = ["AssetName", "Module", "read_asset_names", "read_module"]
-
 
 class AssetName(Value, frozen=True, kw_only=True):
     """An asset as a character or module lists it: the name that macros use, where it is kept, and its kind of file."""

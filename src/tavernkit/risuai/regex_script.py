@@ -7,8 +7,6 @@ from collections.abc import Iterable
 from tavernkit.reading import LooseObject
 from tavernkit.values import JsonObject, Value
 
-__all__ = ["RegexScript", "read_scripts"]
-
 
 class RegexScript(Value, frozen=True, kw_only=True):
     """What to look for, what to put in its place, and when: `type` is a mode such as `editinput`.

@@ -39,8 +39,6 @@ from tavernkit.text.replies import (
     without_stop,
 )
 
-__all__ = ["RisuResult", "result_of", "shown", "take_reply"]
-
 _EMOTION = re.compile(r'<Emotion="(.+?)">', re.IGNORECASE)
 """How RisuAI asks the model to name the picture that it wants in its reply."""
 

@@ -15,8 +15,6 @@ from tavernkit.risuai.lore_entry import LoreEntry
 from tavernkit.risuai.module import Module
 from tavernkit.risuai.settings import Settings
 
-__all__ = ["Scene", "Screen", "estimator_for"]
-
 BEFORE_GPT_4O = ("gpt4_", "gpt35", "gptvi4", "instructgpt35")
 """How RisuAI's own names for OpenAI's older models begin, which nobody else would know."""
 

@@ -6,8 +6,6 @@ from tavernkit.reading import LooseObject
 from tavernkit.risuai.regex_script import RegexScript, read_scripts
 from tavernkit.values import JsonObject, Value
 
-__all__ = ["DEFAULT_ORDER", "PromptCard", "PromptSettings", "Settings", "read_settings"]
-
 DEFAULT_ORDER = (
     "main",
     "description",

@@ -8,8 +8,6 @@ from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.risuai.settings import PromptCard
 from tavernkit.values import JsonObject
 
-__all__ = ["convert_preset"]
-
 NOT_TOLD = ("dialogueExamples", "charPersonality", "scenario", "worldInfoAfter")
 """What RisuAI tells in other places: examples with the chat, the others with description and lore."""
 

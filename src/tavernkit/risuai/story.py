@@ -13,8 +13,6 @@ from tavernkit.risuai.scene import Screen
 from tavernkit.risuai.triggers import TriggerHost
 from tavernkit.values import Value
 
-__all__ = ["ReplyCleanup", "Story"]
-
 
 class ReplyCleanup(Value, frozen=True, kw_only=True):
     """What is taken out of a reply before RisuAI's own steps, which take it as it is.

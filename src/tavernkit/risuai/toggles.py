@@ -6,8 +6,6 @@ from typing import Literal, TypeAlias
 
 from tavernkit.values import Value
 
-__all__ = ["Toggle", "ToggleType", "parse_toggles"]
-
 ToggleType: TypeAlias = Literal["switch", "select", "text", "group", "groupEnd", "divider"]
 
 _STRUCTURE: dict[str, ToggleType] = {"group": "group", "groupEnd": "groupEnd", "divider": "divider"}

@@ -7,8 +7,6 @@ from collections.abc import Iterable
 from tavernkit.reading import LooseObject
 from tavernkit.values import JsonObject, Value
 
-__all__ = ["Trigger", "read_triggers"]
-
 
 class Trigger(Value, frozen=True, kw_only=True):
     """When it runs (`type`, a mode such as `start`), if (`conditions`), and what it does (`effects`).

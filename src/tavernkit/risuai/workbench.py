@@ -22,8 +22,6 @@ from tavernkit.risuai.template.line import Line
 from tavernkit.risuai.template.positions import Positions
 from tavernkit.text.time_budget import TimeBudget
 
-__all__ = ["PARTS", "Workbench"]
-
 PARTS = (
     "main",
     "jailbreak",

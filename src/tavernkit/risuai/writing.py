@@ -14,8 +14,6 @@ from tavernkit.risuai.settings import PromptCard, PromptSettings, Settings, read
 from tavernkit.risuai.trigger import Trigger, read_triggers
 from tavernkit.values import Json, JsonObject, Value
 
-__all__ = ["write_character", "write_module", "write_script", "write_settings", "write_trigger"]
-
 _SCRIPT = {
     "comment": "comment",
     "in": "pattern",

@@ -7,8 +7,6 @@ from enum import IntEnum
 from tavernkit.sillytavern.extension_prompts import ExtensionRole, PromptPlace
 from tavernkit.values import Value, check_choice
 
-__all__ = ["AuthorsNote", "CharacterNote", "NotePlacement", "is_due", "note_text"]
-
 
 class AuthorsNote(Value, frozen=True, kw_only=True):
     """A note of the chat. Every `interval` messages of the user it is put into the prompt; 0 is never.

@@ -6,8 +6,6 @@ from collections.abc import Iterable
 
 from tavernkit.sillytavern.turns import Turn
 
-__all__ = ["reply_bias"]
-
 
 def reply_bias(newest_first: Iterable[Turn], default: str, *, generation_type: str) -> str:
     """What the newest message of the user or a narrator asks for, else what the user's settings ask for.

@@ -22,9 +22,6 @@ from tavernkit.sillytavern.story import Story
 from tavernkit.sillytavern.text_completion import TextWorkspace
 from tavernkit.sillytavern.text_completion.activation import activated_template
 
-__all__ = ["build", "chat_pipeline", "text_pipeline", "with_context", "with_templates"]
-
-
 CONTEXT_SWITCHES = ("always_force_name2", "trim_sentences", "single_line")
 
 

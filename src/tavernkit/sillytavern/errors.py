@@ -21,20 +21,6 @@ from __future__ import annotations
 from tavernkit import errors
 from tavernkit.errors import TavernKitError
 
-__all__ = [
-    "DepartedMemberError",
-    "GroupError",
-    "InvalidContextTemplateError",
-    "InvalidInstructError",
-    "InvalidPresetError",
-    "LoreParseError",
-    "MacroError",
-    "MacroSyntaxError",
-    "UnconsumedMacroError",
-    "UnknownMacroError",
-    "UnknownMemberError",
-]
-
 
 class InvalidPresetError(TavernKitError):
     """A file that is no SillyTavern preset, or a preset field of an impossible value."""

@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from tavernkit.text.js_strings import js_trim
 from tavernkit.values import Value
 
-__all__ = ["ExampleLine", "split_dialogues", "spoken_lines"]
-
 _START = re.compile("<START>", re.IGNORECASE | re.ASCII)
 
 

@@ -9,18 +9,6 @@ from typing import Literal, TypeAlias
 from tavernkit.text.js_strings import js_trim
 from tavernkit.values import Value, check_choice
 
-__all__ = [
-    "ExtensionPosition",
-    "ExtensionPrompt",
-    "ExtensionRole",
-    "PromptPlace",
-    "extension_place",
-    "extension_role",
-    "extension_text",
-    "in_key_order",
-    "joined_text",
-]
-
 PromptPlace: TypeAlias = Literal["none", "after", "chat", "before"]
 ExtensionRole: TypeAlias = Literal["system", "user", "assistant"]
 

@@ -7,8 +7,6 @@ from enum import IntEnum
 from tavernkit.sillytavern.extension_prompts import ExtensionRole
 from tavernkit.values import Value, check_choice
 
-__all__ = ["PersonaPlace", "PersonaPosition"]
-
 
 class PersonaPosition(IntEnum):
     """The five places, with the numbers that files give them."""

@@ -25,8 +25,6 @@ from tavernkit.sillytavern.settings import UserSettings
 from tavernkit.sillytavern.world_info import WorldInfoResult
 from tavernkit.sillytavern.world_info.decorators import split_decorators
 
-__all__ = ["SillyTavernResult", "result_of", "take_reply"]
-
 SCRIPT_SECONDS = 5.0
 """What the regex scripts for one reply may take together."""
 

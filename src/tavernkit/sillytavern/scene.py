@@ -20,8 +20,6 @@ from tavernkit.sillytavern.turns import Turn
 from tavernkit.sillytavern.world_info import Insertions, WorldInfo, WorldInfoResult
 from tavernkit.values import Value
 
-__all__ = ["Api", "CardTexts", "Scene", "shared_macros", "shared_world_info"]
-
 Api: TypeAlias = Literal["chat", "text"]
 
 

@@ -10,9 +10,6 @@ from tavernkit.sillytavern.presets import ContextTemplate, Instruct, ReasoningTe
 from tavernkit.sillytavern.presets.fields import PresetFile, decode
 from tavernkit.values import JsonObject
 
-__all__ = ["USUAL_CONTEXT", "ReasoningSettings", "UserSettings", "read_user_settings"]
-
-
 _STORY = (
     *("anchorBefore", "system", "wiBefore", "description", "personality"),
     *("scenario", "wiAfter", "persona", "anchorAfter"),

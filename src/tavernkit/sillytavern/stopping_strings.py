@@ -12,8 +12,6 @@ from tavernkit.sillytavern.presets import ContextTemplate, Instruct
 from tavernkit.sillytavern.settings import UserSettings
 from tavernkit.text.js_strings import js_trim
 
-__all__ = ["stopping_strings"]
-
 SYSTEM_NAME = "System"
 _NAME = re.compile(r"\{\{name\}\}", re.IGNORECASE | re.ASCII)
 

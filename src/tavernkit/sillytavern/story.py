@@ -17,8 +17,6 @@ from tavernkit.sillytavern.settings import UserSettings
 from tavernkit.sillytavern.world_info import SHIPPED_SETTINGS, TimedState, WorldInfoSettings
 from tavernkit.values import Value
 
-__all__ = ["BiasEntry", "QuietPrompt", "Story"]
-
 
 class QuietPrompt(Value, frozen=True, kw_only=True):
     """An instruction behind everything else, for a generation of the type `quiet`.

@@ -5,8 +5,6 @@ from __future__ import annotations
 from tavernkit.prompt.message import Attachment
 from tavernkit.values import JsonObject, Value
 
-__all__ = ["Turn"]
-
 
 class Turn(Value, frozen=True, kw_only=True):
     """One message of a chat; `index` is its place in the whole chat, hidden messages counted.

@@ -5,8 +5,6 @@ from __future__ import annotations
 import unicodedata
 from itertools import pairwise
 
-__all__ = ["split_graphemes"]
-
 _JOINER = "\u200d"
 _MARKS = frozenset(("Mn", "Me", "Mc"))
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 import unicodedata
 
-__all__ = ["without_invisible"]
-
 # Controls, formats, halves of pairs, separators of lines and paragraphs.
 _CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 # Letters, marks and symbols that have no shape of their own.

@@ -6,8 +6,6 @@ import binascii
 import codecs
 import re
 
-__all__ = ["decode_base64", "decode_utf8"]
-
 _FOREIGN = re.compile(r"[^A-Za-z0-9+/]")
 _ONE_BY_ONE = "tavernkit.one-by-one"
 

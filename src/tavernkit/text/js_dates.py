@@ -10,8 +10,6 @@ from typing import Final
 from tavernkit.text.english_dates import MONTHS
 from tavernkit.text.js_strings import JS_WHITESPACE
 
-__all__ = ["LATEST", "days_before", "local_to_utc", "parse_date"]
-
 _DAY = 86_400_000
 LATEST = 8.64e15
 _ISO = re.compile(

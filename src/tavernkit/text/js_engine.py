@@ -10,8 +10,6 @@ import quickjs
 
 from tavernkit.values import Json
 
-__all__ = ["EngineError", "JsEngine", "PatternError", "SpaceUpError", "TimeUpError", "engine"]
-
 MEMORY_LIMIT = 64 * 1024 * 1024
 
 

@@ -11,8 +11,6 @@ from typing import NoReturn
 from tavernkit.text.js_numbers import number_to_string
 from tavernkit.values import Json
 
-__all__ = ["from_json", "in_property_order", "is_index", "to_json"]
-
 MAX_DEPTH = 200
 _LONGEST_EXACT = 15  # digits that a double holds whatever they are
 _LAST_INDEX = 2**32 - 2

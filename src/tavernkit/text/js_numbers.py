@@ -8,19 +8,6 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 
 from tavernkit.text.js_strings import JS_WHITESPACE, js_trim
 
-__all__ = [
-    "js_floor",
-    "js_power",
-    "js_remainder",
-    "js_round",
-    "number_to_string",
-    "parse_float",
-    "parse_int",
-    "to_fixed",
-    "to_integer",
-    "to_number",
-]
-
 # Nothing is given back, or a long row of digits would be tried in all its divisions.
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]++\.?+[0-9]*+|\.[0-9]++)(?:[eE][+-]?[0-9]++)?")
 _OTHER_BASE = re.compile(r"0(?:[xX](?P<hex>[0-9a-fA-F]+)|[oO](?P<octal>[0-7]+)|[bB](?P<binary>[01]+))")

@@ -14,19 +14,6 @@ from tavernkit.text.js_engine import EngineError, JsEngine, PatternError, SpaceU
 from tavernkit.text.js_strings import utf16_length
 from tavernkit.values import Json, Value
 
-__all__ = [
-    "BATCH_BUDGET",
-    "TIME_LIMIT",
-    "JsCut",
-    "JsMatch",
-    "JsRegex",
-    "Outcome",
-    "Verdict",
-    "compile_regex",
-    "first_found",
-    "search_all",
-]
-
 TIME_LIMIT = 0.05
 """Seconds that one call may take, and one pattern of a batch."""
 

@@ -7,20 +7,6 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from struct import unpack
 
-__all__ = [
-    "JS_WHITESPACE",
-    "from_units",
-    "join_halves",
-    "js_trim",
-    "python_offsets",
-    "replace_all",
-    "replace_first",
-    "split_halves",
-    "utf16_length",
-    "utf16_units",
-    "well_formed",
-]
-
 JS_WHITESPACE = (
     "\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f"
     "\u205f\u3000\ufeff"

@@ -7,8 +7,6 @@ import math
 from tavernkit.text import js_numbers
 from tavernkit.values import Json
 
-__all__ = ["is_truthy", "join", "to_number", "to_text"]
-
 
 def to_text(value: Json) -> str:
     """What `String(value)` gives."""

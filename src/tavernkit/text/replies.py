@@ -6,16 +6,6 @@ import re
 
 from tavernkit.text.js_strings import JS_WHITESPACE, js_trim
 
-__all__ = [
-    "END_OF_TEXT",
-    "before_speaker",
-    "collapse_newlines",
-    "split_thoughts",
-    "strip_line_ends",
-    "without_labels",
-    "without_stop",
-]
-
 END_OF_TEXT = "<|endoftext|>"
 _NEWLINES = re.compile(r"\n+")
 _SPACES = re.compile("[" + JS_WHITESPACE.translate({ord(end): None for end in "\r\n"}) + "]+")

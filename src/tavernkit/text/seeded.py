@@ -5,8 +5,6 @@ from __future__ import annotations
 from tavernkit.text.js_numbers import number_to_string
 from tavernkit.text.js_strings import utf16_units
 
-__all__ = ["SeededRandom", "string_hash"]
-
 _MASK_32 = 0xFFFFFFFF
 _WIDTH = 256
 _SIGNIFICANT = 2**52

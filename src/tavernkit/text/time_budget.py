@@ -8,8 +8,6 @@ from contextlib import contextmanager
 
 from tavernkit.text.js_regex import TIME_LIMIT
 
-__all__ = ["TimeBudget"]
-
 _SECONDS_PER_CHARACTER = 5e-7
 _SHORTEST = 0.001
 

@@ -12,12 +12,12 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from tavernkit.errors import TavernKitError
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Conversation, Job, Message, Space, SpaceMembership, TextContent
-from tavernkit.playground.base.jobs.service import JobClaim, cancel_job, claim_job, fail_job, finish_job
+from tavernkit.playground.base.jobs.service import REMOVE_KIND, JobClaim, cancel_job, claim_job, fail_job, finish_job
 from tavernkit.playground.base.jobs.work import JobStopped, JobWork
 from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.story.chatfiles.import_job import carry_out_chat_import
 from tavernkit.playground.story.chatfiles.importing import CHAT_IMPORT_KIND, import_chats
-from tavernkit.playground.story.spaces.removing import REMOVE_KIND, finish_removing_space
+from tavernkit.playground.story.spaces.removing import finish_removing_space
 from tavernkit.playground.story.spaces.service import delete_space
 from tests.playground.chatfiles.moving import lines, space_of
 from tests.playground.playing import Play, playing

@@ -10,8 +10,6 @@ from tavernkit.errors import LiquidError, LiquidLimitError
 from tavernkit.text.js_engine import EngineError, JsEngine, TimeUpError
 from tavernkit.values import Json, JsonObject
 
-__all__ = ["call", "discard", "placed"]
-
 MEMORY_LIMIT = 128 * 1024 * 1024
 
 _LEAST_TIME = 0.001

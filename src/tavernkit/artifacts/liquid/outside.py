@@ -16,8 +16,6 @@ from zoneinfo import ZoneInfo, available_timezones
 from tavernkit.text.js_dates import parse_date
 from tavernkit.values import Json
 
-__all__ = ["ANSWERS"]
-
 _SHIFT = re.compile(r"(?P<sign>[+-])(?P<hours>[01][0-9]|2[0-3]):?(?P<minutes>[0-5][0-9])?")
 _MACHINE_ZONES = frozenset({"Factory", "localtime"})
 _FIRST, _LAST = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)

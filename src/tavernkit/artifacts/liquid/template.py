@@ -14,8 +14,6 @@ from tavernkit.artifacts.liquid.values import Variables, answer, first_answers
 from tavernkit.errors import LiquidError, LiquidLimitError, LiquidRenderError, LiquidSyntaxError
 from tavernkit.values import Json, JsonObject, Value
 
-__all__ = ["LiquidLimits", "LiquidOptions", "LiquidTemplate"]
-
 _MOST_CACHED = 1024
 _MOST_ROUNDS = 50
 _SEEDS = 2**32

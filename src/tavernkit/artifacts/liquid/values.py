@@ -7,8 +7,6 @@ from typing import TypeAlias
 
 from tavernkit.values import Json, JsonObject
 
-__all__ = ["LazyObject", "TextObject", "Variables", "answer", "first_answers"]
-
 Variables: TypeAlias = Sequence[tuple[str, Sequence[str]]]
 """Each variable that a template names, with the members that it names of it."""
 

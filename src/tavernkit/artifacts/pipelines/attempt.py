@@ -22,8 +22,6 @@ from tavernkit.errors import StepFailed
 from tavernkit.prompt.context import Clock
 from tavernkit.text.seeded import SeededRandom
 
-__all__ = ["StepAttempt", "skipped_record"]
-
 
 class StepAttempt:
     """A step with everything it may know: `view` holds what was there and what it depends on, nothing else. `spent` is

@@ -15,8 +15,6 @@ from tavernkit.artifacts.wire import decode
 from tavernkit.errors import InvalidProfileError
 from tavernkit.reading import kind_of
 
-__all__ = ["check_profile", "read_profile", "readable_profile"]
-
 MOST_STEPS = 200
 """Of a profile, and of the artifacts of one step."""
 

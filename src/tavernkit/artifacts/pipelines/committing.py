@@ -13,8 +13,6 @@ from tavernkit.artifacts.version import Writer
 from tavernkit.errors import ArtifactError
 from tavernkit.prompt.context import Clock, IdSource
 
-__all__ = ["commit_hook"]
-
 
 async def commit_hook(
     plan: tuple[Planned, ...],

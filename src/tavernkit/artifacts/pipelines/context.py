@@ -12,8 +12,6 @@ from tavernkit.characters.character import Character, User
 from tavernkit.prompt.message import Message
 from tavernkit.values import Value
 
-__all__ = ["ChatInfo", "RunContext", "idempotency_key"]
-
 
 class ChatInfo(Value, frozen=True, kw_only=True):
     """`chat` in templates."""

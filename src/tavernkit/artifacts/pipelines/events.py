@@ -9,8 +9,6 @@ from tavernkit.artifacts.pipelines.journal import StepRecord
 from tavernkit.artifacts.pipelines.planning import Planned, StepKey
 from tavernkit.values import Value
 
-__all__ = ["TERMINAL_EVENTS", "Emit", "EventEmitter", "EventType", "PipelineEvent"]
-
 EventType: TypeAlias = Literal[
     "pipeline.run.started",
     "pipeline.run.done",

@@ -11,8 +11,6 @@ from tavernkit.artifacts.pipelines.report import SkipReason
 from tavernkit.errors import ArtifactError, LiquidError, RegexError, StepFailed, TavernKitError
 from tavernkit.values import Value
 
-__all__ = ["StepEnd", "StepFailure", "execute", "failure_of"]
-
 
 class StepFailure(Value, frozen=True, kw_only=True):
     """Why a step has failed: a word for programs and a sentence for people."""

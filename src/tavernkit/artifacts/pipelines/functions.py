@@ -8,8 +8,6 @@ from typing import TypeAlias
 
 from tavernkit.values import Value
 
-__all__ = ["STEP_FUNCTIONS", "StepFunction", "StepFunctionCall", "StepFunctions"]
-
 STEP_FUNCTIONS = "tavernkit.step_functions"
 """The scope of load hooks: `on_load(STEP_FUNCTIONS, hook)` gets the application's StepFunctions to register in."""
 

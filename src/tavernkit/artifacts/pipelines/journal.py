@@ -13,8 +13,6 @@ from tavernkit.artifacts.pipelines.report import RunReport, SkipReason, StepStat
 from tavernkit.artifacts.store import ArtifactWrite, Commit
 from tavernkit.values import Value
 
-__all__ = ["JournalState", "MemoryJournal", "StepJournal", "StepRecord"]
-
 
 class StepRecord(Value, frozen=True, kw_only=True):
     """What a step has come to. `value` is its output and `input` what it was worked out from, both in full: a journal

@@ -8,8 +8,6 @@ from typing import TypeAlias
 from tavernkit.prompt.message import Message
 from tavernkit.values import Value
 
-__all__ = ["ModelAnswer", "ModelCall", "ModelRequest", "ModelUsage", "Spent", "ask_counted"]
-
 
 class ModelUsage(Value, frozen=True, kw_only=True):
     """What asking has used; tokens are 0 where nobody counts, and the cost is what providers say, if one has."""

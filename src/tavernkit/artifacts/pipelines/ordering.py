@@ -11,8 +11,6 @@ from tavernkit.artifacts.pipelines.step import Step
 from tavernkit.artifacts.version import Writer
 from tavernkit.artifacts.view import SessionArtifacts, StepOrder
 
-__all__ = ["commit_order", "dependencies", "prompt_candidates", "step_order"]
-
 S = TypeVar("S", bound=Step)
 
 

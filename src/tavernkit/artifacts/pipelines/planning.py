@@ -15,8 +15,6 @@ from tavernkit.artifacts.pipelines.steps import AnyStep
 from tavernkit.errors import ArtifactPolicyError
 from tavernkit.values import Value
 
-__all__ = ["Planned", "Records", "StepKey", "plan_hook", "required_failure", "skip_reason"]
-
 StepKey: TypeAlias = tuple[str, str]
 Records: TypeAlias = Mapping[StepKey, StepRecord]
 

@@ -9,8 +9,6 @@ from typing import Literal, TypeAlias
 from tavernkit.errors import TavernKitError
 from tavernkit.values import Value
 
-__all__ = ["Problems", "ProfileProblem", "Severity"]
-
 Severity: TypeAlias = Literal["error", "warning"]
 
 _SUBJECTS = {"kind": "The kind of a step", "hook": "The hook of a step", "output": "The output", "engine": "The engine"}

@@ -16,8 +16,6 @@ from tavernkit.artifacts.version import ArtifactVersion, Writer
 from tavernkit.artifacts.view import ArtifactView, RunArtifact, SessionArtifacts
 from tavernkit.values import Value
 
-__all__ = ["StepProduct", "products_of", "with_products"]
-
 
 class StepProduct(Value, frozen=True, kw_only=True):
     """One artifact that a step has made. Until it is committed, the version's number is the one it should get."""

@@ -10,8 +10,6 @@ from tavernkit.artifacts.pipelines.step import Id
 from tavernkit.artifacts.pipelines.steps import AnyStep
 from tavernkit.artifacts.wire import Wire, encode
 
-__all__ = ["Permission", "Profile", "StepPipeline", "Trigger", "write_profile"]
-
 Trigger: TypeAlias = Literal["user_message", "regenerate", "manual", "api"]
 Permission: TypeAlias = Literal["artifact_write", "state_write", "message_transform"]
 

@@ -11,8 +11,6 @@ from tavernkit.artifacts.pipelines.profile import Trigger
 from tavernkit.artifacts.pipelines.step import Hook, StepKind
 from tavernkit.values import Value
 
-__all__ = ["CommitOutcome", "FailedType", "RunReport", "RunStatus", "SkipReason", "StepReport", "StepStatus"]
-
 StepStatus: TypeAlias = Literal["done", "error", "skipped", "aborted"]
 RunStatus: TypeAlias = Literal["done", "error", "aborted"]
 FailedType: TypeAlias = Literal["before_barrier", "main_llm", "after_main_llm"]

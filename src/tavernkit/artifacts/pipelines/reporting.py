@@ -11,8 +11,6 @@ from tavernkit.artifacts.redaction import log_entry
 from tavernkit.artifacts.version import ArtifactVersion
 from tavernkit.artifacts.view import SessionArtifacts
 
-__all__ = ["step_report"]
-
 
 def step_report(item: Planned, record: StepRecord, view: SessionArtifacts, context: RunContext) -> StepReport:
     """`view` is what the step's hook has begun with."""

@@ -32,8 +32,6 @@ from tavernkit.errors import RunInProgress
 from tavernkit.prompt.context import Clock, IdSource
 from tavernkit.values import Value
 
-__all__ = ["Barrier", "PipelineRunner"]
-
 _ENDS: dict[RunStatus, EventType] = {
     "done": "pipeline.run.done",
     "aborted": "pipeline.run.aborted",

@@ -11,8 +11,6 @@ from tavernkit.artifacts.pipelines.schema_cost import check_cost, check_referenc
 from tavernkit.errors import StepFailed
 from tavernkit.values import Value
 
-__all__ = ["Misfit", "check_schema", "misfits"]
-
 _MOST_PROBLEMS = 8
 _LONGEST = 200
 _MASK = "the value"

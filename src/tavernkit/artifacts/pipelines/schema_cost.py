@@ -10,8 +10,6 @@ from tavernkit.artifacts.content import inner_values
 from tavernkit.artifacts.json_patch import find_in_json
 from tavernkit.errors import JsonPatchError, StepFailed
 
-__all__ = ["check_cost", "check_references"]
-
 _MOST_COMPARISONS = 20_000
 _ELSEWHERE = ("$dynamicRef", "$recursiveRef")
 _SAME_ONE = ("not", "if", "then", "else")

@@ -12,8 +12,6 @@ from tavernkit.artifacts.pipelines.threads import in_thread
 from tavernkit.errors import StepFailed
 from tavernkit.prompt.message import Message
 
-__all__ = ["StepScope"]
-
 
 class StepScope:
     """`input` and `usage` are filled in by the step's work: what it was worked out from, and what it has cost, beside

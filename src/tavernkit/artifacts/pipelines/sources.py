@@ -12,8 +12,6 @@ from tavernkit.artifacts.store import ArtifactStore
 from tavernkit.artifacts.view import SessionArtifacts, session_artifacts
 from tavernkit.prompt.context import IdSource
 
-__all__ = ["SessionReader", "read_from", "reserve_tags"]
-
 SessionReader: TypeAlias = Callable[[RunContext], Awaitable[SessionArtifacts]]
 """Reads the session as a run sees it: as it is now, or for a regeneration as it was before the turn. It is asked once
 for each hook."""

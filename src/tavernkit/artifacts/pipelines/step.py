@@ -12,8 +12,6 @@ from tavernkit.artifacts.pipelines.problems import Problems
 from tavernkit.artifacts.pipelines.scope import StepScope
 from tavernkit.artifacts.wire import Wire
 
-__all__ = ["Hook", "Id", "Step", "StepArtifact", "StepCondition", "StepKind"]
-
 Hook: TypeAlias = Literal["before", "after"]
 StepKind: TypeAlias = Literal["template", "llm", "transform", "message_transform", "guard", "python"]
 Id: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]

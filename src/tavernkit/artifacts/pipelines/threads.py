@@ -7,8 +7,6 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar, TypeVarTuple
 
-__all__ = ["in_thread"]
-
 T = TypeVar("T")
 Arguments = TypeVarTuple("Arguments")
 

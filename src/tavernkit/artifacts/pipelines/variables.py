@@ -11,8 +11,6 @@ from tavernkit.artifacts.view import SessionArtifacts
 from tavernkit.characters.character import Character, User
 from tavernkit.prompt.message import Message
 
-__all__ = ["RECENT", "ReadNotes", "spoken", "template_values"]
-
 RECENT = 10
 """How many messages `recentMessages` has."""
 

@@ -8,8 +8,6 @@ from tavernkit.artifacts.pipelines.planning import Planned, Records
 from tavernkit.artifacts.pipelines.steps import MessageTransformStep
 from tavernkit.values import Value
 
-__all__ = ["Wording", "told_wording", "wordings"]
-
 
 class Wording(Value, frozen=True, kw_only=True):
     """The user's current message as a step has put it."""

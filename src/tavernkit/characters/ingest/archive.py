@@ -11,8 +11,6 @@ import zlib
 from tavernkit.characters.limits import Limits
 from tavernkit.errors import ArchiveParseError
 
-__all__ = ["Archive"]
-
 # Everything that zipfile is known to raise on damaged or hostile input.
 ZIP_TROUBLE = (
     zipfile.BadZipFile,

@@ -15,8 +15,6 @@ from tavernkit.errors import ArchiveParseError, ParseError
 from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.values import Json
 
-__all__ = ["MANIFEST_FILE", "ByafParts", "read_byaf", "read_parts", "to_macros"]
-
 MANIFEST_FILE = "manifest.json"
 MOST_SCENARIOS = 200
 # The hash marks a speaker at the start of a line. Doubled braces are macros already and stay as they are.

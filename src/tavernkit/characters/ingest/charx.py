@@ -14,8 +14,6 @@ from tavernkit.characters.limits import Limits
 from tavernkit.errors import ArchiveParseError
 from tavernkit.reading import ReportBuilder
 
-__all__ = ["CARD_FILE", "embedded_path", "main_icon", "read_charx"]
-
 CARD_FILE = "card.json"
 EMBEDDED = re.compile(r"(?:embeded://|embedded://|__asset:)(.+)", re.DOTALL)
 

@@ -10,8 +10,6 @@ from tavernkit.characters.png_chunks import PNG_SIGNATURE
 from tavernkit.errors import ParseError
 from tavernkit.reading import decode_text
 
-__all__ = ["Container", "detect"]
-
 Container: TypeAlias = Literal["png", "jpeg", "webp", "zip", "json", "yaml"]
 
 CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")

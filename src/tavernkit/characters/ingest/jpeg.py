@@ -8,8 +8,6 @@ from tavernkit.characters.ingest.charx import CARD_FILE, read_charx
 from tavernkit.characters.limits import Limits
 from tavernkit.errors import ArchiveParseError, ParseError
 
-__all__ = ["read_jpeg"]
-
 LOCAL_HEADER = b"PK\x03\x04"
 
 

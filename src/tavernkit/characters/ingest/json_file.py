@@ -9,8 +9,6 @@ from tavernkit.errors import ParseError
 from tavernkit.reading import ReportBuilder, parse_json
 from tavernkit.values import Json
 
-__all__ = ["parse_card_json", "read_json"]
-
 
 def read_json(data: bytes, limits: Limits) -> Bundle:
     """Read a JSON file that is a card."""

@@ -15,8 +15,6 @@ from tavernkit.characters.png_chunks import Chunk, walk_chunks
 from tavernkit.errors import InvalidCardError, ParseError, PngParseError, TavernKitError, UnsupportedVersionError
 from tavernkit.reading import ReportBuilder
 
-__all__ = ["ASSET_KEYWORD", "CARD_KEYWORDS", "read_png"]
-
 CARD_KEYWORDS = ("ccv3", "chara")
 ASSET_KEYWORD = "chara-ext-asset_"
 ENCRYPTED = b"rcc||"

@@ -12,8 +12,6 @@ from tavernkit.characters.limits import Limits
 from tavernkit.errors import ParseError
 from tavernkit.reading import ReportBuilder
 
-__all__ = ["is_webp", "read_webp"]
-
 EXIF_MARK = b"Exif\0\0"
 EXIF_DIRECTORY = 0x8769
 USER_COMMENT = 0x9286

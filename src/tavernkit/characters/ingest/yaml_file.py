@@ -14,8 +14,6 @@ from tavernkit.errors import ParseError
 from tavernkit.reading import ReportBuilder, decode_text
 from tavernkit.values import Json
 
-__all__ = ["read_yaml"]
-
 DEEPEST = 50
 WEBUI_FIELDS = {"context": "description", "greeting": "first_mes"}
 CONSTANTS: dict[str, Json] = {

@@ -8,8 +8,6 @@ from tavernkit.lore.files.character_book import each_entry
 from tavernkit.lore.files.leftovers import leftovers
 from tavernkit.reading import LooseObject
 
-__all__ = ["read_agnai"]
-
 
 def read_agnai(source: LooseObject) -> Book:
     """Read an Agnai memory book; what has no counterpart is kept under `extensions["agnai"]`."""

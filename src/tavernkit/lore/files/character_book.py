@@ -13,18 +13,6 @@ from tavernkit.lore.files.world_fields import WORLD_ONLY, character_entry
 from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.values import Json, JsonObject
 
-__all__ = [
-    "BOOK_FIELDS",
-    "MAX_ENTRIES",
-    "each_entry",
-    "read_book_fields",
-    "read_character_book",
-    "read_entry",
-    "write_book_fields",
-    "write_character_book",
-    "write_entry",
-]
-
 MAX_ENTRIES = 50_000
 
 BOOK_FIELDS = ("name", "description", "scan_depth", "token_budget", "recursive_scanning", "extensions")

@@ -15,8 +15,6 @@ from tavernkit.lore.files.world_info import read_world_info
 from tavernkit.reading import ImportReport, LooseObject, ReportBuilder, parse_json
 from tavernkit.values import Json, JsonObject
 
-__all__ = ["read_book"]
-
 READERS: Mapping[str, Callable[[LooseObject], Book]] = {
     "character_book": read_character_book,
     "world_info": read_world_info,

@@ -5,8 +5,6 @@ from __future__ import annotations
 from tavernkit.reading import LooseObject
 from tavernkit.values import Json
 
-__all__ = ["leftovers"]
-
 
 def leftovers(source: LooseObject, platform: str) -> dict[str, Json]:
     """Everything that was not read from `source`, under the platform's name; ask when all else has been read."""

@@ -9,8 +9,6 @@ from tavernkit.lore.files.leftovers import leftovers
 from tavernkit.reading import LooseObject
 from tavernkit.values import Json
 
-__all__ = ["read_risuai"]
-
 
 def read_risuai(source: LooseObject) -> Book:
     """Read a RisuAI lorebook; what has no counterpart is kept under `extensions["risuai"]`."""

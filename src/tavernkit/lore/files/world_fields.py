@@ -12,8 +12,6 @@ from typing import NamedTuple
 
 from tavernkit.values import Json, JsonObject
 
-__all__ = ["ENTRY_TEMPLATE", "WORLD_FIELDS", "WORLD_ONLY", "character_entry", "world_entry"]
-
 BEFORE_CHARACTER, AFTER_CHARACTER = 0, 1
 
 

@@ -20,8 +20,6 @@ from tavernkit.lore.files.world_fields import WORLD_FIELDS, character_entry, wor
 from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.values import Json, JsonObject
 
-__all__ = ["read_world_info", "write_world_info"]
-
 
 def read_world_info(source: LooseObject) -> Book:
     """Read a world file whose entries stand in an object or in a list."""

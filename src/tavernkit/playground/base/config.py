@@ -10,8 +10,6 @@ import platformdirs
 from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-__all__ = ["Settings", "default_data_dir"]
-
 
 def default_data_dir() -> Path:
     """The folder of our own that holds everything unless another one is named."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 import unicodedata
 
-__all__ = ["initials", "shown_name"]
-
 LONGEST = 200
 # Words of every script need fewer marks on one letter.
 MARKS_ON_A_LETTER = 6

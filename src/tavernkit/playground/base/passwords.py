@@ -11,8 +11,6 @@ from pwdlib.hashers.argon2 import Argon2Hasher
 
 from tavernkit.playground.base.refused import Refused
 
-__all__ = ["LONGEST_PASSWORD", "SHORTEST_PASSWORD", "Passwords", "password_problem"]
-
 SHORTEST_PASSWORD = 10
 LONGEST_PASSWORD = 200
 # Each check takes 64 MiB and a tenth of a second of all cores: a crowd at the door must not take the machine.

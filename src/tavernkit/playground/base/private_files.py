@@ -6,8 +6,6 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["make_folder", "make_private", "write_once"]
-
 FOLDER_MODE = 0o700
 FILE_MODE = 0o600
 

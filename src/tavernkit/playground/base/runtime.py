@@ -28,8 +28,6 @@ from tavernkit.playground.base.realtime.postgres_bus import PostgresBus
 from tavernkit.playground.base.realtime.sharing import SharedWork
 from tavernkit.playground.base.supervision import Loops
 
-__all__ = ["Models", "Runtime", "open_runtime"]
-
 
 class Models(Protocol):
     """Finds the client that talks to a provider."""

@@ -7,8 +7,6 @@ import re
 
 from tavernkit.values import Json
 
-__all__ = ["presentable", "storable", "titled"]
-
 _HALVES = re.compile("[\ud800-\udfff]")
 
 

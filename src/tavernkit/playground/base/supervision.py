@@ -10,8 +10,6 @@ from collections.abc import Awaitable, Callable
 from tavernkit.playground.base.waiting import happens
 from tavernkit.values import Value
 
-__all__ = ["LATE_SECONDS", "Loop", "LoopState", "Loops"]
-
 FIRST_PAUSE_SECONDS = 0.25
 MOST_DOUBLINGS = 16
 LATE_SECONDS = 30.0

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 from math import ceil
 
-__all__ = ["happens", "plain_wait"]
-
 _MINUTE, _HOUR, _DAY = 60, 3_600, 86_400
 
 

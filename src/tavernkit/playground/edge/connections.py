@@ -20,8 +20,6 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
-__all__ = ["ACCEPTED_AT_ONCE", "BoundedProtocol", "BoundedServer"]
-
 MOST_CONNECTIONS = 4096
 RESERVED_DESCRIPTORS = 256
 """Left for the database, files, and connections to models."""

@@ -21,8 +21,6 @@ from tavernkit.playground.base.database.models import Job, Message, Run
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.supervision import LoopState
 
-__all__ = ["health"]
-
 DATABASE_SECONDS = 1.5
 """How long the database has to answer."""
 

@@ -93,13 +93,18 @@ NOUNS = (
 """Of the JSON API."""
 
 
+def api_router() -> APIRouter:
+    """The JSON API under one prefix; any of its routes may refuse, and says so in the same form."""
+    router = APIRouter(prefix=API_PREFIX, responses=documented(409))
+    for noun in NOUNS:
+        router.include_router(guarded(noun))
+    return router
+
+
 def _routes() -> list[BaseRoute]:
     """All routes. They take longer to make than all the rest of an application, and say the same in each."""
-    api = APIRouter(prefix=API_PREFIX, responses=documented(409))
-    for noun in NOUNS:
-        api.include_router(guarded(noun))
     router = APIRouter(route_class=GuardedRoute)
-    for part in (*PAGES, api, models):
+    for part in (*PAGES, api_router(), models):
         router.include_router(guarded(part))
     router.add_api_route("/health", health)
     # Otherwise the framework makes handlers when the first request looks for one, and everybody waits.

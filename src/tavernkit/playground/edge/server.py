@@ -25,8 +25,6 @@ from tavernkit.playground.story.providers.key_check import check_key
 from tavernkit.playground.story.replies.worker import Worker
 from tavernkit.playground.story.seeding import seed
 
-__all__ = ["PortTakenError", "UnsafeAddressError", "serve", "work"]
-
 SHUTDOWN_SECONDS = 1
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 

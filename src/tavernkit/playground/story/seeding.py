@@ -29,12 +29,10 @@ from tavernkit.playground.story.characters.files import prepare
 from tavernkit.playground.story.characters.importing import store_file
 from tavernkit.playground.story.lorebooks.service import store_book
 from tavernkit.playground.story.presets.kinds import kind_of
-from tavernkit.playground.story.providers.service import ensure_providers
+from tavernkit.playground.story.providers.starting import ensure_providers
 from tavernkit.playground.story.spaces.service import open_space
 from tavernkit.reading import parse_json
 from tavernkit.sillytavern.presets import read_preset
-
-__all__ = ["GROUP_NAME", "seed"]
 
 GROUP_NAME = "The end of line nine"
 SEEDED = "seeded"

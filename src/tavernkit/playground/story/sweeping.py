@@ -28,8 +28,6 @@ from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.conversations.removing import remove_unused_texts
 from tavernkit.playground.story.prompting.unused_blocks import remove_unused_blocks
 
-__all__ = ["KEPT_EVENTS", "KEPT_FOR", "sweep"]
-
 KEPT_EVENTS = 50
 """So many events of each conversation stay, however old: a page that missed more is refreshed as a whole."""
 

@@ -12,8 +12,6 @@ from tavernkit.prompt.tokens.encoding import Encoding
 from tavernkit.prompt.tokens.segments import lines, well_formed
 from tavernkit.prompt.tokens.vocabulary_encoding import VocabularyEncoding
 
-__all__ = ["CountCache"]
-
 _KEPT_AS_TEXT = 1024
 # What an entry takes beside its text: the key, the number and the links between entries.
 _ENTRY_BYTES = 250

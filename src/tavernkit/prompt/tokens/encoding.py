@@ -8,8 +8,6 @@ from typing import NamedTuple, Protocol
 
 from tavernkit.values import Value
 
-__all__ = ["Encoding", "EncodingInfo", "EncodingUnavailable", "TokenPiece", "text_pieces"]
-
 
 class EncodingInfo(Value, frozen=True, kw_only=True):
     """How tokens are counted for a model; `exact` is true when that is how the model itself counts."""

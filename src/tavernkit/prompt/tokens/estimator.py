@@ -6,8 +6,6 @@ from typing import Protocol
 
 from tavernkit.prompt.message import Attachment, Message
 
-__all__ = ["TokenEstimator", "attachment_tokens", "message_tokens"]
-
 IMAGE_TOKENS = 765
 LOW_DETAIL_IMAGE_TOKENS = 85
 

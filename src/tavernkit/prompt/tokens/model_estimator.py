@@ -18,8 +18,6 @@ from tavernkit.prompt.tokens.segments import well_formed
 from tavernkit.prompt.tokens.tokenizer_file import load_tokenizer_file
 from tavernkit.prompt.tokens.vocabulary_encoding import load_vocabulary_encoding
 
-__all__ = ["ModelTokenEstimator", "default_estimator"]
-
 _MAX_CHOICES = 512
 
 

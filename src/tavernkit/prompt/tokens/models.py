@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from fnmatch import fnmatchcase
 
-__all__ = ["DEFAULT_ENCODING", "hint_matches", "known_encoding"]
-
 DEFAULT_ENCODING = "o200k_base"
 
 # In this order; the first glob that matches decides. The names of the encodings themselves work as hints too.

@@ -6,8 +6,6 @@ import math
 
 from tavernkit.prompt.tokens.encoding import TokenPiece
 
-__all__ = ["CharacterRatio"]
-
 
 class CharacterRatio:
     """Characters (UTF-16 units) divided by a ratio, rounded up: SillyTavern's guess. An encoding and an estimator."""

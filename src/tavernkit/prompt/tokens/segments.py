@@ -11,8 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-__all__ = ["SEGMENT_LENGTH", "lines", "segments", "well_formed"]
-
 SEGMENT_LENGTH = 65_536
 
 _BORDER = re.compile(r"(?<=[A-Za-z])(?= [A-Za-z])|(?<=\S\n)(?=[^\s/])")

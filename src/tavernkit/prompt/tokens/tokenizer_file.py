@@ -14,8 +14,6 @@ from tavernkit.prompt.tokens.segments import segments
 if TYPE_CHECKING:
     import kitoken
 
-__all__ = ["TokenizerFile", "load_tokenizer_file"]
-
 
 class TokenizerFile:
     """Counts as the file's model does. The names of special tokens in a text are text like any other."""

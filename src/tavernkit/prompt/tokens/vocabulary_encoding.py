@@ -15,8 +15,6 @@ from tavernkit.prompt.tokens.segments import SEGMENT_LENGTH, segments
 if TYPE_CHECKING:
     import tiktoken
 
-__all__ = ["VocabularyEncoding", "load_vocabulary_encoding"]
-
 _VOCABULARY = Path(__file__).with_name("vocabulary")
 
 _GPT2_PATTERN = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"

@@ -12,8 +12,6 @@ from tavernkit.risuai.scene import Scene
 from tavernkit.text.js_strings import JS_WHITESPACE, join_halves, js_trim
 from tavernkit.text.js_values import to_text
 
-__all__ = ["Block", "Each", "Function", "Head", "legacy_if", "read_head"]
-
 _ELSE: Final = "{{:else}}"
 _ESCAPES: Final = str.maketrans("{}()", "\ue9b8\ue9b9\ue9ba\ue9bb")
 _CODE_POINT: Final = re.compile(r"\\u([0-9A-Fa-f]{4})")

@@ -8,8 +8,6 @@ from typing import Final
 
 from tavernkit.risuai.cbs.scanner import MARKER, Script, scan
 
-__all__ = ["ScriptCache"]
-
 MAX_SCRIPTS: Final = 1_000
 MAX_CHARACTERS: Final = 8_000_000
 

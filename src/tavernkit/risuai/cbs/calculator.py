@@ -20,8 +20,6 @@ from tavernkit.risuai.scene import Scene
 from tavernkit.text.js_numbers import js_power, number_to_string, parse_float
 from tavernkit.text.js_strings import JS_WHITESPACE
 
-__all__ = ["calculate"]
-
 _Operand: TypeAlias = float | None  # None is JavaScript's undefined: an operator without enough numbers before it.
 
 _CHAT_VARIABLE = re.compile(r"\$([a-zA-Z0-9_]+)")

@@ -8,8 +8,6 @@ from typing import TypeAlias
 from tavernkit.risuai.cbs.options import CBSOptions
 from tavernkit.risuai.scene import Scene
 
-__all__ = ["CBSFunction", "Call", "LeftAsText", "ParseReturn"]
-
 
 class LeftAsText(Exception):  # noqa: N818 - no error: where RisuAI's function throws, the macro stays in the text
     """The macro is not answered and stays in the text as it was written."""

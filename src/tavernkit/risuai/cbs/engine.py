@@ -14,9 +14,6 @@ from tavernkit.risuai.errors import CBSError
 from tavernkit.risuai.scene import Scene
 from tavernkit.text.js_strings import join_halves
 
-__all__ = ["CBS", "expand"]
-
-
 _QUOTED = 80
 _TOO_DEAR = (
     "A text costs too much to expand. Look for an {{#each}} inside another one, or for a macro that brings in the text "

@@ -13,8 +13,6 @@ from tavernkit.risuai.chat import Chat
 from tavernkit.risuai.scene import Scene
 from tavernkit.risuai.settings import Settings
 
-__all__ = ["CBSEnvironment", "as_environment"]
-
 TEMPORARY = "temp"
 TOGGLE = "toggle"
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["COST_OF_CALCULATING", "COST_OF_STEP", "DEEPEST_FRAME", "MOST_PARSES", "Fuel", "OutOfFuel"]
-
 MOST_PARSES: Final = 20
 """RisuAI's own limit on parses within a parse."""
 

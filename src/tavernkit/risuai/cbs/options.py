@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from tavernkit.values import Value
 
-__all__ = ["CBSOptions"]
-
 
 class CBSOptions(Value, frozen=True, kw_only=True):
     """What the caller of the parser decides.

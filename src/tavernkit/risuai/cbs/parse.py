@@ -30,8 +30,6 @@ from tavernkit.risuai.scene import Scene
 from tavernkit.text.js_numbers import number_to_string
 from tavernkit.text.js_strings import replace_all
 
-__all__ = ["Circumstances", "Lineage", "parse"]
-
 TOO_MANY_PARSES: Final = "ERROR: Call stack limit reached"
 
 

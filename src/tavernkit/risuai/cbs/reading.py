@@ -9,8 +9,6 @@ from typing import Final
 from tavernkit.risuai.cbs.limits import Fuel
 from tavernkit.risuai.cbs.scanner import MARKER, Script, Step, scan, source_of
 
-__all__ = ["Reading"]
-
 # A text that ends with the one may make a brace with a text behind it that starts with one of the others.
 _HALVES_OF_BRACES: Final = {"{": ("{", "#"), "#": ("}",), "}": ("}",)}
 

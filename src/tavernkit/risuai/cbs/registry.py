@@ -9,8 +9,6 @@ from typing import Any
 from tavernkit.risuai.cbs.call import CBSFunction
 from tavernkit.text.js_strings import JS_WHITESPACE
 
-__all__ = ["FunctionPack", "Functions", "plain_name"]
-
 _IGNORED = re.compile(f"[{JS_WHITESPACE}_-]")
 
 

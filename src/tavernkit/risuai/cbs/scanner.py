@@ -13,23 +13,6 @@ from typing import Final, TypeAlias
 from tavernkit.risuai.cbs.blocks import read_head
 from tavernkit.risuai.cbs.registry import plain_name
 
-__all__ = [
-    "LEGACY_CLOSING",
-    "MARKER",
-    "BlockEnd",
-    "BlockStart",
-    "Brace",
-    "Calculation",
-    "FunctionCall",
-    "Macro",
-    "Script",
-    "Step",
-    "Tag",
-    "read_tag",
-    "scan",
-    "source_of",
-]
-
 LONGEST_KEPT: Final = 200
 
 MARKER: Final = re.compile(r"<(user|char|bot)>", re.IGNORECASE | re.ASCII)

@@ -10,8 +10,6 @@ from tavernkit.risuai.default_variables import get_chat_variable, get_global_var
 from tavernkit.risuai.scene import Scene
 from tavernkit.text.js_numbers import parse_float
 
-__all__ = ["Condition", "is_true", "read_condition"]
-
 
 class Condition(NamedTuple):
     """Whether it holds, and what is done with white space: `keep`, `legacy` (as `#if` does) or the usual, empty."""

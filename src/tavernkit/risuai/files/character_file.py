@@ -19,8 +19,6 @@ from tavernkit.risuai.module import Module, read_module
 from tavernkit.risuai.writing import write_character
 from tavernkit.values import Json, JsonObject
 
-__all__ = ["MODULE_FILE", "load_character", "module_of", "save_charx", "save_png", "with_module"]
-
 MODULE_FILE = "module.risum"
 """The module's place in a CHARX file."""
 

@@ -13,8 +13,6 @@ from tavernkit.reading import MAX_JSON_DEPTH, ReportBuilder, kind_of
 from tavernkit.text.js_numbers import to_number
 from tavernkit.values import Json, JsonObject
 
-__all__ = ["read_message_pack", "write_message_pack"]
-
 MIN_INTEGER, MAX_INTEGER = -(2**63), 2**64 - 1
 UNDEFINED = 0
 """The extension by which JavaScript's writers say that there is no value."""

@@ -13,8 +13,6 @@ from tavernkit.risuai.lore_entry import write_lore_entry
 from tavernkit.risuai.module import read_module
 from tavernkit.values import Json, JsonObject
 
-__all__ = ["read_module_book", "read_module_file"]
-
 
 def read_module_file(data: bytes, *, limits: Limits = DEFAULT_LIMITS) -> ModuleFile:
     """Read a `.risum` file, a module as JSON, or a lorebook or list of regex scripts, which become a module."""

@@ -19,8 +19,6 @@ from tavernkit.risuai.writing import write_settings
 from tavernkit.text.js_json import to_json
 from tavernkit.values import Json, JsonObject
 
-__all__ = ["PresetFormat", "is_preset_file", "read_preset_file", "write_preset_file"]
-
 PresetFormat: TypeAlias = Literal["risup", "risupreset", "json"]
 
 MAX_BYTES = 4 * 1024 * 1024

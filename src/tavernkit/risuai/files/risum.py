@@ -14,8 +14,6 @@ from tavernkit.risuai.writing import write_module
 from tavernkit.text.js_json import to_json
 from tavernkit.values import Json, JsonObject, Value
 
-__all__ = ["ModuleFile", "is_risum", "read_risum", "write_risum"]
-
 MAGIC = 0x6F
 VERSION = 0
 ASSET = 1

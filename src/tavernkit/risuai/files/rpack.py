@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["decode_rpack", "encode_rpack"]
-
 _DISGUISED = bytes.fromhex(
     "c40d1e0bbd2b3f55fc456ef566534f1ae0bb309486ba6bbf41506f9befdeb710611720df3289a89d6dabc990000c5daf"
     "d2c156e516649182657497ca23d652d1ffb4a0e82f8a58385a60199649dbd7c83b3e434ba56347aa6a2992f415cf6234"

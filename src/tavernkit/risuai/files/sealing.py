@@ -10,8 +10,6 @@ from tavernkit.errors import PresetParseError, UnsupportedVersionError
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-__all__ = ["seal", "unseal"]
-
 KEY = hashlib.sha256(b"risupreset").digest()
 NONCE = bytes(12)
 SHORTEST = 16

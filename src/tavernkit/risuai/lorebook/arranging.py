@@ -9,8 +9,6 @@ from typing import NamedTuple
 
 from tavernkit.risuai.lorebook.result import ActiveLore
 
-__all__ = ["Arrangement", "arrange", "fit"]
-
 
 class Arrangement(NamedTuple):
     """What stands in the prompt, in its order; and what went into other lore, with whether there was any to go into."""

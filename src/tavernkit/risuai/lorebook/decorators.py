@@ -13,8 +13,6 @@ from tavernkit.text.js_numbers import parse_int
 from tavernkit.text.js_strings import js_trim
 from tavernkit.values import Value
 
-__all__ = ["Condition", "Decorators", "Force", "Query", "QueryKind", "read_decorators"]
-
 ROLES = ("user", "assistant", "system")
 POSITIONS = ("after_desc", "before_desc", "personality", "scenario")
 TEMPLATE_POSITION = "pt_"

@@ -19,8 +19,6 @@ from tavernkit.risuai.lorebook.scan import scan
 from tavernkit.risuai.scene import Scene
 from tavernkit.risuai.settings import Settings
 
-__all__ = ["LorebookEngine", "RisuLoreResult"]
-
 REMEMBERED = 16
 
 

@@ -7,8 +7,6 @@ from enum import StrEnum
 from tavernkit.text.js_strings import replace_first
 from tavernkit.values import Value
 
-__all__ = ["Injection", "Operation"]
-
 
 class Operation(StrEnum):
     """What an injection does to the text it goes into."""

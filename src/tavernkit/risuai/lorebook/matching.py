@@ -18,8 +18,6 @@ from ahocorasick_rs import AhoCorasick, Implementation
 from tavernkit.risuai.lorebook.decorators import Query, QueryKind
 from tavernkit.text.js_strings import js_trim
 
-__all__ = ["Haystack", "Heard", "KeyTable", "Search", "Sight", "literal_search", "split_keys"]
-
 MOST_ENDINGS = 16
 """How many keys may end with the same letters and still be looked for by the automaton."""
 

@@ -13,8 +13,6 @@ from tavernkit.risuai.lorebook.matching import Heard, KeyTable, Search, literal_
 from tavernkit.risuai.scene import Scene
 from tavernkit.text.js_strings import JS_WHITESPACE, js_trim
 
-__all__ = ["CHILD", "Plan", "PlanCache"]
-
 CHILD = "child"
 
 

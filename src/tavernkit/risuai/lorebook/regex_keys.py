@@ -13,8 +13,6 @@ from tavernkit.errors import RegexError, RegexTimeout
 from tavernkit.risuai.lorebook.matching import Haystack, Sight
 from tavernkit.text.js_regex import JsRegex, Outcome, compile_regex, search_all
 
-__all__ = ["RegexKeys"]
-
 KEY_SECONDS = 0.03
 """What one expression may take in one text."""
 

@@ -8,8 +8,6 @@ from tavernkit.risuai.lorebook.injection import Injection
 from tavernkit.risuai.lorebook.verdicts import Verdicts
 from tavernkit.values import Value
 
-__all__ = ["ActiveLore", "LorebookResult"]
-
 
 class ActiveLore(Value, frozen=True, kw_only=True):
     """An entry that is in the prompt. `prompt` has no decorators and its macros are still to be expanded; `depth`

@@ -22,8 +22,6 @@ from tavernkit.risuai.lorebook.verdicts import Cause, Place, Reason, Verdict, Ve
 from tavernkit.risuai.scene import Scene
 from tavernkit.text.js_numbers import number_to_string
 
-__all__ = ["scan"]
-
 MOST_STEPS = 250_000
 """How many times entries are asked in one scan; only a book made to keep it busy comes so far."""
 

@@ -9,8 +9,6 @@ from tavernkit.lore.verdicts import LazyVerdicts
 from tavernkit.risuai.lore_entry import LoreEntry
 from tavernkit.values import Value
 
-__all__ = ["Cause", "Place", "Reason", "Verdict", "Verdicts"]
-
 
 class Reason(StrEnum):
     """What became of an entry."""

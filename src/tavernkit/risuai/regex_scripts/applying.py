@@ -20,8 +20,6 @@ from tavernkit.text.js_regex import JsRegex, compile_regex, first_found
 from tavernkit.text.time_budget import TimeBudget
 from tavernkit.values import Value
 
-__all__ = ["MAX_OUTPUT", "SECONDS", "ScriptMode", "ScriptResult", "apply_scripts"]
-
 ScriptMode: TypeAlias = Literal["editinput", "editoutput", "editprocess", "editdisplay", "edittrans"]
 
 MAX_OUTPUT = 1_000_000

@@ -7,8 +7,6 @@ import re
 from tavernkit.text.js_numbers import parse_int
 from tavernkit.text.js_regex import JsMatch, JsRegex
 
-__all__ = ["fill"]
-
 _GROUP = re.compile(r"(?<!\$)\$[0-9]+")
 _WHOLE = JsRegex(source=r"\$&", flags="g")
 

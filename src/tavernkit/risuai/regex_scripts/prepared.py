@@ -12,8 +12,6 @@ from tavernkit.text.js_numbers import parse_int
 from tavernkit.text.js_strings import js_trim
 from tavernkit.values import Value
 
-__all__ = ["PreparedScript", "in_order"]
-
 _ACTIONS = re.compile(r"<([^\n\r\u2028\u2029]+?)>")
 _NOT_A_FLAG = re.compile(r"[^dgimsuvy]")
 _ORDER = "order "

@@ -15,8 +15,6 @@ from tavernkit.risuai.template.ranges import chat_range
 from tavernkit.risuai.template.systemizing import systemize
 from tavernkit.risuai.workbench import Workbench
 
-__all__ = ["card_costs", "template_assembly"]
-
 SAFETY_TOKENS = 50
 CONTINUE = "[Continue the last response]"
 LAST_PART = "postEverything"

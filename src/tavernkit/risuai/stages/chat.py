@@ -16,8 +16,6 @@ from tavernkit.risuai.template.line import HEADER, HEADER_TEXT, Line
 from tavernkit.risuai.workbench import Workbench
 from tavernkit.text.js_strings import replace_first
 
-__all__ = ["chat"]
-
 NAMED_MESSAGE = "<{{char}}'s Message>\n{{slot}}\n</{{char}}'s Message>"
 _INLAY = re.compile(r"\{\{(?:inlay|inlayed|inlayeddata)::.+?\}\}")
 _ASSET_PROMPT = re.compile(r"\{\{asset_?prompt::.+?\}\}", re.IGNORECASE | re.DOTALL)

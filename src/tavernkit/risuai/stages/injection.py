@@ -7,8 +7,6 @@ from tavernkit.prompt.block import Block
 from tavernkit.prompt.context import Context
 from tavernkit.risuai.workbench import Workbench
 
-__all__ = ["injection"]
-
 CHARACTER = "description"
 
 

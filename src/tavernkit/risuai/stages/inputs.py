@@ -20,8 +20,6 @@ from tavernkit.risuai.stages.phases import run_phase
 from tavernkit.risuai.stages.scripts import run_scripts
 from tavernkit.risuai.workbench import Workbench
 
-__all__ = ["hooks"]
-
 GENERATIONS = ("normal", "continue", "swipe", "regenerate")
 UTILITY_TEMPLATE = (
     PromptCard(type="plain", kind="main"),

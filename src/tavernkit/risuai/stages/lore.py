@@ -15,8 +15,6 @@ from tavernkit.risuai.template.positions import Positions
 from tavernkit.risuai.workbench import Workbench
 from tavernkit.text.js_strings import replace_all
 
-__all__ = ["lore", "lore_line"]
-
 BESIDE_DESCRIPTION = ("after_desc", "before_desc", "personality", "scenario")
 
 

@@ -10,8 +10,6 @@ from tavernkit.risuai.stages.lore import lore_line
 from tavernkit.risuai.template.line import HEADER, MEMORY, Line
 from tavernkit.risuai.workbench import Workbench
 
-__all__ = ["memory"]
-
 
 def memory(ctx: Context) -> None:
     """Sum up or drop the beginning of the chat until the prompt should fit."""

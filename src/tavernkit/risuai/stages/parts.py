@@ -10,8 +10,6 @@ from tavernkit.risuai.template.line import Line
 from tavernkit.risuai.workbench import Workbench
 from tavernkit.text.js_strings import js_trim, replace_all
 
-__all__ = ["parts", "run_variables"]
-
 THINK_FIRST = (
     "<instruction> - before respond everything, Think step by step as a ai assistant how would you respond inside "
     "<Thoughts> xml tag. this must be less than 5 paragraphs.</instruction>"

@@ -8,8 +8,6 @@ from tavernkit.risuai.stages.scripts import tell
 from tavernkit.risuai.triggers import REFUSING, TriggerMode, TriggerResult, run_triggers
 from tavernkit.risuai.workbench import Workbench
 
-__all__ = ["run_phase"]
-
 
 def run_phase(ctx: Context, bench: Workbench, mode: TriggerMode, *, display_data: str | None = None) -> TriggerResult:
     """Run the triggers of a mode, and write down what they make of the chat."""

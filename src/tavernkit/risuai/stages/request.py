@@ -15,8 +15,6 @@ from tavernkit.risuai.stages.phases import run_phase
 from tavernkit.risuai.workbench import Workbench
 from tavernkit.text.js_json import to_json
 
-__all__ = ["plan_assembly", "request"]
-
 OPENAI_FAMILIES = ("gpt", "openrouter", "reverse_proxy", "xcustom", "deepseek", "mistral", "nanogpt")
 """Models whose requests RisuAI writes in OpenAI's format, where it leaves out the lines that open a chat, and empty
 ones."""

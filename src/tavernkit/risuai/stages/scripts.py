@@ -11,8 +11,6 @@ from tavernkit.risuai.errors import CBSError
 from tavernkit.risuai.regex_scripts import ScriptMode, apply_scripts
 from tavernkit.risuai.workbench import Workbench
 
-__all__ = ["run_scripts", "tell"]
-
 
 def run_scripts(
     ctx: Context,

@@ -11,8 +11,6 @@ from tavernkit.prompt.finishing import settle, tell_of_trimming
 from tavernkit.prompt.trimming import EvictionRecord, TrimReport, without_room
 from tavernkit.risuai.workbench import Workbench
 
-__all__ = ["trimming"]
-
 
 def trimming(ctx: Context) -> None:
     """Fit the blocks into the window, and say what had to go, here and before the prompt was put together."""

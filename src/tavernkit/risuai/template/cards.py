@@ -11,8 +11,6 @@ from tavernkit.risuai.template.line import Line
 from tavernkit.risuai.workbench import Workbench
 from tavernkit.text.js_strings import replace_all, replace_first
 
-__all__ = ["KNOWN_CARDS", "card_lines", "memory_lines"]
-
 KNOWN_CARDS = (
     "plain",
     "jailbreak",

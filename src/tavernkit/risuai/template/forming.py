@@ -7,8 +7,6 @@ from collections.abc import Iterable
 from tavernkit.risuai.template.line import Line
 from tavernkit.text.js_strings import js_trim
 
-__all__ = ["AUTOMATIC_CACHE_POINTS", "FormedPrompt", "joins_system_messages", "spliced"]
-
 AUTOMATIC_CACHE_POINTS = 3
 
 

@@ -10,8 +10,6 @@ from tavernkit.prompt.message import Attachment
 from tavernkit.text.js_strings import js_trim
 from tavernkit.values import JsonObject
 
-__all__ = ["HEADER", "HEADER_TEXT", "MEMORY", "Line"]
-
 HEADER = "NewChat"
 """The memo of the line that opens the chat; that of an example's opening begins with it."""
 

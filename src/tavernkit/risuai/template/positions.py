@@ -7,8 +7,6 @@ from collections.abc import Sequence
 
 from tavernkit.risuai.lorebook.result import ActiveLore
 
-__all__ = ["Positions"]
-
 _POSITION = re.compile(r"\{\{position::(.+?)\}\}")
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["EVERYTHING", "chat_range"]
-
 EVERYTHING = -1000
 """A start that stands for the whole chat."""
 

@@ -6,8 +6,6 @@ from collections.abc import Iterable
 
 from tavernkit.risuai.template.line import Line
 
-__all__ = ["systemize"]
-
 
 def systemize(lines: Iterable[Line]) -> None:
     """Turn what user and character say into system messages that name the speaker."""

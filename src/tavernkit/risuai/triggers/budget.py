@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from tavernkit.text.time_budget import TimeBudget
 
-__all__ = ["BudgetSpentError", "TriggerBudget"]
-
 STEPS = 100_000
 CHARACTERS = 8_000_000
 SECONDS = 3.0

@@ -13,8 +13,6 @@ from tavernkit.text.js_numbers import to_number
 from tavernkit.text.js_values import to_number as value_to_number
 from tavernkit.values import JsonObject
 
-__all__ = ["Condition", "read_condition"]
-
 Condition: TypeAlias = Callable[[Run], bool]
 
 

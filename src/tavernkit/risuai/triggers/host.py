@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, NoReturn, Protocol
 
-__all__ = ["REFUSING", "Refused", "RefusingHost", "TriggerHost"]
-
 
 class Refused(Exception):  # noqa: N818 - no error: a host may decline whatever it likes, and the trigger goes on
     """The host does not do this; the message says why, for the warning."""

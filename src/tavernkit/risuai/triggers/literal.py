@@ -6,8 +6,6 @@ import re
 
 from tavernkit.risuai.triggers.run import Run
 
-__all__ = ["replace_all", "replace_first"]
-
 _SPECIAL = re.compile(r"[\\^$.*+?()[\]{}|/-]")
 
 

@@ -16,8 +16,6 @@ from tavernkit.risuai.triggers.run import Returned, Run, Shared, ThrownError
 from tavernkit.risuai.triggers.variables import TriggerVariables
 from tavernkit.values import Json
 
-__all__ = ["MOST_RUNS", "run_triggers"]
-
 MOST_RUNS = 10
 """Runs that one run may start; those that they start count too. Triggers with low-level access may start more."""
 

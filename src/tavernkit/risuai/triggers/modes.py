@@ -6,8 +6,6 @@ from collections.abc import Mapping
 
 from tavernkit.risuai.triggers.result import TriggerMode
 
-__all__ = ["ALLOWED_EFFECTS"]
-
 _HARMLESS = frozenset(
     {
         *("v2SetVar", "v2DeclareLocalVar", "v2Random", "v2Calculate", "v2Comment", "v2ConsoleLog"),

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.values import Json, Value
 
-__all__ = ["Fields", "Operand"]
-
 
 class Operand(Value, frozen=True, kw_only=True):
     """A text whose macros are replaced, and that is then the value itself or the name of the variable that holds it.

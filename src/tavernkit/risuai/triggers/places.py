@@ -6,8 +6,6 @@ import math
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
-__all__ = ["place_from_end", "place_in", "sliced"]
-
 _S = TypeVar("_S", list[Any], str)
 
 

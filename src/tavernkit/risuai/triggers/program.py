@@ -10,8 +10,6 @@ from tavernkit.risuai.triggers.conditions import Condition, read_condition
 from tavernkit.risuai.triggers.effects import Action, Jump, build_action
 from tavernkit.risuai.triggers.operand import Fields
 
-__all__ = ["Instruction", "Program", "program_of"]
-
 _LOOPS = ("v2Loop", "v2LoopNTimes")
 _SCRIPTED = ("triggerlua", "triggercode")
 

@@ -7,8 +7,6 @@ from tavernkit.text.js_json import in_property_order, is_index
 from tavernkit.text.js_strings import split_halves, utf16_length
 from tavernkit.values import Json
 
-__all__ = ["get", "has", "names", "put", "remove", "values"]
-
 LONGEST_ARRAY = 1_000_000
 _LENGTH = "length"
 

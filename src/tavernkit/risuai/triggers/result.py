@@ -10,8 +10,6 @@ from tavernkit.prompt.warning import BuildWarning
 from tavernkit.risuai.chat import ChatMessage
 from tavernkit.values import Json, Value
 
-__all__ = ["SystemPrompts", "TriggerMode", "TriggerOutcome", "TriggerResult"]
-
 TriggerMode: TypeAlias = Literal["start", "manual", "output", "input", "display", "request"]
 
 

@@ -23,8 +23,6 @@ from tavernkit.text.js_regex import JsRegex, compile_regex
 from tavernkit.text.js_strings import join_halves
 from tavernkit.values import Json
 
-__all__ = ["Returned", "Run", "Shared", "ThrownError"]
-
 _T = TypeVar("_T")
 _OPTIONS = CBSOptions()
 _MOST_LOGGED = 200

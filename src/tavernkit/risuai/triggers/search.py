@@ -5,8 +5,6 @@ from __future__ import annotations
 from tavernkit.risuai.triggers.places import sliced
 from tavernkit.risuai.triggers.run import Run
 
-__all__ = ["is_in_chat"]
-
 
 def is_in_chat(run: Run, wanted: str, how: str, depth: float) -> bool | None:
     """Whether the last `depth` messages, all with 0, have a word (`strict`), a text in any case (`loose`), or a match

@@ -7,8 +7,6 @@ from tavernkit.risuai.scene import Scene
 from tavernkit.text.js_values import to_text
 from tavernkit.values import Json
 
-__all__ = ["ChatVariables", "TriggerVariables"]
-
 
 class ChatVariables:
     """The chat's variables that runs write, one within the other.

@@ -10,8 +10,6 @@ from tavernkit.sillytavern.chat_completion.request import dialect_options, reque
 from tavernkit.sillytavern.chat_completion.scene import ChatScene
 from tavernkit.text.js_strings import js_trim
 
-__all__ = ["plan_assembly"]
-
 _CHAT_SLOTS = ("new_chat", "history", "injection")
 
 

@@ -8,8 +8,6 @@ from tavernkit.prompt.block import Block
 from tavernkit.prompt.context import Context
 from tavernkit.sillytavern.chat_completion.scene import ChatScene, Entry
 
-__all__ = ["DESCRIPTIONS", "compilation"]
-
 _DESCRIPTIONS = (
     "worldInfoBefore",
     "main",

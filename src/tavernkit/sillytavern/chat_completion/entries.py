@@ -9,8 +9,6 @@ from tavernkit.sillytavern.chat_completion.fields import warn_of_unsupported
 from tavernkit.sillytavern.chat_completion.scene import ChatScene, Entry
 from tavernkit.sillytavern.presets import ChatPreset, Prompt, PromptToggle
 
-__all__ = ["DEFAULT_ORDER", "entries", "prompt_order"]
-
 EVERY_CHARACTER = "100001"
 IN_CHAT = 1
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from tavernkit.prompt.context import Context
 from tavernkit.sillytavern.chat_completion.scene import ChatScene
 
-__all__ = ["macro_expansion"]
-
 _EXPANDED_LATE = ("history", "injection", "new_chat")
 
 

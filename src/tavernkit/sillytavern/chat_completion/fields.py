@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from tavernkit.prompt.context import Context
 from tavernkit.sillytavern.presets import ChatPreset
 
-__all__ = ["CONNECTION", "UNSUPPORTED", "warn_of_unsupported"]
-
 CONNECTION = frozenset(
     {
         "name",

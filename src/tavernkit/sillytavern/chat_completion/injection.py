@@ -10,8 +10,6 @@ from tavernkit.sillytavern.chat_completion.scene import ChatScene, Entry
 from tavernkit.sillytavern.extension_prompts import ExtensionPrompt, in_key_order
 from tavernkit.text.js_strings import js_trim
 
-__all__ = ["injection"]
-
 ROLES = ("system", "user", "assistant")
 EXTENSION_ORDER = 100
 """Extension prompts stand with the preset's prompts of this order, behind them."""

@@ -6,8 +6,6 @@ import re
 
 from tavernkit.text.js_strings import utf16_length
 
-__all__ = ["sanitised_name"]
-
 LONGEST_NAME = 64
 _NOT_ALLOWED = re.compile(r"[^A-Za-z0-9_]")
 

@@ -21,8 +21,6 @@ from tavernkit.sillytavern.stages.lore import AUTHORS_NOTE, PERSONA
 from tavernkit.sillytavern.turns import Turn
 from tavernkit.values import JsonObject
 
-__all__ = ["pinned_groups"]
-
 _KNOWN_EXTENSIONS = {
     "1_memory": "summary",
     AUTHORS_NOTE: "authorsNote",

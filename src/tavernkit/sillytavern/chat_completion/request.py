@@ -15,8 +15,6 @@ from tavernkit.sillytavern.presets import ChatPreset
 from tavernkit.sillytavern.stopping_strings import stopping_strings
 from tavernkit.values import Json
 
-__all__ = ["chosen_model", "dialect_options", "request_options"]
-
 _ALWAYS = ("temperature", "frequency_penalty", "presence_penalty", "top_p")
 _WHEN_CHANGED = (
     "top_k",

@@ -12,8 +12,6 @@ from tavernkit.sillytavern.scene import Scene
 from tavernkit.sillytavern.story import Story
 from tavernkit.values import Value
 
-__all__ = ["ChatScene", "Entry", "MainSide", "chosen_dialect"]
-
 MainSide: TypeAlias = Literal["start", "end"]
 
 DIALECTS = {

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from tavernkit.prompt.block import Block
 from tavernkit.prompt.context import Context
 
-__all__ = ["squashed"]
-
 _APART = ("new_chat", "new_example", "group_nudge")
 
 

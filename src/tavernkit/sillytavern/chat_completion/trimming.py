@@ -15,8 +15,6 @@ from tavernkit.sillytavern.chat_completion.compilation import DESCRIPTIONS
 from tavernkit.sillytavern.chat_completion.scene import ChatScene
 from tavernkit.sillytavern.chat_completion.squashing import squashed
 
-__all__ = ["REPLY_PRIMER", "trimming"]
-
 REPLY_PRIMER = 3
 """What the beginning of the reply costs."""
 

@@ -6,8 +6,6 @@ import re
 
 from tavernkit.text.js_strings import JS_WHITESPACE
 
-__all__ = ["fix_markdown"]
-
 _SPACE = "[" + JS_WHITESPACE.translate({ord(end): None for end in "\n\v\f\r\u2028\u2029"}) + "]"
 _PAIR = re.compile(r"([*_]{1,2})[\s\S]*?\1")
 # A run of spaces is tried at its first space only: from every space of it would take quadratic time.

@@ -20,8 +20,6 @@ from tavernkit.text.replies import (
     without_stop,
 )
 
-__all__ = ["clean_reply"]
-
 
 def clean_reply(
     text: str,

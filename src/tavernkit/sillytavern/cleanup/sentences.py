@@ -7,8 +7,6 @@ import re
 from tavernkit.sillytavern.cleanup.emoji import EMOJI
 from tavernkit.text.js_strings import JS_WHITESPACE
 
-__all__ = ["trim_to_end_sentence", "trim_to_start_sentence"]
-
 CLOSING_MARKS = '.!?*")}`]$。！？”）】’」_'
 _UP_TO_LAST_END = re.compile(f"[\\s\\S]*(?:([{re.escape(CLOSING_MARKS)}])|[{EMOJI}])")
 

@@ -21,8 +21,6 @@ from tavernkit.sillytavern.groups.strategies import (
 from tavernkit.sillytavern.turns import Turn
 from tavernkit.values import Value
 
-__all__ = ["Activation", "activate"]
-
 
 class Activation(Value, frozen=True, kw_only=True):
     """Who speaks, in this order, and one reason for each.

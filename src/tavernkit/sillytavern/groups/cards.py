@@ -12,15 +12,6 @@ from tavernkit.sillytavern.macros.environment import Environment
 from tavernkit.text.js_strings import js_trim
 from tavernkit.values import Value
 
-__all__ = [
-    "ExpandFor",
-    "JoinedCard",
-    "card_expander",
-    "group_depth_prompts",
-    "join_cards",
-    "speaker_card",
-]
-
 ExpandFor: TypeAlias = Callable[[str, str], str]
 """Takes a text of a card and the name that `{{char}}` stands for in it; gives the text with its macros expanded."""
 

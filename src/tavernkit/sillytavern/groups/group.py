@@ -14,16 +14,6 @@ from tavernkit.sillytavern.macros.environment import Group
 from tavernkit.text.js_numbers import to_number
 from tavernkit.values import Json, JsonObject, Value
 
-__all__ = [
-    "CardMode",
-    "DepthPrompt",
-    "GroupMember",
-    "StoryGroup",
-    "Strategy",
-    "read_group",
-    "read_talkativeness",
-]
-
 DEFAULT_TALKATIVENESS = 0.5
 DEFAULT_DEPTH = 4
 MAX_MEMBERS = 1000

@@ -16,8 +16,6 @@ from tavernkit.sillytavern.groups.strategies import Random
 from tavernkit.sillytavern.turns import Turn
 from tavernkit.values import JsonObject, Value
 
-__all__ = ["DECISION_MISMATCH", "Decided", "Decision", "decide"]
-
 DECISION_MISMATCH = "group_decision_mismatch"
 
 

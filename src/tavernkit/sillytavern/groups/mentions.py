@@ -9,8 +9,6 @@ from typing import TypeAlias
 
 from tavernkit.sillytavern.groups.group import GroupMember
 
-__all__ = ["FindMentions", "Mention", "mentions_in_any_script", "mentions_of_ascii_words"]
-
 Mention: TypeAlias = tuple[str, str]
 """An avatar, and the word that names it."""
 FindMentions: TypeAlias = Callable[[Mapping[str, GroupMember], str], list[Mention]]

@@ -7,8 +7,6 @@ from typing import Literal, TypeAlias
 
 from tavernkit.values import Value
 
-__all__ = ["CAUSES", "Cause", "Reason", "Roll"]
-
 Cause: TypeAlias = Literal[
     "forced",
     "mention",

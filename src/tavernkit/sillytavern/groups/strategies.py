@@ -11,17 +11,6 @@ from tavernkit.sillytavern.groups.mentions import FindMentions
 from tavernkit.sillytavern.groups.reasons import Reason, Roll
 from tavernkit.sillytavern.turns import Turn
 
-__all__ = [
-    "Choice",
-    "Random",
-    "any_member",
-    "list_order",
-    "manual_order",
-    "natural_order",
-    "pooled_order",
-    "speakers_of_last_message",
-]
-
 Random: TypeAlias = Callable[[], float]
 """Gives numbers from 0 up to 1, as Math.random does."""
 Choice: TypeAlias = tuple[str, Reason]

@@ -9,8 +9,6 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from tavernkit.text.english_dates import MONTHS
 from tavernkit.text.js_dates import LATEST, days_before, local_to_utc, parse_date
 
-__all__ = ["parse_moment", "parse_sent", "parse_written"]
-
 _DAY = 86_400_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 

@@ -6,8 +6,6 @@ import math
 import re
 from collections.abc import Callable
 
-__all__ = ["roll"]
-
 _FORMULA = re.compile(r"([1-9][0-9]*)?d([1-9][0-9]*)([+-][0-9]+)?", re.IGNORECASE | re.ASCII)
 _SIDES = re.compile(r"[0-9]+")
 MAX_DICE = 100_000

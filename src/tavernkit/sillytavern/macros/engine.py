@@ -24,8 +24,6 @@ from tavernkit.sillytavern.macros.problems import MacroProblem, ProblemCode, Pro
 from tavernkit.sillytavern.macros.registry import MacroDefinition, MacroRegistry
 from tavernkit.sillytavern.macros.templates import TemplateCache
 
-__all__ = ["LOAD_SCOPE", "ParserMacros", "Version", "shared_registry"]
-
 Version: TypeAlias = Literal["1.15", "1.19"]
 LOAD_SCOPE = "sillytavern.macros"
 """Load hooks of this scope get the registry of every version, `{"1.15": …, "1.19": …}`, and may add macros to them."""

@@ -13,18 +13,6 @@ from tavernkit.macros.variables import Variables, VariablesStore
 from tavernkit.sillytavern.presets import ContextTemplate, Instruct, ReasoningTemplate, SystemPrompt
 from tavernkit.values import Json, Value
 
-__all__ = [
-    "AuthorsNotes",
-    "CardFields",
-    "ChatLine",
-    "DynamicMacro",
-    "Environment",
-    "Group",
-    "MacroInputs",
-    "ModelState",
-    "PromptSettings",
-]
-
 DynamicMacro: TypeAlias = Json | Callable[[], str]
 """The value of a macro that is known for one expansion only, or what makes it when it is asked for."""
 

@@ -20,8 +20,6 @@ from tavernkit.text.seeded import string_hash
 if TYPE_CHECKING:
     from tavernkit.sillytavern.macros.engine import ParserMacros
 
-__all__ = ["Expansion"]
-
 GROWTH_COST = 10
 
 

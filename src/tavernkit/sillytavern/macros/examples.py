@@ -7,8 +7,6 @@ from collections.abc import Callable
 
 from tavernkit.sillytavern.macros.environment import Environment
 
-__all__ = ["format_examples"]
-
 _START = re.compile("<START>", re.IGNORECASE | re.ASCII)
 _START_LINE = re.compile("<START>\n", re.IGNORECASE | re.ASCII)
 _NAME = re.compile(r"\{\{name\}\}", re.IGNORECASE | re.ASCII)

@@ -6,8 +6,6 @@ from tavernkit.macros.borrowed import BorrowedVariables
 from tavernkit.macros.engine import MacroEnvironment
 from tavernkit.sillytavern.macros.environment import Environment
 
-__all__ = ["as_environment"]
-
 
 def as_environment(environment: MacroEnvironment) -> Environment:
     """The environment itself where it is SillyTavern's; else one with its names and its variables."""

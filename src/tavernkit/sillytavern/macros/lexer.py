@@ -17,8 +17,6 @@ from enum import Enum
 from tavernkit.sillytavern.macros.nodes import Argument, Call
 from tavernkit.text.js_strings import JS_WHITESPACE
 
-__all__ = ["Grammar", "RawCall", "Scan", "scan"]
-
 _WS = f"[{re.escape(JS_WHITESPACE)}]"
 _NAME = "[A-Za-z][A-Za-z0-9_-]*"
 _VARIABLE = "[A-Za-z](?:[A-Za-z0-9_-]*[A-Za-z0-9_])?"

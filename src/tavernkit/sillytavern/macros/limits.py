@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from tavernkit.values import Value
 
-__all__ = ["DEFAULT_LIMITS", "LimitReached", "Limits"]
-
 
 class Limits(Value, frozen=True, kw_only=True):
     """Calls inside calls; pieces of text and calls worked through; characters put together; characters read again.

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["Shift", "rewrite_markers"]
-
 Shift = tuple[int, int]
 """From this place of the rewritten text on, it runs so many characters ahead of the text that was given."""
 

@@ -9,8 +9,6 @@ from datetime import UTC, datetime, timedelta, timezone
 
 from tavernkit.text.english_dates import MONTHS, WEEKDAYS
 
-__all__ = ["format_moment", "humanize", "with_offset"]
-
 _DAYS = (WEEKDAYS[-1], *WEEKDAYS[:-1])
 
 _AMERICAN = {

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, TypeAlias
 if TYPE_CHECKING:
     from tavernkit.sillytavern.macros.registry import MacroDefinition
 
-__all__ = ["Argument", "Body", "Call", "Part", "Parts", "Remarks", "Shorthand", "Template"]
-
 
 class Argument:
     """One argument of a call, without the white space around it; `plain` is its text when there is no call in it."""

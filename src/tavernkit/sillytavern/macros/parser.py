@@ -9,8 +9,6 @@ from tavernkit.sillytavern.macros.lexer import Grammar, RawCall, scan
 from tavernkit.sillytavern.macros.nodes import Argument, Body, Call, Part, Parts, Remarks, Shorthand
 from tavernkit.text.js_strings import JS_WHITESPACE, js_trim
 
-__all__ = ["Linker", "Parser"]
-
 
 class Linker(Protocol):
     """Knows the macros: what a call means, and whether one with that many arguments may have a body."""

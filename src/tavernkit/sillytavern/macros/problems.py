@@ -8,8 +8,6 @@ from typing import Literal, TypeAlias
 from tavernkit.sillytavern.errors import MacroError, MacroSyntaxError, UnconsumedMacroError, UnknownMacroError
 from tavernkit.values import Value
 
-__all__ = ["MacroFailure", "MacroProblem", "ProblemCode", "ProblemHandler"]
-
 ProblemCode: TypeAlias = Literal["unknown_macro", "macro_syntax", "unconsumed_macro", "macro_limit"]
 
 _ERRORS: dict[ProblemCode, type[MacroError]] = {

@@ -7,8 +7,6 @@ import sys
 from tavernkit.sillytavern.macros.packs import built_in_macros
 from tavernkit.sillytavern.macros.registry import MacroArgument, MacroDefinition
 
-__all__ = ["render_reference"]
-
 _TOPICS = {
     "names": "Names",
     "character": "Character and persona",

@@ -13,16 +13,6 @@ from tavernkit.values import Value
 if TYPE_CHECKING:
     from tavernkit.sillytavern.macros.evaluator import Expansion
 
-__all__ = [
-    "Alias",
-    "Handler",
-    "MacroArgument",
-    "MacroDefinition",
-    "MacroRegistry",
-    "Pack",
-    "ValueType",
-]
-
 ValueType: TypeAlias = Literal["string", "integer", "number", "boolean"]
 Handler: TypeAlias = Callable[..., str]
 """`handler(expansion, *arguments) -> str`; one that cannot answer raises MacroFailure and its call stays as text."""

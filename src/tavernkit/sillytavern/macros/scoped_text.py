@@ -6,8 +6,6 @@ import re
 
 from tavernkit.text.js_strings import JS_WHITESPACE, js_trim
 
-__all__ = ["dedent"]
-
 _INDENT = re.compile(r"[ \t]*")
 
 

@@ -11,8 +11,6 @@ from tavernkit.sillytavern.macros.limits import DEFAULT_LIMITS, Limits
 from tavernkit.sillytavern.macros.problems import ProblemHandler
 from tavernkit.values import check_choice
 
-__all__ = ["EngineName", "macro_engine"]
-
 EngineName: TypeAlias = Literal["legacy", "1.15", "1.19"]
 
 

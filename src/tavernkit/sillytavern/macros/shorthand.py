@@ -18,8 +18,6 @@ from tavernkit.sillytavern.macros.variables import (
 from tavernkit.text.js_numbers import to_number
 from tavernkit.values import Json
 
-__all__ = ["operate"]
-
 _COMPARISONS: dict[str, Callable[[float, float], bool]] = {
     ">": lambda left, right: left > right,
     ">=": lambda left, right: left >= right,

@@ -5,8 +5,6 @@ from __future__ import annotations
 from tavernkit.prompt.context import Context
 from tavernkit.sillytavern.macros.problems import MacroProblem, ProblemHandler
 
-__all__ = ["warn_in"]
-
 
 def warn_in(ctx: Context) -> ProblemHandler:
     """A handler for `expand(…, on_problem=…)` that tells the build of every problem."""

@@ -7,8 +7,6 @@ from threading import Lock
 
 from tavernkit.sillytavern.macros.nodes import Template
 
-__all__ = ["TemplateCache"]
-
 MAX_TEMPLATES = 1_000
 MAX_CHARACTERS = 8_000_000
 

@@ -11,17 +11,6 @@ from tavernkit.sillytavern.macros.problems import MacroFailure
 from tavernkit.text.js_numbers import number_to_string, to_number
 from tavernkit.values import Json
 
-__all__ = [
-    "add_variable",
-    "get_element",
-    "get_variable",
-    "has_variable",
-    "is_false",
-    "set_element",
-    "set_variable",
-    "value_text",
-]
-
 _FALSE = frozenset({"false", "off", "0"})
 _INDEX = re.compile(r"0|[1-9][0-9]*")
 _PLAIN = 1e15

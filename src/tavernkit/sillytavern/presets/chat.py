@@ -8,8 +8,6 @@ from typing import ClassVar, Literal
 from tavernkit.sillytavern.presets.fields import PresetFile
 from tavernkit.values import Json, JsonObject
 
-__all__ = ["ChatPreset", "Prompt", "PromptOrder", "PromptToggle"]
-
 EVERY_CHARACTER = 100001
 """The `character_id` under which SillyTavern keeps the order that is the same for all characters."""
 

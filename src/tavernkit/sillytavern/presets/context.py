@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from tavernkit.sillytavern.presets.fields import PresetFile
 
-__all__ = ["ContextTemplate"]
-
 
 class ContextTemplate(PresetFile, frozen=True, kw_only=True):
     """A context template. Position 0 puts the story string on top, 1 into the chat at its depth and role."""

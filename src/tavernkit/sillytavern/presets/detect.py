@@ -18,8 +18,6 @@ from tavernkit.sillytavern.presets.system_prompt import SystemPrompt
 from tavernkit.sillytavern.presets.text import TextPreset
 from tavernkit.values import Json, JsonObject
 
-__all__ = ["Preset", "read_preset", "write_preset"]
-
 Preset: TypeAlias = (
     ChatPreset | TextPreset | Instruct | ContextTemplate | SystemPrompt | ReasoningTemplate | MasterExport
 )

@@ -16,8 +16,6 @@ import msgspec
 from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.values import Json, JsonObject, Value
 
-__all__ = ["PresetFile", "decode", "encode"]
-
 P = TypeVar("P", bound="PresetFile")
 Reader: TypeAlias = Callable[[LooseObject, str, Any], Any]
 

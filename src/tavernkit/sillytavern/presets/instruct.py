@@ -8,8 +8,6 @@ from typing import ClassVar, Literal
 from tavernkit.sillytavern.presets.fields import PresetFile
 from tavernkit.values import Json, JsonObject
 
-__all__ = ["Instruct"]
-
 
 class Instruct(PresetFile, frozen=True, kw_only=True):
     """An instruct template. `system_prompt` is where older files keep the system prompt itself."""

@@ -9,8 +9,6 @@ from tavernkit.sillytavern.presets.reasoning import ReasoningTemplate
 from tavernkit.sillytavern.presets.system_prompt import SystemPrompt
 from tavernkit.sillytavern.presets.text import TextPreset
 
-__all__ = ["MasterExport", "StartReplyWith"]
-
 
 class StartReplyWith(PresetFile, frozen=True, kw_only=True):
     """The words a reply begins with, and whether the reader sees them."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from tavernkit.sillytavern.presets.fields import PresetFile
 
-__all__ = ["ReasoningTemplate"]
-
 
 class ReasoningTemplate(PresetFile, frozen=True, kw_only=True):
     """What stands before and after the thoughts, and between them and the reply."""

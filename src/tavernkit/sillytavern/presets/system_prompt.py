@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from tavernkit.sillytavern.presets.fields import PresetFile
 
-__all__ = ["SystemPrompt"]
-
 
 class SystemPrompt(PresetFile, frozen=True, kw_only=True):
     """A system prompt and the instructions that follow the history."""

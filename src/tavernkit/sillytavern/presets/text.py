@@ -9,9 +9,6 @@ from typing import ClassVar
 from tavernkit.sillytavern.presets.fields import PresetFile
 from tavernkit.values import Json, JsonObject
 
-__all__ = ["TextPreset"]
-
-
 NOVELAI_NAMES: Mapping[str, str] = {
     "temperature": "temp",
     "repetition_penalty": "rep_pen",

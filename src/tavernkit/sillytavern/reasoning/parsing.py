@@ -10,8 +10,6 @@ from tavernkit.sillytavern.settings import ReasoningSettings
 from tavernkit.text.replies import split_thoughts
 from tavernkit.values import Value
 
-__all__ = ["Origin", "Parsed", "ReceivedReply", "parse_reasoning", "receive_reply", "remove_reasoning"]
-
 Origin: TypeAlias = Literal["parsed", "model"]
 """Whether thoughts were found in the text of a reply, or were the message's own already."""
 

@@ -8,8 +8,6 @@ from tavernkit.sillytavern.presets import ReasoningTemplate
 from tavernkit.sillytavern.settings import ReasoningSettings
 from tavernkit.values import Value
 
-__all__ = ["ChatThought", "PromptReasoning", "ReasoningPrefix", "format_reasoning", "returned_reasoning"]
-
 NO_THOUGHTS = "\u200b"
 """What older chats hold in place of thoughts that the model kept to itself."""
 

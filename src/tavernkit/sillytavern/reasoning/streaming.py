@@ -11,8 +11,6 @@ from tavernkit.sillytavern.settings import ReasoningSettings
 from tavernkit.text.js_strings import js_trim
 from tavernkit.values import Value
 
-__all__ = ["ReasoningState", "ReasoningStream", "StreamedReply"]
-
 
 class ReasoningState(StrEnum):
     """How far the thoughts of a reply have come."""

@@ -16,8 +16,6 @@ from tavernkit.sillytavern.regex_scripts.script import RegexScript, RegexScripts
 from tavernkit.text.js_regex import TIME_LIMIT, JsRegex, first_found
 from tavernkit.text.js_strings import join_halves
 
-__all__ = ["MAX_OUTPUT", "apply_scripts", "run_script"]
-
 MAX_OUTPUT = 1_000_000
 """Characters that a text may grow to; one that is longer already may not grow at all."""
 

@@ -8,8 +8,6 @@ from collections.abc import Callable
 from tavernkit.sillytavern.regex_scripts.script import RegexScript
 from tavernkit.text.time_budget import TimeBudget
 
-__all__ = ["RegexBudget"]
-
 SECONDS = 1.0
 STRIKES = 3
 

@@ -8,8 +8,6 @@ from typing import Protocol
 from tavernkit.macros.engine import MacroEngine
 from tavernkit.sillytavern.macros.environment import Environment
 
-__all__ = ["Expand", "macro_expander"]
-
 
 class Expand(Protocol):
     """Expands the macros of a text.

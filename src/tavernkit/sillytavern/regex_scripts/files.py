@@ -10,8 +10,6 @@ from tavernkit.sillytavern.presets.fields import decode, encode
 from tavernkit.sillytavern.regex_scripts.script import RegexScript
 from tavernkit.values import Json, JsonObject
 
-__all__ = ["embedded_scripts", "read_regex_scripts", "write_regex_scripts"]
-
 FORMAT = "regex_scripts"
 KEY = "regex_scripts"
 

@@ -8,8 +8,6 @@ from functools import lru_cache
 from tavernkit.errors import RegexError
 from tavernkit.text.js_regex import JsRegex, compile_regex
 
-__all__ = ["MAX_FIND", "escape_for_pattern", "find_pattern"]
-
 MAX_FIND = 20_000
 """Characters of the longest find field that is read."""
 

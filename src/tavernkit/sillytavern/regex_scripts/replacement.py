@@ -9,8 +9,6 @@ from functools import lru_cache
 from tavernkit.text.js_regex import JsCut
 from tavernkit.values import Value
 
-__all__ = ["GroupName", "GroupNumber", "Part", "fill", "replacement_parts"]
-
 _WHOLE_MATCH = re.compile(r"\{\{match\}\}", re.IGNORECASE | re.ASCII)
 _GROUP = re.compile(r"\$([0-9]+)|\$<([^>]+)>")
 _MOST_DIGITS = 6  # more groups than that no pattern has

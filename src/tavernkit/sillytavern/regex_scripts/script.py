@@ -12,8 +12,6 @@ from tavernkit.sillytavern.presets.fields import PresetFile
 from tavernkit.text.js_numbers import to_number
 from tavernkit.values import Json, JsonObject, Value
 
-__all__ = ["Placement", "RegexScript", "RegexScripts"]
-
 _FLAGS = ("disabled", "markdownOnly", "promptOnly", "runOnEdit")
 _DEPTHS = ("minDepth", "maxDepth")
 _LOWEST_MIN_DEPTH = -1

@@ -16,18 +16,6 @@ from tavernkit.sillytavern.scene import Scene
 from tavernkit.sillytavern.turns import Turn
 from tavernkit.values import JsonObject
 
-__all__ = [
-    "SCRIPT_SECONDS",
-    "ChatView",
-    "affordable_turns",
-    "apply_prompt_scripts",
-    "read_further",
-    "read_turns",
-    "tool_invocations",
-    "user_messages",
-    "whole_chat",
-]
-
 FIRST_WINDOW = 128
 SCRIPT_SECONDS = 5.0
 """What regex scripts may take for the messages that are read at once."""

@@ -24,8 +24,6 @@ from tavernkit.sillytavern.stages.chat import ChatView, read_turns, whole_chat
 from tavernkit.text.js_strings import js_trim
 from tavernkit.text.seeded import string_hash
 
-__all__ = ["DEPTH_PROMPT", "hooks"]
-
 DEPTH_PROMPT = "DEPTH_PROMPT"
 
 

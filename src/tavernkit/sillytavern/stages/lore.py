@@ -15,8 +15,6 @@ from tavernkit.sillytavern.world_info import Insertions, Position, ScanTexts, Wo
 from tavernkit.sillytavern.world_info.fields import DEFAULT_DEPTH
 from tavernkit.sillytavern.world_info.result import arrange, in_prompt_order
 
-__all__ = ["AUTHORS_NOTE", "PERSONA", "lore"]
-
 AUTHORS_NOTE = "2_floating_prompt"
 PERSONA = "PERSONA_DESCRIPTION"
 

@@ -9,8 +9,6 @@ from tavernkit.errors import RegexError
 from tavernkit.sillytavern.presets import Instruct
 from tavernkit.text.js_regex import compile_regex
 
-__all__ = ["activated_template"]
-
 _WITH_FLAGS = re.compile(r"/(.+)/([a-z]*)", re.DOTALL)
 
 

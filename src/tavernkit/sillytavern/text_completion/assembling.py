@@ -15,8 +15,6 @@ from tavernkit.sillytavern.text_completion.sequences import Sequences
 from tavernkit.sillytavern.text_completion.story import story_in_chat, story_string
 from tavernkit.values import Value
 
-__all__ = ["assemble_text_prompt"]
-
 _NEWLINES = re.compile(r"\n+")
 
 

@@ -13,8 +13,6 @@ from tavernkit.sillytavern.turns import Turn
 from tavernkit.text.js_strings import JS_WHITESPACE
 from tavernkit.values import Value
 
-__all__ = ["Chat", "Speech", "alignment", "chat_lines", "least_line", "note_line"]
-
 _ROLES: tuple[ExtensionRole, ...] = ("system", "user", "assistant")
 
 

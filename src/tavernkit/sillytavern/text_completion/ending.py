@@ -8,8 +8,6 @@ from tavernkit.sillytavern.text_completion.scene import TextScene
 from tavernkit.sillytavern.text_completion.sequences import Sequences, instruct_line
 from tavernkit.text.js_strings import JS_WHITESPACE
 
-__all__ = ["bias_behind", "ending"]
-
 
 def ending(scene: TextScene, before: str) -> list[Piece]:
     """The pieces to append to a text; where they begin with a new line depends on how that text ends."""

@@ -6,8 +6,6 @@ from tavernkit.sillytavern.examples import spoken_lines
 from tavernkit.sillytavern.text_completion.scene import TextScene
 from tavernkit.sillytavern.text_completion.sequences import fill, separator
 
-__all__ = ["example_texts"]
-
 
 def example_texts(scene: TextScene) -> tuple[list[str], list[str]]:
     """The texts that are kept or left out one by one, and the dialogues as the story string's raw ones.

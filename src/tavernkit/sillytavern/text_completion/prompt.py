@@ -7,8 +7,6 @@ from typing import Literal, TypeAlias
 from tavernkit.sillytavern.extension_prompts import ExtensionRole
 from tavernkit.values import Value
 
-__all__ = ["LeftOut", "Piece", "TextPrompt"]
-
 LeftOut: TypeAlias = Literal["budget", "behind", "stripped"]
 """Why a piece is not in the prompt: it did not fit, it comes behind one that did not fit, or examples are not sent."""
 

@@ -8,8 +8,6 @@ from tavernkit.prompt.context import Context
 from tavernkit.sillytavern.presets import TextPreset
 from tavernkit.values import Json
 
-__all__ = ["request_options"]
-
 _NAMES: Mapping[str, str] = {
     "rep_pen": "repetition_penalty",
     "rep_pen_range": "repetition_penalty_range",

@@ -9,8 +9,6 @@ from tavernkit.sillytavern.settings import UserSettings
 from tavernkit.sillytavern.turns import Turn
 from tavernkit.values import Value
 
-__all__ = ["Speakers", "TextScene"]
-
 
 class Speakers(Value, frozen=True, kw_only=True):
     """Who takes part, and what their words are written with.

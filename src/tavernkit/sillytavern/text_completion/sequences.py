@@ -11,8 +11,6 @@ from tavernkit.sillytavern.extension_prompts import ExtensionRole
 from tavernkit.sillytavern.text_completion.scene import Speakers, TextScene
 from tavernkit.text.js_strings import JS_WHITESPACE
 
-__all__ = ["Around", "Place", "Sequences", "fill", "instruct_line", "is_changing", "separator"]
-
 Place: TypeAlias = Literal["first", "last", "between"]
 """Where in the chat a message stands: the first and the last may have sequences of their own."""
 

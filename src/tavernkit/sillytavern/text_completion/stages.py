@@ -25,8 +25,6 @@ from tavernkit.sillytavern.text_completion.scene import Speakers, TextScene
 from tavernkit.sillytavern.text_completion.sequences import is_changing
 from tavernkit.sillytavern.turns import Turn
 
-__all__ = ["TextWorkspace", "compilation", "plan_assembly", "trimming"]
-
 _GROUPS = {"message": "history", "example": "examples", "injection": "history", "post_history": "history"}
 """What may be left out, by the kind of its source."""
 

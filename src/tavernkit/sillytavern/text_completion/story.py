@@ -11,8 +11,6 @@ from tavernkit.sillytavern.text_completion.scene import TextScene
 from tavernkit.sillytavern.text_completion.sequences import separator
 from tavernkit.text.js_strings import js_trim
 
-__all__ = ["STORY_STRING", "story_in_chat", "story_string"]
-
 STORY_STRING = "__STORY_STRING__"
 """The key of a story string that stands in the chat, which decides its order among others at its depth."""
 

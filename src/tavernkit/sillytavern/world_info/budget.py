@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-__all__ = ["PassBudget"]
-
 
 class PassBudget:
     """The budget during one pass: what earlier passes said counts, and everything that was tried in this one.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["ACTIVATE", "DONT_ACTIVATE", "split_decorators"]
-
 ACTIVATE = "@@activate"
 DONT_ACTIVATE = "@@dont_activate"
 

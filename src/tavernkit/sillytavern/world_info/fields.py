@@ -15,20 +15,6 @@ from tavernkit.sillytavern.world_info.decorators import split_decorators
 from tavernkit.text.js_strings import JS_WHITESPACE
 from tavernkit.values import Json, JsonObject, Value
 
-__all__ = [
-    "DEFAULT_DEPTH",
-    "CharacterFilter",
-    "Logic",
-    "Position",
-    "Sketch",
-    "Source",
-    "Wishes",
-    "WorldEntry",
-    "decode_entry",
-    "reference",
-    "sketch_entry",
-]
-
 DEFAULT_WEIGHT = 100
 DEFAULT_DEPTH = 4
 NOWHERE = -1

@@ -11,8 +11,6 @@ from tavernkit.sillytavern.world_info.scan_input import WorldInfoInput
 from tavernkit.sillytavern.world_info.settings import Strategy
 from tavernkit.values import Value
 
-__all__ = ["Gathered", "gather", "in_file_order", "in_scan_order"]
-
 LARGEST_INDEX = 2**32 - 2
 _ORDER = attrgetter("source.insertion_order")
 

@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from tavernkit.sillytavern.world_info.fields import Logic, WorldEntry
 from tavernkit.values import Value
 
-__all__ = ["Loss", "settle_groups", "total_score"]
-
 Score = Callable[[int], int]
 
 

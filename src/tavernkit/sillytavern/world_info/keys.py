@@ -12,19 +12,6 @@ from tavernkit.text.js_regex import JsRegex, compile_regex
 from tavernkit.text.js_strings import JS_WHITESPACE, js_trim
 from tavernkit.values import Value
 
-__all__ = [
-    "SEPARATOR",
-    "Key",
-    "LiteralKey",
-    "MacroKey",
-    "RegexKey",
-    "Rules",
-    "is_whole",
-    "occurs",
-    "read_key",
-    "rules_for",
-]
-
 SEPARATOR = "\x01"
 """What SillyTavern puts between the texts of a scan."""
 

@@ -37,8 +37,6 @@ from tavernkit.text.js_regex import JsRegex, Outcome, search_all
 from tavernkit.text.js_strings import js_trim, python_offsets
 from tavernkit.values import Value
 
-__all__ = ["MAX_DEPTH", "Haystack", "KeyTable", "Place"]
-
 MAX_DEPTH = 1000
 """No entry looks at more messages than this."""
 

@@ -15,8 +15,6 @@ from tavernkit.sillytavern.world_info.gathering import Gathered, in_file_order, 
 from tavernkit.sillytavern.world_info.matching import KeyTable
 from tavernkit.sillytavern.world_info.settings import WorldInfoSettings
 
-__all__ = ["Plan", "PlanCache"]
-
 
 class _Entries(dict[int, WorldEntry]):
     """The entries by their places, each decoded when it is first asked for: in most scans few of them are."""

@@ -12,16 +12,6 @@ from tavernkit.sillytavern.world_info.fields import Position, WorldEntry
 from tavernkit.sillytavern.world_info.verdicts import Verdicts
 from tavernkit.values import Value
 
-__all__ = [
-    "Activation",
-    "DepthInsertion",
-    "ExampleInsertion",
-    "Insertions",
-    "WorldInfoResult",
-    "arrange",
-    "in_prompt_order",
-]
-
 
 class Activation(Value, frozen=True, kw_only=True):
     """An entry that woke up and fits; `content` has its macros expanded."""

@@ -20,8 +20,6 @@ from tavernkit.sillytavern.world_info.scan_input import WorldInfoInput
 from tavernkit.sillytavern.world_info.timed import Timers
 from tavernkit.sillytavern.world_info.verdicts import Cause, NearMiss, Reason, Verdict, Verdicts
 
-__all__ = ["WorldInfo"]
-
 
 class WorldInfo:
     """SillyTavern's lore engine. It remembers what it learnt about books, and nothing about scans."""

@@ -11,8 +11,6 @@ from tavernkit.sillytavern.world_info.fields import Source
 from tavernkit.sillytavern.world_info.settings import WorldInfoSettings
 from tavernkit.values import Value
 
-__all__ = ["ScanTexts", "WorldInfoInput"]
-
 
 class ScanTexts(Value, frozen=True, kw_only=True):
     """Texts beside the chat that an entry may ask to be scanned, macros expanded."""

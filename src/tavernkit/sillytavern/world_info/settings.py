@@ -8,8 +8,6 @@ from enum import IntEnum
 from tavernkit.reading import LooseObject
 from tavernkit.values import Value
 
-__all__ = ["SHIPPED_SETTINGS", "Strategy", "WorldInfoSettings", "read_settings"]
-
 
 class Strategy(IntEnum):
     """How the character's books and the global ones are ordered against each other."""

@@ -12,8 +12,6 @@ import msgspec
 from tavernkit.lore.timed import TimedEffect, TimedState
 from tavernkit.sillytavern.world_info.fields import WorldEntry
 
-__all__ = ["Timers", "fingerprint"]
-
 Kind: TypeAlias = Literal["sticky", "cooldown"]
 _KINDS: tuple[Kind, ...] = ("sticky", "cooldown")
 

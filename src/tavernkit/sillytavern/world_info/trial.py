@@ -15,8 +15,6 @@ from tavernkit.sillytavern.world_info.settings import SHIPPED_SETTINGS
 from tavernkit.sillytavern.world_info.verdicts import Verdict
 from tavernkit.values import Value
 
-__all__ = ["Fired", "LoreTest", "Silent", "run_test"]
-
 
 class Fired(Value, frozen=True, kw_only=True):
     """An entry that woke up, in the order of the prompt."""

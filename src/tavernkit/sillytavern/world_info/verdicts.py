@@ -11,8 +11,6 @@ from tavernkit.sillytavern.world_info.fields import Logic, Source
 from tavernkit.sillytavern.world_info.matching import Place
 from tavernkit.values import Value
 
-__all__ = ["REASONS", "Cause", "NearMiss", "Reason", "Verdict", "Verdicts"]
-
 Reason: TypeAlias = Literal[
     "activated",
     "shadowed",

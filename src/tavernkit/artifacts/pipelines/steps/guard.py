@@ -12,8 +12,6 @@ from tavernkit.artifacts.pipelines.scope import StepScope
 from tavernkit.artifacts.pipelines.steps.model_step import ModelStep
 from tavernkit.errors import StepFailed
 
-__all__ = ["GuardEngine", "GuardStep"]
-
 GuardEngine: TypeAlias = Literal["liquid", "llm"]
 
 _WORD = re.compile(r"[A-Za-z]+")

@@ -14,8 +14,6 @@ from tavernkit.artifacts.pipelines.scope import StepScope
 from tavernkit.artifacts.pipelines.steps.model_step import ModelStep
 from tavernkit.errors import InvalidArtifactError, StepFailed
 
-__all__ = ["LlmOutput", "LlmStep"]
-
 LlmOutput: TypeAlias = Literal["text", "json"]
 
 

@@ -12,8 +12,6 @@ from tavernkit.artifacts.pipelines.steps.rules import Rule, apply_rules
 from tavernkit.artifacts.pipelines.threads import in_thread
 from tavernkit.errors import StepFailed
 
-__all__ = ["MessageTransformStep"]
-
 
 class MessageTransformStep(Step, frozen=True, kw_only=True, tag="message_transform"):
     """The template comes first, then the rules; without a template the message itself is changed. With `select` the

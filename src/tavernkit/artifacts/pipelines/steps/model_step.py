@@ -12,8 +12,6 @@ from tavernkit.artifacts.pipelines.scope import StepScope
 from tavernkit.artifacts.pipelines.step import Step
 from tavernkit.prompt.message import Message
 
-__all__ = ["ModelStep"]
-
 
 class ModelStep(Step, frozen=True, kw_only=True):
     """`system` and `prompt` are Liquid. Without provider and model, those of the chat are asked."""

@@ -9,8 +9,6 @@ from tavernkit.artifacts.artifact import NonBlank
 from tavernkit.artifacts.pipelines.scope import StepScope
 from tavernkit.artifacts.pipelines.step import Step
 
-__all__ = ["PythonStep"]
-
 
 class PythonStep(Step, frozen=True, kw_only=True, tag="python"):
     """Which functions there are is known to the application alone; `check_profile` is told."""

@@ -10,8 +10,6 @@ from tavernkit.artifacts.pipelines.problems import Problems
 from tavernkit.artifacts.wire import Wire
 from tavernkit.text.js_regex import compile_regex
 
-__all__ = ["Rule", "apply_rules"]
-
 
 class Rule(Wire, frozen=True, kw_only=True):
     """What `text.replace(pattern, replacement)` does in JavaScript."""

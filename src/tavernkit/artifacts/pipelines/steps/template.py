@@ -10,8 +10,6 @@ from tavernkit.artifacts.pipelines.problems import Problems
 from tavernkit.artifacts.pipelines.scope import StepScope
 from tavernkit.artifacts.pipelines.step import Step
 
-__all__ = ["TemplateStep"]
-
 
 class TemplateStep(Step, frozen=True, kw_only=True, tag="template"):
     needs: ClassVar[Mapping[str, str]] = {**Step.needs, "template": "A template step needs a template."}

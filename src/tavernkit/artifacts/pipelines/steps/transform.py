@@ -15,8 +15,6 @@ from tavernkit.artifacts.pipelines.threads import in_thread
 from tavernkit.errors import JsonPatchError, StepFailed
 from tavernkit.reading import kind_of
 
-__all__ = ["TransformStep"]
-
 
 class TransformStep(Step, frozen=True, kw_only=True, tag="transform"):
     """`source` is where the input is, such as `reply` or `art.world.value`; `default` stands in where nothing is.

@@ -16,8 +16,6 @@ from tavernkit.playground.base.refused import Refused, not_found
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.values import Value
 
-__all__ = ["LONGEST_KEY_NAME", "MOST_KEYS", "NewKey", "create_api_key", "revoke_api_key"]
-
 LONGEST_KEY_NAME = 200
 MOST_KEYS = 50
 

@@ -16,8 +16,6 @@ from tavernkit.playground.base.accounts.tokens import fingerprint, new_session_t
 from tavernkit.playground.base.database.models import KnownBrowser
 from tavernkit.playground.base.runtime import Runtime
 
-__all__ = ["LIFETIME", "MOST_BROWSERS", "forget_browsers", "known_browser", "remember_browser"]
-
 # No browser keeps a cookie for longer.
 LIFETIME = timedelta(days=400)
 MOST_BROWSERS = 20

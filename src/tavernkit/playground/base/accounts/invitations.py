@@ -13,8 +13,6 @@ from tavernkit.playground.base.refused import Refused, not_found
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.values import Value
 
-__all__ = ["LONGEST_NOTE", "LONGEST_STAY", "MOST_USES", "NewInvitation", "create_invitation", "revoke_invitation"]
-
 LONGEST_NOTE = 500
 LONGEST_STAY = 365
 MOST_USES = 1000

@@ -9,8 +9,6 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable
 
-__all__ = ["is_like_one_of", "mixes_scripts"]
-
 # Scripts that are written together; every other word has one alone.
 _TOGETHER = (
     frozenset({"LATIN", "CJK", "HIRAGANA", "KATAKANA"}),

@@ -14,8 +14,6 @@ from tavernkit.playground.base.refused import Refused
 from tavernkit.text.invisible import without_invisible
 from tavernkit.values import Value
 
-__all__ = ["LONGEST_EMAIL", "LONGEST_NAME", "Naming", "free_naming", "lock_accounts", "normal", "read_naming", "tidy"]
-
 LONGEST_NAME = 200
 LONGEST_EMAIL = 320
 _EMAIL = re.compile(r"[^\s@]+@[^\s@]+")

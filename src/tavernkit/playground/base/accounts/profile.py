@@ -13,8 +13,6 @@ from tavernkit.playground.base.passwords import LONGEST_PASSWORD, password_probl
 from tavernkit.playground.base.refused import Refused, not_found
 from tavernkit.playground.base.runtime import Runtime
 
-__all__ = ["change_password", "update_profile"]
-
 
 async def update_profile(
     runtime: Runtime, viewer: Viewer, *, name: str | None = None, email: str | None = None

@@ -15,17 +15,6 @@ from tavernkit.playground.base.database.models import ApiKey, Invitation, User, 
 from tavernkit.playground.base.paging import cursor, foreign_cursor, place_behind
 from tavernkit.values import Value
 
-__all__ = [
-    "Listed",
-    "all_users",
-    "can_sign_in_as_administrator",
-    "find_user",
-    "list_api_keys",
-    "list_invitations",
-    "list_sessions",
-    "list_users",
-]
-
 T = TypeVar("T", ApiKey, Invitation, User, UserSession)
 
 

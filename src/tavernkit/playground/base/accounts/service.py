@@ -7,8 +7,6 @@ from sqlalchemy import select
 from tavernkit.playground.base.database.models import User
 from tavernkit.playground.base.runtime import Runtime
 
-__all__ = ["ensure_owner"]
-
 
 async def ensure_owner(runtime: Runtime, name: str) -> User:
     """The owner; one is made on an empty database."""

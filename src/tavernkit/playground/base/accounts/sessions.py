@@ -19,19 +19,6 @@ from tavernkit.playground.base.refused import not_found
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.values import Value
 
-__all__ = [
-    "LIFETIME",
-    "LONGEST_LIFETIME",
-    "SignedIn",
-    "end_session",
-    "end_sessions",
-    "expiry",
-    "open_session",
-    "revoke_other_sessions",
-    "revoke_session",
-    "sign_out",
-]
-
 LIFETIME = timedelta(days=30)
 LONGEST_LIFETIME = timedelta(days=180)
 

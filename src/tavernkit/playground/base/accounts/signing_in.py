@@ -12,8 +12,6 @@ from tavernkit.playground.base.passwords import LONGEST_PASSWORD
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
 
-__all__ = ["sign_in"]
-
 # The same for a wrong name, a wrong password and a closed account: nobody learns who has one.
 
 

@@ -22,8 +22,6 @@ from tavernkit.playground.base.realtime.bus import user_topic
 from tavernkit.playground.base.refused import Refused, not_found
 from tavernkit.playground.base.runtime import Runtime
 
-__all__ = ["create_administrator", "reset_password", "sign_up"]
-
 
 async def sign_up(
     runtime: Runtime, *, code: str, name: str, email: str | None, password: str, visit: Visit

@@ -14,8 +14,6 @@ from tavernkit.playground.base.database.models import User
 from tavernkit.playground.base.refused import Refused, not_found
 from tavernkit.playground.base.runtime import Runtime
 
-__all__ = ["LONGEST_ZONE", "set_time_zone", "time_of"]
-
 LONGEST_ZONE = 64
 
 

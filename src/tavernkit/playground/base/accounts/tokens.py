@@ -8,8 +8,6 @@ from __future__ import annotations
 import secrets
 from hashlib import sha256
 
-__all__ = ["PREFIX_LENGTH", "fingerprint", "new_api_key", "new_invitation_code", "new_session_token"]
-
 PREFIX_LENGTH = 10
 # Nothing here looks like something else, so that a code can be read out.
 _LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"

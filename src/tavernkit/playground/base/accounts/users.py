@@ -16,8 +16,6 @@ from tavernkit.playground.base.realtime.bus import user_topic
 from tavernkit.playground.base.refused import Refused, not_found
 from tavernkit.playground.base.runtime import Runtime
 
-__all__ = ["change_user"]
-
 
 async def change_user(
     runtime: Runtime,

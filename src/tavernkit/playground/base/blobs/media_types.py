@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["OPAQUE", "is_shown_inline", "media_type_of"]
-
 OPAQUE = "application/octet-stream"
 """Everything that is not known: it is stored and given back, and no browser opens it."""
 

@@ -15,8 +15,6 @@ from sqlalchemy.orm import aliased
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Blob, Character, CharacterAsset, Persona, Space, SpaceMembership
 
-__all__ = ["find_blob", "visible_characters"]
-
 
 async def find_blob(session: AsyncSession, sha256: str, viewer: Viewer) -> Blob | None:
     """The bytes of that name, if there is something this person may see that refers to them."""

@@ -15,8 +15,6 @@ from tavernkit.playground.base.blobs.media_types import media_type_of
 from tavernkit.playground.base.database.models import Blob, Character, CharacterAsset, Persona
 from tavernkit.values import Value
 
-__all__ = ["MAX_BLOB_BYTES", "NewBlob", "remove_unused", "store"]
-
 MAX_BLOB_BYTES = 32 * 1024 * 1024
 
 

@@ -40,8 +40,6 @@ from tavernkit.playground.base.database.migrate import knows_revision, reachable
 from tavernkit.playground.base.database.models import TABLES
 from tavernkit.values import Value
 
-__all__ = ["BackupError", "Manifest", "Progress", "TablePart", "back_up", "restore"]
-
 FORMAT = "tavernkit-backup"
 VERSION = 1
 MANIFEST = "manifest.json"

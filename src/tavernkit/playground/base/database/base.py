@@ -11,8 +11,6 @@ from sqlalchemy import DateTime, MetaData, Text, TypeDecorator, Uuid
 from sqlalchemy.engine import Dialect
 from sqlalchemy.orm import DeclarativeBase
 
-__all__ = ["Base", "JsonText", "UtcDateTime"]
-
 
 class UtcDateTime(TypeDecorator[datetime]):
     """A point in time. SQLite forgets the zone, so it is always UTC there and back."""

@@ -11,8 +11,6 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.database.base import Base
 
-__all__ = ["insert_rows"]
-
 
 async def insert_rows(session: AsyncSession, model: type[Base], rows: Sequence[Mapping[str, Any]]) -> None:
     """Insert rows that all name the same attributes of the model.

@@ -7,8 +7,6 @@ from typing import Any
 from sqlalchemy import ColumnElement, Insert, insert, select
 from sqlalchemy.orm import DeclarativeBase
 
-__all__ = ["copy_rows"]
-
 
 def copy_rows(model: type[DeclarativeBase], *where: ColumnElement[bool], **changed: Any) -> Insert:
     """Insert the rows that are found as they are, but for the columns that are named."""

@@ -23,8 +23,6 @@ from tavernkit.playground.base.database.functions import add_functions
 from tavernkit.playground.base.database.waiting import connect_with_limit
 from tavernkit.playground.base.private_files import make_folder, make_private
 
-__all__ = ["Announcements", "Connections", "Database", "DatabaseError", "announce", "create_engine"]
-
 PATIENCE_SECONDS = 15.0
 LOCKED_SECONDS = 30.0
 """How long a migration or a backup waits for another process that writes to the same SQLite file."""

@@ -14,14 +14,6 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from tavernkit.errors import TavernKitError
 
-__all__ = [
-    "DatabaseBusyError",
-    "DatabaseError",
-    "StorageFullError",
-    "is_without_room",
-    "name_errors",
-]
-
 # What SQLite says when a file cannot grow. A limit on the size of files or a quota is an I/O error to it.
 _WITHOUT_ROOM = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZE)
 _LOCKED = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)

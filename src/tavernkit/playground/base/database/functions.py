@@ -11,8 +11,6 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import GenericFunction
 
-__all__ = ["add_functions", "derived_id"]
-
 
 class derived_id(GenericFunction[UUID]):  # noqa: N801 - it is written like the SQL functions beside it
     """The id of the copy of row `b` that belongs to `a`: always the same, so that rows which refer to each other can be

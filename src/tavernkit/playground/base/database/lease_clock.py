@@ -23,8 +23,6 @@ from tavernkit.playground.base.database.engine import Database
 from tavernkit.playground.base.database.models import Job, Run
 from tavernkit.playground.base.database.starting import locked_file, start_lock, try_lock
 
-__all__ = ["LeaseClock", "open_lease_clock"]
-
 ANCHOR_BYTES = 1000
 
 

@@ -19,8 +19,6 @@ from tavernkit.playground.base.database.errors import DatabaseError, StorageFull
 from tavernkit.playground.base.database.starting import start_lock
 from tavernkit.values import Value
 
-__all__ = ["SchemaState", "check", "knows_revision", "reachable", "revision_of", "upgrade", "upgrade_within"]
-
 
 class SchemaState(Value, frozen=True, kw_only=True):
     """Which revision a database has, and which one this version of the program needs."""

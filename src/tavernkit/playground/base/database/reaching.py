@@ -12,8 +12,6 @@ from sqlalchemy import make_url
 
 from tavernkit.playground.base.waiting import happens
 
-__all__ = ["wait_until_reachable"]
-
 LOOK_SECONDS = 1.0
 CONNECT_SECONDS = 3
 REMIND_SECONDS = 60.0

@@ -15,8 +15,6 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from tavernkit.playground.base.database.engine import create_engine
 from tavernkit.playground.base.database.errors import DatabaseError
 
-__all__ = ["locked_file", "start_lock", "try_lock"]
-
 ADVISORY_LOCK = 0x7461_7665_726E
 """The number of the lock in PostgreSQL: `tavern` in ASCII."""
 

@@ -11,8 +11,6 @@ from typing import Any, TypeVar
 import psycopg
 from psycopg.abc import PQGen
 
-__all__ = ["connect_with_limit"]
-
 T = TypeVar("T")
 
 # The server ends a statement that takes too long by itself, and the connection stays; only a server that does not even

@@ -14,8 +14,6 @@ from tavernkit.playground.base.database.base import UtcDateTime
 from tavernkit.playground.base.database.models import Job, JobFile
 from tavernkit.values import Value
 
-__all__ = ["JobFileLine", "files_of_job", "find_job", "jobs_of"]
-
 
 class JobFileLine(Value, frozen=True, kw_only=True):
     """A file of a job without its bytes."""

@@ -25,21 +25,6 @@ from tavernkit.playground.base.refused import not_found
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.values import Value
 
-__all__ = [
-    "REMOVE_KIND",
-    "JobClaim",
-    "cancel_job",
-    "claim_job",
-    "enqueue_job",
-    "extend_job_lease",
-    "fail_job",
-    "finish_job",
-    "hand_back_job",
-    "reap_jobs",
-    "request_cancel",
-    "write_progress",
-]
-
 REMOVE_KIND = "remove_space"
 """The job that removes a space with everything in it."""
 

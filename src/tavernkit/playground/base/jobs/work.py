@@ -13,8 +13,6 @@ from tavernkit.playground.base.jobs.service import JobClaim, write_progress
 from tavernkit.playground.base.realtime.bus import user_topic
 from tavernkit.playground.base.runtime import Runtime
 
-__all__ = ["Handler", "JobStopped", "JobWork", "StopReason"]
-
 StopReason: TypeAlias = Literal["asked", "lost", "shutdown"]
 
 PROGRESS_SECONDS = 0.25

@@ -19,8 +19,6 @@ from tavernkit.playground.base.llm.http_model import HttpModel, Question, wanted
 from tavernkit.reading import LooseObject
 from tavernkit.values import Json
 
-__all__ = ["AnthropicClient"]
-
 VERSION = "2023-06-01"
 DEFAULT_MAX_TOKENS = 1024
 """The API demands a limit."""

@@ -10,18 +10,6 @@ from msgspec import structs
 from tavernkit.errors import TavernKitError
 from tavernkit.values import Json, JsonObject, Value
 
-__all__ = [
-    "ChatRequest",
-    "Counts",
-    "Finished",
-    "ModelClient",
-    "ModelError",
-    "ModelErrorCode",
-    "ModelEvent",
-    "TextDelta",
-    "ThoughtDelta",
-]
-
 ModelErrorCode: TypeAlias = Literal[
     "timeout", "connection_error", "http_error", "bad_response", "empty_response", "blocked", "unavailable"
 ]

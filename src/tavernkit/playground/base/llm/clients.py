@@ -13,8 +13,6 @@ from tavernkit.playground.base.llm.http_model import Timeouts
 from tavernkit.playground.base.llm.kinds import CLIENTS
 from tavernkit.playground.base.llm.secrets import KeyBox
 
-__all__ = ["ProviderClients"]
-
 _Way: TypeAlias = tuple[UUID, str, str, bytes | None, bool, Timeouts]
 """All that a client depends on."""
 

@@ -6,17 +6,6 @@ from tavernkit.playground.base.llm.base import Counts
 from tavernkit.reading import LooseObject, ReportBuilder, parse_json
 from tavernkit.values import Json, Value
 
-__all__ = [
-    "Complaint",
-    "Completion",
-    "count",
-    "listed",
-    "read_complaint",
-    "read_completion",
-    "read_object",
-    "tokens_in_all",
-]
-
 _REASONS = {"eos": "stop", "eos_token": "stop", "end_turn": "stop", "stop_sequence": "stop", "max_tokens": "length"}
 
 _MOST_TOKENS = 2**31 - 1

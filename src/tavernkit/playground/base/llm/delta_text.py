@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["DeltaText"]
-
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 

@@ -15,12 +15,10 @@ from pathlib import Path
 from typing import cast
 
 from tavernkit.playground.base.llm.base import ChatRequest, ModelError, ModelEvent
-from tavernkit.playground.base.llm.embedded_server import CONTEXT_TOKENS, MODEL_NAME
+from tavernkit.playground.base.llm.embedded_server import MODEL_NAME
 from tavernkit.playground.base.llm.http_model import Timeouts
 from tavernkit.playground.base.llm.openai import OpenAIClient
 from tavernkit.values import Value
-
-__all__ = ["CONTEXT_TOKENS", "MODEL_NAME", "EmbeddedModel", "find_weights"]
 
 LOADING_SECONDS = 120
 # It answers one request at a time, and reads a long prompt for half a minute on a slow machine.

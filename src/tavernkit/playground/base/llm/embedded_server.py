@@ -14,8 +14,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-__all__ = ["CONTEXT_TOKENS", "MODEL_NAME", "main"]
-
 MODEL_NAME = "SmolLM2-135M-Instruct"
 CONTEXT_TOKENS = 4096
 LONGEST_REPLY_TOKENS = 1024

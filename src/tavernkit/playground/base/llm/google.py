@@ -19,8 +19,6 @@ from tavernkit.playground.base.llm.http_model import HttpModel, Question, wanted
 from tavernkit.reading import LooseObject
 from tavernkit.values import Json
 
-__all__ = ["GoogleClient"]
-
 MOST_STOPS = 5
 
 _GENERATION = {

@@ -24,8 +24,6 @@ from tavernkit.playground.base.llm.refusals import Endpoint
 from tavernkit.playground.base.llm.retrying import Retries, retry_after
 from tavernkit.values import Json, JsonObject, Value
 
-__all__ = ["HttpModel", "Question", "Timeouts", "wanted_fields"]
-
 MAX_REPLY_CHARACTERS = 1_000_000
 MIN_REPLY_CHARACTERS = 4096
 CHARACTERS_PER_TOKEN = 32

@@ -10,8 +10,6 @@ from tavernkit.playground.base.llm.google import GoogleClient
 from tavernkit.playground.base.llm.http_model import HttpModel
 from tavernkit.playground.base.llm.openai import OpenAIClient, OpenAITextClient
 
-__all__ = ["CLIENTS", "HOMES", "Kind", "RemoteKind"]
-
 RemoteKind: TypeAlias = Literal["openai", "openai_text", "anthropic", "google"]
 Kind: TypeAlias = Literal["openai", "openai_text", "anthropic", "google", "embedded"]
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from tavernkit.playground.base.llm.completion import listed
 from tavernkit.reading import LooseObject, ReportBuilder, parse_json
 
-__all__ = ["LONGEST_NAME", "read_models"]
-
 LONGEST_NAME = 200
 MOST_MODELS = 5000
 

@@ -10,8 +10,6 @@ from tavernkit.playground.base.llm.completion import Completion, read_completion
 from tavernkit.playground.base.llm.http_model import HttpModel, Question, wanted_fields
 from tavernkit.values import Json
 
-__all__ = ["OpenAIClient", "OpenAITextClient"]
-
 
 class OpenAIClient(HttpModel):
     """A ModelClient for chats, with a base URL such as `http://127.0.0.1:11434/v1`."""

@@ -12,8 +12,6 @@ from tavernkit.playground.base.llm.completion import Complaint
 from tavernkit.playground.base.waiting import plain_wait
 from tavernkit.values import Json
 
-__all__ = ["Endpoint"]
-
 _LONGEST_QUOTE = 300
 _LONGEST_WAIT = 86_400.0
 """Whatever a server asks for beyond a day is a day or longer to us."""

@@ -9,8 +9,6 @@ from email.utils import parsedate_to_datetime
 from tavernkit.playground.base.llm.base import ModelError
 from tavernkit.values import Value
 
-__all__ = ["Retries", "retry_after"]
-
 _LATER = (408, 429)
 
 

@@ -10,8 +10,6 @@ from typing import TypeAlias
 from tavernkit.playground.base.llm.base import ChatRequest, Finished, ModelError, ModelEvent, TextDelta, ThoughtDelta
 from tavernkit.values import Json
 
-__all__ = ["Reply", "ScriptedModel", "Step", "canned_reply", "last_user_message", "split_words"]
-
 Step: TypeAlias = str | ThoughtDelta | asyncio.Event | ModelError | Finished
 """Text is streamed word by word, a thought is passed on, an Event is waited for, an error is raised, a Finished ends
 the reply."""

@@ -11,8 +11,6 @@ from tavernkit.playground.base.llm.scripted import canned_reply, last_user_messa
 from tavernkit.playground.base.llm.scripted_json import json_sample
 from tavernkit.values import JsonObject, Value
 
-__all__ = ["FAULTS", "MODELS", "Act", "Ending", "Script", "follow_directives"]
-
 LONGEST_REPLY_WORDS = 100_000
 _DIRECTIVE = re.compile(r"\[\[(\w+)(?::(.*?))?\]\]", re.DOTALL)
 _SPEAKER = re.compile(r"^[^\[\]:]{1,60}: ")

@@ -6,8 +6,6 @@ import re
 
 from tavernkit.values import Json, JsonObject
 
-__all__ = ["json_sample"]
-
 
 def json_sample(schema: JsonObject, question: str, key: str = "") -> Json:
     """A value that fits a plain schema. A whole number is one more than the same key last had in the question, so that

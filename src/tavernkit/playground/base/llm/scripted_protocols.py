@@ -8,8 +8,6 @@ from typing import TypeAlias
 
 from tavernkit.values import Json, JsonObject, Value
 
-__all__ = ["CHAT", "GEMINI", "MESSAGES", "TEXT", "Protocol", "as_event", "words_asked"]
-
 _Events: TypeAlias = tuple[JsonObject, ...]
 _TEXTS = ("content", "text", "prompt", "system")
 _GOOGLE_STATUSES = {400: "INVALID_ARGUMENT", 404: "NOT_FOUND", 429: "RESOURCE_EXHAUSTED", 503: "UNAVAILABLE"}

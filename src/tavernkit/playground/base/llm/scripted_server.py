@@ -45,8 +45,6 @@ from tavernkit.playground.base.llm.scripted_protocols import (
 )
 from tavernkit.values import Json, JsonObject
 
-__all__ = ["DEFAULT_DELAY", "scripted_app", "serve_scripted"]
-
 DEFAULT_DELAY = 0.02
 WORDS_OF_THE_ENDLESS = (" and on and on it goes,", " wave after wave,", " from the one shore to the other,")
 

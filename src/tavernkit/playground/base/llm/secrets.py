@@ -18,8 +18,6 @@ from tavernkit.playground.base.database import Database
 from tavernkit.playground.base.database.models import Provider
 from tavernkit.playground.base.private_files import make_folder, write_once
 
-__all__ = ["KEY_FILE", "KeyBox", "SecretKeyError", "open_keys"]
-
 KEY_FILE = "secret.key"
 KEY_BYTES = 32
 NONCE_BYTES = 12

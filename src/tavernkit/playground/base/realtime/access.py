@@ -12,8 +12,6 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.database import announce
 
-__all__ = ["announce_access_change", "is_access_in_question"]
-
 
 def announce_access_change(session: AsyncSession, topic: str) -> None:
     """Have everybody who listens to a topic, in every process, look again once this transaction is committed."""

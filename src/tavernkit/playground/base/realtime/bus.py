@@ -14,18 +14,6 @@ from uuid import UUID
 
 from tavernkit.playground.base.supervision import Loops
 
-__all__ = [
-    "JOBS",
-    "RUNS",
-    "Bus",
-    "LocalBus",
-    "Subscription",
-    "conversation_topic",
-    "owner_topic",
-    "space_topic",
-    "user_topic",
-]
-
 RUNS = "runs"
 """The topic that workers listen to: a run was queued, or is to be stopped."""
 

@@ -13,8 +13,6 @@ from tavernkit.playground.base.database import announce
 from tavernkit.playground.base.database.models import Conversation, OutboxEvent
 from tavernkit.playground.base.realtime.bus import conversation_topic
 
-__all__ = ["PAGE", "append_event", "events_after"]
-
 PAGE = 100
 
 

@@ -16,8 +16,6 @@ from tavernkit.playground.base.database.waiting import connect_with_limit
 from tavernkit.playground.base.realtime.bus import LocalBus
 from tavernkit.playground.base.realtime.sharing import SharedWork
 
-__all__ = ["PostgresBus"]
-
 CHANNEL = "tavernkit"
 MAX_PIECE_CHARACTERS = 7900
 """A notification holds less than 8,000 bytes; what is sent is ASCII."""

@@ -6,8 +6,6 @@ import asyncio
 from collections.abc import Awaitable, Callable, Hashable
 from typing import Any, TypeVar
 
-__all__ = ["SharedWork"]
-
 T = TypeVar("T")
 
 

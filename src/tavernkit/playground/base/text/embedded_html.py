@@ -16,8 +16,6 @@ from markdown_it.token import Token
 from tavernkit.playground.base.text.pictures import PICTURES, link_class, own_address
 from tavernkit.playground.base.text.sanitising import TAGS
 
-__all__ = ["repair_html"]
-
 _TAG = re.compile(r"<(/?)([a-z][^\s/<>]*)[^<>]*>", re.IGNORECASE)
 _HIDDEN = ("script", "style")
 _HEADING = re.compile(r"<(/?)h([1-3])(?=[\s>])", re.IGNORECASE)

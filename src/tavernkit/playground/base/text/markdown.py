@@ -23,8 +23,6 @@ from tavernkit.playground.base.text.sanitising import sanitise, without_override
 from tavernkit.playground.base.text.speech import mark_speech
 from tavernkit.playground.base.text.text_cache import TextCache
 
-__all__ = ["MAX_LENGTH", "MAX_MARKS", "MAX_SHOWN", "calls_pictures", "render_markdown"]
-
 # A novel's chapter has fewer characters, and fewer marks and line breaks among them.
 MAX_LENGTH = 60_000
 MAX_MARKS = 6_000

@@ -12,8 +12,6 @@ from urllib.parse import unquote
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
-__all__ = ["PICTURES", "is_own_picture", "link_class", "own_address", "settle_pictures"]
-
 PICTURES = "pictures"
 """Where the parser's environment has what the text may call a picture, and its SHA-256."""
 

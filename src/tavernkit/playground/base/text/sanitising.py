@@ -9,8 +9,6 @@ from markupsafe import Markup
 
 from tavernkit.playground.base.text.pictures import is_own_picture
 
-__all__ = ["TAGS", "sanitise", "without_overrides"]
-
 TAGS = {
     *("p", "br", "hr", "h4", "h5", "h6", "blockquote", "pre", "div", "span", "ul", "ol", "li", "details", "summary"),
     *("em", "strong", "b", "i", "u", "s", "del", "ins", "mark", "small", "sub", "sup", "code", "kbd", "q", "a", "img"),

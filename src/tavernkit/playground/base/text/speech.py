@@ -11,8 +11,6 @@ from markdown_it.token import Token
 
 from tavernkit.values import Value
 
-__all__ = ["mark_speech"]
-
 _CLOSING = {'"': '"', "“": "”", "„": "“”", "«": "»", "「": "」", "『": "』"}
 _QUOTES = re.compile("[" + "".join(sorted({*_CLOSING, *"".join(_CLOSING.values())})) + "]")
 _TAG = re.compile(r"<(/?)([a-z][a-z0-9]*)", re.IGNORECASE)

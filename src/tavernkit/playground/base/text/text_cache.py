@@ -8,8 +8,6 @@ from threading import Lock
 
 from markupsafe import Markup
 
-__all__ = ["TextCache"]
-
 
 class TextCache:
     """Keeps what was asked for last. A single text may take an eighth of the room; longer ones are made every time."""

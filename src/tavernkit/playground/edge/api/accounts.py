@@ -41,8 +41,6 @@ from tavernkit.playground.edge.api.schemas.accounts import (
 from tavernkit.playground.edge.web.cookies import drop_cookie, give_cookies
 from tavernkit.playground.edge.web.proof import COOKIE, visit_of
 
-__all__ = ["router"]
-
 router = APIRouter(tags=["accounts"])
 
 

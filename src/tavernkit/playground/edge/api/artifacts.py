@@ -22,8 +22,6 @@ from tavernkit.playground.edge.api.schemas.artifacts import (
 from tavernkit.playground.story.artifacts import service
 from tavernkit.playground.story.artifacts.documents import VersionOut
 
-__all__ = ["router"]
-
 router = APIRouter(prefix="/conversations/{conversation_id}/artifacts", tags=["artifacts"])
 
 ConversationId = Annotated[UUID, Path(description="The conversation.")]

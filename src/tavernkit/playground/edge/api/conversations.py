@@ -20,8 +20,6 @@ from tavernkit.playground.story.conversations.service import (
     delete_conversation,
 )
 
-__all__ = ["router"]
-
 router = APIRouter(tags=["conversations"])
 
 

@@ -13,8 +13,6 @@ from tavernkit.text.invisible import without_invisible
 from tavernkit.text.js_json import to_json
 from tavernkit.values import Json
 
-__all__ = ["attachment", "json_download", "upload"]
-
 _UNSAFE = re.compile(r'[\x00-\x1f\x7f/\\:*?"<>|]+')
 
 

@@ -14,8 +14,6 @@ from tavernkit.playground.story.conversations.documents import ConversationOut
 from tavernkit.playground.story.conversations.forking import fork
 from tavernkit.playground.story.conversations.tree import read_tree
 
-__all__ = ["router"]
-
 router = APIRouter(prefix="/conversations/{conversation_id}", tags=["branches"])
 
 ConversationId = Annotated[UUID, Path(description="The conversation.")]

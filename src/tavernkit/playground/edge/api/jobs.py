@@ -15,8 +15,6 @@ from tavernkit.playground.edge.api.paging import After, Page, page
 from tavernkit.playground.edge.api.requests import Asked, Limit, Running
 from tavernkit.playground.edge.api.schemas.jobs import JobFileOut, JobOut
 
-__all__ = ["router"]
-
 router = APIRouter(prefix="/jobs", tags=["jobs"], responses=documented())
 
 

@@ -16,8 +16,6 @@ from tavernkit.playground.story.access.member_documents import MemberOut
 from tavernkit.playground.story.access.members import list_members, read_member
 from tavernkit.playground.story.members.service import add_member, change_member, remove_member, reorder_members
 
-__all__ = ["router"]
-
 router = APIRouter(tags=["members"])
 
 

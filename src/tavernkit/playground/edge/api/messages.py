@@ -28,8 +28,6 @@ from tavernkit.playground.story.messages.swipes import add_swipe, delete_swipe, 
 from tavernkit.playground.story.paths.documents import MessageOut
 from tavernkit.playground.story.paths.messages import shown_message
 
-__all__ = ["router"]
-
 router = APIRouter(tags=["messages"])
 
 Seq = Annotated[int | None, Query(ge=0, le=2**63 - 1)]

@@ -17,8 +17,6 @@ from tavernkit.playground.story.dry_runs.manual import run_pipelines
 from tavernkit.playground.story.pipelines.reports import list_pipeline_runs, read_pipeline_run
 from tavernkit.playground.story.pipelines.run_reports import DryRun, PipelineRunOut, RunPipelines
 
-__all__ = ["router"]
-
 router = APIRouter(tags=["pipelines"])
 
 ConversationId = Annotated[UUID, Path(description="The conversation.")]

@@ -27,8 +27,6 @@ from tavernkit.playground.story.pipelines.documents import (
     ProfileSummary,
 )
 
-__all__ = ["choices_router", "router"]
-
 router = APIRouter(prefix="/pipeline_profiles", tags=["pipelines"])
 choices_router = APIRouter(prefix="/pipeline_choices", tags=["pipelines"])
 

@@ -12,8 +12,6 @@ from tavernkit.playground.edge.api.requests import Asked, Running
 from tavernkit.playground.edge.api.schemas.prompting import ChangeOut, ComparisonOut, PreviewIn, PromptOut
 from tavernkit.playground.story.previews import previewing, queries
 
-__all__ = ["router"]
-
 router = APIRouter(tags=["prompts"])
 
 RunId = Annotated[UUID, Path(description="The run.")]

@@ -11,8 +11,6 @@ from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.web.authentication import viewer_of
 from tavernkit.playground.edge.web.bodies import before_body
 
-__all__ = ["Asked", "Limit", "Running"]
-
 
 def _runtime(request: Request) -> Runtime:
     runtime: Runtime = request.app.state.runtime

@@ -19,8 +19,6 @@ from tavernkit.playground.story.conversations.documents import ConversationOut
 from tavernkit.playground.story.spaces.queries import ListedSpace, list_spaces, read_space
 from tavernkit.playground.story.spaces.service import change_space, create_space, delete_space
 
-__all__ = ["router"]
-
 router = APIRouter(prefix="/spaces", tags=["spaces"])
 
 

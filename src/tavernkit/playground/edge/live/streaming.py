@@ -38,15 +38,6 @@ from tavernkit.playground.edge.web.rendering import render
 from tavernkit.playground.edge.web.streams import changed_stream, chosen_stream, stream
 from tavernkit.playground.story.artifacts.journal import STEPS_ENDED
 
-__all__ = [
-    "changed_message_stream",
-    "conversation_stream",
-    "merged_streams",
-    "message_stream",
-    "restored_message_stream",
-    "run_stream",
-]
-
 KEEP_ALIVE_SECONDS = 15.0
 RETRY_SECONDS = 1.0
 PAUSE_PER_READER_SECONDS = 0.00025

@@ -13,8 +13,6 @@ from tavernkit.playground.edge.web.authentication import authenticate
 from tavernkit.playground.edge.web.proof import Proof
 from tavernkit.playground.story.access.access import Access, Entry, conversation_for
 
-__all__ = ["still_watching", "watched_conversation"]
-
 
 async def watched_conversation(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> tuple[Conversation, Entry]:
     """The conversation and what this person may do in it, if they may read it."""

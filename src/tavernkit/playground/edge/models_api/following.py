@@ -12,8 +12,6 @@ from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.models_api.growing import GrowingText
 from tavernkit.playground.story.runs.states import FINAL
 
-__all__ = ["Following"]
-
 LOOK_SECONDS = 2.0
 """How often the run is looked at when nothing is heard of it: the bus may lose things."""
 

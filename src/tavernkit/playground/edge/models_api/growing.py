@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["GrowingText"]
-
 
 class GrowingText:
     """Pieces carry their place in UTF-16 code units, because pages count so."""

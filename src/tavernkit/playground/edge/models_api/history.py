@@ -7,8 +7,6 @@ from hashlib import sha256
 from typing import Literal, NamedTuple, TypeAlias
 from uuid import UUID
 
-__all__ = ["Common", "Role", "Said", "Told", "common_part", "fingerprint"]
-
 Role: TypeAlias = Literal["user", "assistant", "system"]
 
 

@@ -8,8 +8,6 @@ from contextlib import asynccontextmanager
 
 from starlette.types import Receive
 
-__all__ = ["Leaving", "leaving"]
-
 
 class Leaving:
     """`event` happens when the client goes away or the application stops; then `is_gone` says whether it was the

@@ -6,8 +6,6 @@ import re
 import unicodedata
 from uuid import UUID
 
-__all__ = ["ids_between", "model_name"]
-
 SHOWN_DIGITS = 8
 LONGEST_SLUG = 40
 

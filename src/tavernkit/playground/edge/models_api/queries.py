@@ -26,18 +26,6 @@ from tavernkit.playground.edge.models_api.history import Role, Told
 from tavernkit.playground.edge.models_api.naming import ids_between, model_name
 from tavernkit.playground.story.access.access import Access, Entry
 
-__all__ = [
-    "MAX_MODELS",
-    "SENT_AS",
-    "Model",
-    "find_model",
-    "list_models",
-    "read_reply",
-    "recent_conversations",
-    "run_for",
-    "told_between",
-]
-
 MAX_MODELS = 1_000
 SENT_AS = "sent_as"
 """Where a run notes the fingerprint of a text that was streamed otherwise than it is stored."""

@@ -18,21 +18,6 @@ from pydantic import (
 
 from tavernkit.playground.story.prompting.inputs import ReplyLimits
 
-__all__ = [
-    "MAX_BODY_BYTES",
-    "MAX_MESSAGES",
-    "Choice",
-    "CompletionIn",
-    "CompletionOut",
-    "MessageIn",
-    "ModelList",
-    "ModelOut",
-    "ReplyOut",
-    "Usage",
-    "WhereItIs",
-    "WhichCharacter",
-]
-
 MAX_BODY_BYTES = 8 * 1024 * 1024
 MAX_MESSAGES = 2_000
 

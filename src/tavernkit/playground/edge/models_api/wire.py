@@ -10,8 +10,6 @@ from uuid import UUID
 from tavernkit.playground.base.database.models import Message, Run
 from tavernkit.playground.edge.models_api.schemas import Choice, CompletionOut, ReplyOut, Usage, WhereItIs
 
-__all__ = ["DONE", "Chunks", "completion_of", "event", "finish_reason"]
-
 DONE = "data: [DONE]\n\n"
 
 

@@ -24,8 +24,6 @@ from tavernkit.playground.story.messages.service import send_message
 from tavernkit.playground.story.replies.deciding import retry
 from tavernkit.playground.story.runs.directing import skip_turn
 
-__all__ = ["router"]
-
 router = APIRouter()
 
 MOST_WATCHED = 32

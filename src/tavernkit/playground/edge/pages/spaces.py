@@ -19,8 +19,6 @@ from tavernkit.playground.edge.web.requests import Looking, Played
 from tavernkit.playground.story.conversations.service import create_conversation
 from tavernkit.playground.story.spaces.service import change_space, delete_space
 
-__all__ = ["router"]
-
 router = APIRouter(prefix="/spaces/{space_id}")
 
 

@@ -18,20 +18,6 @@ from tavernkit.playground.edge.views.artifacts import ContentView, FieldView, Ma
 from tavernkit.playground.story.artifacts.names import in_words
 from tavernkit.values import Json, JsonObject, Value
 
-__all__ = [
-    "IN_CHAT",
-    "IN_FEED",
-    "IN_OVERLAY",
-    "IN_PANEL",
-    "Limits",
-    "Marks",
-    "Path",
-    "content_view",
-    "on_one_line",
-    "plain_text",
-    "short_words",
-]
-
 Path: TypeAlias = tuple[str, ...]
 Marks: TypeAlias = Mapping[Path, Mark]
 """What is to be marked as new or changed, by its place."""

@@ -11,8 +11,6 @@ from tavernkit.playground.edge.views.artifacts import ChangeView, DiffLineView, 
 from tavernkit.playground.story.artifacts.names import in_words
 from tavernkit.values import Json, JsonObject
 
-__all__ = ["change_view", "compared", "is_comparable", "marks_of"]
-
 MOST_VALUES = 5_000
 DEEPEST = 40
 MOST_LINES = 600

@@ -9,8 +9,6 @@ from itertools import islice
 from tavernkit.playground.story.artifacts.names import in_words
 from tavernkit.values import Json, JsonObject
 
-__all__ = ["Bounds", "numbers_in", "share_of"]
-
 _REFERENCE = "#/$defs/"
 _MOST_REFERENCES = 5
 _MOST_NUMBERS = 200

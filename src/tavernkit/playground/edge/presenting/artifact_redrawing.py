@@ -23,8 +23,6 @@ from tavernkit.playground.story.artifacts.rows import artifact_of
 from tavernkit.playground.story.prompting.history import WORDINGS
 from tavernkit.values import Value
 
-__all__ = ["Redrawn", "redrawn_with"]
-
 ALONG_THE_PATH = frozenset({UPDATED, "reply", "message_changed", "message_hidden", "message_restored"})
 """The kinds of events after which other artifacts may be on the path."""
 

@@ -52,8 +52,6 @@ from tavernkit.playground.story.artifacts.rows import artifact_of
 from tavernkit.playground.story.artifacts.store import read_at_one_moment
 from tavernkit.values import JsonObject
 
-__all__ = ["chat_artifacts", "chat_limit", "history_address", "overlay_views", "state_view"]
-
 MOST_CARDS = 40
 MOST_ITEMS = 50
 LONGEST_GIST = 120

@@ -19,8 +19,6 @@ from tavernkit.playground.story.access.access import Access, Entry, conversation
 from tavernkit.playground.story.conversations.listing import last_texts
 from tavernkit.playground.story.conversations.tree import TreeNode, read_tree
 
-__all__ = ["tree_view"]
-
 NODES_SHOWN = 500
 RAILS_DRAWN = 12
 """Branches of branches of branches are drawn no further to the right."""

@@ -28,8 +28,6 @@ from tavernkit.playground.story.runs.speakers import speaking_member
 
 ShownStatus: TypeAlias = Literal["queued", "running", "behind", "failed", "canceled"]
 
-__all__ = ["conversation_view", "older_view", "run_view"]
-
 SHOWN: Mapping[str, ShownStatus] = {
     "queued": "queued",
     "running": "running",

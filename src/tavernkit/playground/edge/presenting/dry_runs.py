@@ -28,21 +28,6 @@ from tavernkit.playground.story.prompting.parts import part_name
 from tavernkit.playground.story.prompting.usage import cost_words
 from tavernkit.values import Value
 
-__all__ = [
-    "TRIGGERS",
-    "BlockChangeView",
-    "DryRunFormView",
-    "DryRunView",
-    "LineView",
-    "PromptDiffView",
-    "ResultView",
-    "StepView",
-    "StoryChoice",
-    "WriteView",
-    "dry_run_form",
-    "dry_run_view",
-]
-
 STORIES_SHOWN = 30
 LINES_AROUND = 3
 LAST_WORDS = 60

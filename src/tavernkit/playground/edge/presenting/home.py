@@ -21,8 +21,6 @@ from tavernkit.playground.story.personas.queries import all_personas
 from tavernkit.playground.story.prompting.cards import library_character
 from tavernkit.playground.story.providers.queries import default_provider
 
-__all__ = ["archive_view", "face", "home_view", "new_story_view", "told_title"]
-
 STORIES_PER_PAGE = 15
 CHARACTERS_SHOWN = 12
 CHARACTERS_TO_CHOOSE = 200

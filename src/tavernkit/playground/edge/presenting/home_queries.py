@@ -24,8 +24,6 @@ from tavernkit.playground.story.characters.queries import found_by
 from tavernkit.playground.story.conversations.listing import last_message_id
 from tavernkit.playground.story.spaces.queries import is_in
 
-__all__ = ["Someone", "Told", "faces_in", "recent_stories", "usable_characters"]
-
 LAST_WORDS = 600
 """How much of the last message is read: enough for a line, whatever marks are in it."""
 

@@ -22,8 +22,6 @@ from tavernkit.playground.story.presets.queries import presets_page
 from tavernkit.playground.story.providers.queries import providers_page
 from tavernkit.values import Value
 
-__all__ = ["members_view"]
-
 MEMBERS_SHOWN = 500
 ADDABLE_SHOWN = 8
 CHOICES_SHOWN = 200

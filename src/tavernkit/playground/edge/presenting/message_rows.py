@@ -11,8 +11,6 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.database.models import Character, Message, MessageSwipe, Persona, Run, SpaceMembership
 
-__all__ = ["DrawnMessage", "drawn_message", "drawn_messages"]
-
 
 class DrawnMessage(NamedTuple):
     """A message, who said it, which of its versions is seen, and what the run that wrote it took."""

@@ -25,8 +25,6 @@ from tavernkit.playground.story.prompting.fitting import LEFT_OUT, left_out_word
 from tavernkit.playground.story.prompting.history import REASONING, told_text
 from tavernkit.playground.story.prompting.records import LORE
 
-__all__ = ["MESSAGES_PER_PAGE", "message_view", "message_views", "shown_to"]
-
 MESSAGES_PER_PAGE = 20
 _NO_PICTURES: Mapping[str, str] = {}
 

@@ -14,8 +14,6 @@ from tavernkit.playground.edge.presenting.home_queries import recent_stories
 from tavernkit.playground.edge.views.home import Place
 from tavernkit.playground.story.characters.folding import fold
 
-__all__ = ["LONGEST_QUESTION", "places"]
-
 LONGEST_QUESTION = 100
 SHOWN = 12
 PAGES = (

@@ -27,8 +27,6 @@ from tavernkit.playground.story.runs.rounds import rules_of
 from tavernkit.playground.story.runs.speakers import can_speak, has_copilot, is_group
 from tavernkit.playground.story.runs.states import ACTIVE
 
-__all__ = ["candidates_view", "copilot_steps", "round_view", "speaker_views", "turns_view"]
-
 ASKED = {
     "force_talk": "Asked to speak.",
     "regenerate": "Tells it anew.",

@@ -12,8 +12,6 @@ from tavernkit.playground.story.settings_schema.leaf import Layer
 from tavernkit.playground.story.settings_schema.pack import SETTINGS, Setting, json_schema
 from tavernkit.values import Json, JsonObject
 
-__all__ = ["NOT_A_NUMBER", "control_text", "is_nullable", "is_whole", "schema_of", "typed_changes"]
-
 NOT_A_NUMBER = "not a number"
 """Stands for a number that nobody can read, and that no setting takes."""
 

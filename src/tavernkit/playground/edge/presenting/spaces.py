@@ -17,8 +17,6 @@ from tavernkit.playground.story.access.access import Access, space_for
 from tavernkit.playground.story.access.members import pictured_members
 from tavernkit.playground.story.conversations.listing import ListedConversation, list_conversations
 
-__all__ = ["space_view"]
-
 STORIES_PER_PAGE = 30
 MEMBERS_SHOWN = 100
 

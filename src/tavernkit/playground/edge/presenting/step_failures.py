@@ -17,8 +17,6 @@ from tavernkit.playground.story.pipelines.labels import REASONS
 from tavernkit.playground.story.pipelines.reading import readable_part
 from tavernkit.values import Json, JsonObject
 
-__all__ = ["failures_by_message", "failures_by_tag", "schemas_by_tag"]
-
 RUNS_READ = 10
 """How far back a step is looked for that does not run in every turn."""
 

@@ -11,8 +11,6 @@ from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.edge.views.spaces import CrumbView, TrailView
 from tavernkit.playground.story.access.access import Access, Entry
 
-__all__ = ["KINDS", "trail_of"]
-
 KINDS: Mapping[str, str] = {"branch": "Branch", "checkpoint": "Checkpoint", "thread": "Thread"}
 """What a conversation is called that is not the first of its tree."""
 

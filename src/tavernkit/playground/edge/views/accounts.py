@@ -11,8 +11,6 @@ from tavernkit.playground.base.database.models import Invitation, User
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.values import Value
 
-__all__ = ["AccountView", "InvitationView", "KeyView", "SessionView", "account_view"]
-
 MOST_SHOWN = 100
 
 

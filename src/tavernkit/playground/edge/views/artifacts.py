@@ -10,27 +10,6 @@ from markupsafe import Markup
 from tavernkit.playground.edge.views.spaces import PanelView
 from tavernkit.values import Value
 
-__all__ = [
-    "CardView",
-    "ChangeView",
-    "ChatArtifactView",
-    "ContentView",
-    "DiffLineView",
-    "FailedCardView",
-    "FailureView",
-    "FeedItemView",
-    "FeedView",
-    "FieldView",
-    "HistoryView",
-    "LinkView",
-    "Mark",
-    "OverlayView",
-    "StateView",
-    "ValueView",
-    "VersionView",
-    "WordsView",
-]
-
 Mark: TypeAlias = Literal["", "new", "changed"]
 """What the last version has done to a part of the one before."""
 

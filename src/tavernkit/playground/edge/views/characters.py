@@ -10,25 +10,6 @@ from markupsafe import Markup
 from tavernkit.playground.story.characters.cards import Change
 from tavernkit.values import Value
 
-__all__ = [
-    "BookView",
-    "CharacterPageView",
-    "DeletionView",
-    "EditView",
-    "FieldView",
-    "FileState",
-    "FileView",
-    "GalleryView",
-    "GreetingView",
-    "ImportView",
-    "RunningImport",
-    "TagView",
-    "TileView",
-    "VersionPageView",
-    "VersionView",
-    "VersionsView",
-]
-
 FileState: TypeAlias = Literal["waiting", "reading", "imported", "updated", "same", "skipped", "failed", "left"]
 
 

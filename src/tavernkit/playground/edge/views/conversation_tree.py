@@ -8,8 +8,6 @@ from typing import Literal, TypeAlias
 from tavernkit.playground.edge.views.spaces import TrailView
 from tavernkit.values import Value
 
-__all__ = ["Rail", "TreeNodeView", "TreeView"]
-
 Rail: TypeAlias = Literal["gap", "line", "tee", "end"]
 """What is drawn left of a conversation, level by level: nothing, a line that goes on, or where this one leaves it."""
 

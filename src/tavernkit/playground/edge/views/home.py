@@ -6,8 +6,6 @@ from datetime import datetime
 
 from tavernkit.values import Value
 
-__all__ = ["ArchiveView", "Choice", "Face", "HomeView", "NewStoryView", "Place", "StoryCard"]
-
 
 class Face(Value, frozen=True, kw_only=True):
     """How somebody looks in a list; `picture` is an address, or empty."""

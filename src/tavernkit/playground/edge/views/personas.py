@@ -16,18 +16,6 @@ from tavernkit.playground.edge.web.forms import one_newline
 from tavernkit.playground.story.personas.queries import personas_page
 from tavernkit.values import Value
 
-__all__ = [
-    "LABELS",
-    "POSITIONS",
-    "ROLES",
-    "PersonaForm",
-    "PersonaRow",
-    "PersonasView",
-    "differences",
-    "persona_form",
-    "personas_view",
-]
-
 PERSONAS_PER_PAGE = 100
 
 POSITIONS: Final = {

@@ -13,8 +13,6 @@ from tavernkit.artifacts.pipelines.step import Hook, StepKind
 from tavernkit.playground.base.storable import presentable
 from tavernkit.values import Value
 
-__all__ = ["ArtifactOutline", "PipelineOutline", "StepOutline", "in_words", "outline"]
-
 KINDS: Final[Mapping[StepKind, str]] = {
     "template": "writes from a template",
     "llm": "asks a model",

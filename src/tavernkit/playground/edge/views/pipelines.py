@@ -11,20 +11,6 @@ from tavernkit.playground.edge.views.spaces import ChoiceView, PanelView
 from tavernkit.playground.story.pipelines.checking import Checked
 from tavernkit.values import Value
 
-__all__ = [
-    "BaseView",
-    "ConflictView",
-    "ExampleView",
-    "FollowedView",
-    "HereView",
-    "PlaceChoiceView",
-    "PlaceView",
-    "ProfileRow",
-    "ProfileView",
-    "ProfilesView",
-    "TargetView",
-]
-
 
 class PlaceView(Value, frozen=True, kw_only=True):
     """A place where a profile is followed; `fields` name it in the form that ends that."""

@@ -6,8 +6,6 @@ from typing import Literal, TypeAlias
 
 from tavernkit.values import Value
 
-__all__ = ["CandidateView", "CandidatesView", "PlaceView", "RoundView", "SpeakerView", "TurnsState", "TurnsView"]
-
 TurnsState: TypeAlias = Literal["idle", "writing", "paused", "failed"]
 
 

@@ -6,8 +6,6 @@ from tavernkit.playground.edge.views.spaces import ChoiceView, PanelView
 from tavernkit.playground.story.settings_schema.leaf import Control, Layer, Source
 from tavernkit.values import Value
 
-__all__ = ["FieldView", "GroupView", "LayerView", "SettingsView"]
-
 
 class FieldView(Value, frozen=True, kw_only=True):
     """One setting. `value` is what stands in the control, `placeholder` what counts while it is empty.

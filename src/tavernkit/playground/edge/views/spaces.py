@@ -8,24 +8,6 @@ from typing import Literal, TypeAlias
 from tavernkit.playground.edge.views.home import Face
 from tavernkit.values import Value
 
-__all__ = [
-    "AddableView",
-    "BookPlace",
-    "BookView",
-    "ChoiceView",
-    "CrumbView",
-    "LoreView",
-    "MemberView",
-    "MembersView",
-    "PanelRunView",
-    "PanelView",
-    "RunsView",
-    "SpaceStoryView",
-    "SpaceView",
-    "TabView",
-    "TrailView",
-]
-
 BookPlace: TypeAlias = Literal["conversation", "space", "character", "persona"]
 
 

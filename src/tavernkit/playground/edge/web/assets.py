@@ -12,8 +12,6 @@ from starlette.types import Scope
 
 from tavernkit.errors import TavernKitError
 
-__all__ = ["STATIC_FOLDER", "STATIC_URL", "AssetError", "HashedFiles", "asset"]
-
 STATIC_FOLDER = Path(__file__).parent / "static"
 STATIC_URL = "/static"
 

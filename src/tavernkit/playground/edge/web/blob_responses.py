@@ -9,8 +9,6 @@ from fastapi import Request, Response
 from tavernkit.playground.base.blobs.media_types import is_shown_inline
 from tavernkit.playground.base.database.models import Blob
 
-__all__ = ["BINARY", "BINARY_OR_JSON", "bytes_response"]
-
 IMMUTABLE = "private, max-age=31536000, immutable"
 _ANY: dict[str, Any] = {"*/*": {"schema": {"type": "string", "format": "binary"}}}
 BINARY: dict[int | str, dict[str, Any]] = {200: {"content": _ANY}}

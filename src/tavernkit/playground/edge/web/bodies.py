@@ -21,8 +21,6 @@ from tavernkit.errors import ParseError
 from tavernkit.playground.base.refused import Refused
 from tavernkit.reading import check_nesting
 
-__all__ = ["GuardedRoute", "before_body", "guarded", "take_up_to", "takes", "too_large"]
-
 STRANGERS_BYTES = 64 * 1024
 KNOWN_BYTES = 4 * 1024 * 1024
 # The C parser holds the interpreter's lock until it is done, in a thread as well. What it costs depends on the number

@@ -8,8 +8,6 @@ from tavernkit.playground.base.accounts import browsers
 from tavernkit.playground.base.accounts.sessions import LONGEST_LIFETIME, SignedIn
 from tavernkit.playground.edge.web.proof import BROWSER_COOKIE, COOKIE
 
-__all__ = ["drop_cookie", "give_cookies"]
-
 TIME_ZONE_COOKIE = "time_zone"
 """Where a page notes which time zone it has sent."""
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-__all__ = ["moment"]
-
 
 def moment(time: datetime) -> str:
     """A time as cursors hold it."""

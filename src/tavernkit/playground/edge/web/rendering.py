@@ -11,8 +11,6 @@ from markupsafe import Markup
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.edge.web.assets import asset
 
-__all__ = ["render", "templates"]
-
 _TIME = Markup('<time datetime="{}" data-local data-controller="local-time">{}</time>')
 
 

@@ -19,8 +19,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tavernkit.playground.edge.web.proof import api_key_in
 
-__all__ = ["CONTENT_SECURITY_POLICY", "SecurityMiddleware", "add_security_headers", "plain_answer"]
-
 # The one style element in our pages: Turbo brings it for its progress bar. A new version may need a new hash, and
 # browsers say on their console which.
 _TURBO_PROGRESS_BAR = "sha256-WAyOw4V+FqDc35lQPyRADLBWbuNK8ahvYEaQIYF1+Ps="

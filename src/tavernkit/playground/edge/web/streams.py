@@ -7,8 +7,6 @@ from typing import Literal
 
 from markupsafe import Markup
 
-__all__ = ["CONTENT_TYPE", "StreamAction", "changed_stream", "chosen_stream", "stream"]
-
 CONTENT_TYPE = "text/vnd.turbo-stream.html"
 
 StreamAction = Literal["append", "prepend", "replace", "update", "remove", "before", "after"]

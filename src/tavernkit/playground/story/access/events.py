@@ -13,8 +13,6 @@ from tavernkit.playground.base.database import announce
 from tavernkit.playground.base.database.models import Conversation, OutboxEvent
 from tavernkit.playground.base.realtime.bus import conversation_topic
 
-__all__ = ["tell_space"]
-
 
 async def tell_space(session: AsyncSession, space_id: UUID, kind: str, now: datetime, **payload: Any) -> None:
     """Write an event into each conversation of the space, and announce them once they are committed.

@@ -13,8 +13,6 @@ from tavernkit.playground.base.database.models import Character, Persona, SpaceM
 from tavernkit.playground.base.refused import existing, not_found
 from tavernkit.playground.base.storable import titled
 
-__all__ = ["character_name", "display_name", "persona_of", "story_user", "usable_characters"]
-
 UNNAMED = "Somebody"
 
 

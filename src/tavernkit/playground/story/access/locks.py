@@ -9,8 +9,6 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.database.models import Conversation, Run, Space, User
 
-__all__ = ["lock_conversation", "lock_space_of", "lock_space_of_run", "lock_story", "lock_totals"]
-
 
 async def lock_totals(session: AsyncSession, conversation_id: UUID) -> tuple[UUID, UUID]:
     """Lock the owner and the space, before the conversation, as everybody does; their ids."""

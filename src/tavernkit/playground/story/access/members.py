@@ -14,16 +14,6 @@ from tavernkit.playground.base.database.models import Character, Persona, SpaceM
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.access.access import Access, member_for, space_for
 
-__all__ = [
-    "PicturedMember",
-    "active_members",
-    "find_member",
-    "list_members",
-    "next_position",
-    "pictured_members",
-    "read_member",
-]
-
 
 class PicturedMember(NamedTuple):
     """A member with the small picture of the character or persona, and whose character it is."""

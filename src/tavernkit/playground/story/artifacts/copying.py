@@ -18,8 +18,6 @@ from tavernkit.playground.base.database.models import (
     PipelineChoice,
 )
 
-__all__ = ["copy_artifacts"]
-
 
 async def copy_artifacts(session: AsyncSession, source_id: UUID, target_id: UUID, until: int) -> None:
     """Copy every artifact with its owner, the versions that the visible messages up to number `until` have made in any

@@ -29,18 +29,6 @@ from tavernkit.playground.story.artifacts.store import TransactionArtifactStore
 from tavernkit.playground.story.prompting.usage import count_usage, used_by_steps
 from tavernkit.values import Json, Value
 
-__all__ = [
-    "STEPS_ENDED",
-    "UPDATED",
-    "DatabaseJournal",
-    "Guard",
-    "RunTakenError",
-    "close_run",
-    "last_done",
-    "open_run",
-    "record_step",
-]
-
 T = TypeVar("T", bound=Value)
 
 UPDATED = "artifact.updated"

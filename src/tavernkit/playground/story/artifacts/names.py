@@ -7,8 +7,6 @@ import re
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.storable import storable
 
-__all__ = ["in_words"]
-
 LONGEST_KEY = 60
 
 _JOINTS = re.compile(r"[_\-.\s]+|(?<=[a-z0-9])(?=[A-Z])")

@@ -32,17 +32,6 @@ from tavernkit.playground.base.database.models import (
 from tavernkit.playground.story.artifacts.rows import VERSION_COLUMNS, records_of
 from tavernkit.playground.story.artifacts.store import read_at_one_moment
 
-__all__ = [
-    "is_on_path",
-    "is_told",
-    "ranked_versions",
-    "read_view",
-    "reader_again",
-    "reader_before",
-    "session_of",
-    "turns_before",
-]
-
 
 async def session_of(session: AsyncSession, conversation_id: UUID) -> ArtifactSession:
     """The conversation as the library knows it: its owner is who owns its space."""

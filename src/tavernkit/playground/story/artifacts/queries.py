@@ -16,18 +16,6 @@ from tavernkit.playground.base.database.models import ArtifactVersion as Version
 from tavernkit.playground.story.artifacts.path import is_on_path, ranked_versions, session_of
 from tavernkit.playground.story.artifacts.rows import VERSION_COLUMNS, artifact_of, version_of
 
-__all__ = [
-    "KeptVersion",
-    "RankedVersion",
-    "artifact_at",
-    "current_version",
-    "heads_at",
-    "kept_versions",
-    "newest_versions",
-    "version_at",
-    "versions_page",
-]
-
 
 class RankedVersion(NamedTuple):
     """A version on the path, and its place among those of its artifact: 1 for the newest."""

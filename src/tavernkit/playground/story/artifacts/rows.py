@@ -30,19 +30,6 @@ from tavernkit.playground.base.database.models import ArtifactVersion as Version
 from tavernkit.reading import ReportBuilder
 from tavernkit.values import Json
 
-__all__ = [
-    "VERSION_COLUMNS",
-    "archive_of",
-    "artifact_of",
-    "conversation_of",
-    "countable",
-    "head_fields",
-    "id_of",
-    "records_of",
-    "version_fields",
-    "version_of",
-]
-
 MOST = 2**31 - 1
 
 VERSION_COLUMNS = (

@@ -47,8 +47,6 @@ from tavernkit.playground.story.artifacts.rows import (
 )
 from tavernkit.prompt.context import IdSource
 
-__all__ = ["TransactionArtifactStore", "read_at_one_moment"]
-
 
 class TransactionArtifactStore:
     """A store inside a transaction that somebody else has begun and is going to commit."""

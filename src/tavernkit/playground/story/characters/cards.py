@@ -14,8 +14,6 @@ from tavernkit.playground.base.storable import storable, titled
 from tavernkit.playground.story.characters.folding import fold, search_text
 from tavernkit.values import Value
 
-__all__ = ["UNNAMED", "Change", "changes_between", "embedded_book", "fill", "stored_card"]
-
 EXCERPT = 500
 MAX_TAGS = 200
 UNNAMED = "Unnamed"

@@ -10,8 +10,6 @@ from collections.abc import Iterable
 
 from tavernkit.playground.base.storable import storable
 
-__all__ = ["fold", "search_text", "searched_tags"]
-
 SEARCHED_CHARACTERS = 4000
 NAME_LINES = 3
 

@@ -23,16 +23,6 @@ from tavernkit.playground.base.storable import storable, titled
 from tavernkit.playground.story.characters.files import MAX_FILE_BYTES, prepare
 from tavernkit.playground.story.characters.importing import ImportedCharacter, SameName, store_file
 
-__all__ = [
-    "IMPORT_KIND",
-    "MAX_FILES",
-    "MAX_TOTAL_BYTES",
-    "SentFile",
-    "import_staged_files",
-    "outcome_of",
-    "start_import",
-]
-
 IMPORT_KIND = "character_import"
 MAX_FILES = 2000
 MAX_TOTAL_BYTES = 2 * 1024 * 1024 * 1024

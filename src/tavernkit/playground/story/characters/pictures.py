@@ -15,8 +15,6 @@ from tavernkit.errors import PngParseError, TavernKitError
 from tavernkit.playground.base.blobs.store import MAX_BLOB_BYTES, NewBlob
 from tavernkit.values import Value
 
-__all__ = ["Picture", "PictureError", "read_picture"]
-
 MAX_PIXELS = 32_000_000
 THUMBNAIL_SIZE = (400, 600)
 LARGEST_SIZE = (2048, 3072)

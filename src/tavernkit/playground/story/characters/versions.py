@@ -12,8 +12,6 @@ from tavernkit.playground.base.database.models import Character, CharacterVersio
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.characters.cards import fill
 
-__all__ = ["revise"]
-
 
 async def revise(
     session: AsyncSession, runtime: Runtime, row: Character, card: CharacterCard, reason: str, now: datetime

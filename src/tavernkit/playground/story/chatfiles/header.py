@@ -11,8 +11,6 @@ from tavernkit.playground.story.chatfiles.messages import OURS
 from tavernkit.playground.story.paths.state import State
 from tavernkit.values import Json, JsonObject
 
-__all__ = ["CHAT_FILE", "beginning_of", "kept_of", "note_patch", "strays_of", "variables_of", "written_header"]
-
 CHAT_FILE = "chat_file"
 """Where the settings of a conversation keep what its file said."""
 

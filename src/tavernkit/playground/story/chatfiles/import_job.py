@@ -37,8 +37,6 @@ from tavernkit.playground.story.chatfiles.storing import (
 from tavernkit.playground.story.lorebooks.documents import notes_of
 from tavernkit.playground.story.lorebooks.named_links import link_book_of_chat
 
-__all__ = ["carry_out_chat_import"]
-
 _GONE = "The space that the chats were for was deleted or archived, so nothing was imported."
 
 

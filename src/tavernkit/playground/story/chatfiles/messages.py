@@ -19,18 +19,6 @@ from tavernkit.chats.dates import iso_date
 from tavernkit.playground.base.storable import storable
 from tavernkit.values import Json, JsonObject, Value
 
-__all__ = [
-    "OURS",
-    "THEIRS",
-    "NewMessage",
-    "NewSwipe",
-    "ToldMessage",
-    "ToldSwipe",
-    "delta_of",
-    "new_message",
-    "written_message",
-]
-
 THEIRS = "sillytavern"
 OURS = "tavernkit"
 

@@ -21,8 +21,6 @@ from tavernkit.playground.story.chatfiles.messages import ToldMessage, ToldSwipe
 from tavernkit.playground.story.paths.state import State
 from tavernkit.values import Value
 
-__all__ = ["Author", "authors_of", "beginning_of", "members_of", "told_page"]
-
 
 class Author(Value, frozen=True, kw_only=True):
     """Who said something: the name, and the file of the card in a group."""

@@ -11,8 +11,6 @@ from tavernkit.chats import ChatFile, ChatMessage
 from tavernkit.playground.base.database.models import Character, Space, SpaceMembership
 from tavernkit.playground.base.storable import titled
 
-__all__ = ["NOBODY", "Speakers"]
-
 NOBODY = "Somebody"
 
 

@@ -17,8 +17,6 @@ from tavernkit.playground.base.database.functions import derived_id
 from tavernkit.playground.base.database.models import LorebookLink, Message, MessageSwipe, PathSnapshot
 from tavernkit.playground.story.artifacts.copying import copy_artifacts
 
-__all__ = ["copy_path"]
-
 
 async def copy_path(session: AsyncSession, source_id: UUID, target_id: UUID, until: int) -> int:
     """Copy the visible messages of a conversation up to number `until`, their swipes, the state and the artifacts along

@@ -22,8 +22,6 @@ from tavernkit.playground.base.text.markdown import render_markdown
 from tavernkit.playground.story.access.access import Access, Entry, conversation_for
 from tavernkit.playground.story.conversations.copying import copy_path
 
-__all__ = ["MAX_TITLE_CHARACTERS", "ForkKind", "ForkVisibility", "add_fork", "fork"]
-
 ForkKind: TypeAlias = Literal["branch", "thread", "checkpoint"]
 ForkVisibility: TypeAlias = Literal["shared", "private", "public"]
 

@@ -15,15 +15,6 @@ from tavernkit.playground.base.database.models import Conversation, Message, Tex
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.access.access import Access, conversation_for, space_for
 
-__all__ = [
-    "ListedConversation",
-    "last_message_id",
-    "last_texts",
-    "list_conversations",
-    "preview",
-    "read_conversation",
-]
-
 PREVIEW_CHARACTERS = 200
 
 

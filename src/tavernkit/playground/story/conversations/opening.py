@@ -27,8 +27,6 @@ from tavernkit.playground.story.prompting.greetings import Greeting, greetings_o
 from tavernkit.playground.story.prompting.platforms import platform_for
 from tavernkit.playground.story.settings_schema.resolving import effective
 
-__all__ = ["FIRST_TITLE", "greet", "open_root"]
-
 FIRST_TITLE = "Main"
 
 

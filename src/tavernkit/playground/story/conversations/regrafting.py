@@ -16,8 +16,6 @@ from sqlalchemy.orm import aliased
 
 from tavernkit.playground.base.database.models import Conversation, Message
 
-__all__ = ["regraft_branches"]
-
 _CHUNK = 500
 
 

@@ -28,15 +28,6 @@ from tavernkit.playground.story.conversations.opening import greet, open_root
 from tavernkit.playground.story.conversations.regrafting import regraft_branches
 from tavernkit.playground.story.conversations.removing import remove_conversation_rows
 
-__all__ = [
-    "MAX_ROOTS",
-    "change_conversation",
-    "create_conversation",
-    "delete_conversation",
-    "may_restore",
-    "restore_conversation",
-]
-
 MAX_ROOTS = 1_000
 
 Visibility = Literal["shared", "private", "public"]

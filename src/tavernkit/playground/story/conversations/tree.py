@@ -14,8 +14,6 @@ from tavernkit.playground.base.refused import not_found
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.access.access import Access, Entry, conversation_for
 
-__all__ = ["TreeNode", "read_tree", "tree_of"]
-
 
 class TreeNode(NamedTuple):
     """A conversation, and the number of the message in its parent that it goes on from."""

@@ -20,8 +20,6 @@ from tavernkit.prompt.block import Block
 from tavernkit.prompt.tokens import default_estimator
 from tavernkit.values import Json
 
-__all__ = ["LONGEST", "prompt_changes", "shortened", "told_steps"]
-
 LONGEST = 20_000
 """How many characters of one text are told."""
 

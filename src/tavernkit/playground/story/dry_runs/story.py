@@ -22,8 +22,6 @@ from tavernkit.playground.story.prompting.inputs import PromptInputs, Turn, inpu
 from tavernkit.playground.story.runs.limits import check_tokens
 from tavernkit.values import Value
 
-__all__ = ["Story", "read_story"]
-
 
 class Story(Value, frozen=True, kw_only=True):
     """What a dry run is about, as it was when it began."""

@@ -20,8 +20,6 @@ from tavernkit.artifacts.pipelines import (
 from tavernkit.artifacts.pipelines.model import ask_counted
 from tavernkit.playground.story.prompting.usage import Usage, used_by_steps
 
-__all__ = ["CountedModels", "TrialJournal"]
-
 Settled: TypeAlias = Callable[[StepRecord], Awaitable[None]]
 
 

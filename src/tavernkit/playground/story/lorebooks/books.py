@@ -25,8 +25,6 @@ from tavernkit.playground.base.database.models import (
 from tavernkit.playground.story.lorebooks.entry_fields import decode_book
 from tavernkit.values import Json, Value
 
-__all__ = ["BookCache", "BooksInPlay", "books_for", "card_book"]
-
 Key: TypeAlias = tuple[UUID, int, datetime]
 """A book or a card, and which version of it."""
 

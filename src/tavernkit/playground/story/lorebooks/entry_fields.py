@@ -19,18 +19,6 @@ from tavernkit.lore.files.world_info import read_world_info
 from tavernkit.reading import ImportReport, LooseObject, ReportBuilder
 from tavernkit.values import Json, JsonObject
 
-__all__ = [
-    "ORIGINAL",
-    "ORIGINAL_PLACE",
-    "as_character_book",
-    "as_world_info",
-    "book_form",
-    "decode_book",
-    "decode_entry",
-    "entry_forms",
-    "new_entry",
-]
-
 ORIGINAL = "originalEntry"
 ORIGINAL_PLACE = "originalPlace"
 

@@ -17,17 +17,6 @@ from tavernkit.playground.story.lorebooks.queries import links_of, newest_lorebo
 from tavernkit.playground.story.lorebooks.telling import tell_of_links
 from tavernkit.values import Json
 
-__all__ = [
-    "CARD",
-    "CHAT",
-    "PERSONA",
-    "book_name",
-    "link_book",
-    "link_book_of_chat",
-    "link_named_book",
-    "places_that_name",
-]
-
 CARD = ("data", "extensions", "world")
 CHAT = ("chat_file", "header", "chat_metadata", "world_info")
 PERSONA = ("entry", "lorebook")

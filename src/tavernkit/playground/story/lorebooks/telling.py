@@ -13,8 +13,6 @@ from tavernkit.playground.base.database.models import LorebookLink, Space, Space
 from tavernkit.playground.base.realtime.outbox import append_event
 from tavernkit.playground.story.access.events import tell_space
 
-__all__ = ["tell_of_book", "tell_of_links"]
-
 
 async def tell_of_book(session: AsyncSession, lorebook_id: UUID, now: datetime) -> None:
     """The book itself has changed, or goes: tell of it wherever it is in use."""

@@ -15,8 +15,6 @@ from tavernkit.playground.story.access.access import Access, Entry
 from tavernkit.playground.story.access.identity import persona_of
 from tavernkit.playground.story.settings.references import refuse_unknown_in
 
-__all__ = ["DEFAULT_STEPS", "apply_change", "refuse_change"]
-
 DEFAULT_STEPS = 4
 """How many messages a copilot writes when nobody says."""
 

@@ -26,8 +26,6 @@ from tavernkit.playground.story.access.space_documents import SpaceOut
 from tavernkit.playground.story.members.changing import apply_change, refuse_change
 from tavernkit.playground.story.runs.unavailable import members_changed
 
-__all__ = ["MAX_HUMANS", "MAX_MEMBERS", "add_member", "change_member", "remove_member", "reorder_members"]
-
 MAX_MEMBERS = 50
 MAX_HUMANS = 20
 

@@ -18,8 +18,6 @@ from tavernkit.playground.story.paths.messages import active_swipe
 from tavernkit.playground.story.paths.snapshots import path_changed
 from tavernkit.playground.story.runs.unavailable import before_hiding
 
-__all__ = ["exclude_message", "hide_message", "include_message", "restore_message"]
-
 
 async def exclude_message(runtime: Runtime, viewer: Viewer, message_id: UUID) -> Message:
     """Keep it on the page and out of prompts."""

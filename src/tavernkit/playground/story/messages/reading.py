@@ -18,8 +18,6 @@ from tavernkit.playground.story.paths.messages import (
     swipes_of,
 )
 
-__all__ = ["MessageWindow", "SwipeWindow", "read_message", "read_messages", "read_swipes"]
-
 
 class MessageWindow(NamedTuple):
     """Some messages, oldest first, and the number to go on from in the same direction."""

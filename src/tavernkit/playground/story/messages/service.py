@@ -17,14 +17,12 @@ from tavernkit.playground.base.refused import Refused, not_found
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.access.access import Access, conversation_for
 from tavernkit.playground.story.access.in_use import require_in_use
-from tavernkit.playground.story.paths.texts import MAX_MESSAGE_CHARACTERS, clean_text
+from tavernkit.playground.story.paths.texts import clean_text
 from tavernkit.playground.story.paths.writing import add_message
 from tavernkit.playground.story.runs.asking import is_character_here, make_way
 from tavernkit.playground.story.runs.planner import plan_run
 from tavernkit.playground.story.runs.rounds import answer_person
 from tavernkit.playground.story.runs.speakers import has_copilot, speaking_member
-
-__all__ = ["MAX_MESSAGE_CHARACTERS", "SentRole", "send_message"]
 
 SentRole: TypeAlias = Literal["user", "system"]
 

@@ -20,8 +20,6 @@ from tavernkit.playground.story.paths.snapshots import path_changed
 from tavernkit.playground.story.paths.texts import clean_text
 from tavernkit.playground.story.paths.writing import add_text
 
-__all__ = ["MAX_SWIPES", "add_swipe", "delete_swipe", "edit_message", "edit_swipe", "select_swipe"]
-
 MAX_SWIPES = 1_000
 
 

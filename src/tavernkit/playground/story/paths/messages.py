@@ -10,8 +10,6 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.database.models import Message, MessageSwipe, SpaceMembership
 
-__all__ = ["ShownMessage", "active_swipe", "messages_after", "messages_before", "shown_message", "swipes_of"]
-
 
 class ShownMessage(NamedTuple):
     """A message with what is shown beside it: who said it, and which of its swipes is seen."""

@@ -11,8 +11,6 @@ from tavernkit.playground.story.paths.snapshots import path_changed
 from tavernkit.playground.story.paths.state import changed_delta
 from tavernkit.values import Json
 
-__all__ = ["record_delta"]
-
 
 async def record_delta(
     session: AsyncSession,

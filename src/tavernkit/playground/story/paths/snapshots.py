@@ -16,8 +16,6 @@ from tavernkit.playground.base.database.models import Conversation, Message, Mes
 from tavernkit.playground.story.paths.state import State, apply, fold
 from tavernkit.values import Json
 
-__all__ = ["EVERY", "keep_snapshots", "message_added", "path_changed", "replay", "set_beginning", "state_at"]
-
 EVERY = 50
 
 

@@ -12,8 +12,6 @@ from typing import TypeAlias
 
 from tavernkit.values import Json, JsonObject
 
-__all__ = ["Delta", "State", "apply", "changed_delta", "fold"]
-
 State: TypeAlias = dict[str, Json]
 Delta: TypeAlias = JsonObject
 

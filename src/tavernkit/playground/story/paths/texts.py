@@ -5,8 +5,6 @@ from __future__ import annotations
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.storable import storable
 
-__all__ = ["MAX_MESSAGE_CHARACTERS", "clean_text"]
-
 MAX_MESSAGE_CHARACTERS = 100_000
 
 

@@ -13,8 +13,6 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from tavernkit.playground.base.database.models import Conversation, Message, MessageSwipe, TextContent
 from tavernkit.playground.story.paths.snapshots import message_added
 
-__all__ = ["add_message", "add_text"]
-
 
 async def add_message(
     session: AsyncSession,

@@ -10,8 +10,6 @@ from tavernkit.reading import ImportReport, LooseObject, ReportBuilder, parse_js
 from tavernkit.sillytavern.persona import PersonaPosition
 from tavernkit.values import Json, JsonObject, Value
 
-__all__ = ["BackedUp", "read_backup", "write_backup"]
-
 _POSITIONS: Mapping[int, str] = {place: place.name.lower() for place in PersonaPosition}
 # Once a place of its own behind the character; SillyTavern itself now takes it for the one in the prompt.
 _AFTER_CHARACTER = 1

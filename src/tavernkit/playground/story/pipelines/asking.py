@@ -18,8 +18,6 @@ from tavernkit.prompt.tokens import default_estimator
 from tavernkit.sillytavern.reasoning import receive_reply
 from tavernkit.sillytavern.settings import ReasoningSettings
 
-__all__ = ["StepModels"]
-
 _THOUGHTS = ReasoningSettings(auto_parse=True)
 _NOT_UNDERSTOOD = (400, 404, 415, 422, 501)
 """How servers answer that have not heard of answers held to a schema."""

@@ -12,8 +12,6 @@ from tavernkit.playground.story.pipelines.reading import MAX_CONTENT_CHARACTERS
 from tavernkit.reading import parse_json
 from tavernkit.values import Json, JsonObject, Value
 
-__all__ = ["Checked", "check_content", "check_text", "count_of"]
-
 OF_THE_ROW = ("id", "version", "name", "description")
 LONGEST_TEXT = 4 * MAX_CONTENT_CHARACTERS
 """Spaces and line breaks are counted here, and not where it is stored."""

@@ -27,8 +27,6 @@ from tavernkit.playground.story.prompting.inputs import PromptInputs
 from tavernkit.playground.story.runs.service import Claim
 from tavernkit.playground.story.runs.storing import ReplyIds, Wordings
 
-__all__ = ["ReplySteps", "StepsFailedError", "open_steps", "told_reply"]
-
 
 class StepsFailedError(TavernKitError):
     """A required step has failed, and the story's model is not asked."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ["HOOKS", "REASONS", "STATES"]
-
 STATES: Mapping[str, str] = {
     "waiting": "Waiting",
     "running": "At work",

@@ -12,8 +12,6 @@ from tavernkit.playground.story.prompting.building import build_prompt
 from tavernkit.playground.story.prompting.inputs import PromptInputs
 from tavernkit.values import Json
 
-__all__ = ["prompt_values"]
-
 WORLD_INFO, PROMPT_SYSTEM = "worldInfo", "promptSystem"
 LORE_STAGE = "lore"
 

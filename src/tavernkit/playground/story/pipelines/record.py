@@ -10,8 +10,6 @@ from tavernkit.playground.story.pipelines.run_reports import PipelineRunOut, Ste
 from tavernkit.playground.story.prompting.usage import cost_words
 from tavernkit.values import Value
 
-__all__ = ["PipelinesView", "StepLine", "failed_steps", "pipelines_view", "run_words"]
-
 RUN_STATES = {"running": "At work", "done": "Done", "aborted": "Stopped", "error": "Failed"}
 
 

@@ -12,8 +12,6 @@ from tavernkit.artifacts.pipelines.profile import Trigger
 from tavernkit.playground.base.database.models import Job, PipelineRun
 from tavernkit.playground.story.pipelines.documents import Content, In
 
-__all__ = ["DryRun", "PipelineRunOut", "RunPipelines", "StepRunOut"]
-
 PipelineId = Annotated[str, Field(min_length=1, max_length=200)]
 
 

@@ -22,8 +22,6 @@ from tavernkit.sillytavern.presets import (
 from tavernkit.sillytavern.presets.fields import decode
 from tavernkit.values import Json, JsonObject
 
-__all__ = ["KINDS", "RISUAI", "AnyPreset", "Kind", "blank_preset", "decode_preset", "kind_of"]
-
 Kind: TypeAlias = Literal["chat", "text", "instruct", "context", "system_prompt", "reasoning", "master", "risuai"]
 
 AnyPreset: TypeAlias = Preset | RisuSettings

@@ -18,8 +18,6 @@ from tavernkit.risuai import Settings as RisuSettings
 from tavernkit.sillytavern import SillyTavernResult
 from tavernkit.values import Value
 
-__all__ = ["Prompt", "build_prompt"]
-
 
 class Prompt(Value, frozen=True, kw_only=True):
     """A prompt, and the request that carries it."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from tavernkit import Character, characters
 from tavernkit.playground.base.database import models
 
-__all__ = ["library_character"]
-
 
 def library_character(row: models.Character) -> Character:
     """The stored card as the library knows it."""

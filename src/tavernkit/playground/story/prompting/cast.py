@@ -20,8 +20,6 @@ from tavernkit.sillytavern.extension_prompts import ExtensionRole
 from tavernkit.sillytavern.groups import CardMode, GroupMember, StoryGroup
 from tavernkit.values import Value
 
-__all__ = ["Cast", "load_cast"]
-
 NOBODY = User(name="User")
 
 _CARD_MODES = {"swap": CardMode.SWAP, "append": CardMode.APPEND, "append_disabled": CardMode.APPEND_DISABLED}

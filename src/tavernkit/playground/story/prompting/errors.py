@@ -6,8 +6,6 @@ from uuid import UUID
 
 from tavernkit.errors import TavernKitError
 
-__all__ = ["PromptTooLargeError", "UnpromptableError"]
-
 
 class UnpromptableError(TavernKitError):
     """Something that a prompt cannot do without is gone; the message is a sentence for the user, with what to do."""

@@ -19,8 +19,6 @@ from tavernkit.prompt.tokens import default_estimator
 from tavernkit.risuai import Settings as RisuSettings
 from tavernkit.sillytavern.presets import ChatPreset
 
-__all__ = ["LEFT_OUT", "check_fits", "count_left_out", "fitting_prompt", "left_out_words"]
-
 LEFT_OUT = "left_out"
 """Where a run that has ended well says how many things of which kind did not fit into its prompt."""
 

@@ -12,8 +12,6 @@ from tavernkit.playground.story.prompting.macros import expand_macros
 from tavernkit.playground.story.prompting.platforms import Platform
 from tavernkit.values import Json, Value
 
-__all__ = ["Greeting", "greetings_of"]
-
 
 class Greeting(Value, frozen=True, kw_only=True):
     """One way to begin; `state_delta` is what telling it sets, which must not happen when another one is chosen."""

@@ -14,8 +14,6 @@ from tavernkit.history import InMemoryHistory
 from tavernkit.playground.base.database import models
 from tavernkit.values import Json
 
-__all__ = ["MESSAGE_ID", "REASONING", "TYPED", "WORDINGS", "WindowedHistory", "load_history", "told_text"]
-
 REASONING = "reasoning"
 """Where the metadata of a swipe keeps the thoughts that came with it."""
 

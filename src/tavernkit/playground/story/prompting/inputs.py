@@ -26,12 +26,10 @@ from tavernkit.playground.story.paths.state import State
 from tavernkit.playground.story.prompting.cast import Cast, load_cast
 from tavernkit.playground.story.prompting.history import MESSAGE_ID, WindowedHistory, load_history
 from tavernkit.playground.story.prompting.presets import Presets, load_presets
-from tavernkit.playground.story.providers.service import provider_for
+from tavernkit.playground.story.providers.queries import provider_for
 from tavernkit.playground.story.settings_schema.models import Settings
 from tavernkit.playground.story.settings_schema.resolving import effective
 from tavernkit.values import Json, Value
-
-__all__ = ["GENERATION_TYPES", "PromptInputs", "ReplyLimits", "Turn", "inputs_for", "load_inputs"]
 
 GENERATION_TYPES: Mapping[str, str] = {
     "user_turn": "normal",

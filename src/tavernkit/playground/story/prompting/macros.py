@@ -15,8 +15,6 @@ from tavernkit.risuai.chat import Chat
 from tavernkit.risuai.scene import Scene
 from tavernkit.sillytavern.macros import CardFields, Environment, Group, macro_engine
 
-__all__ = ["expand_macros"]
-
 _MACROS = macro_engine()
 
 

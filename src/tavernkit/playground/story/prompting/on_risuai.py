@@ -19,8 +19,6 @@ from tavernkit.risuai.lore_entry import LoreEntry
 from tavernkit.sillytavern import ReasoningSettings
 from tavernkit.sillytavern.presets import ChatPreset, write_preset
 
-__all__ = ["build_on_risuai"]
-
 MAIN_PROMPT = (
     "Write what {{char}} says and does next in this story with {{user}}. Stay in character, and leave it to {{user}} "
     "what {{user}} says and does."

@@ -11,8 +11,6 @@ from tavernkit.playground.story.prompting.presets import ChosenPreset
 from tavernkit.playground.story.prompting.story import story_of
 from tavernkit.sillytavern import SillyTavernResult
 
-__all__ = ["build_on_sillytavern"]
-
 
 def build_on_sillytavern(
     inputs: PromptInputs, chosen: ChosenPreset, variables: Variables, hooks: BuildHooks

@@ -7,8 +7,6 @@ from typing import Any
 
 from tavernkit.playground.base.names import shown_name
 
-__all__ = ["part_name"]
-
 PARTS = {
     "main": "Main prompt",
     "nsfw": "Auxiliary prompt",

@@ -7,8 +7,6 @@ from typing import Literal, TypeAlias
 from tavernkit import Character
 from tavernkit.playground.story.settings_schema.groups.prompt import PlatformChoice
 
-__all__ = ["Platform", "platform_for"]
-
 Platform: TypeAlias = Literal["sillytavern", "risuai"]
 
 

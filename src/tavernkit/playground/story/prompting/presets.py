@@ -28,8 +28,6 @@ from tavernkit.sillytavern.presets import (
 )
 from tavernkit.values import Value
 
-__all__ = ["ChosenPreset", "Presets", "budget_for", "chosen_preset", "load_presets"]
-
 USUAL_REASONING: Final = ReasoningSettings(prefix="<think>", suffix="</think>", separator="\n\n")
 """How most models that think aloud mark it."""
 

@@ -25,8 +25,6 @@ from tavernkit.prompt.tokens import default_estimator
 from tavernkit.prompt.trimming import TrimReport
 from tavernkit.values import Json, Value
 
-__all__ = ["LORE", "TEXT", "PromptRecord", "keep_prompt", "lore_in", "record_of"]
-
 LORE = "lore"
 """Where a run that has ended well says how many entries of lorebooks were in its prompt."""
 

@@ -13,8 +13,6 @@ from tavernkit.playground.story.prompting.state import global_changes, state_cha
 from tavernkit.sillytavern import SillyTavernResult
 from tavernkit.values import Json, Value
 
-__all__ = ["StoredReply", "make_reply"]
-
 
 class StoredReply(Value, frozen=True, kw_only=True):
     """A reply as it is stored; `state_delta` is what the prompt and the reply have changed in the story's state,

@@ -11,8 +11,6 @@ from tavernkit.playground.base.storable import presentable
 from tavernkit.playground.story.prompting.inputs import PromptInputs
 from tavernkit.values import Json, JsonObject
 
-__all__ = ["DIALECTS", "model_request", "step_request"]
-
 DIALECTS: Mapping[str, str] = {
     "openai": "openai",
     "embedded": "openai",

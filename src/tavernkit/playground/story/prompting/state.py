@@ -18,8 +18,6 @@ from tavernkit.playground.story.paths.variables import (
 from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.values import Json
 
-__all__ = ["LORE_TIMERS", "global_changes", "state_changes", "timers_in", "variables_in"]
-
 LORE_TIMERS = "lore_timers."
 _STICKY = f"{LORE_TIMERS}sticky."
 _COOLDOWN = f"{LORE_TIMERS}cooldown."

@@ -14,8 +14,6 @@ from tavernkit.sillytavern.regex_scripts import RegexScripts, embedded_scripts
 from tavernkit.sillytavern.world_info import Strategy
 from tavernkit.sillytavern.world_info import WorldInfoSettings as LibraryWorldInfo
 
-__all__ = ["story_of"]
-
 _STRATEGIES = {
     "evenly": Strategy.EVENLY,
     "character_first": Strategy.CHARACTER_FIRST,

@@ -18,8 +18,6 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from tavernkit.playground.base.database.models import PromptBlock, PromptSnapshot, SiteSetting
 from tavernkit.playground.base.runtime import Runtime
 
-__all__ = ["note_removed_prompts", "remove_unused_blocks", "while_blocks_stay"]
-
 SWEPT = "prompt_blocks_swept"
 """The setting that is there while no block can be unused; its value is the sweep that found out."""
 

@@ -15,8 +15,6 @@ from tavernkit.playground.story.prompting.building import Prompt
 from tavernkit.prompt.tokens import default_estimator
 from tavernkit.values import Value
 
-__all__ = ["Usage", "cost_words", "count_usage", "usage_of", "used_by_steps"]
-
 
 class Usage(Value, frozen=True, kw_only=True):
     """What a reply used."""

@@ -7,8 +7,6 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.database.models import Provider
 
-__all__ = ["make_default"]
-
 
 async def make_default(session: AsyncSession, provider: Provider) -> None:
     """Let it be the default, enabled, in place of the one before."""

@@ -13,8 +13,6 @@ from tavernkit.playground.base.database.starting import start_lock
 from tavernkit.playground.base.llm.secrets import KEY_FILE, KeyBox
 from tavernkit.playground.base.runtime import Runtime
 
-__all__ = ["check_key"]
-
 CHECK = "secret_key_check"
 """The setting that holds a value sealed with the key that the API keys are sealed with."""
 

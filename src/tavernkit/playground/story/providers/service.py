@@ -20,13 +20,9 @@ from tavernkit.playground.story.providers.documents import NewProvider, PatchPro
 from tavernkit.playground.story.providers.queries import (
     default_provider,
     is_name_taken,
-    provider_for,
     provider_to_manage,
 )
-from tavernkit.playground.story.providers.starting import ensure_providers
 from tavernkit.values import JsonObject
-
-__all__ = ["add_provider", "change_provider", "delete_provider", "ensure_providers", "make_default", "provider_for"]
 
 NAMELESS = "Provider"
 MAX_SETTINGS_CHARACTERS = 32_768

@@ -10,8 +10,6 @@ from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.providers.defaulting import make_default
 from tavernkit.playground.story.providers.queries import default_provider, provider_named
 
-__all__ = ["EMBEDDED_NAME", "ENVIRONMENT_NAME", "ensure_providers"]
-
 EMBEDDED_NAME = "SmolLM2 135M"
 ENVIRONMENT_NAME = "From the environment"
 # The small model reads about two hundred tokens a second: a longer prompt would be a longer silence.

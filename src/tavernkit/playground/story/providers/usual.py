@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from tavernkit.playground.base.llm.kinds import RemoteKind
 from tavernkit.values import Value
 
-__all__ = ["KIND_NAMES", "USUAL", "UsualServer", "usual_server"]
-
 KIND_NAMES: Mapping[str, str] = {
     "openai": "OpenAI-style chat",
     "openai_text": "OpenAI-style text completion",

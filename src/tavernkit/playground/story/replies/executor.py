@@ -36,8 +36,6 @@ from tavernkit.playground.story.runs.service import (
     hand_back_run,
 )
 
-__all__ = ["Execution", "StopReason"]
-
 StopReason: TypeAlias = Literal["asked", "lost", "shutdown"]
 T = TypeVar("T")
 

@@ -26,8 +26,6 @@ from tavernkit.playground.story.runs.service import (
     take_up_runs,
 )
 
-__all__ = ["Worker"]
-
 IDLE_SECONDS = 1.0
 CLAIMED_AT_ONCE = 8
 """So few that several workers share what comes at the same moment."""

@@ -9,15 +9,6 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.database.models import Character, Persona, Round, RoundSlot, Run, SpaceMembership
 
-__all__ = [
-    "active_round",
-    "active_run",
-    "has_turns_behind",
-    "last_run",
-    "pictured_speaker",
-    "queued_run",
-]
-
 
 async def active_round(session: AsyncSession, conversation_id: UUID) -> Round | None:
     """The round that goes on."""

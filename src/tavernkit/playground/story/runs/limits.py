@@ -11,8 +11,6 @@ from tavernkit.errors import TavernKitError
 from tavernkit.playground.base.database.models import Conversation, Space
 from tavernkit.playground.story.settings_schema.resolving import effective
 
-__all__ = ["OverLimitError", "check_tokens"]
-
 
 class OverLimitError(TavernKitError):
     """A space has used as many tokens as its owner allows it."""

@@ -21,8 +21,6 @@ from tavernkit.playground.base.realtime.outbox import append_event
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.runs.states import RunKind
 
-__all__ = ["cancel_queued", "leave_running", "plan_run", "settle_undecided", "stop_run"]
-
 
 async def plan_run(
     session: AsyncSession,

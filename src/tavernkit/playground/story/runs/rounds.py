@@ -34,26 +34,6 @@ from tavernkit.playground.story.runs.states import RoundEnd, RunKind
 from tavernkit.playground.story.settings_schema.groups.turns import SpaceSettings
 from tavernkit.playground.story.settings_schema.resolving import effective
 
-__all__ = [
-    "Beginning",
-    "answer_person",
-    "begin_round",
-    "end_round",
-    "freeze_round",
-    "go_on",
-    "rules_of",
-    "set_queue",
-    "skip_slot",
-    "slot_at",
-    "start_round",
-    "switch_automation_off",
-    "switch_copilot_off",
-    "tell_copilot",
-    "tell_round",
-    "tell_turns",
-    "turn_taken",
-]
-
 ROUNDS_WITHOUT_A_PERSON = 10
 """How long characters go on by themselves at most, until somebody says something again."""
 

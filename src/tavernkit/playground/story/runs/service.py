@@ -33,23 +33,6 @@ from tavernkit.playground.story.runs.states import TRANSITIONS, RunStatus
 from tavernkit.playground.story.runs.storing import ReplyIds, Wordings, keep_wordings, store_reply
 from tavernkit.values import Json, Value
 
-__all__ = [
-    "Claim",
-    "cancel_run",
-    "checkpoint_run",
-    "claim_runs",
-    "end_if_left",
-    "end_run",
-    "extend_leases",
-    "fail_run",
-    "finish_run",
-    "hand_back_run",
-    "reap_runs",
-    "repair_rounds",
-    "seconds_until_due",
-    "take_up_runs",
-]
-
 INTERRUPTED = {
     "code": "interrupted",
     "message": "The reply was interrupted because the application stopped. What had been written is kept.",

@@ -29,8 +29,6 @@ from tavernkit.sillytavern.groups import (
 from tavernkit.sillytavern.turns import Turn
 from tavernkit.values import Value
 
-__all__ = ["Chosen", "can_speak", "choose_speakers", "has_copilot", "is_group", "speaking_member"]
-
 STRATEGIES: Mapping[str, Strategy] = {
     "manual": Strategy.MANUAL,
     "natural": Strategy.NATURAL,

@@ -12,18 +12,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
-__all__ = [
-    "ACTIVE",
-    "AGAINST_A_TARGET",
-    "FINAL",
-    "TRANSITIONS",
-    "WRITTEN_FOR_A_PERSON",
-    "RoundEnd",
-    "RunKind",
-    "RunStatus",
-    "SchedulingState",
-]
-
 RunKind: TypeAlias = Literal["user_turn", "auto_mode", "regenerate", "force_talk", "copilot", "continue", "impersonate"]
 RunStatus: TypeAlias = Literal["queued", "running", "succeeded", "failed", "canceled", "skipped"]
 SchedulingState: TypeAlias = Literal["ai_generating", "paused", "failed"]

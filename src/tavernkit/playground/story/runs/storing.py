@@ -23,8 +23,6 @@ from tavernkit.playground.story.prompting.history import WORDINGS
 from tavernkit.playground.story.runs.states import AGAINST_A_TARGET, WRITTEN_FOR_A_PERSON
 from tavernkit.values import Json, Value
 
-__all__ = ["ReplyIds", "Wordings", "keep_wordings", "store_reply"]
-
 
 class ReplyIds(Value, frozen=True, kw_only=True):
     """The message and the swipe that a reply is going to be: what steps write before it already belongs to them."""

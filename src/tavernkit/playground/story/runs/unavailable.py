@@ -16,8 +16,6 @@ from tavernkit.playground.story.runs.planner import cancel_queued, leave_running
 from tavernkit.playground.story.runs.rounds import end_round, skip_slot, slot_at
 from tavernkit.playground.story.runs.speakers import can_speak
 
-__all__ = ["before_hiding", "members_changed"]
-
 
 async def members_changed(session: AsyncSession, runtime: Runtime, space_id: UUID) -> None:
     """Pass over those who may not speak any more, wherever in the space it is their turn; the space is locked.

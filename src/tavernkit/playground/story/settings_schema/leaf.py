@@ -7,8 +7,6 @@ from typing import Literal, TypeAlias
 
 from tavernkit.values import Json, JsonObject, Value
 
-__all__ = ["DOCUMENTS", "LAYERS", "Control", "Layer", "Leaf", "Reference", "Source", "VisibleWhen"]
-
 Layer: TypeAlias = Literal["space", "member", "conversation"]
 Source: TypeAlias = Literal["default", "space", "member", "conversation"]
 Control: TypeAlias = Literal["text", "textarea", "number", "slider", "toggle", "select", "tags"]

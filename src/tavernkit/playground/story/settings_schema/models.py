@@ -15,8 +15,6 @@ from tavernkit.playground.story.settings_schema.groups.reasoning import Reasonin
 from tavernkit.playground.story.settings_schema.groups.turns import SpaceSettings
 from tavernkit.playground.story.settings_schema.groups.world_info import WorldInfoSettings
 
-__all__ = ["Settings"]
-
 
 class Settings(BaseModel):
     """All of them."""

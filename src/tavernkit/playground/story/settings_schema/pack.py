@@ -17,8 +17,6 @@ from tavernkit.playground.story.settings_schema.leaf import DOCUMENTS, Layer, Le
 from tavernkit.playground.story.settings_schema.models import Settings
 from tavernkit.values import Json, JsonObject, Value
 
-__all__ = ["GROUPS", "SETTINGS", "VERSION", "Setting", "json_schema", "schema_etag"]
-
 VERSION = "1"
 """Grows when a setting is moved or its meaning changes; new settings are found by the ETag."""
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ["READ_BY"]
-
 READ_BY: Mapping[str, str] = {
     "model.provider_id": "tavernkit.playground.story.providers.service:provider_for",
     "space.reply_order": "tavernkit.playground.story.runs.speakers:choose_speakers",

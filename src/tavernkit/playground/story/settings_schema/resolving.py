@@ -13,8 +13,6 @@ from tavernkit.playground.story.settings_schema.models import Settings
 from tavernkit.playground.story.settings_schema.pack import GROUPS, SETTINGS, Setting
 from tavernkit.values import Json, JsonObject, Value
 
-__all__ = ["Effective", "Layered", "document_of", "effective", "own_values"]
-
 Layered: TypeAlias = Space | SpaceMembership | Conversation
 
 

@@ -19,8 +19,6 @@ from tavernkit.playground.story.access.access import Access, space_for
 from tavernkit.playground.story.conversations.listing import PREVIEW_CHARACTERS, last_message_id, preview
 from tavernkit.playground.story.spaces.documents import LastMessage
 
-__all__ = ["ListedSpace", "is_in", "list_spaces", "read_space"]
-
 MEMBERS_SHOWN = 10
 
 

@@ -41,16 +41,6 @@ from tavernkit.playground.story.conversations.opening import FIRST_TITLE, greet,
 from tavernkit.playground.story.spaces.removing import is_removed_with, remove_space
 from tavernkit.values import Value
 
-__all__ = [
-    "REMOVED_AT_ONCE",
-    "OpenedSpace",
-    "change_space",
-    "create_space",
-    "delete_space",
-    "open_space",
-    "start_story",
-]
-
 REMOVED_AT_ONCE = 2_000
 """A space with at most so many messages is removed while its owner waits."""
 

@@ -13,19 +13,6 @@ from tavernkit.text.js_numbers import to_number
 from tavernkit.text.js_values import is_truthy, to_text
 from tavernkit.values import Json
 
-__all__ = [
-    "LONGEST_TEXT",
-    "MOST_ITEMS",
-    "UNDEFINED",
-    "answer",
-    "character",
-    "flag",
-    "items_or_arguments",
-    "number_at",
-    "numbers_at",
-    "text_at",
-]
-
 LONGEST_TEXT = 5_000_000
 """How long a text may get by repeating and replacing; a macro that asks for more stays in the text."""
 

@@ -13,8 +13,6 @@ from tavernkit.text.js_json import is_index
 from tavernkit.text.js_numbers import number_to_string, to_integer
 from tavernkit.values import Json
 
-__all__ = ["ARRAYS"]
-
 ARRAYS = FunctionPack("arrays")
 
 

@@ -12,8 +12,6 @@ from tavernkit.risuai.cbs.registry import FunctionPack
 from tavernkit.risuai.chance import DRAWS, draws_of
 from tavernkit.text.js_numbers import js_floor, number_to_string, to_number
 
-__all__ = ["CHANCE"]
-
 CHANCE = FunctionPack("chance")
 
 _MOST_ROLLS = 1_000  # more dice than a hand holds; a macro that asks for more stays in the text

@@ -9,8 +9,6 @@ from tavernkit.risuai.cbs.registry import FunctionPack
 from tavernkit.risuai.lore_entry import write_lore_entry
 from tavernkit.text.js_json import to_json
 
-__all__ = ["CHARACTER"]
-
 CHARACTER = FunctionPack("character")
 
 

@@ -14,8 +14,6 @@ from tavernkit.text.english_dates import MONTHS, WEEKDAYS
 from tavernkit.text.js_numbers import js_floor, js_remainder, number_to_string, to_fixed, to_integer
 from tavernkit.text.js_strings import utf16_length
 
-__all__ = ["CLOCK"]
-
 CLOCK = FunctionPack("clock")
 
 _NOT_COUNTED = "00:00:00"

@@ -7,8 +7,6 @@ from tavernkit.risuai.cbs.functions.arguments import text_at
 from tavernkit.risuai.cbs.registry import FunctionPack
 from tavernkit.text.js_base64 import decode_base64, decode_utf8
 
-__all__ = ["DISPLAY"]
-
 DISPLAY = FunctionPack("display")
 
 _CODE = str.maketrans({'"': "&quot;", "'": "&#39;", "<": "&lt;", ">": "&gt;"})  # the ampersand stays as it is

@@ -13,8 +13,6 @@ from tavernkit.text.js_base64 import decode_base64
 from tavernkit.text.js_numbers import number_to_string, parse_int, to_fixed, to_integer, to_number
 from tavernkit.text.js_strings import from_units, utf16_units, well_formed
 
-__all__ = ["ENCODING"]
-
 ENCODING = FunctionPack("encoding")
 
 _UNITS = 65536

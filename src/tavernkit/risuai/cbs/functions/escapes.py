@@ -7,8 +7,6 @@ from tavernkit.risuai.cbs.functions.arguments import LONGEST_TEXT, number_at
 from tavernkit.risuai.cbs.registry import FunctionPack
 from tavernkit.text.js_numbers import to_integer
 
-__all__ = ["ESCAPES"]
-
 ESCAPES = FunctionPack("escapes")
 
 _ESCAPED = {

@@ -11,8 +11,6 @@ from tavernkit.risuai.cbs.registry import FunctionPack
 from tavernkit.risuai.chat import Chat, ChatMessage, write_message
 from tavernkit.text.js_json import to_json
 
-__all__ = ["HISTORY", "chat_of", "message_at"]
-
 HISTORY = FunctionPack("history")
 
 

@@ -6,8 +6,6 @@ from tavernkit.risuai.cbs.call import Call
 from tavernkit.risuai.cbs.functions.arguments import flag, items_or_arguments, number_at
 from tavernkit.risuai.cbs.registry import FunctionPack
 
-__all__ = ["LOGIC"]
-
 LOGIC = FunctionPack("logic")
 
 

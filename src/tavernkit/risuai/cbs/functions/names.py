@@ -5,8 +5,6 @@ from __future__ import annotations
 from tavernkit.risuai.cbs.call import Call, LeftAsText
 from tavernkit.risuai.cbs.registry import FunctionPack
 
-__all__ = ["NAMES"]
-
 NAMES = FunctionPack("names")
 
 

@@ -20,8 +20,6 @@ from tavernkit.text.js_numbers import (
 )
 from tavernkit.text.js_strings import JS_WHITESPACE
 
-__all__ = ["NUMBERS"]
-
 NUMBERS = FunctionPack("numbers")
 
 _MOST_DIGITS = 100

@@ -11,8 +11,6 @@ from tavernkit.text.js_numbers import to_number
 from tavernkit.text.js_values import is_truthy, to_text
 from tavernkit.values import Json
 
-__all__ = ["OBJECTS"]
-
 OBJECTS = FunctionPack("objects")
 
 _NOTHING = "null"

@@ -8,8 +8,6 @@ from tavernkit.text.js_json import is_index
 from tavernkit.text.js_strings import split_halves
 from tavernkit.values import Json
 
-__all__ = ["MISSING", "Inherited", "inherited_text", "property_of"]
-
 MISSING: Final = object()
 """There is nothing under the name; JSON's null is something."""
 

@@ -6,8 +6,6 @@ from tavernkit.risuai.cbs.call import Call
 from tavernkit.risuai.cbs.functions.arguments import flag
 from tavernkit.risuai.cbs.registry import FunctionPack
 
-__all__ = ["SETTINGS"]
-
 SETTINGS = FunctionPack("settings")
 
 

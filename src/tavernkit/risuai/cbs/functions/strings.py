@@ -9,8 +9,6 @@ from tavernkit.risuai.cbs.registry import FunctionPack
 from tavernkit.text.graphemes import split_graphemes
 from tavernkit.text.js_strings import join_halves, js_trim, replace_all, split_halves, utf16_length
 
-__all__ = ["STRINGS"]
-
 STRINGS = FunctionPack("strings")
 
 _LAST_OF_ONE_UNIT = "\uffff"

@@ -8,8 +8,6 @@ from tavernkit.risuai.cbs.call import Call
 from tavernkit.risuai.cbs.registry import FunctionPack
 from tavernkit.risuai.scene import Scene
 
-__all__ = ["SYSTEM"]
-
 SYSTEM = FunctionPack("system")
 
 # Cards ask for a version to know which macros they may use; this is the one whose behaviour is followed here.

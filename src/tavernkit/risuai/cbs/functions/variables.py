@@ -10,8 +10,6 @@ from tavernkit.risuai.cbs.registry import FunctionPack
 from tavernkit.risuai.default_variables import get_chat_variable, get_global_variable, set_chat_variable
 from tavernkit.text.js_numbers import number_to_string, to_number
 
-__all__ = ["VARIABLES"]
-
 VARIABLES = FunctionPack("variables")
 
 # RisuAI keeps what `{{return}}` says among the variables of the parse, where texts can write it as well.

@@ -8,8 +8,6 @@ from tavernkit.risuai.triggers.effects.pack import Action, EffectPack
 from tavernkit.risuai.triggers.operand import Fields, Operand
 from tavernkit.risuai.triggers.run import Returned, Run
 
-__all__ = ["pack"]
-
 pack = EffectPack()
 
 _OPTION_MARK = "§"

@@ -14,8 +14,6 @@ from tavernkit.text.js_strings import split_halves
 from tavernkit.text.js_values import join, to_text
 from tavernkit.values import Json
 
-__all__ = ["pack"]
-
 pack = EffectPack()
 
 _EMPTY = "[]"

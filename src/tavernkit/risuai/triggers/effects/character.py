@@ -6,8 +6,6 @@ from tavernkit.risuai.triggers.effects.pack import Action, EffectPack
 from tavernkit.risuai.triggers.operand import Fields
 from tavernkit.risuai.triggers.run import Run
 
-__all__ = ["pack"]
-
 pack = EffectPack()
 
 

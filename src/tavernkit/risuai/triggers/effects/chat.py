@@ -11,8 +11,6 @@ from tavernkit.risuai.triggers.places import place_in, sliced
 from tavernkit.risuai.triggers.run import Run
 from tavernkit.risuai.triggers.search import is_in_chat
 
-__all__ = ["pack"]
-
 pack = EffectPack()
 
 _NONE = "null"

@@ -11,8 +11,6 @@ from tavernkit.risuai.triggers.run import Run, ThrownError
 from tavernkit.text.js_numbers import to_number
 from tavernkit.values import Json
 
-__all__ = ["pack"]
-
 pack = EffectPack()
 
 _BEYOND_THE_LAST = 2**62

@@ -11,8 +11,6 @@ from tavernkit.risuai.triggers.run import Returned, Run, ThrownError
 from tavernkit.text.js_json import to_json
 from tavernkit.values import Json
 
-__all__ = ["pack"]
-
 pack = EffectPack()
 
 

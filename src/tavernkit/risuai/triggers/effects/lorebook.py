@@ -17,8 +17,6 @@ from tavernkit.risuai.triggers.run import Run, ThrownError
 from tavernkit.text.js_numbers import number_to_string, to_number
 from tavernkit.text.js_regex import JsRegex
 
-__all__ = ["pack"]
-
 pack = EffectPack()
 
 _NONE = "null"

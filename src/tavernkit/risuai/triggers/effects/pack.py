@@ -9,8 +9,6 @@ from tavernkit.risuai.triggers.operand import Fields
 from tavernkit.risuai.triggers.run import Run
 from tavernkit.values import Value
 
-__all__ = ["Action", "Builder", "EffectPack", "Jump"]
-
 Action: TypeAlias = Callable[[Run], int | None]
 """Does the effect; answers with the place of the next one where that is not the one behind it."""
 

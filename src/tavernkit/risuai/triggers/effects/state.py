@@ -17,8 +17,6 @@ from tavernkit.text.js_numbers import number_to_string
 from tavernkit.text.js_values import to_text
 from tavernkit.values import Json
 
-__all__ = ["pack"]
-
 pack = EffectPack()
 
 _ROLES = ("user", "assistant", "system")

@@ -15,8 +15,6 @@ from tavernkit.text.js_numbers import number_to_string
 from tavernkit.text.js_regex import JsCut
 from tavernkit.text.js_strings import join_halves, split_halves, utf16_length
 
-__all__ = ["pack"]
-
 pack = EffectPack()
 
 _GROUP = re.compile(r"\$([0-9]+)")

@@ -12,8 +12,6 @@ from tavernkit.risuai.triggers.operand import Fields, Operand
 from tavernkit.risuai.triggers.run import Run, ThrownError
 from tavernkit.text.js_numbers import number_to_string, parse_float, to_number
 
-__all__ = ["pack"]
-
 pack = EffectPack()
 
 _NAME = re.compile(r"\$([a-zA-Z0-9_]+)")

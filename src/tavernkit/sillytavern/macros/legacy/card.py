@@ -11,8 +11,6 @@ from tavernkit.sillytavern.macros.examples import format_examples
 from tavernkit.sillytavern.macros.legacy.expansion import Expansion
 from tavernkit.text.js_strings import js_trim
 
-__all__ = ["CARD_MACROS", "expanded_card"]
-
 Expand: TypeAlias = Callable[[str, Environment], str]
 
 _LINE_BREAKS = re.compile("\n{2,}")

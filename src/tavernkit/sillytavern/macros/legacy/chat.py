@@ -16,8 +16,6 @@ from tavernkit.sillytavern.macros.packs.chat import (
     optional_number,
 )
 
-__all__ = ["CHAT_PASSES"]
-
 
 def _pass(name: str, read: Callable[[Environment], str]) -> Pass:
     return NamePass(f"{{{{{name}}}}}", value=lambda expansion: read(expansion.environment))

@@ -11,8 +11,6 @@ from tavernkit.sillytavern.macros.legacy.scanning import find_braced
 from tavernkit.text.js_numbers import number_to_string
 from tavernkit.text.js_strings import js_trim
 
-__all__ = ["ROLL_PASS"]
-
 _DICE = re.compile(r"([0-9]{1,6})d", re.IGNORECASE | re.ASCII)
 
 

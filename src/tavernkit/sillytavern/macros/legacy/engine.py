@@ -22,8 +22,6 @@ from tavernkit.sillytavern.macros.legacy.passes import Pass
 from tavernkit.sillytavern.macros.limits import LimitReached, Limits
 from tavernkit.sillytavern.macros.problems import MacroProblem, ProblemHandler
 
-__all__ = ["LegacyMacros"]
-
 _LIMITS = Limits()
 
 

@@ -9,8 +9,6 @@ from tavernkit.sillytavern.macros.environment import Environment
 from tavernkit.sillytavern.macros.limits import LimitReached, Limits
 from tavernkit.text.seeded import string_hash
 
-__all__ = ["Expansion"]
-
 
 class Expansion:
     """One text being expanded: its environment, the card's texts by their macros' names, and what it has cost.

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["Heads", "folded", "heads_of"]
-
 _HEAD = re.compile(rb"<[a-z]+>|\{\{(?:[a-z0-9_]+|//)")
 # The beginning of a call right before another call: what that one leaves behind may become part of the name.
 _TANGLE = re.compile(rb"\{\{[a-z0-9_/\r\n]*[{<]|\{[\r\n]+\{|\{<|<[a-z]*<")

@@ -6,8 +6,6 @@ from tavernkit.sillytavern.macros.legacy.expansion import Expansion
 from tavernkit.sillytavern.macros.legacy.passes import NamePass, Pass
 from tavernkit.sillytavern.macros.packs.instruct import INSTRUCT
 
-__all__ = ["INSTRUCT_PASSES"]
-
 _READ = {definition.name: definition.handler for definition in INSTRUCT.definitions}
 
 

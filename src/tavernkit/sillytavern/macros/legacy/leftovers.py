@@ -10,8 +10,6 @@ from tavernkit.sillytavern.macros.legacy.heads import folded
 from tavernkit.sillytavern.macros.legacy.passes import Pass
 from tavernkit.sillytavern.macros.problems import MacroProblem, ProblemCode
 
-__all__ = ["leftovers"]
-
 MAX_PROBLEMS = 100
 
 _LEFT = re.compile(r"\{\{(?:(//|[A-Za-z][A-Za-z0-9_-]*)[^{}]*\}\})?")

@@ -11,8 +11,6 @@ from tavernkit.sillytavern.macros.legacy.scanning import Finder, find_braced
 from tavernkit.text.js_strings import JS_WHITESPACE, js_trim, utf16_length
 from tavernkit.text.seeded import SeededRandom, string_hash
 
-__all__ = ["RANDOM_PASS", "PickPass"]
-
 _UNESCAPED_COMMA = re.compile(r"(?<!\\),")
 
 

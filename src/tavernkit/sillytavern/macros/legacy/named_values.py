@@ -15,8 +15,6 @@ from tavernkit.sillytavern.macros.packs.names import group_names
 from tavernkit.sillytavern.macros.variables import value_text
 from tavernkit.text.js_values import to_text
 
-__all__ = ["MARKER_PASSES", "named_passes"]
-
 _Read: TypeAlias = Callable[[Expansion], str]
 
 

@@ -18,8 +18,6 @@ from tavernkit.sillytavern.macros.legacy.time import TIME_DIFF_PASS, TIME_PASSES
 from tavernkit.sillytavern.macros.legacy.variables import VARIABLE_PASSES
 from tavernkit.text.js_strings import js_trim
 
-__all__ = ["PASSES_AFTER_NAMES", "PASSES_BEFORE_NAMES"]
-
 
 def _nothing(_: Expansion) -> str:
     return ""

@@ -12,8 +12,6 @@ from tavernkit.sillytavern.macros.legacy.heads import folded, heads_of
 from tavernkit.sillytavern.macros.legacy.scanning import Finder
 from tavernkit.sillytavern.macros.problems import MacroFailure
 
-__all__ = ["CallPass", "NamePass", "OncePass", "Pass", "any_case"]
-
 
 class Pass(Protocol):
     """A kind of call. Every call of it begins with one of the openings, in any case."""

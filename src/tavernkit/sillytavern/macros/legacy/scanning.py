@@ -11,19 +11,6 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, TypeAlias
 
-__all__ = [
-    "Call",
-    "Finder",
-    "find_braced",
-    "find_comments",
-    "find_exactly",
-    "find_in_line",
-    "find_named_values",
-    "find_pairs_in_line",
-    "find_quoted_in_line",
-    "find_trims",
-]
-
 
 class Call(NamedTuple):
     """A call in a text: from `start` up to `end`, with what was captured from it."""

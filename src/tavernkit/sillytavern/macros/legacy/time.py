@@ -7,8 +7,6 @@ from tavernkit.sillytavern.macros.legacy.passes import CallPass, NamePass, Pass,
 from tavernkit.sillytavern.macros.legacy.scanning import find_braced, find_exactly, find_pairs_in_line
 from tavernkit.sillytavern.macros.packs.time import TIME, time_at
 
-__all__ = ["TIME_DIFF_PASS", "TIME_PASSES"]
-
 _READ = {definition.name: definition.handler for definition in TIME.definitions}
 
 

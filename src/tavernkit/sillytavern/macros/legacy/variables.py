@@ -14,8 +14,6 @@ from tavernkit.text.js_strings import js_trim
 from tavernkit.text.js_values import to_text
 from tavernkit.values import Json
 
-__all__ = ["VARIABLE_PASSES"]
-
 _CHARACTERS_PER_STEP = 20
 
 

@@ -7,8 +7,6 @@ from tavernkit.sillytavern.macros.examples import format_examples
 from tavernkit.sillytavern.macros.problems import MacroFailure
 from tavernkit.sillytavern.macros.registry import Alias, MacroArgument, Pack
 
-__all__ = ["CARD", "GREETINGS", "character_prompt"]
-
 CARD = Pack("character")
 GREETINGS = Pack("character")
 

@@ -7,18 +7,6 @@ from collections.abc import Callable
 from tavernkit.sillytavern.macros.environment import ChatLine, Environment
 from tavernkit.sillytavern.macros.registry import Pack
 
-__all__ = [
-    "CHAT",
-    "CHAT_RANGE",
-    "current_swipe",
-    "last_message",
-    "last_message_id",
-    "last_swipe",
-    "of_character",
-    "of_user",
-    "optional_number",
-]
-
 CHAT = Pack("chat")
 CHAT_RANGE = Pack("chat")
 

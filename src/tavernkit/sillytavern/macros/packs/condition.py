@@ -11,8 +11,6 @@ from tavernkit.sillytavern.macros.scoped_text import dedent
 from tavernkit.sillytavern.macros.variables import get_variable, is_false, value_text
 from tavernkit.text.js_strings import JS_WHITESPACE
 
-__all__ = ["CONDITION", "ELSE_MARKER"]
-
 CONDITION = Pack("utility")
 ELSE_MARKER = "\0\x1fELSE\x1f\0"
 """What a stray `{{else}}` gives; it is taken out of the finished text."""

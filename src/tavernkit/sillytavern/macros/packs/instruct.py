@@ -10,8 +10,6 @@ from tavernkit.sillytavern.macros.packs.card import character_prompt
 from tavernkit.sillytavern.macros.registry import Alias, Pack
 from tavernkit.sillytavern.presets import Instruct
 
-__all__ = ["EXTENSIONS", "INSTRUCT"]
-
 INSTRUCT = Pack("prompts")
 EXTENSIONS = Pack("prompts")
 

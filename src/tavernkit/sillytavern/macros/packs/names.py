@@ -5,8 +5,6 @@ from __future__ import annotations
 from tavernkit.sillytavern.macros.environment import Environment
 from tavernkit.sillytavern.macros.registry import Alias, Pack
 
-__all__ = ["NAMES", "group_names", "other_names"]
-
 NAMES = Pack("names")
 
 

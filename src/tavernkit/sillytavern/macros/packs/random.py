@@ -11,8 +11,6 @@ from tavernkit.text.js_numbers import number_to_string
 from tavernkit.text.js_strings import js_trim
 from tavernkit.text.seeded import SeededRandom, string_hash
 
-__all__ = ["RANDOM", "pick_place"]
-
 RANDOM = Pack("random")
 
 _COMMA = "\0comma\0"

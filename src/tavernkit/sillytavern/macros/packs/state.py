@@ -5,8 +5,6 @@ from __future__ import annotations
 from tavernkit.sillytavern.macros.evaluator import Expansion
 from tavernkit.sillytavern.macros.registry import Alias, MacroArgument, Pack
 
-__all__ = ["MAX_PROMPT", "STATE", "STATE_NEXT"]
-
 STATE = Pack("state")
 MAX_PROMPT = Pack("state")
 STATE_NEXT = Pack("state")

@@ -11,8 +11,6 @@ from tavernkit.sillytavern.macros.evaluator import Expansion
 from tavernkit.sillytavern.macros.moment import format_moment, humanize, with_offset
 from tavernkit.sillytavern.macros.registry import Alias, MacroArgument, Pack
 
-__all__ = ["TIME", "format_now", "idle_duration", "time_at", "time_difference"]
-
 TIME = Pack("time")
 
 _UTC_OFFSET = re.compile(r"UTC([+-][0-9]+)")

@@ -7,8 +7,6 @@ from tavernkit.sillytavern.macros.problems import MacroFailure
 from tavernkit.sillytavern.macros.registry import Alias, MacroArgument, Pack
 from tavernkit.text.js_numbers import to_number
 
-__all__ = ["UTILITY", "UTILITY_1_15", "UTILITY_1_19", "ban_word"]
-
 UTILITY = Pack("utility")
 UTILITY_1_15 = Pack("utility")
 UTILITY_1_19 = Pack("utility")

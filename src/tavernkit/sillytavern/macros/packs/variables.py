@@ -14,8 +14,6 @@ from tavernkit.sillytavern.macros.variables import (
     value_text,
 )
 
-__all__ = ["VARIABLES", "VARIABLES_1_19"]
-
 VARIABLES = Pack("variable")
 VARIABLES_1_19 = Pack("variable")
 

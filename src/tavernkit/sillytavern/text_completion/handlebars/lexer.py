@@ -9,8 +9,6 @@ from typing import Literal, NamedTuple, TypeAlias
 from tavernkit.sillytavern.errors import InvalidContextTemplateError
 from tavernkit.sillytavern.text_completion.handlebars.nodes import Strip
 
-__all__ = ["Tag", "TagKind", "Token", "Word", "problem", "split_tags"]
-
 TagKind: TypeAlias = Literal["output", "open", "open_inverse", "else", "close", "comment"]
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["MAX_DEPTH", "MAX_OUTPUT", "MAX_TAGS", "MAX_TEMPLATE"]
-
 MAX_TEMPLATE = 1_000_000
 MAX_TAGS = 10_000
 MAX_DEPTH = 100

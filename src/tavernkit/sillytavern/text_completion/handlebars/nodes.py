@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
-__all__ = ["Block", "Body", "Call", "Comment", "Expression", "Literal", "Node", "Output", "Path", "Strip", "Text"]
-
 
 class Strip(NamedTuple):
     """Whether a tag has a `~` at its beginning and at its end."""

@@ -21,8 +21,6 @@ from tavernkit.sillytavern.text_completion.handlebars.nodes import (
 )
 from tavernkit.sillytavern.text_completion.handlebars.whitespace import control_whitespace
 
-__all__ = ["parse"]
-
 _CONSTANTS: dict[str, bool | None] = {"true": True, "false": False, "null": None, "undefined": None}
 _QUOTE = re.compile(r"\\([\"'])")
 

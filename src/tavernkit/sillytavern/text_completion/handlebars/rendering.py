@@ -21,8 +21,6 @@ from tavernkit.sillytavern.text_completion.handlebars.nodes import (
 )
 from tavernkit.sillytavern.text_completion.handlebars.parser import parse
 
-__all__ = ["render"]
-
 Scope: TypeAlias = Mapping[str, str] | str
 """What names refer to: the template's values, or one text inside `with` and inside a block of a value."""
 Result: TypeAlias = Scope | float | bool | None

@@ -7,8 +7,6 @@ import re
 from tavernkit.sillytavern.text_completion.handlebars.nodes import Block, Body, Comment, Node, Output, Text
 from tavernkit.text.js_strings import JS_WHITESPACE
 
-__all__ = ["control_whitespace"]
-
 _REST_OF_LINE = re.compile(r"[ \t]*(?:\r?\n)?")
 
 

@@ -7,7 +7,8 @@ from sqlalchemy import event
 from sqlalchemy.engine import Connection
 from sqlalchemy.engine.interfaces import DBAPIConnection
 
-from tavernkit.playground.base.database.engine import DatabaseError, create_engine
+from tavernkit.playground.base.database.engine import create_engine
+from tavernkit.playground.base.database.errors import DatabaseError
 from tavernkit.playground.base.database.models import Run
 
 

@@ -11,8 +11,6 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from tavernkit.playground.base.database.base import Base, JsonText
 
-__all__ = ["ArtifactArchive", "ArtifactHead", "ArtifactVersion"]
-
 _KEPT = text("archive_id IS NULL")
 
 

@@ -11,8 +11,6 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from tavernkit.playground.base.database.base import Base
 
-__all__ = ["Blob", "Character", "CharacterAsset", "CharacterVersion"]
-
 
 class Character(Base):
     """A card: `data` is the whole V3 card as JSON, the other columns are for lists.

@@ -11,8 +11,6 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from tavernkit.playground.base.database.base import Base
 
-__all__ = ["Conversation"]
-
 
 class Conversation(Base):
     """A timeline. `last_seq` and `last_event` are the highest numbers given to a message and to an event in it.

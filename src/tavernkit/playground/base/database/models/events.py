@@ -11,8 +11,6 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from tavernkit.playground.base.database.base import Base
 
-__all__ = ["OutboxEvent"]
-
 
 class OutboxEvent(Base):
     """Something that happened in a conversation, numbered without gaps and written in the same transaction."""

@@ -11,8 +11,6 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from tavernkit.playground.base.database.base import Base, JsonText
 
-__all__ = ["GlobalVariable"]
-
 
 class GlobalVariable(Base):
     """A value that macros or people have set, for every space of its owner."""

@@ -11,8 +11,6 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from tavernkit.playground.base.database.base import Base
 
-__all__ = ["Job", "JobFile"]
-
 
 class Job(Base):
     """A piece of work that a worker claims; `done` of `total` steps are through.

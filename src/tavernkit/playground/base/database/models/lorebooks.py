@@ -11,8 +11,6 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from tavernkit.playground.base.database.base import Base
 
-__all__ = ["Lorebook", "LorebookEntry", "LorebookLink"]
-
 
 class Lorebook(Base):
     """A book. `data` is everything the file said about the book itself, so that it can be written back."""

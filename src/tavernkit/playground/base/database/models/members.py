@@ -11,8 +11,6 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from tavernkit.playground.base.database.base import Base
 
-__all__ = ["SpaceMembership"]
-
 
 class SpaceMembership(Base):
     """A person or a character in a space. Rows are never deleted: messages point to their author here.

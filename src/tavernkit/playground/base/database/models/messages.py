@@ -11,8 +11,6 @@ from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from tavernkit.playground.base.database.base import Base
 
-__all__ = ["Message", "MessageSwipe", "PathSnapshot", "TextContent"]
-
 
 class TextContent(Base):
     """A text that never changes, so that a message, its swipe and their copies in every branch can share it."""

@@ -11,8 +11,6 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from tavernkit.playground.base.database.base import Base
 
-__all__ = ["Persona"]
-
 
 class Persona(Base):
     """A name and a description, and where in the prompt the description goes.

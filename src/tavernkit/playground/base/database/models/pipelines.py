@@ -11,8 +11,6 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from tavernkit.playground.base.database.base import Base
 
-__all__ = ["PipelineChoice", "PipelineProfile", "PipelineProfileVersion", "PipelineRun", "PipelineStepRun"]
-
 
 class PipelineProfile(Base):
     """A set of pipelines. `settings_version` is the number of its newest version, counted from 1. One without an owner

@@ -11,8 +11,6 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from tavernkit.playground.base.database.base import Base
 
-__all__ = ["Preset"]
-
 
 class Preset(Base):
     """A preset of one of SillyTavern's kinds, or of RisuAI; `data` is the file, unpacked. One without an owner is

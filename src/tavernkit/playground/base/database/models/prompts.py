@@ -11,8 +11,6 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from tavernkit.playground.base.database.base import Base
 
-__all__ = ["PromptBlock", "PromptSnapshot"]
-
 
 class PromptBlock(Base):
     """The text of a block, once, however many prompts it stands in."""

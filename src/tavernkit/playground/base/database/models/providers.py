@@ -11,8 +11,6 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from tavernkit.playground.base.database.base import Base
 
-__all__ = ["Provider"]
-
 
 class Provider(Base):
     """A model and how to reach it. The key is encrypted with this row's id as associated data.

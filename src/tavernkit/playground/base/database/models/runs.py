@@ -11,8 +11,6 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from tavernkit.playground.base.database.base import Base
 
-__all__ = ["Run"]
-
 _RUNNING = text("status = 'running'")
 _QUEUED = text("status = 'queued'")
 

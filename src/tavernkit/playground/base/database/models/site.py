@@ -10,8 +10,6 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from tavernkit.playground.base.database.base import Base
 
-__all__ = ["SiteSetting"]
-
 
 class SiteSetting(Base):
     """One setting by name; `value` is `{"value": …}`, so that null and false can be told apart from nothing."""

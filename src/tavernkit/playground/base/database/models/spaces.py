@@ -11,8 +11,6 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from tavernkit.playground.base.database.base import Base
 
-__all__ = ["Space"]
-
 
 class Space(Base):
     """Permissions, participants and settings; never anything that is running.

@@ -10,8 +10,6 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from tavernkit.playground.base.database.base import Base
 
-__all__ = ["ApiKey", "Invitation", "KnownBrowser", "SignInTries", "User", "UserSession"]
-
 _ROLES = "role IN ('member', 'moderator', 'administrator')"
 _HAS_EMAIL = text("email IS NOT NULL")
 

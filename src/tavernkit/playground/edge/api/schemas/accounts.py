@@ -14,24 +14,6 @@ from tavernkit.playground.base.accounts.names import LONGEST_EMAIL, LONGEST_NAME
 from tavernkit.playground.base.accounts.viewer import Role
 from tavernkit.playground.base.passwords import LONGEST_PASSWORD
 
-__all__ = [
-    "ApiKeyIn",
-    "ApiKeyOut",
-    "InvitationIn",
-    "InvitationOut",
-    "MeOut",
-    "MePatch",
-    "NewApiKeyOut",
-    "NewInvitationOut",
-    "PasswordIn",
-    "RevokedOut",
-    "SessionOut",
-    "SignInIn",
-    "SignUpIn",
-    "UserOut",
-    "UserPatch",
-]
-
 
 class _In(BaseModel):
     model_config = ConfigDict(extra="forbid")

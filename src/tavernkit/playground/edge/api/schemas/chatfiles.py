@@ -11,8 +11,6 @@ from pydantic import BaseModel, Field
 from tavernkit.playground.base.database.models import Conversation
 from tavernkit.playground.story.lorebooks.documents import NoteOut
 
-__all__ = ["ChatsImported", "ImportedConversation"]
-
 
 class ImportedConversation(BaseModel):
     """A conversation that an import has made."""

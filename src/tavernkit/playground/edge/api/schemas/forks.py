@@ -10,8 +10,6 @@ from pydantic import BaseModel, ConfigDict, Field
 from tavernkit.playground.story.conversations.documents import ConversationOut
 from tavernkit.playground.story.conversations.tree import TreeNode
 
-__all__ = ["ForkIn", "TreeNodeOut", "TreePage"]
-
 
 class ForkIn(BaseModel):
     """Where to go on differently, and as what."""

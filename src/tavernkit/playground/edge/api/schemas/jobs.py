@@ -11,8 +11,6 @@ from pydantic import BaseModel, Field
 from tavernkit.playground.base.database.models import Job
 from tavernkit.playground.base.jobs.queries import JobFileLine
 
-__all__ = ["JobError", "JobFileOut", "JobOut"]
-
 
 class JobError(BaseModel):
     code: str = Field(description="For programs.")

@@ -6,8 +6,6 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-__all__ = ["StateOut", "VariableIn", "VariablesOut"]
-
 
 class StateOut(BaseModel):
     """The state behind a message."""

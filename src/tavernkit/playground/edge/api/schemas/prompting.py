@@ -12,8 +12,6 @@ from tavernkit.playground.story.previews.previewing import PreviewKind
 from tavernkit.playground.story.previews.queries import Change, KeptBlock, KeptPrompt, PromptChange
 from tavernkit.playground.story.prompting.platforms import Platform
 
-__all__ = ["ChangeOut", "ComparisonOut", "PreviewIn", "PromptOut"]
-
 
 class BlockOut(BaseModel):
     """One block of a prompt."""

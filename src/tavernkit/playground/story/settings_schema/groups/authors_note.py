@@ -9,8 +9,6 @@ from pydantic import Field
 from tavernkit.playground.story.settings_schema.groups.base import MAX_TEXT, Group, GroupLook
 from tavernkit.playground.story.settings_schema.leaf import Leaf, VisibleWhen
 
-__all__ = ["AuthorsNoteSettings"]
-
 _IN_CHAT = VisibleWhen(ref="authors_note.position", values=("chat",))
 
 

@@ -8,8 +8,6 @@ from pydantic import BaseModel, ConfigDict
 
 from tavernkit.values import Value
 
-__all__ = ["MAX_TEXT", "Group", "GroupLook"]
-
 MAX_TEXT = 100_000
 
 

@@ -9,8 +9,6 @@ from pydantic import Field
 from tavernkit.playground.story.settings_schema.groups.base import Group, GroupLook
 from tavernkit.playground.story.settings_schema.leaf import Leaf, VisibleWhen
 
-__all__ = ["LlmSettings"]
-
 MAX_STOPS = 32
 _NOT_ANTHROPIC = VisibleWhen(context="provider_kind", values=("openai", "openai_text", "google", "embedded"))
 _OPENAI = VisibleWhen(context="provider_kind", values=("openai", "openai_text", "embedded"))

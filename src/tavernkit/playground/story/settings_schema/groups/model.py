@@ -10,8 +10,6 @@ from pydantic import Field
 from tavernkit.playground.story.settings_schema.groups.base import Group, GroupLook
 from tavernkit.playground.story.settings_schema.leaf import Leaf, VisibleWhen
 
-__all__ = ["ModelSettings"]
-
 _TEXT = VisibleWhen(context="provider_kind", values=("openai_text", "embedded"))
 
 

@@ -9,8 +9,6 @@ from pydantic import Field
 from tavernkit.playground.story.settings_schema.groups.base import MAX_TEXT, Group, GroupLook
 from tavernkit.playground.story.settings_schema.leaf import Leaf, VisibleWhen
 
-__all__ = ["PlatformChoice", "PromptSettings"]
-
 PlatformChoice: TypeAlias = Literal["auto", "sillytavern", "risuai"]
 
 _JOINED = VisibleWhen(ref="space.card_handling_mode", values=("append", "append_disabled"))

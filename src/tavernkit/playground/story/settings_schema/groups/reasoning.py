@@ -9,8 +9,6 @@ from pydantic import Field
 from tavernkit.playground.story.settings_schema.groups.base import Group, GroupLook
 from tavernkit.playground.story.settings_schema.leaf import Leaf, VisibleWhen
 
-__all__ = ["ReasoningSettings"]
-
 _CHAT_KINDS = VisibleWhen(context="provider_kind", values=("openai", "anthropic", "google"))
 
 

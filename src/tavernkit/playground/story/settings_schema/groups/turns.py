@@ -9,8 +9,6 @@ from pydantic import Field
 from tavernkit.playground.story.settings_schema.groups.base import Group, GroupLook
 from tavernkit.playground.story.settings_schema.leaf import Leaf, VisibleWhen
 
-__all__ = ["SpaceSettings"]
-
 _GROUP = VisibleWhen(context="is_group", values=(True,))
 
 

@@ -9,8 +9,6 @@ from pydantic import Field
 from tavernkit.playground.story.settings_schema.groups.base import Group, GroupLook
 from tavernkit.playground.story.settings_schema.leaf import Leaf, VisibleWhen
 
-__all__ = ["WorldInfoSettings"]
-
 
 class WorldInfoSettings(Group):
     """How lore is found in the chat, as a fresh SillyTavern does it."""
