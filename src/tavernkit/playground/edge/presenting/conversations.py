@@ -11,7 +11,6 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Provider, Run, Space
 from tavernkit.playground.base.names import initials, shown_name
-from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.presenting.artifacts import overlay_views
 from tavernkit.playground.edge.presenting.messages import message_views
@@ -24,7 +23,7 @@ from tavernkit.playground.story.access.access import Access, conversation_for
 from tavernkit.playground.story.conversations.service import may_restore
 from tavernkit.playground.story.providers.queries import default_provider, provider_for
 from tavernkit.playground.story.runs.conversation_queries import has_turns_behind, last_run, pictured_speaker
-from tavernkit.playground.story.runs.speakers import speaking_member
+from tavernkit.playground.story.runs.speakers import may_speak
 
 ShownStatus: TypeAlias = Literal["queued", "running", "behind", "failed", "canceled"]
 
@@ -58,7 +57,7 @@ async def conversation_view(
             model_is_embedded=model is not None and model.kind == "embedded",
             has_model=model is not None,
             persona_name="" if entry.member is None else shown_name(entry.member.cached_display_name),
-            can_write=standing.can_take_part and not isinstance(speaking_member(entry.member), Refused),
+            can_write=standing.can_take_part and may_speak(entry.member),
             is_archived="archived" in (space.status, conversation.status),
             may_restore=may_restore(entry),
             turns=await turns_view(session, conversation),

@@ -55,6 +55,11 @@ def can_speak(member: SpaceMembership | None, conversation_id: UUID) -> bool:
     return member.kind == "character" or (member.copilot_remaining_steps > 0 and has_copilot(member, conversation_id))
 
 
+def may_speak(member: SpaceMembership | None) -> bool:
+    """Whether a person may write here, whatever else their role lets them do."""
+    return member is not None and member.participation == "active"
+
+
 def speaking_member(member: SpaceMembership | None) -> SpaceMembership:
     """The membership as which a person speaks, whatever else their role lets them do."""
     if member is None:
