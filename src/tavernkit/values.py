@@ -24,12 +24,14 @@ class Value(msgspec.Struct, frozen=True, kw_only=True):
 def as_json(value: Any) -> Json:
     """Values, and what is in them, as objects and lists: the same that reading them as JSON would give."""
     match value:
-        case Mapping():
-            return {key: as_json(item) for key, item in value.items()}
+        case str() | int() | float() | None:
+            return value
         case tuple() | list():
             return [as_json(item) for item in value]
         case msgspec.Struct():
-            return {name: as_json(getattr(value, name)) for name in value.__struct_fields__}
+            return as_json(msgspec.structs.asdict(value))
+        case Mapping():
+            return {key: as_json(item) for key, item in value.items()}
         case _:
             return value
 

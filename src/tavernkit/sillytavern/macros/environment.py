@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
+from operator import attrgetter
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -135,6 +136,9 @@ class MacroInputs(Value, frozen=True, kw_only=True):
     locale: str = "en-US"
 
 
+_inputs_of = attrgetter(*MacroInputs.__struct_fields__)
+
+
 class Environment(MacroInputs, frozen=True, kw_only=True):
     """Everything that one expansion may read, and the two things it may change: `variables` and `banned_words`.
 
@@ -153,7 +157,7 @@ class Environment(MacroInputs, frozen=True, kw_only=True):
     @property
     def inputs(self) -> MacroInputs:
         """What of it is made of values."""
-        return MacroInputs(**{name: getattr(self, name) for name in MacroInputs.__struct_fields__})
+        return MacroInputs(**dict(zip(MacroInputs.__struct_fields__, _inputs_of(self), strict=True)))
 
     def now(self) -> datetime:
         """The moment of the clock, in the user's zone."""
