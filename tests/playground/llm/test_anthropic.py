@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from tavernkit.playground.base.llm.anthropic import AnthropicClient
 from tavernkit.playground.base.llm.base import ChatRequest, Finished, ModelError
+from tavernkit.playground.base.llm.kinds.anthropic import AnthropicClient
 from tests.playground.llm.asking import ask, ask_aloud, question
 from tests.playground.llm.serving import Stage
 

@@ -14,7 +14,7 @@ import httpx2
 import pytest
 
 from tavernkit.playground.base.llm.base import ModelError
-from tavernkit.playground.base.llm.embedded import EmbeddedModel, find_weights
+from tavernkit.playground.base.llm.kinds.embedded import EmbeddedModel, find_weights
 from tests.playground.llm.asking import ask, question
 from tests.support.hanging import HANG_SECONDS
 
@@ -202,7 +202,7 @@ def test_the_server_asks_for_its_key_and_ends_when_its_input_closes() -> None:
 def test_it_dies_with_its_parent_however_that_ended() -> None:
     script = (
         "import asyncio\n"
-        "from tavernkit.playground.base.llm.embedded import EmbeddedModel\n"
+        "from tavernkit.playground.base.llm.kinds.embedded import EmbeddedModel\n"
         "async def main():\n"
         "    await EmbeddedModel().start()\n"
         "    print('ready', flush=True)\n"

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tavernkit.playground.base.llm.base import ChatRequest, Finished, ModelError
-from tavernkit.playground.base.llm.google import GoogleClient
+from tavernkit.playground.base.llm.kinds.google import GoogleClient
 from tests.playground.llm.asking import ask, ask_aloud, question
 from tests.playground.llm.serving import Stage
 

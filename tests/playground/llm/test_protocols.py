@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 import httpx2
 import pytest
 
-from tavernkit.playground.base.llm.anthropic import AnthropicClient
 from tavernkit.playground.base.llm.base import ChatRequest, Finished, ModelError, TextDelta
-from tavernkit.playground.base.llm.google import GoogleClient
 from tavernkit.playground.base.llm.http_model import MIN_REPLY_CHARACTERS, HttpModel, Timeouts
-from tavernkit.playground.base.llm.openai import OpenAIClient, OpenAITextClient
+from tavernkit.playground.base.llm.kinds.anthropic import AnthropicClient
+from tavernkit.playground.base.llm.kinds.google import GoogleClient
+from tavernkit.playground.base.llm.kinds.openai import OpenAIClient
+from tavernkit.playground.base.llm.kinds.openai_text import OpenAITextClient
 from tavernkit.playground.base.llm.retrying import Retries
 from tavernkit.playground.base.llm.scripted import canned_reply
 from tavernkit.playground.base.llm.scripted_acts import FAULTS, MODELS

@@ -9,7 +9,7 @@ import pytest
 
 from tavernkit.playground.base.llm.base import ModelError
 from tavernkit.playground.base.llm.http_model import Timeouts
-from tavernkit.playground.base.llm.openai import OpenAIClient
+from tavernkit.playground.base.llm.kinds.openai import OpenAIClient
 from tests.playground.llm.asking import ask, question
 from tests.playground.llm.serving import Stage
 from tests.support.hanging import HANG_SECONDS

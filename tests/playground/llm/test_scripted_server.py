@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from tavernkit.playground.base.llm.openai import OpenAIClient
+from tavernkit.playground.base.llm.kinds.openai import OpenAIClient
 from tavernkit.playground.base.llm.scripted import canned_reply, split_words
 from tavernkit.playground.base.llm.scripted_acts import FAULTS, MODELS, Act, follow_directives
 from tavernkit.playground.base.llm.scripted_server import scripted_app

@@ -6,7 +6,7 @@ import httpx2
 import pytest
 
 from tavernkit.playground.base.llm.base import ChatRequest, Finished, ModelError, TextDelta
-from tavernkit.playground.base.llm.openai import OpenAIClient
+from tavernkit.playground.base.llm.kinds.openai import OpenAIClient
 from tests.playground.models_api.talking import said
 from tests.playground.support.server import ScriptedModel, ServerProcess, running
 

@@ -8,12 +8,12 @@ from sqlalchemy import select, update
 
 from tavernkit.playground.base.database.models import Space, SpaceMembership, User
 from tavernkit.playground.base.llm.addresses import read_address
-from tavernkit.playground.base.llm.kinds import HOMES
+from tavernkit.playground.base.llm.kinds import PROVIDER_KINDS
+from tavernkit.playground.base.llm.kinds.embedded import EMBEDDED_NAME
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.story.providers.documents import NewProvider, PatchProvider
 from tavernkit.playground.story.providers.queries import provider_for
 from tavernkit.playground.story.providers.service import add_provider, change_provider, delete_provider, make_default
-from tavernkit.playground.story.providers.starting import EMBEDDED_NAME
 from tavernkit.playground.story.providers.trying import list_models, try_connection
 from tests.playground.providers.desk import Desk
 from tests.playground.support.refusals import outcome_of, refusal_of
@@ -112,8 +112,9 @@ async def test_others_may_look_at_names_and_no_more(desk: Desk) -> None:
 
 
 async def test_every_kind_has_a_home(desk: Desk) -> None:
-    for kind, home in HOMES.items():
-        assert (await desk.add(name=kind, kind=kind, base_url=""))["base_url"] == home
+    for kind in PROVIDER_KINDS.values():
+        if not kind.is_built_in:
+            assert (await desk.add(name=kind.id, kind=kind.id, base_url=""))["base_url"] == kind.home
 
 
 @pytest.mark.parametrize(

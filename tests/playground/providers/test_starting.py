@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from tavernkit.playground.story.providers.starting import EMBEDDED_NAME, ENVIRONMENT_NAME
+from tavernkit.playground.base.llm.kinds.embedded import EMBEDDED_NAME
+from tavernkit.playground.story.providers.starting import ENVIRONMENT_NAME
 from tests.playground.providers.desk import open_desk
 
 pytestmark = pytest.mark.anyio

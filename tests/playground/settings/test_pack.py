@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tavernkit.playground.base.database.models import Conversation, Space, SpaceMembership
+from tavernkit.playground.base.llm.kinds import PROVIDER_KINDS
 from tavernkit.playground.story.settings_schema.leaf import LAYERS
 from tavernkit.playground.story.settings_schema.pack import GROUPS, SETTINGS, Setting, json_schema, schema_etag
 from tavernkit.playground.story.settings_schema.readers import READ_BY
@@ -16,7 +17,6 @@ from tavernkit.sillytavern.authors_note import AuthorsNote
 from tavernkit.sillytavern.world_info import SHIPPED_SETTINGS
 
 TABLES: dict[str, Any] = {"space": Space, "membership": SpaceMembership, "conversation": Conversation}
-PROVIDER_KINDS = {"openai", "openai_text", "anthropic", "google", "embedded"}
 EVERY = sorted(SETTINGS)
 
 
@@ -64,9 +64,16 @@ def test_what_a_setting_depends_on_is_there(path: str) -> None:
     if "ref" in condition:
         assert all(SETTINGS[condition["ref"]].problem(value) is None for value in values)
     elif condition["context"] == "provider_kind":
-        assert set(values) <= PROVIDER_KINDS
+        assert set(values) <= PROVIDER_KINDS.keys()
     else:
         assert (condition["context"], values) == ("is_group", [True])
+
+
+def test_each_setting_that_a_kind_of_provider_shows_depends_on_the_kind() -> None:
+    conditions = {path.split(".")[1]: _leaf(path)["x-ui"].get("visibleWhen", {}) for path in EVERY}
+    for kind in PROVIDER_KINDS.values():
+        for name in kind.settings:
+            assert kind.id in conditions[name]["in"]
 
 
 def test_each_setting_has_a_reader() -> None:

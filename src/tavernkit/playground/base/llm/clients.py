@@ -8,9 +8,9 @@ from uuid import UUID
 
 from tavernkit.playground.base.database.models import Provider
 from tavernkit.playground.base.llm.base import ModelClient, ModelError
-from tavernkit.playground.base.llm.embedded import EmbeddedModel
 from tavernkit.playground.base.llm.http_model import Timeouts
-from tavernkit.playground.base.llm.kinds import CLIENTS
+from tavernkit.playground.base.llm.kinds import kind_of
+from tavernkit.playground.base.llm.kinds.embedded import EmbeddedModel
 from tavernkit.playground.base.llm.secrets import KeyBox
 
 _Way: TypeAlias = tuple[UUID, str, str, bytes | None, bool, Timeouts]
@@ -27,14 +27,14 @@ class ProviderClients:
 
     def client_for(self, provider: Provider) -> ModelClient:
         """The provider's client. Raises ModelError for a key that cannot be opened."""
-        if provider.kind == "embedded":
+        kind = kind_of(provider)
+        if kind.client is None:
             return self._embedded
         # A changed address or key makes another client; the old one is closed with the rest.
-        timeouts = Timeouts(**provider.timeouts)
+        timeouts = kind.timeouts.with_(**provider.timeouts)
         way = (provider.id, provider.kind, provider.base_url, provider.api_key, provider.streamable, timeouts)
         if way not in self._clients:
-            client = CLIENTS[provider.kind]
-            self._clients[way] = client(
+            self._clients[way] = kind.client(
                 provider.base_url, self._secret(provider), streams=provider.streamable, timeouts=timeouts
             )
         return self._clients[way]
@@ -44,7 +44,7 @@ class ProviderClients:
         return self._embedded.is_available
 
     def is_ready(self, provider: Provider) -> bool:
-        return provider.kind != "embedded" or self._embedded.is_loaded
+        return not kind_of(provider).is_built_in or self._embedded.is_loaded
 
     async def aclose(self) -> None:
         await asyncio.gather(self._embedded.aclose(), *(client.aclose() for client in self._clients.values()))

@@ -22,6 +22,7 @@ from tavernkit.playground.base.llm.delta_text import DeltaText
 from tavernkit.playground.base.llm.model_list import read_models
 from tavernkit.playground.base.llm.refusals import Endpoint
 from tavernkit.playground.base.llm.retrying import Retries, retry_after
+from tavernkit.reading import LooseObject
 from tavernkit.values import Json, JsonObject, Value
 
 MAX_REPLY_CHARACTERS = 1_000_000
@@ -111,6 +112,10 @@ class HttpModel(ABC):
     def _read(self, source: str | bytes) -> Completion | None:
         """What an event or a whole answer says; None for what is none. Raises ParseError for what is not JSON."""
 
+    def _writing(self, models: list[LooseObject]) -> list[LooseObject]:
+        """Those in the server's list of models that write."""
+        return models
+
     async def aclose(self) -> None:
         if self._owns_client:
             await self._client.aclose()
@@ -141,7 +146,7 @@ class HttpModel(ABC):
             try:
                 if not response.is_success:
                     raise await self._refusal(response, None, reply)
-                names = read_models(await self._whole(response, reply, MAX_COMPLETION_BYTES))
+                names = read_models(await self._whole(response, reply, MAX_COMPLETION_BYTES), self._writing)
             finally:
                 await response.aclose()
         except ParseError as error:

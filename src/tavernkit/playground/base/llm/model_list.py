@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tavernkit.playground.base.llm.completion import listed
 from tavernkit.reading import LooseObject, ReportBuilder, parse_json
 
@@ -9,10 +11,10 @@ LONGEST_NAME = 200
 MOST_MODELS = 5000
 
 
-def read_models(source: bytes) -> tuple[str, ...] | None:
-    """The names in the list, however it is wrapped; None for what is no list. Raises ParseError for what is not JSON.
+def read_models(source: bytes, chosen: Callable[[list[LooseObject]], list[LooseObject]]) -> tuple[str, ...] | None:
+    """The names of those that are chosen from the list, however it is wrapped; None for what is no list.
 
-    Of Google's, only those that write.
+    Raises ParseError for what is not JSON.
     """
     body = parse_json(source, what="The list")
     if isinstance(body, dict):
@@ -20,14 +22,9 @@ def read_models(source: bytes) -> tuple[str, ...] | None:
         body = [] if wrapped is None and "object" in body else wrapped
     if not isinstance(body, list):
         return None
-    names = [_name(model) for model in listed(body[:MOST_MODELS]) if _writes(model)]
+    names = [_name(model) for model in chosen(listed(body[:MOST_MODELS]))]
     return tuple(dict.fromkeys(name for name in names if 0 < len(name) <= LONGEST_NAME and name.isprintable()))
 
 
 def _name(model: LooseObject) -> str:
     return model.text("id", "name").removeprefix("models/")
-
-
-def _writes(model: LooseObject) -> bool:
-    methods = model.texts("supportedGenerationMethods")
-    return not methods or "generateContent" in methods

@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from tavernkit.playground.base.accounts.viewer import Viewer, require_administrator
 from tavernkit.playground.base.database.models import Provider
+from tavernkit.playground.base.llm.kinds import PROVIDER_KINDS
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.presenting.provider_forms import (
@@ -29,12 +30,12 @@ from tavernkit.playground.edge.web.streams import CONTENT_TYPE, stream
 from tavernkit.playground.story.providers import service, trying
 from tavernkit.playground.story.providers.documents import PatchProvider
 from tavernkit.playground.story.providers.queries import provider_to_manage
-from tavernkit.playground.story.providers.usual import KIND_NAMES, USUAL, usual_server
+from tavernkit.playground.story.providers.usual import USUAL, usual_server
 
 router = APIRouter()
 
 _UNCACHED = {"Cache-Control": "no-store"}
-_KINDS = {kind: name for kind, name in KIND_NAMES.items() if kind != "embedded"}
+_KINDS = {kind.id: kind.label for kind in PROVIDER_KINDS.values() if not kind.is_built_in}
 
 
 @router.get("/models")

@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Provider, Run, Space
+from tavernkit.playground.base.llm.kinds import kind_of
 from tavernkit.playground.base.names import initials, shown_name
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.presenting.artifacts import overlay_views
@@ -54,7 +55,7 @@ async def conversation_view(
             run=await _run_view(runtime, session, run),
             last_event=conversation.last_event,
             model_name=_model_name(model),
-            model_is_embedded=model is not None and model.kind == "embedded",
+            model_is_embedded=model is not None and kind_of(model).is_built_in,
             has_model=model is not None,
             persona_name="" if entry.member is None else shown_name(entry.member.cached_display_name),
             can_write=standing.can_take_part and may_speak(entry.member),
@@ -118,7 +119,7 @@ async def _run_view(runtime: Runtime, session: AsyncSession, run: Run | None) ->
 def _model_name(provider: Provider | None) -> str:
     if provider is None:
         return ""
-    return shown_name(provider.name if provider.kind == "embedded" else provider.model)
+    return shown_name(provider.name if kind_of(provider).is_built_in else provider.model)
 
 
 async def _answering_model(session: AsyncSession, space: Space) -> Provider | None:

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Character, Persona, Provider
+from tavernkit.playground.base.llm.kinds import kind_of
 from tavernkit.playground.base.names import initials, shown_name
 from tavernkit.playground.base.paging import cursor
 from tavernkit.playground.base.runtime import Runtime
@@ -44,7 +45,7 @@ async def home_view(runtime: Runtime, viewer: Viewer, *, after: tuple[datetime, 
         older="" if last is None else cursor(last.updated_at.isoformat(), str(last.id)),
         is_first=after is None,
         model_name=_model_name(model),
-        model_is_embedded=model is not None and model.kind == "embedded",
+        model_is_embedded=model is not None and kind_of(model).is_built_in,
         has_model=model is not None,
     )
 
@@ -147,4 +148,4 @@ def _one_line(text: str) -> str:
 def _model_name(provider: Provider | None) -> str:
     if provider is None:
         return "Nobody"
-    return shown_name(provider.name if provider.kind == "embedded" else provider.model)
+    return shown_name(provider.name if kind_of(provider).is_built_in else provider.model)

@@ -9,6 +9,8 @@ from pydantic import BaseModel, SecretStr, ValidationError
 
 from tavernkit.playground.base.database.models import Provider
 from tavernkit.playground.base.llm.addresses import without_credentials
+from tavernkit.playground.base.llm.kinds import kind_of
+from tavernkit.playground.base.llm.kinds.openai import OPENAI
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.story.providers.documents import NewProvider, PatchProvider
 from tavernkit.playground.story.providers.usual import UsualServer
@@ -29,7 +31,7 @@ class ProviderForm(BaseModel):
 
     server: str = ""
     name: str = ""
-    kind: str = "openai"
+    kind: str = OPENAI.id
     base_url: str = ""
     api_key: SecretStr = SecretStr("")
     forget_key: bool = False
@@ -81,15 +83,15 @@ def read_new(form: ProviderForm) -> NewProvider:
 def read_patch(form: ProviderForm, row: Provider) -> PatchProvider:
     """What is to be changed; an address that was not touched stays as it is, with what is not shown of it."""
     fields = {**_common(form), "settings_version": form.settings_version}
-    if row.kind != "embedded":
-        fields |= {"model": form.model, "streamable": form.streamable}
-        if form.base_url.strip() != without_credentials(row.base_url):
-            fields["base_url"] = form.base_url.strip()
-        secret = form.api_key.get_secret_value().strip()
-        if secret or form.forget_key:
-            fields["api_key"] = secret or None
+    typed: dict[str, Any] = {"model": form.model, "streamable": form.streamable}
+    if form.base_url.strip() != without_credentials(row.base_url):
+        typed["base_url"] = form.base_url.strip()
+    secret = form.api_key.get_secret_value().strip()
+    if secret or form.forget_key:
+        typed["api_key"] = secret or None
+    own = kind_of(row).fields
     try:
-        return PatchProvider(**fields)
+        return PatchProvider(**fields, **{name: value for name, value in typed.items() if name in own})
     except ValidationError as error:
         raise _refused(error) from None
 

@@ -7,12 +7,12 @@ from datetime import datetime
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Provider
 from tavernkit.playground.base.llm.addresses import without_credentials
+from tavernkit.playground.base.llm.kinds import kind_of
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.providers.documents import ModelsOut, TrialOut
 from tavernkit.playground.story.providers.queries import providers_page
-from tavernkit.playground.story.providers.usual import KIND_NAMES
 from tavernkit.values import Value
 
 MOST_SHOWN = 200
@@ -23,13 +23,15 @@ class ProviderRow(Value, frozen=True, kw_only=True):
 
     id: str
     name: str
-    kind: str
     kind_name: str
+    kind_note: str
+    fields: frozenset[str]
     address: str
     model: str
     has_key: bool
     is_default: bool
     disabled: bool
+    is_built_in: bool
     is_installed: bool
     last_tested_at: datetime | None
 
@@ -68,17 +70,20 @@ async def models_view(runtime: Runtime, viewer: Viewer, refused: Refused | None 
 
 
 def provider_row(row: Provider, *, has_embedded: bool = True) -> ProviderRow:
+    kind = kind_of(row)
     return ProviderRow(
         id=str(row.id),
         name=shown_name(row.name),
-        kind=row.kind,
-        kind_name=KIND_NAMES.get(row.kind, row.kind),
+        kind_name=kind.label,
+        kind_note=kind.note or kind.label,
+        fields=kind.fields,
         address=without_credentials(row.base_url),
         model=row.model,
         has_key=row.api_key is not None,
         is_default=row.is_default,
         disabled=row.disabled,
-        is_installed=row.kind != "embedded" or has_embedded,
+        is_built_in=kind.is_built_in,
+        is_installed=not kind.is_built_in or has_embedded,
         last_tested_at=row.last_tested_at,
     )
 

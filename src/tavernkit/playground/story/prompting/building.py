@@ -6,6 +6,7 @@ from tavernkit import Built, Plan
 from tavernkit.artifacts import include_artifacts
 from tavernkit.hooks import BuildHooks
 from tavernkit.playground.base.llm.base import ChatRequest
+from tavernkit.playground.base.llm.kinds import kind_of
 from tavernkit.playground.story.prompting.inputs import PromptInputs
 from tavernkit.playground.story.prompting.on_risuai import build_on_risuai
 from tavernkit.playground.story.prompting.on_sillytavern import build_on_sillytavern
@@ -62,7 +63,7 @@ def _platform(inputs: PromptInputs) -> Platform:
     choice = inputs.settings.prompt.platform
     if inputs.generation_type == "impersonate":
         return "sillytavern"
-    if choice == "auto" and inputs.provider.kind == "openai_text":
+    if choice == "auto" and kind_of(inputs.provider).is_text:
         return "sillytavern"
     if choice == "auto" and isinstance(inputs.presets.preset, RisuSettings):
         return "risuai"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import lru_cache
 
 from tavernkit import Built, Message, Variables, risuai
 from tavernkit.hooks import BuildHooks
 from tavernkit.lore.book import Book
+from tavernkit.playground.base.llm.kinds import kind_of
 from tavernkit.playground.story.prompting.inputs import PromptInputs
 from tavernkit.playground.story.prompting.presets import ChosenPreset, budget_for
 from tavernkit.risuai import ReplyCleanup, RisuResult
@@ -24,15 +25,6 @@ MAIN_PROMPT = (
     "what {{user}} says and does."
 )
 """Where nobody has chosen a preset."""
-
-_FAMILIES: Mapping[str, str] = {
-    "openai": "reverse_proxy",
-    "openai_text": "reverse_proxy",
-    "embedded": "reverse_proxy",
-    "anthropic": "claude",
-    "google": "gemini",
-}
-"""What RisuAI calls the models of each kind of provider; how it joins messages depends on it."""
 
 
 def build_on_risuai(
@@ -123,7 +115,7 @@ def _settings(inputs: PromptInputs) -> risuai.Settings:
             settings, wanted = risuai.Settings(main_prompt=MAIN_PROMPT), (None, None)
     context, reply = budget_for(inputs.settings.llm, provider, *wanted)
     return settings.with_(
-        model=_FAMILIES[provider.kind],
+        model=kind_of(provider).risu_model,
         max_context=context,
         max_response=reply,
         scripts=settings.scripts if inputs.settings.prompt.regex_scripts else (),

@@ -10,6 +10,7 @@ from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.database import models
+from tavernkit.playground.base.llm.kinds import kind_of
 from tavernkit.playground.story.presets.kinds import AnyPreset, decode_preset
 from tavernkit.playground.story.presets.queries import default_preset_id
 from tavernkit.playground.story.settings_schema.groups.llm import LlmSettings
@@ -77,7 +78,7 @@ def chosen_preset(presets: Presets, settings: Settings, provider: models.Provide
     A preset of the other kind of completion has nothing to say here.
     """
     own, user_settings = presets.preset, _user_settings(presets, settings)
-    if provider.kind != "openai_text":
+    if not kind_of(provider).is_text:
         chat = own if isinstance(own, ChatPreset) else ChatPreset()
         if presets.system_prompt is not None:
             chat = _with_system_prompt(chat, presets.system_prompt)

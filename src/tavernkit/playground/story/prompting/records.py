@@ -16,9 +16,10 @@ from tavernkit import LoreVerdict
 from tavernkit.artifacts import redacted_blocks
 from tavernkit.playground.base.database.models import PromptBlock, PromptSnapshot
 from tavernkit.playground.base.llm.base import ChatRequest
+from tavernkit.playground.base.llm.kinds import kind_of
 from tavernkit.playground.base.storable import presentable, storable
 from tavernkit.playground.story.prompting.building import Prompt
-from tavernkit.playground.story.prompting.requests import DIALECTS, model_request
+from tavernkit.playground.story.prompting.requests import model_request
 from tavernkit.playground.story.prompting.unused_blocks import note_removed_prompts, while_blocks_stay
 from tavernkit.prompt.fingerprint import fingerprint
 from tavernkit.prompt.tokens import default_estimator
@@ -79,7 +80,7 @@ def record_of(prompt: Prompt) -> PromptRecord:
         request={
             "provider": provider.name,
             "kind": provider.kind,
-            "dialect": DIALECTS[provider.kind],
+            "dialect": kind_of(provider).dialect,
             "generation_type": prompt.inputs.generation_type,
             **{name: _by_hash(value, texts) for name, value in _sent(request).items()},
         },

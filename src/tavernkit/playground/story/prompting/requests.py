@@ -7,39 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from tavernkit import Message, Plan
 from tavernkit.playground.base.database.models import Provider
 from tavernkit.playground.base.llm.base import ChatRequest
+from tavernkit.playground.base.llm.kinds import ProviderKind, kind_of
 from tavernkit.playground.base.storable import presentable
 from tavernkit.playground.story.prompting.inputs import PromptInputs
 from tavernkit.values import Json, JsonObject
 
-DIALECTS: Mapping[str, str] = {
-    "openai": "openai",
-    "embedded": "openai",
-    "openai_text": "text",
-    "anthropic": "anthropic",
-    "google": "google",
-}
-"""The dialect of each kind of provider."""
-
-_LIKE_OPENAI = (
-    *("top_p", "top_k", "min_p", "top_a", "typical_p"),
-    *("frequency_penalty", "presence_penalty", "repetition_penalty"),
-    *("seed", "logit_bias", "reasoning_effort", "verbosity"),
-)
-_LOCAL = ("repetition_penalty_range", "dry_multiplier", "dry_base", "dry_allowed_length", "xtc_threshold",
-          "xtc_probability", "mirostat_mode", "mirostat_tau", "mirostat_eta", "tfs", "banned_strings")  # fmt: skip
-_CARRIED: Mapping[str, tuple[str, ...]] = {
-    "openai": _LIKE_OPENAI,
-    "embedded": _LIKE_OPENAI,
-    "openai_text": _LIKE_OPENAI + _LOCAL,
-    "anthropic": ("top_p", "top_k"),
-    "google": ("top_p", "top_k", "frequency_penalty", "presence_penalty", "seed"),
-}
-"""What each kind of provider can be asked beside length, temperature and stops; everything else is left out."""
-
-_OTHER_NAMES: Mapping[str, Mapping[str, str]] = {"embedded": {"repetition_penalty": "repeat_penalty"}}
 _EFFORTS = {"min": "low", "low": "low", "medium": "medium", "high": "high", "max": "high"}
-_MOST_STOPS: Mapping[str, int | None] = {"openai": 4, "google": 5}
-"""How many stops a kind of provider takes, where there is a limit."""
 
 
 def model_request(inputs: PromptInputs, plan: Plan, *, has_samplers: bool) -> ChatRequest:
@@ -48,10 +21,9 @@ def model_request(inputs: PromptInputs, plan: Plan, *, has_samplers: bool) -> Ch
     Without a preset that somebody chose, the provider's own samplers count, except where the story's settings say
     otherwise.
     """
-    provider = inputs.provider
+    provider, kind = inputs.provider, kind_of(inputs.provider)
     wanted = {**(_known(plan.llm_options) if has_samplers else {}), **_explicit(inputs)}
-    names = _OTHER_NAMES.get(provider.kind, {})
-    written = presentable(plan.to_messages(DIALECTS[provider.kind], model=provider.model, **_form(inputs, plan)))
+    written = presentable(plan.to_messages(kind.dialect, model=provider.model, **_unchosen(kind, plan)))
     is_list = isinstance(written, list)
     return ChatRequest(
         model=provider.model,
@@ -59,11 +31,8 @@ def model_request(inputs: PromptInputs, plan: Plan, *, has_samplers: bool) -> Ch
         prompt=None if is_list else written,
         max_tokens=_max_tokens(inputs, plan),
         temperature=wanted.get("temperature"),
-        stop=tuple(dict.fromkeys(_stops(inputs, plan)))[: _MOST_STOPS.get(provider.kind)],
-        options={
-            **{names.get(name, name): wanted[name] for name in _CARRIED[provider.kind] if name in wanted},
-            **provider.settings,
-        },
+        stop=kind.stops(dict.fromkeys(_stops(inputs, plan))),
+        options={**kind.sampling(wanted), **provider.settings},
     )
 
 
@@ -79,10 +48,9 @@ def step_request(
 
     `json_schema` is what the answer must fit, for providers that can be held to it.
     """
-    wanted = dict(sampling or {})
-    names = _OTHER_NAMES.get(provider.kind, {})
-    options = {names.get(name, name): wanted[name] for name in _CARRIED[provider.kind] if name in wanted}
-    if json_schema is not None and provider.kind in ("openai", "embedded"):
+    wanted, kind = dict(sampling or {}), kind_of(provider)
+    options = kind.sampling(wanted)
+    if json_schema is not None and kind.takes_json_schema:
         options["response_format"] = {
             "type": "json_schema",
             "json_schema": {"name": "answer", "schema": dict(json_schema)},
@@ -92,16 +60,15 @@ def step_request(
         messages=tuple(presentable({"role": message.role, "content": message.content}) for message in messages),
         max_tokens=wanted.get("max_tokens") or provider.response_tokens,
         temperature=wanted.get("temperature"),
-        stop=tuple(wanted.get("stop") or ())[: _MOST_STOPS.get(provider.kind)],
+        stop=kind.stops(wanted.get("stop") or ()),
         options={**options, **provider.settings},
     )
 
 
-def _form(inputs: PromptInputs, plan: Plan) -> dict[str, Json]:
-    """How messages are put together where nobody has chosen it: the small model's template knows no names, and takes
-    what is told in one piece better than in many."""
-    is_chosen = plan.dialect_options.get("post_processing", "none") != "none"
-    return {"post_processing": "merge"} if inputs.provider.kind == "embedded" and not is_chosen else {}
+def _unchosen(kind: ProviderKind, plan: Plan) -> dict[str, Json]:
+    """The kind's own options of its dialect, where nobody has chosen others."""
+    chosen = plan.dialect_options
+    return {name: value for name, value in kind.dialect_options.items() if chosen.get(name, "none") == "none"}
 
 
 def _known(options: Mapping[str, Json]) -> dict[str, Json]:

@@ -6,13 +6,15 @@ from datetime import datetime
 from typing import Annotated, Any, Self
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr
+from msgspec import structs
+from pydantic import BaseModel, ConfigDict, Field, GetPydanticSchema, SecretStr
+from pydantic_core import core_schema
 
 from tavernkit.playground.base.database.models import Provider
 from tavernkit.playground.base.llm.addresses import without_credentials
 from tavernkit.playground.base.llm.base import ModelErrorCode
 from tavernkit.playground.base.llm.http_model import Timeouts
-from tavernkit.playground.base.llm.kinds import Kind, RemoteKind
+from tavernkit.playground.base.llm.kinds import PROVIDER_KINDS, ProviderKind, kind_of
 from tavernkit.playground.base.storable import presentable
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
@@ -41,6 +43,17 @@ Fields = Annotated[
 ]
 
 
+def _id_of(*kinds: ProviderKind) -> GetPydanticSchema:
+    """The id of one of these kinds, as a `Literal` of them would be read and documented."""
+    return GetPydanticSchema(lambda _type, _handler: core_schema.literal_schema([kind.id for kind in kinds]))
+
+
+KindId = Annotated[str, _id_of(*PROVIDER_KINDS.values())]
+
+
+RemoteKindId = Annotated[str, _id_of(*(kind for kind in PROVIDER_KINDS.values() if not kind.is_built_in))]
+
+
 _USUAL = Timeouts()
 
 
@@ -60,14 +73,20 @@ class TimeoutsIn(In):
     between_chunks: float = _seconds(_USUAL.between_chunks, 3600, "between any two pieces of a reply")
     whole: float = _seconds(_USUAL.whole, 86_400, "for all of a reply, even one that keeps coming")
 
-    def unusual(self) -> dict[str, float]:
-        """What is stored: the rest follows what is usual, should that change."""
-        return self.model_dump(exclude_defaults=True)
+    @classmethod
+    def of(cls, row: Provider) -> Self:
+        usual = structs.asdict(kind_of(row).timeouts)
+        return cls(**{name: row.timeouts.get(name, usual[name]) for name in cls.model_fields})
+
+    def unusual(self, kind: ProviderKind) -> dict[str, float]:
+        """What is stored: the rest follows what is usual for the kind, should that change."""
+        given = self.model_dump(exclude_unset=True)
+        return {name: seconds for name, seconds in given.items() if seconds != getattr(kind.timeouts, name)}
 
 
 class NewProvider(In):
     name: Name
-    kind: RemoteKind
+    kind: RemoteKindId
     base_url: BaseUrl = Field(default="", description="Where its API begins; empty is the one of who made the API.")
     api_key: ApiKey | None = Field(default=None, description="It is stored encrypted and is never given again.")
     model: Model
@@ -100,7 +119,7 @@ class ProviderSummary(BaseModel):
 
     id: UUID
     name: str
-    kind: Kind
+    kind: KindId
     model: str
     is_default: bool = Field(description="Whether it answers where nobody has chosen.")
     disabled: bool
@@ -135,7 +154,7 @@ class ProviderOut(ProviderSummary):
             response_tokens=row.response_tokens,
             settings=presentable(row.settings),
             streamable=row.streamable,
-            timeouts=TimeoutsIn(**row.timeouts),
+            timeouts=TimeoutsIn.of(row),
             last_tested_at=row.last_tested_at,
             settings_version=row.settings_version,
             created_at=row.created_at,

@@ -11,7 +11,8 @@ from sqlalchemy.exc import IntegrityError
 from tavernkit.playground.base.accounts.viewer import Viewer, require_administrator
 from tavernkit.playground.base.database.models import Provider
 from tavernkit.playground.base.llm.addresses import is_same_server, read_address
-from tavernkit.playground.base.llm.kinds import HOMES
+from tavernkit.playground.base.llm.kinds import PROVIDER_KINDS, kind_of
+from tavernkit.playground.base.llm.kinds.kind import FIELDS
 from tavernkit.playground.base.refused import Refused, stale
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import presentable, storable, titled
@@ -32,7 +33,8 @@ async def add_provider(runtime: Runtime, viewer: Viewer, new: NewProvider) -> Pr
     """Add a provider; it answers for those who choose it, and is the default where there is none."""
     require_administrator(viewer)
     _check_size(new.settings)
-    address = read_address(new.base_url or HOMES[new.kind])
+    kind = PROVIDER_KINDS[new.kind]
+    address = read_address(new.base_url or kind.home)
     name, provider_id = titled(new.name, NAMELESS), runtime.ids()
     row = Provider(
         id=provider_id,
@@ -46,7 +48,7 @@ async def add_provider(runtime: Runtime, viewer: Viewer, new: NewProvider) -> Pr
         settings=presentable(new.settings),
         is_default=False,
         streamable=new.streamable,
-        timeouts=new.timeouts.unusual(),
+        timeouts=new.timeouts.unusual(kind),
         settings_version=0,
         disabled=False,
         created_at=runtime.clock(),
@@ -74,7 +76,7 @@ async def change_provider(runtime: Runtime, viewer: Viewer, provider_id: UUID, p
                 raise stale("provider", ProviderOut.of(row).model_dump(mode="json"))
             address = row.base_url
             if patch.base_url is not None:
-                address = read_address(patch.base_url or HOMES.get(row.kind, ""))
+                address = read_address(patch.base_url or kind_of(row).home)
             name = row.name if patch.name is None else titled(patch.name, NAMELESS)
             _check(row, patch, address)
             if name != row.name and await is_name_taken(session, name):
@@ -90,7 +92,7 @@ async def delete_provider(runtime: Runtime, viewer: Viewer, provider_id: UUID) -
     """Delete a provider; members and spaces that had chosen it use the default one."""
     async with runtime.database.write() as session:
         row = await provider_to_manage(session, viewer, provider_id, lock=True)
-        if row.kind == "embedded":
+        if kind_of(row).is_built_in:
             raise Refused(code="conflict", sentence="The embedded model comes along. Disable it instead.")
         if row.is_default:
             raise _is_default()
@@ -101,7 +103,7 @@ async def make_default(runtime: Runtime, viewer: Viewer, provider_id: UUID) -> P
     """Let a provider answer where nobody has chosen one."""
     async with runtime.database.write() as session:
         row = await provider_to_manage(session, viewer, provider_id)
-        if row.kind == "embedded" and not runtime.models.has_embedded:
+        if kind_of(row).is_built_in and not runtime.models.has_embedded:
             raise Refused(code="conflict", sentence="The built-in model is not installed. Choose another model.")
         await defaulting.make_default(session, row)
         return row
@@ -109,10 +111,9 @@ async def make_default(runtime: Runtime, viewer: Viewer, provider_id: UUID) -> P
 
 def _check(row: Provider, patch: PatchProvider, address: str) -> None:
     """Refuse a change that would not work, or give the key away."""
-    given = patch.model_fields_set
-    if row.kind == "embedded" and given & {"base_url", "api_key", "model", "streamable", "timeouts"}:
-        sentence = "The embedded model has neither an address nor a key, and is one model."
-        raise Refused(code="invalid", sentence=sentence)
+    given, kind = patch.model_fields_set, kind_of(row)
+    if given & (FIELDS - kind.fields):
+        raise Refused(code="invalid", sentence=kind.missing_field)
     if patch.disabled and row.is_default:
         raise _is_default()
     if row.api_key is not None and "api_key" not in given and not is_same_server(row.base_url, address):
@@ -135,7 +136,7 @@ def _write(runtime: Runtime, row: Provider, patch: PatchProvider, *, name: str, 
     row.context_tokens = patch.context_tokens or row.context_tokens
     row.response_tokens = patch.response_tokens or row.response_tokens
     row.streamable = row.streamable if patch.streamable is None else patch.streamable
-    row.timeouts = row.timeouts if patch.timeouts is None else patch.timeouts.unusual()
+    row.timeouts = row.timeouts if patch.timeouts is None else patch.timeouts.unusual(kind_of(row))
     row.disabled = row.disabled if patch.disabled is None else patch.disabled
 
 

@@ -6,15 +6,19 @@ from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.database.models import Provider
+from tavernkit.playground.base.llm.kinds.embedded import (
+    EMBEDDED,
+    EMBEDDED_CONTEXT_TOKENS,
+    EMBEDDED_MODEL,
+    EMBEDDED_NAME,
+    EMBEDDED_RESPONSE_TOKENS,
+)
+from tavernkit.playground.base.llm.kinds.openai import OPENAI
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.providers.defaulting import make_default
 from tavernkit.playground.story.providers.queries import default_provider, provider_named
 
-EMBEDDED_NAME = "SmolLM2 135M"
 ENVIRONMENT_NAME = "From the environment"
-# The small model reads about two hundred tokens a second: a longer prompt would be a longer silence.
-EMBEDDED_CONTEXT_TOKENS = 2048
-EMBEDDED_RESPONSE_TOKENS = 256
 
 
 async def ensure_providers(runtime: Runtime) -> None:
@@ -41,7 +45,7 @@ async def ensure_providers(runtime: Runtime) -> None:
 
 async def _embedded(runtime: Runtime, session: AsyncSession) -> Provider | None:
     """The embedded model; where it is not installed, nobody can choose it until it is."""
-    found: Provider | None = await session.scalar(select(Provider).where(Provider.kind == "embedded"))
+    found: Provider | None = await session.scalar(select(Provider).where(Provider.kind == EMBEDDED.id))
     if not runtime.models.has_embedded:
         if found is not None:
             found.is_default, found.disabled = False, True
@@ -52,8 +56,8 @@ async def _embedded(runtime: Runtime, session: AsyncSession) -> Provider | None:
     embedded = Provider(
         id=runtime.ids(),
         name=EMBEDDED_NAME,
-        kind="embedded",
-        model="smollm2-135m",
+        kind=EMBEDDED.id,
+        model=EMBEDDED_MODEL,
         context_tokens=EMBEDDED_CONTEXT_TOKENS,
         response_tokens=EMBEDDED_RESPONSE_TOKENS,
         created_at=runtime.clock(),
@@ -71,7 +75,7 @@ async def _oldest(session: AsyncSession) -> Provider | None:
 
 def _from_environment(runtime: Runtime, named: Provider | None) -> Provider:
     settings = runtime.settings
-    row = named or Provider(id=runtime.ids(), name=ENVIRONMENT_NAME, kind="openai", created_at=runtime.clock())
+    row = named or Provider(id=runtime.ids(), name=ENVIRONMENT_NAME, kind=OPENAI.id, created_at=runtime.clock())
     row.base_url = settings.openai_base_url
     row.model = settings.openai_model
     row.context_tokens = settings.context_tokens

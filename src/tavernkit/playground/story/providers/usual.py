@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from tavernkit.playground.base.llm.kinds import RemoteKind
+from tavernkit.playground.base.llm.kinds.anthropic import ANTHROPIC
+from tavernkit.playground.base.llm.kinds.google import GOOGLE
+from tavernkit.playground.base.llm.kinds.openai import OPENAI
 from tavernkit.values import Value
-
-KIND_NAMES: Mapping[str, str] = {
-    "openai": "OpenAI-style chat",
-    "openai_text": "OpenAI-style text completion",
-    "anthropic": "Anthropic",
-    "google": "Google",
-    "embedded": "Came along",
-}
 
 
 class UsualServer(Value, frozen=True, kw_only=True):
@@ -22,7 +14,7 @@ class UsualServer(Value, frozen=True, kw_only=True):
     slug: str
     name: str
     address: str
-    kind: RemoteKind = "openai"
+    kind: str = OPENAI.id
     is_local: bool = False
     advice: str = ""
 
@@ -37,10 +29,9 @@ USUAL = (
     UsualServer(slug="koboldcpp", name="KoboldCpp", address="http://127.0.0.1:5001/v1", is_local=True,
                 advice="It has one model loaded; any name will do."),
     UsualServer(slug="openrouter", name="OpenRouter", address="https://openrouter.ai/api/v1"),
-    UsualServer(slug="openai", name="OpenAI", address="https://api.openai.com/v1"),
-    UsualServer(slug="anthropic", name="Anthropic", address="https://api.anthropic.com/v1", kind="anthropic"),
-    UsualServer(slug="gemini", name="Google Gemini", kind="google",
-                address="https://generativelanguage.googleapis.com/v1beta"),
+    UsualServer(slug="openai", name="OpenAI", address=OPENAI.home),
+    UsualServer(slug="anthropic", name="Anthropic", address=ANTHROPIC.home, kind=ANTHROPIC.id),
+    UsualServer(slug="gemini", name="Google Gemini", address=GOOGLE.home, kind=GOOGLE.id),
     UsualServer(slug="deepseek", name="DeepSeek", address="https://api.deepseek.com/v1"),
     UsualServer(slug="mistral", name="Mistral", address="https://api.mistral.ai/v1"),
     UsualServer(slug="xai", name="xAI", address="https://api.x.ai/v1"),

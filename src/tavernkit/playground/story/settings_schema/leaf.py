@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
+from tavernkit.playground.base.llm.kinds import PROVIDER_KINDS
 from tavernkit.values import Json, JsonObject, Value
 
 Layer: TypeAlias = Literal["space", "member", "conversation"]
@@ -36,6 +37,12 @@ class VisibleWhen(Value, frozen=True, kw_only=True):
     def to_json(self) -> JsonObject:
         about = {"context": self.context} if self.ref is None else {"ref": self.ref}
         return {**about, **({"const": self.values[0]} if len(self.values) == 1 else {"in": list(self.values)})}
+
+
+def shown_by_kind(setting: str) -> VisibleWhen:
+    """The condition of a setting that only some kinds of providers have."""
+    kinds = tuple(kind.id for kind in PROVIDER_KINDS.values() if setting in kind.settings)
+    return VisibleWhen(context="provider_kind", values=kinds)
 
 
 class Leaf(Value, frozen=True, kw_only=True):

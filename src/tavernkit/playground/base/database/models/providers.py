@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Boolean, CheckConstraint, LargeBinary, String
+from sqlalchemy import Boolean, LargeBinary, String
 from sqlalchemy.orm import Mapped, mapped_column
 
 from tavernkit.playground.base.database.base import Base
@@ -19,9 +19,6 @@ class Provider(Base):
     """
 
     __tablename__ = "llm_providers"
-    __table_args__ = (
-        CheckConstraint("kind IN ('openai', 'openai_text', 'anthropic', 'google', 'embedded')", name="kind"),
-    )
 
     id: Mapped[UUID] = mapped_column(primary_key=True)
     name: Mapped[str] = mapped_column(String(200), unique=True)

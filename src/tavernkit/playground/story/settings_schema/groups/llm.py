@@ -7,12 +7,9 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from tavernkit.playground.story.settings_schema.groups.base import Group, GroupLook
-from tavernkit.playground.story.settings_schema.leaf import Leaf, VisibleWhen
+from tavernkit.playground.story.settings_schema.leaf import Leaf, shown_by_kind
 
 MAX_STOPS = 32
-_NOT_ANTHROPIC = VisibleWhen(context="provider_kind", values=("openai", "openai_text", "google", "embedded"))
-_OPENAI = VisibleWhen(context="provider_kind", values=("openai", "openai_text", "embedded"))
-_TEXT = VisibleWhen(context="provider_kind", values=("openai_text", "embedded"))
 
 
 class LlmSettings(Group):
@@ -58,7 +55,7 @@ class LlmSettings(Group):
             control="slider",
             layers=("space", "member", "conversation"),
             step=0.01,
-            visible_when=_OPENAI,
+            visible_when=shown_by_kind("min_p"),
         ),
         Field(ge=0, le=1, description="Only tokens at least this likely, measured by the likeliest."),
     ] = None
@@ -69,7 +66,7 @@ class LlmSettings(Group):
             control="slider",
             layers=("space", "member", "conversation"),
             step=0.01,
-            visible_when=_OPENAI,
+            visible_when=shown_by_kind("top_a"),
         ),
         Field(ge=0, le=1, description="Like Min P, by the square of the likeliest."),
     ] = None
@@ -80,7 +77,7 @@ class LlmSettings(Group):
             control="slider",
             layers=("space", "member", "conversation"),
             step=0.01,
-            visible_when=_TEXT,
+            visible_when=shown_by_kind("typical_p"),
         ),
         Field(ge=0, le=1, description="Only tokens that are about as surprising as expected."),
     ] = None
@@ -91,7 +88,7 @@ class LlmSettings(Group):
             control="slider",
             layers=("space", "member", "conversation"),
             step=0.01,
-            visible_when=_NOT_ANTHROPIC,
+            visible_when=shown_by_kind("frequency_penalty"),
         ),
         Field(ge=-2, le=2, description="Against words by how often they were said."),
     ] = None
@@ -102,7 +99,7 @@ class LlmSettings(Group):
             control="slider",
             layers=("space", "member", "conversation"),
             step=0.01,
-            visible_when=_NOT_ANTHROPIC,
+            visible_when=shown_by_kind("presence_penalty"),
         ),
         Field(ge=-2, le=2, description="Against words that were said at all."),
     ] = None
@@ -113,7 +110,7 @@ class LlmSettings(Group):
             control="slider",
             layers=("space", "member", "conversation"),
             step=0.01,
-            visible_when=_OPENAI,
+            visible_when=shown_by_kind("repetition_penalty"),
         ),
         Field(ge=0.5, le=3, description="Above 1 is against repetition."),
     ] = None
@@ -124,7 +121,7 @@ class LlmSettings(Group):
             control="number",
             layers=("space", "member", "conversation"),
             step=1,
-            visible_when=_NOT_ANTHROPIC,
+            visible_when=shown_by_kind("seed"),
         ),
         Field(ge=-1, le=2**31 - 1, description="The same seed gives the same reply where the model can; -1 is none."),
     ] = None

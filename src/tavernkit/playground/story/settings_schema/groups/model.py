@@ -8,9 +8,7 @@ from uuid import UUID
 from pydantic import Field
 
 from tavernkit.playground.story.settings_schema.groups.base import Group, GroupLook
-from tavernkit.playground.story.settings_schema.leaf import Leaf, VisibleWhen
-
-_TEXT = VisibleWhen(context="provider_kind", values=("openai_text", "embedded"))
+from tavernkit.playground.story.settings_schema.leaf import Leaf, shown_by_kind
 
 
 class ModelSettings(Group):
@@ -49,7 +47,7 @@ class ModelSettings(Group):
             control="select",
             layers=("space", "member"),
             refers_to=("instruct",),
-            visible_when=_TEXT,
+            visible_when=shown_by_kind("instruct_id"),
         ),
         Field(description="How turns are marked in a text prompt."),
     ] = None
@@ -60,7 +58,7 @@ class ModelSettings(Group):
             control="select",
             layers=("space", "member"),
             refers_to=("context",),
-            visible_when=_TEXT,
+            visible_when=shown_by_kind("context_id"),
         ),
         Field(description="How the beginning of a text prompt is laid out."),
     ] = None

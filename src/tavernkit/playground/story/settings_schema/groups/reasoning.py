@@ -7,9 +7,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from tavernkit.playground.story.settings_schema.groups.base import Group, GroupLook
-from tavernkit.playground.story.settings_schema.leaf import Leaf, VisibleWhen
-
-_CHAT_KINDS = VisibleWhen(context="provider_kind", values=("openai", "anthropic", "google"))
+from tavernkit.playground.story.settings_schema.leaf import Leaf, VisibleWhen, shown_by_kind
 
 
 class ReasoningSettings(Group):
@@ -31,7 +29,7 @@ class ReasoningSettings(Group):
                 "high": "High",
                 "max": "Most",
             },
-            visible_when=_CHAT_KINDS,
+            visible_when=shown_by_kind("effort"),
         ),
         Field(description="How long the model may think."),
     ] = "auto"

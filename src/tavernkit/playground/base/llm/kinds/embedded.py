@@ -17,12 +17,36 @@ from typing import cast
 from tavernkit.playground.base.llm.base import ChatRequest, ModelError, ModelEvent
 from tavernkit.playground.base.llm.embedded_server import MODEL_NAME
 from tavernkit.playground.base.llm.http_model import Timeouts
-from tavernkit.playground.base.llm.openai import OpenAIClient
+from tavernkit.playground.base.llm.kinds.kind import ProviderKind
+from tavernkit.playground.base.llm.kinds.openai import OPENAI, OpenAIClient
+from tavernkit.playground.base.llm.kinds.openai_text import OPENAI_TEXT
 from tavernkit.values import Value
 
 LOADING_SECONDS = 120
 # It answers one request at a time, and reads a long prompt for half a minute on a slow machine.
 PATIENCE = Timeouts(first_byte=600)
+
+EMBEDDED_NAME = "SmolLM2 135M"
+EMBEDDED_MODEL = "smollm2-135m"
+# It reads about two hundred tokens a second: a longer prompt would be a longer silence.
+EMBEDDED_CONTEXT_TOKENS = 2048
+EMBEDDED_RESPONSE_TOKENS = 256
+
+EMBEDDED = ProviderKind(
+    id="embedded",
+    label="Came along",
+    client=None,
+    dialect=OpenAIClient.dialect,
+    # Its template knows no names, and it takes what is told in one piece better than in many.
+    dialect_options={"post_processing": "merge"},
+    fields=frozenset(),
+    note="It came along and runs on this machine: it has neither an address nor a key, and is one model.",
+    missing_field="The embedded model has neither an address nor a key, and is one model.",
+    settings=OPENAI_TEXT.settings,
+    samplers=OPENAI.samplers,
+    sampler_names={"repetition_penalty": "repeat_penalty"},
+    takes_json_schema=True,
+)
 
 
 class EmbeddedModel:

@@ -16,10 +16,11 @@ from tavernkit.playground.base.llm.completion import (
     tokens_in_all,
 )
 from tavernkit.playground.base.llm.http_model import HttpModel, Question, wanted_fields
+from tavernkit.playground.base.llm.kinds.kind import ProviderKind
 from tavernkit.reading import LooseObject
 from tavernkit.values import Json
 
-MOST_STOPS = 5
+MAX_STOPS = 5
 
 _GENERATION = {
     "max_tokens": "maxOutputTokens",
@@ -80,7 +81,7 @@ class GoogleClient(HttpModel):
         }
         generation = {theirs: wanted[ours] for ours, theirs in _GENERATION.items() if wanted.get(ours) is not None}
         if wanted.get("stop"):
-            generation["stopSequences"] = list(wanted["stop"][:MOST_STOPS])
+            generation["stopSequences"] = list(wanted["stop"][:MAX_STOPS])
         fields["generationConfig"] = {**generation, **(fields.get("generationConfig") or {})}
         written = self._written(request)
         instruction = written.get("system_instruction") or {}
@@ -89,6 +90,10 @@ class GoogleClient(HttpModel):
             path=f"/models/{quote(request.model.removeprefix('models/'), safe='')}:{verb}",
             fields={**fields, **written, "system_instruction": instruction if instruction.get("parts") else None},
         )
+
+    def _writing(self, models: list[LooseObject]) -> list[LooseObject]:
+        methods = [model.texts("supportedGenerationMethods") for model in models]
+        return [model for model, can in zip(models, methods, strict=True) if not can or "generateContent" in can]
 
     def _read(self, source: str | bytes) -> Completion | None:
         body = read_object(source)
@@ -125,3 +130,16 @@ def _counts(usage: LooseObject) -> Counts:
         thought_tokens=thoughts,
         cached_tokens=count(usage, "cachedContentTokenCount"),
     )
+
+
+GOOGLE = ProviderKind(
+    id="google",
+    label="Google",
+    client=GoogleClient,
+    dialect=GoogleClient.dialect,
+    home="https://generativelanguage.googleapis.com/v1beta",
+    settings=frozenset({"frequency_penalty", "presence_penalty", "seed", "effort"}),
+    samplers=("top_p", "top_k", "frequency_penalty", "presence_penalty", "seed"),
+    max_stops=MAX_STOPS,
+    risu_model="gemini",
+)

@@ -1,4 +1,4 @@
-"""Talking to any server that speaks OpenAI's completions, of chats and of texts."""
+"""Any server that speaks OpenAI's chat completions."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from tavernkit.playground.base.llm.base import ChatRequest
 from tavernkit.playground.base.llm.completion import Completion, read_completion
 from tavernkit.playground.base.llm.http_model import HttpModel, Question, wanted_fields
+from tavernkit.playground.base.llm.kinds.kind import ProviderKind
 from tavernkit.values import Json
 
 
@@ -40,10 +41,20 @@ class OpenAIClient(HttpModel):
         return {**counted, **wanted_fields(request), "model": request.model, "stream": self._streams}
 
 
-class OpenAITextClient(OpenAIClient):
-    """A ModelClient for texts: the prompt is what the reply goes on from."""
-
-    dialect = "text"
-
-    def _question(self, request: ChatRequest) -> Question:
-        return Question(path="/completions", fields={**self._common(request), "prompt": self._written(request)})
+OPENAI = ProviderKind(
+    id="openai",
+    label="OpenAI-style chat",
+    client=OpenAIClient,
+    dialect=OpenAIClient.dialect,
+    home="https://api.openai.com/v1",
+    settings=frozenset(
+        {"min_p", "top_a", "frequency_penalty", "presence_penalty", "repetition_penalty", "seed", "effort"}
+    ),
+    samplers=(
+        *("top_p", "top_k", "min_p", "top_a", "typical_p"),
+        *("frequency_penalty", "presence_penalty", "repetition_penalty"),
+        *("seed", "logit_bias", "reasoning_effort", "verbosity"),
+    ),
+    max_stops=4,
+    takes_json_schema=True,
+)

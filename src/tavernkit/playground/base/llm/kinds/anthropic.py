@@ -16,6 +16,7 @@ from tavernkit.playground.base.llm.completion import (
     tokens_in_all,
 )
 from tavernkit.playground.base.llm.http_model import HttpModel, Question, wanted_fields
+from tavernkit.playground.base.llm.kinds.kind import ProviderKind
 from tavernkit.reading import LooseObject
 from tavernkit.values import Json
 
@@ -165,3 +166,15 @@ def _counts(usage: LooseObject) -> Counts:
     # A later event may repeat a part of the figures; the sum is right only where the first of them is there.
     prompt = None if fresh is None else tokens_in_all(fresh, cached, count(usage, "cache_creation_input_tokens"))
     return Counts(prompt_tokens=prompt, completion_tokens=count(usage, "output_tokens"), cached_tokens=cached)
+
+
+ANTHROPIC = ProviderKind(
+    id="anthropic",
+    label="Anthropic",
+    client=AnthropicClient,
+    dialect=AnthropicClient.dialect,
+    home="https://api.anthropic.com/v1",
+    settings=frozenset({"effort"}),
+    samplers=("top_p", "top_k"),
+    risu_model="claude",
+)
