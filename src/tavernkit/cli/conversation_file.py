@@ -22,7 +22,7 @@ NOBODY = "unused"
 """What SillyTavern writes where a chat's header once had a name."""
 
 
-class Conversation(Value, frozen=True, kw_only=True):
+class LoadedChat(Value, frozen=True, kw_only=True):
     """The messages of a chat, and what its header says about it."""
 
     messages: tuple[Message, ...] = ()
@@ -59,7 +59,7 @@ class Conversation(Value, frozen=True, kw_only=True):
         )
 
 
-def read_conversation(file: Path, *, user_name: str, character_name: str) -> Conversation:
+def read_conversation(file: Path, *, user_name: str, character_name: str) -> LoadedChat:
     """Read the one conversation of a file; the names are for what other applications do not say."""
     data = read_input(file)
     with about(file):
@@ -68,7 +68,7 @@ def read_conversation(file: Path, *, user_name: str, character_name: str) -> Con
             messages = messages_from(listed, FIELDS)
             for number, message in enumerate(messages, start=1):
                 _check_tools(number, message)
-            return Conversation(messages=messages)
+            return LoadedChat(messages=messages)
         chats, report = read_chat(
             data, user_name=user_name, character_name=character_name, now=lambda: datetime.now(UTC)
         )
@@ -108,9 +108,9 @@ def _is_call(call: Json) -> bool:
     return isinstance(call, dict) and isinstance(call.get("function"), dict)
 
 
-def _conversation(chat: ChatFile) -> Conversation:
+def _conversation(chat: ChatFile) -> LoadedChat:
     messages = to_messages(chat)
     if chat.header is None:
-        return Conversation(messages=messages)
+        return LoadedChat(messages=messages)
     name = chat.header.user_name
-    return Conversation(messages=messages, user_name="" if name == NOBODY else name, metadata=chat.header.chat_metadata)
+    return LoadedChat(messages=messages, user_name="" if name == NOBODY else name, metadata=chat.header.chat_metadata)

@@ -15,9 +15,9 @@ from tavernkit.sillytavern.macros.environment import (
     CardFields,
     ChatLine,
     Environment,
-    Group,
+    GroupNames,
+    MacroSettings,
     ModelState,
-    PromptSettings,
 )
 from tavernkit.sillytavern.presets import ContextTemplate, Instruct, ReasoningTemplate, SystemPrompt
 from tavernkit.sillytavern.presets.fields import decode
@@ -90,10 +90,10 @@ def _chat_id_hash(env: JsonObject, metadata: JsonObject) -> int:
     return string_hash(metadata.get("main_chat", ""))
 
 
-def _group(group: JsonObject | None) -> Group | None:
+def _group(group: JsonObject | None) -> GroupNames | None:
     if group is None:
         return None
-    return Group(members=tuple(group["members"]), muted=frozenset(group.get("disabled", ())))
+    return GroupNames(members=tuple(group["members"]), muted=frozenset(group.get("disabled", ())))
 
 
 def _card(card: JsonObject, metadata: JsonObject) -> CardFields:
@@ -124,9 +124,9 @@ def _line(line: JsonObject) -> ChatLine:
     )
 
 
-def _settings(settings: JsonObject) -> PromptSettings:
+def _settings(settings: JsonObject) -> MacroSettings:
     report = ReportBuilder()
-    return PromptSettings(
+    return MacroSettings(
         instruct=decode(Instruct, {"enabled": False, **settings.get("instruct", {})}, report),
         context=decode(ContextTemplate, settings.get("context", {}), report),
         system_prompt=decode(SystemPrompt, {"enabled": True, **settings.get("sysprompt", {})}, report),

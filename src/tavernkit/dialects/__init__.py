@@ -12,19 +12,19 @@ from tavernkit.dialects.options import DEFAULT_PLACEHOLDER, DialectOptions, Post
 from tavernkit.dialects.prefix import mark_assistant_prefix
 from tavernkit.dialects.registry import Accepts, Dialect, get, names, register
 from tavernkit.dialects.speakers import SpeakerNames
-from tavernkit.dialects.wire import ChatMessage
+from tavernkit.dialects.wire import WireMessage
 
 __all__ = [
     "DEFAULT_PLACEHOLDER",
     "NOTE_LABEL",
     "Accepts",
-    "ChatMessage",
     "Dialect",
     "DialectOptions",
     "Merging",
     "NoteMapping",
     "PostProcessing",
     "SpeakerNames",
+    "WireMessage",
     "cache_at_depth",
     "cache_control",
     "cache_system_prompt",

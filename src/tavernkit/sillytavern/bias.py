@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tavernkit.sillytavern.turns import Turn
+from tavernkit.sillytavern.turns import ChatTurn
 
 
-def reply_bias(newest_first: Iterable[Turn], default: str, *, generation_type: str) -> str:
+def reply_bias(newest_first: Iterable[ChatTurn], default: str, *, generation_type: str) -> str:
     """What the newest message of the user or a narrator asks for, else what the user's settings ask for.
 
     Hidden messages are asked, too: a hidden one may be there for nothing else.

@@ -8,7 +8,7 @@ from tavernkit.text.js_strings import replace_first
 from tavernkit.values import Value
 
 
-class Operation(StrEnum):
+class InjectionOperation(StrEnum):
     """What an injection does to the text it goes into."""
 
     APPEND = "append"
@@ -16,11 +16,11 @@ class Operation(StrEnum):
     REPLACE = "replace"
 
 
-class Injection(Value, frozen=True, kw_only=True):
+class LoreInjection(Value, frozen=True, kw_only=True):
     """Where lore goes: into the lore of the name `location` with `lore`, else into the part of the prompt that is
     called so. `param` is what `replace` replaces."""
 
-    operation: Operation
+    operation: InjectionOperation
     location: str = ""
     param: str = ""
     lore: bool = False
@@ -28,9 +28,9 @@ class Injection(Value, frozen=True, kw_only=True):
     def into(self, text: str, addition: str) -> str:
         """The text with the addition; what is to be replaced is replaced once, where it is first."""
         match self.operation:
-            case Operation.APPEND:
+            case InjectionOperation.APPEND:
                 return f"{text} {addition}"
-            case Operation.PREPEND:
+            case InjectionOperation.PREPEND:
                 return f"{addition} {text}"
-            case Operation.REPLACE:
+            case InjectionOperation.REPLACE:
                 return replace_first(text, self.param, addition)

@@ -11,10 +11,10 @@ from tavernkit.errors import RegexError, RegexTimeout
 from tavernkit.prompt.warning import BuildWarning
 from tavernkit.risuai.cbs import expand
 from tavernkit.risuai.cbs.options import CBSOptions
-from tavernkit.risuai.regex_script import RegexScript
+from tavernkit.risuai.regex_script import RisuRegexScript
 from tavernkit.risuai.regex_scripts.moving import fill
 from tavernkit.risuai.regex_scripts.prepared import PreparedScript, in_order
-from tavernkit.risuai.scene import Scene
+from tavernkit.risuai.scene import RisuScene
 from tavernkit.risuai.triggers import TriggerBudget, run_triggers
 from tavernkit.text.js_regex import JsRegex, compile_regex, first_found
 from tavernkit.text.time_budget import TimeBudget
@@ -51,7 +51,7 @@ class _NotAppliedError(Exception):
 
 def apply_scripts(
     text: str,
-    scene: Scene,
+    scene: RisuScene,
     mode: ScriptMode,
     *,
     chat_index: int = -1,
@@ -81,7 +81,7 @@ def apply_scripts(
     return ScriptResult(text=text, emotion=run.emotion, warnings=tuple(warnings))
 
 
-def _listed(scene: Scene) -> list[RegexScript]:
+def _listed(scene: RisuScene) -> list[RisuRegexScript]:
     of_character = scene.character.scripts if scene.character is not None else ()
     of_modules = (script for module in scene.modules for script in module.scripts)
     return [*scene.settings.scripts, *of_character, *of_modules]
@@ -90,7 +90,7 @@ def _listed(scene: Scene) -> list[RegexScript]:
 class _Run:
     """Scripts being run over one text."""
 
-    def __init__(self, scene: Scene, options: CBSOptions, budget: TimeBudget, warnings: list[BuildWarning]) -> None:
+    def __init__(self, scene: RisuScene, options: CBSOptions, budget: TimeBudget, warnings: list[BuildWarning]) -> None:
         self.emotion: str | None = None
         self._scene = scene
         self._options = options

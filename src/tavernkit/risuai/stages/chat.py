@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from tavernkit.prompt.context import Context
 from tavernkit.prompt.message import Message
-from tavernkit.risuai.chat import ChatMessage
+from tavernkit.risuai.chat import RisuMessage
 from tavernkit.risuai.chat_ml import take_thoughts
 from tavernkit.risuai.examples import split_examples
 from tavernkit.risuai.stages.phases import run_phase
@@ -70,13 +70,13 @@ def _greeting(ctx: Context, bench: Workbench) -> Line:
     )
 
 
-def _is_cut(messages: Sequence[ChatMessage]) -> bool:
+def _is_cut(messages: Sequence[RisuMessage]) -> bool:
     return any(message.disabled == "allBefore" for message in messages)
 
 
-def _told(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
+def _told(messages: Sequence[RisuMessage]) -> list[RisuMessage]:
     """The messages that are told: without disabled ones, and only those behind one that cuts off all before it."""
-    told: list[ChatMessage] = []
+    told: list[RisuMessage] = []
     for message in reversed(messages):
         if message.disabled == "allBefore":
             break
@@ -85,7 +85,7 @@ def _told(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
     return told[::-1]
 
 
-def _message(ctx: Context, bench: Workbench, message: ChatMessage, place: int) -> Line:
+def _message(ctx: Context, bench: Workbench, message: RisuMessage, place: int) -> Line:
     text = bench.expand(ctx, message.data, role=message.role)
     text = run_scripts(ctx, bench, text, "editprocess", chat_index=place, chat_role=message.role)
     text = _INLAY.sub("", text)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from tavernkit.risuai.errors import TriggerError, TriggerRecursionError
-from tavernkit.risuai.scene import Scene
+from tavernkit.risuai.scene import RisuScene
 from tavernkit.risuai.trigger import Trigger
 from tavernkit.risuai.triggers.budget import BudgetSpentError, TriggerBudget
 from tavernkit.risuai.triggers.host import REFUSING, TriggerHost
 from tavernkit.risuai.triggers.modes import ALLOWED_EFFECTS
 from tavernkit.risuai.triggers.program import Program, program_of
 from tavernkit.risuai.triggers.result import SystemPrompts, TriggerMode, TriggerOutcome, TriggerResult
-from tavernkit.risuai.triggers.run import Returned, Run, Shared, ThrownError
+from tavernkit.risuai.triggers.run import Returned, SharedTriggerState, ThrownError, TriggerRun
 from tavernkit.risuai.triggers.variables import TriggerVariables
 from tavernkit.values import Json
 
@@ -27,7 +27,7 @@ _ONE_VARIABLE = 16
 
 
 def run_triggers(
-    scene: Scene,
+    scene: RisuScene,
     mode: TriggerMode,
     *,
     manual_name: str | None = None,
@@ -51,11 +51,11 @@ def run_triggers(
         return TriggerResult(
             outcome=TriggerOutcome.NO_TRIGGERS, messages=tuple(scene.chat.messages), note=scene.chat.note
         )
-    shared = Shared(
+    shared = SharedTriggerState(
         scene, host=host, budget=TriggerBudget() if budget is None else budget, strict=strict, start_run=_start_run
     )
     kept = None if display_data is None else dict(temporary or {})
-    run = Run(
+    run = TriggerRun(
         scene,
         mode,
         shared,
@@ -71,7 +71,7 @@ def run_triggers(
     return _result(run, outcome)
 
 
-def _triggers(scene: Scene) -> Iterator[tuple[Trigger, bool]]:
+def _triggers(scene: RisuScene) -> Iterator[tuple[Trigger, bool]]:
     """Every trigger, with whether it has low-level access, which its character or module gives it."""
     if scene.character is not None:
         for trigger in scene.character.triggers:
@@ -81,7 +81,7 @@ def _triggers(scene: Scene) -> Iterator[tuple[Trigger, bool]]:
             yield trigger, module.low_level_access
 
 
-def _finish(run: Run, trigger_id: str | None) -> TriggerOutcome:
+def _finish(run: TriggerRun, trigger_id: str | None) -> TriggerOutcome:
     """Run to the end, however that comes about."""
     before = run.scene.trigger_id
     if run.display_data is None and run.mode != "display":
@@ -102,7 +102,7 @@ def _finish(run: Run, trigger_id: str | None) -> TriggerOutcome:
     return TriggerOutcome.DONE
 
 
-def _result(run: Run, outcome: TriggerOutcome) -> TriggerResult:
+def _result(run: TriggerRun, outcome: TriggerOutcome) -> TriggerResult:
     shared, chat = run.shared, run.scene.chat
     left = TriggerResult(
         outcome=outcome,
@@ -126,7 +126,7 @@ def _result(run: Run, outcome: TriggerOutcome) -> TriggerResult:
     )
 
 
-def _start_run(parent: Run, name: str) -> None:
+def _start_run(parent: TriggerRun, name: str) -> None:
     """Run the triggers of this name as part of another run."""
     if parent.runs_started >= MOST_RUNS and not parent.has_low_level_access:
         message = f"Triggers ran each other more than {MOST_RUNS} times; {name!r} was not run again."
@@ -139,7 +139,7 @@ def _start_run(parent: Run, name: str) -> None:
     shared = parent.shared
     shared.budget.step(_ONE_VARIABLE * len(parent.variables.copy))
     parent.runs_started += 1
-    run = Run(
+    run = TriggerRun(
         parent.scene,
         "manual",
         shared,
@@ -163,7 +163,7 @@ def _start_run(parent: Run, name: str) -> None:
     parent.stop_sending = run.stop_sending
 
 
-def _run_all(run: Run) -> None:
+def _run_all(run: TriggerRun) -> None:
     for trigger, has_low_level_access in _triggers(run.scene):
         program = program_of(trigger)
         if not program.is_scripted:
@@ -177,7 +177,7 @@ def _run_all(run: Run) -> None:
     run.variables.finish()
 
 
-def _execute(run: Run, trigger: Trigger, program: Program) -> None:
+def _execute(run: TriggerRun, trigger: Trigger, program: Program) -> None:
     """One trigger, if its conditions hold."""
     budget, variables = run.shared.budget, run.variables
     allowed = ALLOWED_EFFECTS.get(run.mode)

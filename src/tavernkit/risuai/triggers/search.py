@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from tavernkit.risuai.triggers.places import sliced
-from tavernkit.risuai.triggers.run import Run
+from tavernkit.risuai.triggers.run import TriggerRun
 
 
-def is_in_chat(run: Run, wanted: str, how: str, depth: float) -> bool | None:
+def is_in_chat(run: TriggerRun, wanted: str, how: str, depth: float) -> bool | None:
     """Whether the last `depth` messages, all with 0, have a word (`strict`), a text in any case (`loose`), or a match
     of a pattern (`regex`); None for any other way to look."""
     text = " ".join(message.data for message in sliced(run.messages, -depth))

@@ -14,8 +14,8 @@ from tavernkit.sillytavern.macros.environment import (
     AuthorsNotes,
     CardFields,
     Environment,
+    MacroSettings,
     ModelState,
-    PromptSettings,
 )
 from tavernkit.sillytavern.macros.problems import MacroProblem, ProblemHandler
 from tavernkit.sillytavern.macros.strictness import warn_in
@@ -102,7 +102,7 @@ def _environment(ctx: Context, scene: Scene) -> Environment:
         chat=ChatView(ctx),
         chat_id_hash=string_hash(story.chat_id),
         variables=ctx.variables,
-        settings=PromptSettings(
+        settings=MacroSettings(
             instruct=settings.instruct,
             context=settings.context,
             system_prompt=settings.sysprompt,
