@@ -57,8 +57,8 @@ from tavernkit.sillytavern import Story
 from tavernkit.sillytavern import build as build_as_sillytavern
 from tavernkit.sillytavern.groups import GroupMember, StoryGroup, activate
 from tavernkit.sillytavern.macros import Environment, MacroLimits, ParserMacros
-from tavernkit.sillytavern.macros.strictness import warn_in
 from tavernkit.sillytavern.presets import read_preset
+from tavernkit.sillytavern.stages.inputs import warn_in
 from tavernkit.sillytavern.turns import ChatTurn
 from tavernkit.text.js_regex import compile_regex
 

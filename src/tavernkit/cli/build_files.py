@@ -13,18 +13,20 @@ from tavernkit.cli.cast_files import CastFiles, in_group, read_cast
 from tavernkit.cli.conversation_file import LoadedChat, read_conversation
 from tavernkit.cli.errors import about, display_name
 from tavernkit.cli.file_notes import FileNote, file_notes
-from tavernkit.cli.files import read_input
+from tavernkit.cli.files import is_standard, read_input
 from tavernkit.cli.lore import load_book
-from tavernkit.cli.persona_text import persona_text
 from tavernkit.cli.preset_files import read_setup
 from tavernkit.cli.settings_file import SettingsFile, read_settings_file
 from tavernkit.lore.book import Book
 from tavernkit.macros import Variables
 from tavernkit.prompt.message import Message
+from tavernkit.reading import decode_text
 from tavernkit.sillytavern import Story, with_templates
 from tavernkit.sillytavern.presets import ChatPreset, TextPreset
 from tavernkit.sillytavern.regex_scripts import RegexScript, RegexScripts, embedded_scripts, read_regex_scripts
 from tavernkit.values import Value
+
+_LONGEST_FILE_NAME = 4096
 
 
 class BuildFiles(Value, frozen=True, kw_only=True):
@@ -130,3 +132,20 @@ def _scripts(file: Path, notes: list[FileNote]) -> tuple[RegexScript, ...]:
         scripts, report = read_regex_scripts(data)
     notes.extend(file_notes(file, report))
     return scripts
+
+
+def persona_text(given: str) -> str:
+    """The text itself, or what the file of that name says."""
+    path = Path(given)
+    if not (is_standard(path) or _is_file(path)):
+        return given
+    data = read_input(path)
+    with about(path):
+        return decode_text(data, what="The persona").strip()
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return len(str(path)) <= _LONGEST_FILE_NAME and path.is_file()
+    except OSError:
+        return False  # a text that no file could be called

@@ -7,13 +7,13 @@ from pathlib import Path
 
 from tavernkit import example
 from tavernkit.characters import User
+from tavernkit.cli.build_files import persona_text
 from tavernkit.cli.build_options import BuildOptions
 from tavernkit.cli.conversation_file import LoadedChat, read_conversation
 from tavernkit.cli.errors import UsageError, about
 from tavernkit.cli.file_notes import FileNote, file_notes
 from tavernkit.cli.files import read_input
 from tavernkit.cli.lore import load_book
-from tavernkit.cli.persona_text import persona_text
 from tavernkit.lore.book import Book
 from tavernkit.prompt.message import Message
 from tavernkit.risuai import RisuSettings

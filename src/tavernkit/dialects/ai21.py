@@ -10,8 +10,8 @@ from msgspec import UNSET, UnsetType
 
 from tavernkit.dialects.options import DialectOptions
 from tavernkit.dialects.speakers import prefix_once
-from tavernkit.dialects.whitespace import trim
 from tavernkit.dialects.wire import WireContent, WireMessage, join, write_messages
+from tavernkit.text.js_strings import js_trim
 from tavernkit.values import Json
 
 
@@ -38,7 +38,7 @@ def _joined(first: WireMessage, second: WireMessage) -> WireMessage:
 def _system_prompt(leading: Sequence[WireMessage], options: DialectOptions) -> WireContent:
     contents = [options.names.as_example(message.body, message.speaker) for message in leading]
     prompt = reduce(join, contents)
-    return prompt if isinstance(prompt, tuple) else trim(prompt or "")
+    return prompt if isinstance(prompt, tuple) else js_trim(prompt or "")
 
 
 def _anonymous(message: WireMessage) -> WireMessage:

@@ -10,9 +10,9 @@ from tavernkit.dialects.media import Media, read_media
 from tavernkit.dialects.options import DialectOptions
 from tavernkit.dialects.speakers import label
 from tavernkit.dialects.tool_calls import call_arguments, call_name, write_json
-from tavernkit.dialects.whitespace import trim_end
 from tavernkit.dialects.wire import WireContent, WireMessage, WirePart, is_text, refuse, text_of
 from tavernkit.errors import ParseError
+from tavernkit.text.js_strings import JS_WHITESPACE
 from tavernkit.values import Json, JsonObject, Value
 
 _ZERO_WIDTH_SPACE = "\u200b"
@@ -36,7 +36,7 @@ def anthropic(messages: Sequence[WireMessage], options: DialectOptions) -> dict[
         turns = [_Turn(role="user", blocks=(_text(options.placeholder),))]
     turns = _media_to_user(turns)
     if options.prefill:
-        turns.append(_Turn(role="assistant", blocks=(_text(trim_end(options.prefill)),)))
+        turns.append(_Turn(role="assistant", blocks=(_text(options.prefill.rstrip(JS_WHITESPACE)),)))
 
     written: list[JsonObject] = [
         {"role": turn.role, "content": list(turn.blocks), **turn.extra} for turn in _merged(turns)

@@ -17,9 +17,9 @@ from tavernkit.risuai import PromptCard, RisuSettings, Story, TemplateSettings
 from tavernkit.risuai.character import PicturePrompts
 from tavernkit.risuai.module import AssetName
 from tavernkit.risuai.settings import DEFAULT_ORDER, read_settings
+from tavernkit.risuai.stages.assembly import EVERYTHING, chat_range
 from tavernkit.risuai.template.forming import FormedPrompt, spliced
 from tavernkit.risuai.template.line import Line
-from tavernkit.risuai.template.ranges import EVERYTHING, chat_range
 
 HISTORY = chat("u: one", "a: two", "u: three")
 

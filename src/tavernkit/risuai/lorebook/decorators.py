@@ -8,10 +8,38 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
 
-from tavernkit.risuai.lorebook.injection import InjectionOperation, LoreInjection
 from tavernkit.text.js_numbers import parse_int
-from tavernkit.text.js_strings import js_trim
+from tavernkit.text.js_strings import js_trim, replace_first
 from tavernkit.values import Value
+
+
+class InjectionOperation(StrEnum):
+    """What an injection does to the text it goes into."""
+
+    APPEND = "append"
+    PREPEND = "prepend"
+    REPLACE = "replace"
+
+
+class LoreInjection(Value, frozen=True, kw_only=True):
+    """Where lore goes: into the lore of the name `location` with `lore`, else into the part of the prompt that is
+    called so. `param` is what `replace` replaces."""
+
+    operation: InjectionOperation
+    location: str = ""
+    param: str = ""
+    lore: bool = False
+
+    def into(self, text: str, addition: str) -> str:
+        """The text with the addition; what is to be replaced is replaced once, where it is first."""
+        match self.operation:
+            case InjectionOperation.APPEND:
+                return f"{text} {addition}"
+            case InjectionOperation.PREPEND:
+                return f"{addition} {text}"
+            case InjectionOperation.REPLACE:
+                return replace_first(text, self.param, addition)
+
 
 ROLES = ("user", "assistant", "system")
 POSITIONS = ("after_desc", "before_desc", "personality", "scenario")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tavernkit.prompt.warning import BuildWarning
 from tavernkit.risuai.lore_entry import LoreEntry
-from tavernkit.risuai.lorebook.injection import LoreInjection
+from tavernkit.risuai.lorebook.decorators import LoreInjection
 from tavernkit.risuai.lorebook.verdicts import LorebookVerdicts
 from tavernkit.values import Value
 

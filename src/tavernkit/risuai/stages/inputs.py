@@ -16,8 +16,7 @@ from tavernkit.risuai.chat_history import message_id, to_chat
 from tavernkit.risuai.module import Module
 from tavernkit.risuai.scene import RisuScene, estimator_for
 from tavernkit.risuai.settings import PromptCard, RisuSettings
-from tavernkit.risuai.stages.phases import run_phase
-from tavernkit.risuai.stages.scripts import run_scripts
+from tavernkit.risuai.stages.scripts import run_phase, run_scripts
 from tavernkit.risuai.workbench import Workbench
 
 GENERATIONS = ("normal", "continue", "swipe", "regenerate")

@@ -9,12 +9,34 @@ from tavernkit.risuai.scene import RisuScene
 from tavernkit.risuai.trigger import Trigger
 from tavernkit.risuai.triggers.budget import BudgetSpentError, TriggerBudget
 from tavernkit.risuai.triggers.host import REFUSING, TriggerHost
-from tavernkit.risuai.triggers.modes import ALLOWED_EFFECTS
 from tavernkit.risuai.triggers.program import Program, program_of
 from tavernkit.risuai.triggers.result import SystemPrompts, TriggerMode, TriggerOutcome, TriggerResult
 from tavernkit.risuai.triggers.run import Returned, SharedTriggerState, ThrownError, TriggerRun
 from tavernkit.risuai.triggers.variables import TriggerVariables
 from tavernkit.values import Json
+
+_HARMLESS = frozenset(
+    {
+        *("v2SetVar", "v2DeclareLocalVar", "v2Random", "v2Calculate", "v2Comment", "v2ConsoleLog"),
+        *("v2If", "v2IfAdvanced", "v2Else", "v2EndIndent", "v2LoopNTimes", "v2BreakLoop", "v2StopTrigger"),
+        *("v2ExtractRegex", "v2RegexTest", "v2SplitString", "v2ConcatString", "v2JoinArrayVar"),
+        *("v2GetCharAt", "v2SetCharAt", "v2GetCharCount", "v2ToLowerCase", "v2ToUpperCase"),
+        *("v2MakeArrayVar", "v2GetArrayVarLength", "v2GetArrayVar", "v2SetArrayVar", "v2PushArrayVar", "v2PopArrayVar"),
+        *("v2ShiftArrayVar", "v2UnshiftArrayVar", "v2SpliceArrayVar", "v2SliceArrayVar"),
+        *("v2GetIndexOfValueInArrayVar", "v2RemoveIndexFromArrayVar"),
+    }
+)
+_ALLOWED_EFFECTS: Mapping[TriggerMode, frozenset[str]] = {
+    "display": _HARMLESS | {"v2GetDisplayState", "v2SetDisplayState"},
+    "request": _HARMLESS
+    | {
+        "v2GetRequestState",
+        "v2SetRequestState",
+        "v2GetRequestStateRole",
+        "v2SetRequestStateRole",
+        "v2GetRequestStateLength",
+    },
+}
 
 MOST_RUNS = 10
 """Runs that one run may start; those that they start count too. Triggers with low-level access may start more."""
@@ -180,7 +202,7 @@ def _run_all(run: TriggerRun) -> None:
 def _execute(run: TriggerRun, trigger: Trigger, program: Program) -> None:
     """One trigger, if its conditions hold."""
     budget, variables = run.shared.budget, run.variables
-    allowed = ALLOWED_EFFECTS.get(run.mode)
+    allowed = _ALLOWED_EFFECTS.get(run.mode)
     instructions = program.instructions
     run.loops = {}
     effect: str | None = None

@@ -9,6 +9,8 @@ from tavernkit.sillytavern.chat_completion.fields import warn_of_unsupported
 from tavernkit.sillytavern.chat_completion.scene import ChatScene, PromptEntry
 from tavernkit.sillytavern.presets import ChatPreset, PresetPrompt, PromptToggle
 
+_EXPANDED_LATE = ("history", "injection", "new_chat")
+
 EVERY_CHARACTER = "100001"
 IN_CHAT = 1
 
@@ -86,3 +88,14 @@ def _entry(scene: ChatScene, prompt: PresetPrompt) -> PromptEntry:
         is_custom=not prompt.system_prompt,
         forbid_overrides=prompt.forbid_overrides,
     )
+
+
+def macro_expansion(ctx: Context) -> None:
+    """Expand the chat, the newest message first, as SillyTavern goes through it."""
+    scene = ctx.platform(ChatScene)
+    for place in range(len(ctx.blocks) - 1, -1, -1):
+        block = ctx.blocks[place]
+        if block.slot in _EXPANDED_LATE:
+            content = scene.expand(block.content, quietly=block.slot == "history")
+            if content != block.content:
+                ctx.blocks[place] = block.with_(content=content)

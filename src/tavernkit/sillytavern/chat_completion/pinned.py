@@ -10,8 +10,7 @@ from tavernkit.dialects.speakers import EXAMPLE_ASSISTANT, EXAMPLE_USER
 from tavernkit.prompt.block import Block
 from tavernkit.prompt.context import Context
 from tavernkit.prompt.message import Attachment
-from tavernkit.sillytavern.chat_completion.names import sanitised_name
-from tavernkit.sillytavern.chat_completion.scene import ChatScene, MainSide, PromptEntry
+from tavernkit.sillytavern.chat_completion.scene import ChatScene, MainSide, PromptEntry, sanitised_name
 from tavernkit.sillytavern.examples import spoken_lines
 from tavernkit.sillytavern.extension_prompts import ExtensionPlace, ExtensionPrompt
 from tavernkit.sillytavern.persona import PersonaPosition

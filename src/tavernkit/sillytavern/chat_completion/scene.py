@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Literal, TypeAlias
 
 from tavernkit.presets import Preset
@@ -10,7 +11,11 @@ from tavernkit.sillytavern.errors import InvalidPresetError
 from tavernkit.sillytavern.presets import ChatPreset
 from tavernkit.sillytavern.scene import Scene
 from tavernkit.sillytavern.story import Story
+from tavernkit.text.js_strings import utf16_length
 from tavernkit.values import Value
+
+_LONGEST_NAME = 64
+_NOT_ALLOWED = re.compile(r"[^A-Za-z0-9_]")
 
 MainSide: TypeAlias = Literal["start", "end"]
 
@@ -91,3 +96,8 @@ class ChatScene(Scene):
                 self.entries[place] = entry
                 return
         self.entries.append(entry)
+
+
+def sanitised_name(name: str) -> str:
+    """The name with an underscore for each UTF-16 unit that is not allowed, cut where it is too long."""
+    return _NOT_ALLOWED.sub(lambda found: "_" * utf16_length(found[0]), name)[:_LONGEST_NAME]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections import OrderedDict
 from collections.abc import Mapping
+from threading import Lock
 from typing import Literal, TypeAlias
 
 from tavernkit.load_hooks import run_load_hooks
@@ -15,14 +17,26 @@ from tavernkit.sillytavern.macros.foreign import as_environment
 from tavernkit.sillytavern.macros.legacy.scanning import find_trims
 from tavernkit.sillytavern.macros.lexer import Grammar
 from tavernkit.sillytavern.macros.limits import DEFAULT_LIMITS, LimitReached, MacroLimits
-from tavernkit.sillytavern.macros.markers import rewrite_markers
 from tavernkit.sillytavern.macros.nodes import MacroCall, Remarks, Template
 from tavernkit.sillytavern.macros.packs import built_in_macros
 from tavernkit.sillytavern.macros.packs.condition import ELSE_MARKER
 from tavernkit.sillytavern.macros.parser import Parser
 from tavernkit.sillytavern.macros.problems import MacroProblem, ProblemCode, ProblemHandler
 from tavernkit.sillytavern.macros.registry import MacroDefinition, MacroDefinitions
-from tavernkit.sillytavern.macros.templates import TemplateCache
+
+_MAX_TEMPLATES = 1_000
+_MAX_CHARACTERS = 8_000_000
+
+_Shift = tuple[int, int]
+"""From this place of the rewritten text on, it runs so many characters ahead of the text that was given."""
+_MARKER = re.compile(r"<(user|bot|char|group|charifnotgroup)>|\{\{time_(utc[+-][0-9]+)\}\}", re.IGNORECASE | re.ASCII)
+_MACROS = {
+    "user": "{{user}}",
+    "bot": "{{char}}",
+    "char": "{{char}}",
+    "group": "{{group}}",
+    "charifnotgroup": "{{charIfNotGroup}}",
+}
 
 Version: TypeAlias = Literal["1.15", "1.19"]
 LOAD_SCOPE = "sillytavern.macros"
@@ -68,7 +82,7 @@ class ParserMacros:
         self.limits = limits
         self._grammar = _GRAMMARS[version]
         self._on_problem = on_problem
-        self._templates = TemplateCache()
+        self._templates = _TemplateCache()
         self._links: dict[tuple[str, int], _Link] = {}
         self._revision = -1
 
@@ -157,7 +171,7 @@ class ParserMacros:
         return call.definition is None or call.definition.accepts_body(len(call.arguments))
 
     def _parse(self, text: str) -> Template:
-        source, shifts = rewrite_markers(text)
+        source, shifts = _rewrite_markers(text)
         if "{{" not in source:
             return Template(text, source, (source,) if source else (), shifts, Remarks())
         parser = Parser(self._grammar, self, self.limits.nesting)
@@ -216,3 +230,53 @@ class _Reporter:
         shifts = self._template.shifts
         number = bisect_right(shifts, place, key=lambda shift: shift[0])
         return place - (shifts[number - 1][1] if number else 0)
+
+
+def _rewrite_markers(text: str) -> tuple[str, tuple[_Shift, ...]]:
+    """The text with the old spellings as today's macros, and how far its places have moved."""
+    if "<" not in text and "{{time_" not in text.lower():
+        return text, ()
+    shifts: list[_Shift] = []
+    ahead = 0
+
+    def rewrite(match: re.Match[str]) -> str:
+        nonlocal ahead
+        macro = _MACROS[match[1].lower()] if match[1] else f"{{{{time::{match[2]}}}}}"
+        ahead += len(macro) - len(match[0])
+        shifts.append((match.end() + ahead, ahead))
+        return macro
+
+    return _MARKER.sub(rewrite, text), tuple(shifts)
+
+
+class _TemplateCache:
+    """Keeps templates until there are too many of them or too much text."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._templates: OrderedDict[str, Template] = OrderedDict()
+        self._characters = 0
+
+    def get(self, text: str) -> Template | None:
+        with self._lock:
+            template = self._templates.get(text)
+            if template is not None:
+                self._templates.move_to_end(text)
+            return template
+
+    def put(self, template: Template) -> None:
+        if len(template.text) > _MAX_CHARACTERS:
+            return
+        with self._lock:
+            if template.text in self._templates:
+                return
+            self._templates[template.text] = template
+            self._characters += len(template.text)
+            while len(self._templates) > _MAX_TEMPLATES or self._characters > _MAX_CHARACTERS:
+                oldest, _ = self._templates.popitem(last=False)
+                self._characters -= len(oldest)
+
+    def clear(self) -> None:
+        with self._lock:
+            self._templates.clear()
+            self._characters = 0

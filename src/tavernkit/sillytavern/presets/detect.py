@@ -9,12 +9,9 @@ from tavernkit.errors import ParseError, PresetParseError, TavernKitError
 from tavernkit.reading import ImportReport, ReportBuilder, parse_json
 from tavernkit.sillytavern.errors import InvalidContextTemplateError, InvalidInstructError, InvalidPresetError
 from tavernkit.sillytavern.presets.chat import ChatPreset
-from tavernkit.sillytavern.presets.context import ContextTemplate
 from tavernkit.sillytavern.presets.fields import PresetFile, decode, encode
 from tavernkit.sillytavern.presets.instruct import Instruct
-from tavernkit.sillytavern.presets.master import MasterExport
-from tavernkit.sillytavern.presets.reasoning import ReasoningTemplate
-from tavernkit.sillytavern.presets.system_prompt import SystemPrompt
+from tavernkit.sillytavern.presets.templates import ContextTemplate, MasterExport, ReasoningTemplate, SystemPrompt
 from tavernkit.sillytavern.presets.text import TextPreset
 from tavernkit.values import Json, JsonObject
 

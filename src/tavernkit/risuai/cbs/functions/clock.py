@@ -10,7 +10,7 @@ from tavernkit.risuai.cbs.call import CBSCall, LeftAsText
 from tavernkit.risuai.cbs.functions.arguments import number_at
 from tavernkit.risuai.cbs.functions.history import chat_of, message_at
 from tavernkit.risuai.cbs.registry import FunctionPack
-from tavernkit.text.english_dates import MONTHS, WEEKDAYS
+from tavernkit.text.js_dates import MONTHS, WEEKDAYS
 from tavernkit.text.js_numbers import js_floor, js_remainder, number_to_string, to_fixed, to_integer
 from tavernkit.text.js_strings import utf16_length
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 
 from tavernkit.risuai.chat import RisuMessage
+from tavernkit.risuai.triggers.conditions import is_in_chat
 from tavernkit.risuai.triggers.effects.pack import Action, EffectPack
 from tavernkit.risuai.triggers.operand import EffectFields, Operand
 from tavernkit.risuai.triggers.places import place_in, sliced
 from tavernkit.risuai.triggers.run import TriggerRun
-from tavernkit.risuai.triggers.search import is_in_chat
 
 pack = EffectPack()
 

@@ -5,6 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
+MAX_TEMPLATE = 1_000_000
+MAX_TAGS = 10_000
+MAX_DEPTH = 100
+MAX_OUTPUT = 16_000_000
+"""Characters of the rendered text."""
+
 
 class Strip(NamedTuple):
     """Whether a tag has a `~` at its beginning and at its end."""

@@ -6,8 +6,10 @@ import re
 from collections.abc import Sequence
 
 from tavernkit.sillytavern.text_completion.handlebars.lexer import HandlebarsTag, Token, Word, problem, split_tags
-from tavernkit.sillytavern.text_completion.handlebars.limits import MAX_DEPTH, MAX_TAGS, MAX_TEMPLATE
 from tavernkit.sillytavern.text_completion.handlebars.nodes import (
+    MAX_DEPTH,
+    MAX_TAGS,
+    MAX_TEMPLATE,
     Comment,
     Expression,
     HandlebarsBlock,

@@ -8,8 +8,8 @@ from typing import TypeAlias
 
 from tavernkit.sillytavern.errors import InvalidContextTemplateError
 from tavernkit.sillytavern.text_completion.handlebars.lexer import problem
-from tavernkit.sillytavern.text_completion.handlebars.limits import MAX_OUTPUT
 from tavernkit.sillytavern.text_completion.handlebars.nodes import (
+    MAX_OUTPUT,
     Expression,
     HandlebarsBlock,
     HandlebarsBody,
