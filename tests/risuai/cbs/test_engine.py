@@ -195,10 +195,3 @@ class TestEngine:
     def test_the_environment_of_another_build_gives_its_names_and_variables(self) -> None:
         foreign = NameEnvironment(character_name="Mira", user_name="Robin", variables=Variables({"fog": "4"}))
         assert CBS().expand("{{char}}, {{user}}, {{getvar::fog}}", foreign) == "Mira, Robin, 4"
-
-    def test_texts_that_were_read_can_be_forgotten(self) -> None:
-        engine = CBS()
-        here = CBSEnvironment(scene())
-        assert engine.expand("{{user}}", here) == "Tess"
-        engine.forget()
-        assert engine.expand("{{user}}", here) == "Tess"

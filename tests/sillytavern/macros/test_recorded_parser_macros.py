@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tavernkit.conformance import read_vectors
+from tavernkit.conformance.macro_cases import check_next, check_v2
 from tavernkit.sillytavern.macros.packs import built_in_macros
 
 VECTORS = Path(__file__).parents[2] / "conformance" / "sillytavern"

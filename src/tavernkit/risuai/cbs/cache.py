@@ -32,11 +32,6 @@ class ScriptCache:
             self._put(text, script)
         return script
 
-    def clear(self) -> None:
-        with self._lock:
-            self._scripts.clear()
-            self._characters = 0
-
     def _put(self, text: str, script: CBSScript) -> None:
         with self._lock:
             if text in self._scripts:

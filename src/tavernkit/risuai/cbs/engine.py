@@ -48,10 +48,6 @@ class CBS:
                 environment.scene.on_problem(f"{_TOO_DEAR} It is told as it was written: {text[:_QUOTED]}…")
             return text
 
-    def forget(self) -> None:
-        """Drop the texts that were read before."""
-        self._cache.clear()
-
 
 _STANDARD = CBS()
 
