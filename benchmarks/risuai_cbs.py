@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from tavernkit.benchmarks import Benchmark
 from tavernkit.risuai.cbs import CBS, CBSEnvironment
 from tavernkit.risuai.character import RisuCharacter
-from tavernkit.risuai.chat import Chat
-from tavernkit.risuai.scene import Scene
-from tavernkit.risuai.settings import Settings
+from tavernkit.risuai.chat import RisuChat
+from tavernkit.risuai.scene import RisuScene
+from tavernkit.risuai.settings import RisuSettings
 
 VALUES = {"user": "Robin", "char": "Mira", "getvar::mood": "calm", "br": "\n", "blank": ""}
 NAMES = re.compile(r"\{\{([^{}]*)\}\}")
@@ -37,11 +37,11 @@ def plain(text: str) -> str:
     return NAMES.sub(lambda match: VALUES.get(match[1], ""), text)
 
 
-def scene() -> Scene:
-    made = Scene(
+def scene() -> RisuScene:
+    made = RisuScene(
         character=RisuCharacter(name="Mira"),
-        chat=Chat(),
-        settings=Settings(),
+        chat=RisuChat(),
+        settings=RisuSettings(),
         now=lambda: datetime(2025, 3, 9, tzinfo=UTC),
         random=lambda: 0.5,
         user_name="Robin",

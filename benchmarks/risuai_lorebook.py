@@ -8,11 +8,11 @@ from pathlib import Path
 
 from tavernkit.benchmarks import Benchmark
 from tavernkit.risuai.character import LoreSettings, RisuCharacter
-from tavernkit.risuai.chat import Chat, ChatMessage
+from tavernkit.risuai.chat import RisuChat, RisuMessage
 from tavernkit.risuai.lore_entry import LoreEntry
 from tavernkit.risuai.lorebook import LorebookResult, scan
-from tavernkit.risuai.scene import Scene
-from tavernkit.risuai.settings import Settings
+from tavernkit.risuai.scene import RisuScene
+from tavernkit.risuai.settings import RisuSettings
 
 WORLD_INFO = runpy.run_path(str(Path(__file__).with_name("world_info.py")))
 
@@ -24,15 +24,15 @@ class QuarterTokens:
         return len(text) // 4
 
 
-def workload(size: int, *, recursive: bool) -> Scene:
+def workload(size: int, *, recursive: bool) -> RisuScene:
     """The chat and the entries of the benchmark of World Info."""
     same = WORLD_INFO["workload"](size, recursive=recursive)
     lore = tuple(LoreEntry(key=", ".join(entry.keys), content=entry.content) for entry in same.books[0].entries)
     settings = LoreSettings(token_budget=same.budget, scan_depth=len(same.messages), recursive_scanning=recursive)
-    return Scene(
+    return RisuScene(
         character=RisuCharacter(name="Ottoline", id="ottoline", lore=lore, lore_settings=settings),
-        chat=Chat(messages=[ChatMessage(role="user", data=text) for text in same.messages]),
-        settings=Settings(),
+        chat=RisuChat(messages=[RisuMessage(role="user", data=text) for text in same.messages]),
+        settings=RisuSettings(),
         now=lambda: datetime(2026, 1, 1, tzinfo=UTC),
         random=lambda: 0.5,
         estimator=QuarterTokens(),

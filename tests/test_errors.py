@@ -56,10 +56,10 @@ from tavernkit.risuai.trigger import Trigger
 from tavernkit.sillytavern import Story
 from tavernkit.sillytavern import build as build_as_sillytavern
 from tavernkit.sillytavern.groups import GroupMember, StoryGroup, activate
-from tavernkit.sillytavern.macros import Environment, Limits, ParserMacros
-from tavernkit.sillytavern.macros.strictness import warn_in
+from tavernkit.sillytavern.macros import Environment, MacroLimits, ParserMacros
 from tavernkit.sillytavern.presets import read_preset
-from tavernkit.sillytavern.turns import Turn
+from tavernkit.sillytavern.stages.inputs import warn_in
+from tavernkit.sillytavern.turns import ChatTurn
 from tavernkit.text.js_regex import compile_regex
 
 MIRA, ROBIN = Character(name="Mira"), User(name="Robin")
@@ -69,7 +69,7 @@ def broken_stage(ctx: Context) -> None:
     raise KeyError("x")
 
 
-def expand_strictly(text: str, limits: Limits = Limits()) -> None:  # noqa: B008 - a frozen value
+def expand_strictly(text: str, limits: MacroLimits = MacroLimits()) -> None:  # noqa: B008 - a frozen value
     """Expand in a strict build, with a user whose name looks like a macro."""
     environment = Environment(user_name="{{char}}", character_name="Mira")
 
@@ -173,7 +173,7 @@ RAISED: dict[type[TavernKitError], Callable[[], object]] = {
     errors.StepFailed: lambda: check_schema({"type": "dragon"}),
     errors.RunInProgress: lambda: asyncio.run(run_twice()),
     errors.JsonPatchError: lambda: apply_patch({}, [{"op": "remove", "path": "/nothing"}]),
-    sillytavern.MacroError: lambda: expand_strictly("{{user}}" * 99, Limits(steps=9)),
+    sillytavern.MacroError: lambda: expand_strictly("{{user}}" * 99, MacroLimits(steps=9)),
     sillytavern.MacroSyntaxError: lambda: expand_strictly("{{broken"),
     sillytavern.UnknownMacroError: lambda: expand_strictly("{{nonsense}}"),
     sillytavern.UnconsumedMacroError: lambda: expand_strictly("{{user}}"),
@@ -181,7 +181,7 @@ RAISED: dict[type[TavernKitError], Callable[[], object]] = {
     sillytavern.UnknownMemberError: lambda: speak_in_a_group("nobody.png"),
     sillytavern.DepartedMemberError: lambda: activate(
         StoryGroup.of(GroupMember.of(MIRA, "mira.png")),
-        chat=[Turn(index=0, text="Gone.", name="Pell")],
+        chat=[ChatTurn(index=0, text="Gone.", name="Pell")],
         generation_type="continue",
         random=lambda: 0.5,
     ),

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 
-from tavernkit.characters import Asset, Limits, load, read_card, to_charx, write_card
+from tavernkit.characters import Asset, CardLimits, load, read_card, to_charx, write_card
 from tavernkit.errors import ArchiveParseError, InvalidCardError, ParseError
 from tests.characters import card_files as files
 from tests.characters.card_files import archive, byaf, charx, packed, png, text, v2, v3
@@ -103,9 +103,9 @@ def test_other_compression_is_rejected(method):
 def test_limits_on_archives():
     many = archive({"card.json": json.dumps(v3()), **{f"f{number}": b"" for number in range(9)}})
     with pytest.raises(ArchiveParseError, match="more than 9 files"):
-        load(many, limits=Limits(archive_entries=9))
+        load(many, limits=CardLimits(archive_entries=9))
     with pytest.raises(ArchiveParseError, match="larger than the 10 bytes allowed"):
-        load(charx(v3()), limits=Limits(archive_entry_bytes=10))
+        load(charx(v3()), limits=CardLimits(archive_entry_bytes=10))
     bomb = charx(v3(), big=b"0" * 3_000_000)
     with pytest.raises(ArchiveParseError, match="more than 200 to 1"):
         load(bomb).asset("embeded://big").read()
@@ -113,7 +113,7 @@ def test_limits_on_archives():
 
 def test_one_budget_for_all_reads():
     half = bytes(range(256)) * 16
-    bundle = load(charx(v3(), a=half, b=half), limits=Limits(archive_total_bytes=len(half) + 2500))
+    bundle = load(charx(v3(), a=half, b=half), limits=CardLimits(archive_total_bytes=len(half) + 2500))
     first, second = bundle.assets
     assert first.read() == first.read() == half
     with pytest.raises(ArchiveParseError, match="allowed"):
@@ -125,7 +125,7 @@ def test_a_lying_header_does_not_help():
     entry = data.index(b"PK\x01\x02")
     data[entry + 24 : entry + 28] = struct.pack("<I", 10)
     with pytest.raises((ParseError, InvalidCardError)):
-        load(bytes(data), limits=Limits(archive_entry_bytes=1000))
+        load(bytes(data), limits=CardLimits(archive_entry_bytes=1000))
 
 
 @settings(max_examples=50)

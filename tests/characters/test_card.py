@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from tavernkit.characters import CharacterCard, Limits, read_card, to_json, write_card
+from tavernkit.characters import CardLimits, CharacterCard, read_card, to_json, write_card
 from tavernkit.errors import InvalidCardError, UnsupportedVersionError
 from tests.characters.card_files import v1, v2, v3
 from tests.strategies import cards
@@ -246,9 +246,9 @@ def test_data_without_a_spec_is_read():
 
 def test_too_many_entries_or_assets_are_refused():
     with pytest.raises(InvalidCardError, match="entries"):
-        read_card(v3(character_book={"entries": [{}] * 4}), limits=Limits(book_entries=3))
+        read_card(v3(character_book={"entries": [{}] * 4}), limits=CardLimits(book_entries=3))
     with pytest.raises(InvalidCardError, match="assets"):
-        read_card(v3(assets=[{}] * 4), limits=Limits(assets=3))
+        read_card(v3(assets=[{}] * 4), limits=CardLimits(assets=3))
 
 
 def test_what_json_cannot_express_is_refused_when_writing():

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from PIL import Image
 
-from tavernkit.characters import Limits, load, read_card, to_png
+from tavernkit.characters import CardLimits, load, read_card, to_png
 from tavernkit.errors import InvalidCardError, PngParseError, PngWriteError, UnsupportedVersionError
 from tests.characters import card_files as files
 from tests.characters.card_files import chunk, itxt, packed, png, text, v2, v3, ztxt
@@ -138,11 +138,11 @@ def test_an_encrypted_card_is_refused_with_advice():
 def test_limits_on_chunks():
     many = [chunk(b"teSt", b"")] * 30
     with pytest.raises(PngParseError, match="more than 20 chunks"):
-        load(png(*many, text("chara", CARD)), limits=Limits(png_chunks=20))
+        load(png(*many, text("chara", CARD)), limits=CardLimits(png_chunks=20))
     with pytest.raises(PngParseError, match="at most 100 are read"):
-        load(png(text("chara", CARD)), limits=Limits(text_chunk_bytes=100))
+        load(png(text("chara", CARD)), limits=CardLimits(text_chunk_bytes=100))
     with pytest.raises(PngParseError, match="inflates to more than"):
-        load(png(ztxt("chara", b"A" * 5000)), limits=Limits(text_chunk_bytes=1000))
+        load(png(ztxt("chara", b"A" * 5000)), limits=CardLimits(text_chunk_bytes=1000))
 
 
 def test_embedded_assets_are_found_by_their_uri():

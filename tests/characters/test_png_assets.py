@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tavernkit.characters import Asset, Limits, load, read_card, to_charx, to_png
+from tavernkit.characters import Asset, CardLimits, load, read_card, to_charx, to_png
 from tavernkit.errors import PngParseError
 from tests.characters.card_files import packed, png, text, v3
 
@@ -76,4 +76,4 @@ def test_the_number_of_assets_is_limited():
     source = png(*(text(f"chara-ext-asset_:{number}", b"") for number in range(4)), text("ccv3", packed(v3())))
     assert len(load(source).assets) == 4
     with pytest.raises(PngParseError, match="holds 4 assets; at most 3"):
-        load(source, limits=Limits(assets=3))
+        load(source, limits=CardLimits(assets=3))

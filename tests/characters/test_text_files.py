@@ -7,7 +7,7 @@ import json
 import pytest
 from hypothesis import given
 
-from tavernkit.characters import Limits, load, read_card, to_json
+from tavernkit.characters import CardLimits, load, read_card, to_json
 from tavernkit.errors import InvalidCardError, ParseError
 from tests.characters import card_files as files
 from tests.characters.card_files import byaf, charx, packed, png, text, v1, v3
@@ -169,7 +169,7 @@ def test_a_large_file_is_refused_before_it_is_read(tmp_path):
     with pytest.raises(ParseError, match=r"10,737,418,240 bytes or more; at most 67,108,864"):
         load(path)
     with pytest.raises(ParseError, match="at most 10 are read"):
-        load(b" " * 11, limits=Limits(file_bytes=10))
+        load(b" " * 11, limits=CardLimits(file_bytes=10))
 
 
 def test_a_missing_file_is_the_file_systems_own_error(tmp_path):

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tavernkit.characters import Limits, load
+from tavernkit.characters import CardLimits, load
 from tavernkit.errors import InvalidCardError, ParseError
 from tests.characters.card_files import exif, v1, v2, webp
 
@@ -77,6 +77,6 @@ def test_a_comment_that_is_no_card_is_refused(comment: bytes, error: type[Except
 )
 def test_the_limits_hold_for_webp_pictures(limits: dict[str, Any], message: str) -> None:
     with pytest.raises(ParseError, match=message):
-        load(webp(exif(CARD)), limits=Limits(**limits))
+        load(webp(exif(CARD)), limits=CardLimits(**limits))
     with pytest.raises(ParseError, match="bytes of numbers"):
-        load(webp(exif(NUMBERS)), limits=Limits(text_chunk_bytes=len(NUMBERS) + 100))
+        load(webp(exif(NUMBERS)), limits=CardLimits(text_chunk_bytes=len(NUMBERS) + 100))

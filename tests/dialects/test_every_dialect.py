@@ -14,7 +14,7 @@ from tests.dialects.schemas import SCHEMAS, validate
 from tests.dialects.strategies import conversations
 
 from tavernkit import dialects
-from tavernkit.dialects import ChatMessage, DialectOptions, PostProcessing, SpeakerNames
+from tavernkit.dialects import DialectOptions, PostProcessing, SpeakerNames, WireMessage
 from tavernkit.errors import DialectError, UnknownDialectError
 from tavernkit.prompt.message import Attachment, Message
 
@@ -210,7 +210,7 @@ def test_a_registered_name_is_replaced_only_on_request() -> None:
 
 def test_dialects_can_be_called_without_the_door() -> None:
     write = dialects.get("text")
-    assert write([ChatMessage(role="user", content="Hello?")], DialectOptions()) == "user: Hello?\nassistant:"
+    assert write([WireMessage(role="user", content="Hello?")], DialectOptions()) == "user: Hello?\nassistant:"
 
 
 PAGE = (Path(__file__).parents[2] / "docs" / "dialects.md").read_text(encoding="utf-8")

@@ -28,8 +28,8 @@ from tavernkit import (
     sillytavern,
 )
 from tavernkit.artifacts import inclusion_report
-from tavernkit.risuai import RegexScript as RisuScript
 from tavernkit.risuai import ReplyCleanup, RisuCharacter, RisuResult
+from tavernkit.risuai import RisuRegexScript as RisuScript
 from tavernkit.risuai import Story as RisuStory
 from tavernkit.sillytavern import ReasoningSettings, SillyTavernResult, Story, UserSettings
 from tavernkit.sillytavern.groups import GroupMember, StoryGroup
@@ -188,7 +188,8 @@ def test_a_request_is_for_the_provider_of_the_preset() -> None:
     assert set(request.body) == {"system", "messages"}
     assert isinstance(sillytavern.build(character=MIRA, user=ROBIN, preset=TextPreset()).request.body, str)
     assert (
-        risuai.build(character=MIRA, user=ROBIN, preset=risuai.Settings(model="claude")).request.dialect == "anthropic"
+        risuai.build(character=MIRA, user=ROBIN, preset=risuai.RisuSettings(model="claude")).request.dialect
+        == "anthropic"
     )
     silent = build(character=MIRA, user=ROBIN, attachments=[Attachment(kind="smell", data=b"")])
     with pytest.raises(DialectError):

@@ -30,12 +30,12 @@ from tavernkit import (
 )
 from tavernkit.artifacts import Anchor, include_artifacts
 from tavernkit.macros import Variables
-from tavernkit.risuai import PromptSettings, Settings, Story, build, prompt_pipeline
+from tavernkit.risuai import RisuSettings, Story, TemplateSettings, build, prompt_pipeline
 from tavernkit.risuai.cbs import CBS
-from tavernkit.risuai.character import DepthPrompt
+from tavernkit.risuai.character import RisuDepthPrompt
 from tavernkit.risuai.errors import CBSSyntaxError, DecoratorParseError, SendingStopped
 from tavernkit.risuai.module import Module
-from tavernkit.risuai.regex_script import RegexScript
+from tavernkit.risuai.regex_script import RisuRegexScript
 from tavernkit.risuai.trigger import Trigger
 
 LONG = [f"{'ua'[n % 2]}: " + " ".join(f"t{n}_{word}" for word in range(20)) for n in range(8)]
@@ -85,7 +85,7 @@ class TestInputs:
         assert texts(told(CHAT, character=character, story=Story(greeting=None), history=chat("a: Once."))) == ["Once."]
 
     def test_what_the_user_says_passes_scripts_and_triggers(self) -> None:
-        shout = RegexScript(type="editinput", pattern="hi", replacement="HI")
+        shout = RisuRegexScript(type="editinput", pattern="hi", replacement="HI")
         count = Trigger(type="input", effects=({"type": "setvar", "operator": "=", "var": "asked", "value": "1"},))
         variables = Variables()
         plan = told(CHAT, character=marlow(scripts=(shout,), triggers=(count,)), message="hi", variables=variables)
@@ -131,7 +131,7 @@ class TestInputs:
 
     def test_what_is_not_supported_is_said(self) -> None:
         plan = told(
-            CHAT, character=marlow(additional_text="x"), settings={"prompt": PromptSettings(assistant_prefill="Sure")}
+            CHAT, character=marlow(additional_text="x"), settings={"prompt": TemplateSettings(assistant_prefill="Sure")}
         )
         assert {w.code for w in plan.warnings} == {"additional_text_unsupported", "preset_field_unsupported"}
 
@@ -143,7 +143,7 @@ class TestRequest:
         assert "[Start a new chat]" in [block.content for block in told(CHAT).blocks]
 
     def test_messages_that_say_nothing_are_not_for_openais_format(self) -> None:
-        silent = marlow(depth_prompt=DepthPrompt(prompt="{{none}}"))
+        silent = marlow(depth_prompt=RisuDepthPrompt(prompt="{{none}}"))
         assert texts(told(CHAT, character=silent)) == ["Hello."]
         assert texts(told(CHAT, character=silent, settings={"model": "custom"}))[-1] == ""
 
@@ -338,7 +338,7 @@ def test_the_history_is_never_changed() -> None:
 
 
 def test_settings_are_a_preset() -> None:
-    preset = Settings(max_context=1000, max_response=200)
+    preset = RisuSettings(max_context=1000, max_response=200)
     assert (preset.context_window_tokens, preset.reserved_response_tokens, preset.max_prompt_tokens) == (1000, 200, 800)
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tavernkit import Message
-from tavernkit.risuai.chat import ChatMessage
+from tavernkit.risuai.chat import RisuMessage
 from tavernkit.risuai.chat_history import to_chat, to_history
 from tavernkit.text.js_numbers import number_to_string
 
@@ -44,7 +44,7 @@ def test_no_date_of_strangers_breaks_a_chat(date: str) -> None:
 
 def test_a_chat_comes_back_as_it_was() -> None:
     chat = [
-        ChatMessage(role="user", data="a", id="m1", time=NOON_MS),
-        ChatMessage(role="char", data="b", id="m2", saying="cha-1", disabled="allBefore"),
+        RisuMessage(role="user", data="a", id="m1", time=NOON_MS),
+        RisuMessage(role="char", data="b", id="m2", saying="cha-1", disabled="allBefore"),
     ]
     assert to_chat(to_history(chat)) == chat

@@ -6,7 +6,7 @@ import pytest
 from tests.risuai.lorebook.builders import scene_with
 
 from tavernkit.prompt.tokens import default_estimator
-from tavernkit.risuai.settings import Settings
+from tavernkit.risuai.settings import RisuSettings
 
 
 class Hints:
@@ -23,7 +23,7 @@ class Hints:
 @pytest.mark.parametrize("model", ["gpt4", "gpt4_turbo", "gpt35_16k", "gptvi4_1106", "instructgpt35"])
 def test_risuais_names_for_older_models_count_with_their_encoding(model: str) -> None:
     scene, hints = scene_with(), Hints()
-    scene.estimator, scene.settings = hints, Settings(model=model)
+    scene.estimator, scene.settings = hints, RisuSettings(model=model)
     text = "Привет, 안녕하세요"
     assert scene.count_tokens(text) == default_estimator().estimate(text, "gpt-4")
     assert hints.seen == ["cl100k_base"]
@@ -32,6 +32,6 @@ def test_risuais_names_for_older_models_count_with_their_encoding(model: str) ->
 @pytest.mark.parametrize("model", ["gpt4o", "gpt4om-2024-07-18", "gpt45", "gpt-4.1", "claude-3", "custom"])
 def test_other_models_are_left_to_the_estimator(model: str) -> None:
     scene, hints = scene_with(), Hints()
-    scene.estimator, scene.settings = hints, Settings(model=model)
+    scene.estimator, scene.settings = hints, RisuSettings(model=model)
     scene.count_tokens("x")
     assert hints.seen == [model]

@@ -13,7 +13,7 @@ from tavernkit.lore.files.world_info import read_world_info
 from tavernkit.presets import Preset
 from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.sillytavern import Story, UserSettings
-from tavernkit.sillytavern.presets import ChatPreset, Prompt, PromptOrder, PromptToggle, TextPreset
+from tavernkit.sillytavern.presets import ChatPreset, PresetPrompt, PromptOrder, PromptToggle, TextPreset
 from tavernkit.sillytavern.regex_scripts import RegexScript, RegexScripts
 from tavernkit.sillytavern.settings import ReasoningSettings
 from tavernkit.sillytavern.world_info import WorldInfoSettings
@@ -135,7 +135,7 @@ def test_a_call_and_its_result_are_sent_both_or_not_at_all(limit: int) -> None:
 
 def test_a_prompt_of_an_unknown_role_is_left_out_with_a_warning() -> None:
     order = PromptOrder(order=(PromptToggle(identifier="chatHistory"), PromptToggle(identifier="odd")))
-    odd = Prompt(identifier="odd", role="narrator", content="Hm.", injection_position=1, injection_depth=0)
+    odd = PresetPrompt(identifier="odd", role="narrator", content="Hm.", injection_position=1, injection_depth=0)
     plan = build(preset=ChatPreset(prompts=(odd,), prompt_order=(order,)))
     assert "unknown_role" in [warning.code for warning in plan.warnings]
 

@@ -27,7 +27,7 @@ from tavernkit.sillytavern import (
     Story,
     UserSettings,
 )
-from tavernkit.sillytavern.presets import ChatPreset, Prompt, TextPreset
+from tavernkit.sillytavern.presets import ChatPreset, PresetPrompt, TextPreset
 from tavernkit.values import JsonObject, Value
 
 NOW = datetime(2026, 3, 14, 15, 9, 26, tzinfo=UTC)
@@ -126,7 +126,7 @@ personas = st.builds(PersonaPlace, position=st.sampled_from(PersonaPosition), de
 
 
 @st.composite
-def in_chat_prompts(draw: st.DrawFn) -> tuple[Prompt, ...]:
+def in_chat_prompts(draw: st.DrawFn) -> tuple[PresetPrompt, ...]:
     contents = draw(st.lists(texts, max_size=5))
     return tuple(
         custom(

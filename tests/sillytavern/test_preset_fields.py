@@ -6,7 +6,7 @@ import pytest
 
 import tavernkit.sillytavern
 from tavernkit import User, example, sillytavern
-from tavernkit.sillytavern.chat_completion.fields import CONNECTION, UNSUPPORTED
+from tavernkit.sillytavern.chat_completion.fields import UNSUPPORTED
 from tavernkit.sillytavern.chat_completion.request import chosen_model
 from tavernkit.sillytavern.presets import ChatPreset, ContextTemplate, Instruct, TextPreset
 from tavernkit.sillytavern.settings import UserSettings
@@ -15,6 +15,41 @@ from tavernkit.sillytavern.text_completion.request import sampler_fields
 ROOM = Path(tavernkit.sillytavern.__file__).parent
 READERS = "".join(path.read_text() for path in sorted(ROOM.rglob("*.py")) if "presets" not in path.parts)
 OWN = {"unknown", "spelling"}
+CONNECTION = frozenset(
+    {
+        "name",
+        "max_context_unlocked",
+        "tool_call_recurse_limit",
+        "vertexai_auth_mode",
+        "vertexai_region",
+        "vertexai_express_project_id",
+        "openrouter_group_models",
+        "openrouter_sort_models",
+        "chutes_sort_models",
+        "siliconflow_endpoint",
+        "minimax_endpoint",
+        "electronhub_group_models",
+        "electronhub_sort_models",
+        "nanogpt_provider",
+        "nanogpt_payg_override",
+        "pollinations_endpoint",
+        "zai_endpoint",
+        "workers_ai_account_id",
+        "azure_base_url",
+        "azure_deployment_name",
+        "azure_api_version",
+        "custom_url",
+        "custom_include_headers",
+        "group_models",
+        "sort_models",
+        "reverse_proxy",
+        "proxy_password",
+        "show_external_models",
+        "bypass_status_check",
+        "extensions",
+    }
+)
+"""Where the request goes and how lists of models look: for whoever sends it, and nothing to the prompt."""
 
 
 def fields(kind: type) -> list[str]:

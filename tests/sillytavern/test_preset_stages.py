@@ -30,7 +30,7 @@ from tavernkit.sillytavern import (
     UserSettings,
 )
 from tavernkit.sillytavern.errors import UnknownMacroError
-from tavernkit.sillytavern.presets import ChatPreset, Prompt
+from tavernkit.sillytavern.presets import ChatPreset, PresetPrompt
 
 MAIN, PERSONA, CARD, NEW = "system: Main.", "system: Ada mends clocks.", "system: Wren sells tea.", "system: [New]"
 TALK = ("Wren: Tea?", "Ada: Yes.", "Wren: Sugar?", "Ada: No.")
@@ -120,7 +120,7 @@ class TestPromptManager:
         assert said(plan) == [MAIN, PERSONA, NEW, *SAID[:3], CARD, SAID[3]]
 
     def test_the_first_of_two_prompts_with_one_identifier_counts(self) -> None:
-        twice = (custom("extra", "First."), Prompt(identifier="extra", content="Second."))
+        twice = (custom("extra", "First."), PresetPrompt(identifier="extra", content="Second."))
         changed = preset(twice[0])
         plan = tell(*TALK, preset=changed.with_(prompts=(*changed.prompts, twice[1])))
         assert said(plan)[1] == "system: First."

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tavernkit.errors import RegexError, RegexTimeout
-from tavernkit.text.js_regex import JsCut, JsMatch, Outcome, compile_regex, first_found, search_all
+from tavernkit.text.js_regex import JsCut, JsMatch, PatternOutcome, compile_regex, first_found, search_all
 from tavernkit.text.js_strings import join_halves, python_offsets
 from tests.support.hanging import not_hanging
 
@@ -170,10 +170,10 @@ def test_a_batch_gives_each_pattern_its_verdict_and_the_place_of_its_first_match
     ]
     verdicts = search_all(patterns, "🙂 tide, moon, moon")
     assert [(verdict.outcome, verdict.start) for verdict in verdicts] == [
-        (Outcome.FOUND, 9),
-        (Outcome.NOT_FOUND, None),
-        (Outcome.FOUND, 3),
-        (Outcome.FOUND, 9),
+        (PatternOutcome.FOUND, 9),
+        (PatternOutcome.NOT_FOUND, None),
+        (PatternOutcome.FOUND, 3),
+        (PatternOutcome.FOUND, 9),
     ]
     assert search_all([], "anything") == ()
 
@@ -183,10 +183,10 @@ def test_a_hostile_pattern_does_not_take_the_others_with_it() -> None:
     with not_hanging():
         verdicts = search_all(patterns, TRAP)
     assert [verdict.outcome for verdict in verdicts] == [
-        Outcome.FOUND,
-        Outcome.TIMED_OUT,
-        Outcome.NOT_FOUND,
-        Outcome.FOUND,
+        PatternOutcome.FOUND,
+        PatternOutcome.TIMED_OUT,
+        PatternOutcome.NOT_FOUND,
+        PatternOutcome.FOUND,
     ]
 
 
@@ -194,27 +194,27 @@ def test_many_hostile_patterns_cannot_outspend_the_budget_nor_starve_the_rest() 
     hostile = [compile_regex(f"^(a+)+{number}$") for number in range(20)]
     with not_hanging():
         verdicts = search_all([*hostile, compile_regex("!")], TRAP, budget=0.3)
-    assert verdicts[-1].outcome is Outcome.FOUND
-    assert verdicts[0].outcome is Outcome.TIMED_OUT
-    assert verdicts[-2].outcome is Outcome.NOT_RUN
+    assert verdicts[-1].outcome is PatternOutcome.FOUND
+    assert verdicts[0].outcome is PatternOutcome.TIMED_OUT
+    assert verdicts[-2].outcome is PatternOutcome.NOT_RUN
 
 
 def test_a_slow_but_honest_pattern_gets_its_whole_time() -> None:
     honest = compile_regex(r"(?:\w+\s)+\w+\.$")
     text = "the tide turns and " * 30 + "x" * 4_000 + "!"
-    assert search_all([honest], text, limit=2, budget=4)[0].outcome is Outcome.NOT_FOUND
+    assert search_all([honest], text, limit=2, budget=4)[0].outcome is PatternOutcome.NOT_FOUND
 
 
 def test_memory_is_counted_in_a_batch_too() -> None:
     verdicts = search_all(
         [compile_regex(r"(?:.|\n)*x"), compile_regex("b$")], "a" * 3_000_000 + "b", limit=10, budget=20
     )
-    assert [verdict.outcome for verdict in verdicts] == [Outcome.TIMED_OUT, Outcome.FOUND]
+    assert [verdict.outcome for verdict in verdicts] == [PatternOutcome.TIMED_OUT, PatternOutcome.FOUND]
 
 
 def test_a_text_too_large_for_the_engine_is_not_searched() -> None:
     text, pattern = "海" * 12_000_000, compile_regex("海")
-    assert [verdict.outcome for verdict in search_all([pattern], text, budget=10)] == [Outcome.NOT_RUN]
+    assert [verdict.outcome for verdict in search_all([pattern], text, budget=10)] == [PatternOutcome.NOT_RUN]
     with pytest.raises(RegexTimeout, match="more memory"):
         pattern.test(text, limit=10)
     assert pattern.test("海")

@@ -10,6 +10,7 @@ from tavernkit.artifacts.artifact import (
     Artifact,
     ArtifactDefinition,
     ArtifactKey,
+    Presentation,
     Session,
     check_tag,
     read_artifact,
@@ -32,7 +33,6 @@ from tavernkit.artifacts.permissions import (
     tag_collisions,
 )
 from tavernkit.artifacts.placing import include_artifacts
-from tavernkit.artifacts.presentation import Presentation
 from tavernkit.artifacts.projection import Projection, ProjectionItem, project, project_all
 from tavernkit.artifacts.redaction import log_entry, redacted, redacted_blocks, wire_form
 from tavernkit.artifacts.retention import Retention, outlived, retained

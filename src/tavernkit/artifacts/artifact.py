@@ -11,12 +11,30 @@ import msgspec
 from tavernkit.artifacts.axes import Surface, Visibility
 from tavernkit.artifacts.content import ContentType
 from tavernkit.artifacts.inclusion import PromptInclusion
-from tavernkit.artifacts.presentation import Presentation
 from tavernkit.artifacts.retention import Retention
 from tavernkit.artifacts.wire import NotesOfReport, Wire, decode, encode
 from tavernkit.errors import InvalidArtifactError
 from tavernkit.reading import ReportBuilder
 from tavernkit.values import Value
+
+PresentationMode: TypeAlias = Literal["latest_only", "timeline", "diff"]
+
+
+class Presentation(Wire, frozen=True, kw_only=True):
+    """`max_items` limits a timeline to its newest items."""
+
+    blank: ClassVar[Mapping[str, object]] = {"mode": "latest_only"}
+    needs: ClassVar[Mapping[str, str]] = {"mode": "uiPresentation needs a mode."}
+
+    mode: PresentationMode
+    max_items: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.max_items is not None and self.mode != "timeline":
+            raise InvalidArtifactError(f"max_items limits a timeline; the presentation {self.mode} shows one item.")
+        if self.max_items is not None and self.max_items < 1:
+            raise InvalidArtifactError(f"max_items must be at least 1, not {self.max_items}.")
+
 
 Access: TypeAlias = Literal["persisted", "run_only"]
 NonBlank: TypeAlias = Annotated[str, msgspec.Meta(min_length=1)]

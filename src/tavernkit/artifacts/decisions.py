@@ -13,7 +13,7 @@ from tavernkit.values import Value
 REPORT = "artifacts"
 """Where a plan's metadata has the decisions, as JSON."""
 
-Reason: TypeAlias = Literal[
+InclusionReason: TypeAlias = Literal[
     "placed",
     "clamped",
     "relocated",
@@ -28,7 +28,7 @@ Reason: TypeAlias = Literal[
     "over_budget",
     "taken_out",
 ]
-INCLUDED: tuple[Reason, ...] = ("placed", "clamped", "relocated")
+INCLUDED: tuple[InclusionReason, ...] = ("placed", "clamped", "relocated")
 
 
 class InclusionDecision(Value, frozen=True, kw_only=True):
@@ -51,7 +51,7 @@ class InclusionDecision(Value, frozen=True, kw_only=True):
 
     artifact: str
     operation: Operation
-    reason: Reason
+    reason: InclusionReason
     versions: tuple[int, ...] = ()
     role: Role | None = None
 

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 from tavernkit.artifacts.anchors import Anchor
 from tavernkit.artifacts.candidate import Prepared
-from tavernkit.artifacts.decisions import Reason
+from tavernkit.artifacts.decisions import InclusionReason
 from tavernkit.artifacts.inclusion import DepthPolicy, Phase, Place, PromptInclusion
 from tavernkit.artifacts.sections import credit
 from tavernkit.artifacts.timeline import Absent, At, Past, Timeline, tail_gap
@@ -34,7 +34,7 @@ class _Standing:
     inclusion: PromptInclusion
     spot: Spot
     is_after: bool
-    refusal: Reason | None = None
+    refusal: InclusionReason | None = None
     made: list[_Made] = field(default_factory=list)
 
 
@@ -47,7 +47,7 @@ class Inserts:
         self._standings: dict[_Rule, _Standing] = {}
         self._count = 0
 
-    def add(self, item: Prepared) -> Reason:
+    def add(self, item: Prepared) -> InclusionReason:
         """Make a block of an artifact and say what becomes of it. Artifacts come in their order."""
         inclusion = item.inclusion
         rule = (inclusion.anchor, inclusion.place, inclusion.depth_policy, inclusion.phase)
@@ -72,10 +72,10 @@ class Inserts:
 
     def settled(
         self, blocks: list[Block], sent: Set[str], kept: Sequence[int]
-    ) -> tuple[list[Block], list[tuple[Prepared, Reason]]]:
+    ) -> tuple[list[Block], list[tuple[Prepared, InclusionReason]]]:
         """The blocks after trimming, with what stood beside a message that is gone moved or disabled, and what has
         become of it. `sent` are the ids of all blocks that are sent, `kept` the places of their messages."""
-        reasons: list[tuple[Prepared, Reason]] = []
+        reasons: list[tuple[Prepared, InclusionReason]] = []
         places: list[tuple[Spot, bool]] = []
         silenced: set[str] = set()
         for standing in self._standings.values():
@@ -103,7 +103,7 @@ class Inserts:
             return _Standing(inclusion, spot, is_after)
         found = self._timeline.resolve(anchor)
         if isinstance(found, Absent):
-            refusal: Reason | None = None if anchor.selector == "after_last_user" else "anchor_not_found"
+            refusal: InclusionReason | None = None if anchor.selector == "after_last_user" else "anchor_not_found"
             return _Standing(inclusion, "tail", is_after, refusal)
         is_dropped = isinstance(found, Past) and inclusion.depth_policy == "strict_drop"
         return _Standing(inclusion, found, is_after, "anchor_trimmed" if is_dropped else None)
@@ -121,7 +121,7 @@ class Inserts:
             metadata=credit([item]),
         )
 
-    def _settle(self, standing: _Standing, kept: Sequence[int]) -> tuple[Spot, bool, Reason | None]:
+    def _settle(self, standing: _Standing, kept: Sequence[int]) -> tuple[Spot, bool, InclusionReason | None]:
         """Where a standing is in the end, and on which side; and if its message is gone, what that has meant for it."""
         inclusion, spot, is_after = standing.inclusion, standing.spot, standing.is_after
         if not standing.made or isinstance(spot, str) or (isinstance(spot, At) and spot.place in kept):

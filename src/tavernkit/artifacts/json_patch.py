@@ -10,7 +10,7 @@ from typing import TypeAlias
 from tavernkit.artifacts.content import inner_values
 from tavernkit.errors import JsonPatchError
 
-Path: TypeAlias = tuple[str, ...]
+JsonPath: TypeAlias = tuple[str, ...]
 
 _INDEX = re.compile(r"0|[1-9][0-9]{0,8}")
 _MOST_VALUES = 100_000
@@ -33,7 +33,7 @@ def make_patch(before: object, after: object) -> list[Mapping[str, object]]:
     return list(_changes(before, after, ()))
 
 
-def _changes(before: object, after: object, path: Path) -> Iterator[Mapping[str, object]]:
+def _changes(before: object, after: object, path: JsonPath) -> Iterator[Mapping[str, object]]:
     if isinstance(before, Mapping) and isinstance(after, Mapping):
         for key in sorted({*before, *after}):
             if key not in after:
@@ -48,7 +48,7 @@ def _changes(before: object, after: object, path: Path) -> Iterator[Mapping[str,
         yield {"op": "replace", "path": _pointer(path), "value": after}
 
 
-def _list_changes(before: list[object], after: list[object], path: Path) -> Iterator[Mapping[str, object]]:
+def _list_changes(before: list[object], after: list[object], path: JsonPath) -> Iterator[Mapping[str, object]]:
     """What stands alike at both ends stays; between them items change in pairs, and the rest comes or goes."""
     start = 0
     while start < min(len(before), len(after)) and same_json(before[start], after[start]):
@@ -143,18 +143,18 @@ def _value(operation: Mapping[str, object]) -> object:
     return copy.deepcopy(operation["value"])
 
 
-def _path(operation: Mapping[str, object], field: str) -> Path:
+def _path(operation: Mapping[str, object], field: str) -> JsonPath:
     pointer = operation.get(field)
     if not isinstance(pointer, str) or (pointer and not pointer.startswith("/")):
         raise _Unfit(f"its {field!r} is no JSON pointer.")
     return tuple(part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:])
 
 
-def _pointer(path: Path) -> str:
+def _pointer(path: JsonPath) -> str:
     return "".join("/" + part.replace("~", "~0").replace("/", "~1") for part in path)
 
 
-def _get(document: object, path: Path) -> object:
+def _get(document: object, path: JsonPath) -> object:
     for depth, part in enumerate(path):
         if isinstance(document, dict) and part in document:
             document = document[part]
@@ -165,7 +165,7 @@ def _get(document: object, path: Path) -> object:
     return document
 
 
-def _add(document: object, path: Path, value: object) -> object:
+def _add(document: object, path: JsonPath, value: object) -> object:
     if not path:
         return value
     parent, last = _get(document, path[:-1]), path[-1]
@@ -180,7 +180,7 @@ def _add(document: object, path: Path, value: object) -> object:
     return document
 
 
-def _remove(document: object, path: Path) -> tuple[object, object]:
+def _remove(document: object, path: JsonPath) -> tuple[object, object]:
     value = _get(document, path)
     if not path:
         return None, value

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
 
 from tavernkit.artifacts.candidate import Prepared, PromptCandidate, prepare
-from tavernkit.artifacts.decisions import INCLUDED, REPORT, InclusionDecision, Reason
+from tavernkit.artifacts.decisions import INCLUDED, REPORT, InclusionDecision, InclusionReason
 from tavernkit.artifacts.inclusion import PromptInclusion
 from tavernkit.artifacts.inserts import Inserts
 from tavernkit.artifacts.sections import SystemSections, changed, merged_json, wrapped
@@ -18,7 +18,7 @@ from tavernkit.prompt.block import Block
 from tavernkit.prompt.context import Context
 from tavernkit.values import Json, as_json
 
-_WARNED: dict[Reason, str] = {
+_WARNED: dict[InclusionReason, str] = {
     "anchor_not_found": "there is no such message in the chat",
     "section_not_found": "the system prompt has no section of that name",
     "merge_type_error": "only JSON objects can be merged",
@@ -48,7 +48,7 @@ class _Placing:
         self._timeline = Timeline(ctx.blocks, ctx.history)
         self._inserts = Inserts(ctx, self._timeline)
         self._items: list[Prepared] = []
-        self._reasons: dict[int, Reason] = {}
+        self._reasons: dict[int, InclusionReason] = {}
         self._unseen: list[InclusionDecision] = []
         self._changed: list[tuple[Prepared, int]] = []
 
@@ -82,7 +82,7 @@ class _Placing:
                 self._unseen.append(_unseen(candidate, candidate.artifact.inclusion))
         self._items.sort(key=attrgetter("key"))
 
-    def _report(self, item: Prepared, reason: Reason) -> None:
+    def _report(self, item: Prepared, reason: InclusionReason) -> None:
         self._reasons[id(item)] = reason
 
     def _change_messages(self, blocks: list[Block], items: Sequence[Prepared]) -> list[Block]:
@@ -159,7 +159,7 @@ class _Placing:
         self._note_missing(ctx, reasons)
         self._write_report(ctx, reasons)
 
-    def _note_missing(self, ctx: Context, reasons: dict[int, Reason]) -> None:
+    def _note_missing(self, ctx: Context, reasons: dict[int, InclusionReason]) -> None:
         """What stood in the prompt and is no longer told, because there was no room or another hook took it out."""
         crediting = [block for block in ctx.blocks if "artifacts" in block.metadata]
         told = {source["id"] for block in crediting if block.enabled for source in block.metadata["artifacts"]}
@@ -168,7 +168,7 @@ class _Placing:
             return
         known = {source["id"] for block in crediting for source in block.metadata["artifacts"]}
         for item in missing:
-            reason: Reason = "over_budget" if item.source["id"] in known else "taken_out"
+            reason: InclusionReason = "over_budget" if item.source["id"] in known else "taken_out"
             reasons[id(item)] = reason
             _warn(ctx, item, reason)
 
@@ -183,7 +183,7 @@ class _Placing:
                     artifact=item.artifact.name,
                 )
 
-    def _write_report(self, ctx: Context, reasons: Mapping[int, Reason]) -> None:
+    def _write_report(self, ctx: Context, reasons: Mapping[int, InclusionReason]) -> None:
         earlier: Sequence[Json] = ctx.get(REPORT, ())
         items, unseen = self._items, sorted(self._unseen, key=lambda decision: decision.artifact)
 
@@ -194,7 +194,7 @@ class _Placing:
         ctx[REPORT] = LazyVerdicts(decisions)
 
 
-def _warn(ctx: Context, item: Prepared, reason: Reason) -> None:
+def _warn(ctx: Context, item: Prepared, reason: InclusionReason) -> None:
     if reason in _WARNED:
         name = item.artifact.name
         message = f"{name} is not in the prompt: {_WARNED[reason]}."
@@ -220,7 +220,7 @@ def _unseen(candidate: PromptCandidate, inclusion: PromptInclusion) -> Inclusion
     )
 
 
-def _decision(item: Prepared, reason: Reason) -> InclusionDecision:
+def _decision(item: Prepared, reason: InclusionReason) -> InclusionDecision:
     return InclusionDecision(
         artifact=item.artifact.name,
         operation=item.inclusion.operation,

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal, TypeAlias
 
-from tavernkit.artifacts.artifact import Artifact
+from tavernkit.artifacts.artifact import Artifact, Presentation, PresentationMode
 from tavernkit.artifacts.axes import Surface, is_on_page
 from tavernkit.artifacts.diff import ArtifactChange, change_between
-from tavernkit.artifacts.presentation import Presentation, PresentationMode
 from tavernkit.artifacts.version import ArtifactVersion
 from tavernkit.artifacts.view import ArtifactView
 from tavernkit.values import Value

@@ -7,7 +7,7 @@ from itertools import takewhile
 
 from tavernkit.artifacts.candidate import Prepared
 from tavernkit.artifacts.content import write_json
-from tavernkit.artifacts.decisions import Reason
+from tavernkit.artifacts.decisions import InclusionReason
 from tavernkit.artifacts.inclusion import Operation, Place
 from tavernkit.artifacts.json_patch import merge_patch
 from tavernkit.artifacts.timeline import message_source
@@ -40,7 +40,7 @@ class SystemSections:
         self._created: list[Block] = []
         self._places: dict[str | None, int] | None = None
 
-    def apply(self, prepared: Iterable[Prepared], report: Callable[[Prepared, Reason], None]) -> None:
+    def apply(self, prepared: Iterable[Prepared], report: Callable[[Prepared, InclusionReason], None]) -> None:
         """Apply all of them: what replaces, then what merges, then what wraps, then what is inserted."""
         by_operation: dict[Operation, list[Prepared]] = {"replace": [], "merge_section": [], "wrap": [], "insert": []}
         around: dict[Place | None, list[Prepared]] = {"wrap": [], "before": [], "after": []}
@@ -59,7 +59,7 @@ class SystemSections:
         self._surround_sections(by_section, report)
         self._surround(before=around["before"], wraps=around["wrap"], behind=around["after"])
 
-    def _replace(self, items: Sequence[Prepared], report: Callable[[Prepared, Reason], None]) -> None:
+    def _replace(self, items: Sequence[Prepared], report: Callable[[Prepared, InclusionReason], None]) -> None:
         whole = [item for item in items if item.inclusion.section is None]
         last = {item.inclusion.section: item for item in items}
         for item in items:
@@ -87,7 +87,7 @@ class SystemSections:
         self._own = [first]
         self._places = None
 
-    def _merge(self, items: Sequence[Prepared], report: Callable[[Prepared, Reason], None]) -> None:
+    def _merge(self, items: Sequence[Prepared], report: Callable[[Prepared, InclusionReason], None]) -> None:
         """Merge all into their sections, and then change each section once."""
         texts: dict[str, str] = {}
         merged: dict[str, list[Prepared]] = {}
@@ -115,7 +115,7 @@ class SystemSections:
                 self.blocks[place] = changed(self.blocks[place], texts[name], by)
 
     def _surround_sections(
-        self, by_section: Mapping[str, Sequence[Prepared]], report: Callable[[Prepared, Reason], None]
+        self, by_section: Mapping[str, Sequence[Prepared]], report: Callable[[Prepared, InclusionReason], None]
     ) -> None:
         for name, items in by_section.items():
             place = self._find(name)

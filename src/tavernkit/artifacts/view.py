@@ -15,7 +15,7 @@ from tavernkit.artifacts.store import ArtifactRecord
 from tavernkit.artifacts.version import ArtifactVersion, Writer
 from tavernkit.values import Value
 
-Path: TypeAlias = Mapping[str, str]
+SwipePath: TypeAlias = Mapping[str, str]
 """The swipe that is chosen in each turn, by the ids of both."""
 
 StepOrder: TypeAlias = Callable[[Writer | None], tuple[int, int]]
@@ -136,7 +136,7 @@ def session_artifacts(
     now: datetime,
     turn: int,
     before_turn: int | None = None,
-    path: Path | None = None,
+    path: SwipePath | None = None,
     archives: Iterable[ArchiveRow] = (),
 ) -> SessionArtifacts:
     """The session as it is, or as it was before a turn, or along a path of swipes.
@@ -166,7 +166,7 @@ def session_artifacts(
     return SessionArtifacts(artifacts=artifacts, heads=heads)
 
 
-def _is_seen(version: ArtifactVersion, before_turn: int | None, path: Path | None) -> bool:
+def _is_seen(version: ArtifactVersion, before_turn: int | None, path: SwipePath | None) -> bool:
     if before_turn is not None and version.turn >= before_turn:
         return False
     if path is None or version.turn_id is None:

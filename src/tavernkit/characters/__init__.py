@@ -6,7 +6,7 @@ from tavernkit.characters.character import AssetReference, Character, User
 from tavernkit.characters.decode import read_card
 from tavernkit.characters.encode import write_card
 from tavernkit.characters.export import to_charx, to_json, to_png
-from tavernkit.characters.limits import Limits
+from tavernkit.characters.limits import CardLimits
 from tavernkit.characters.loading import load
 
 __all__ = [
@@ -14,10 +14,10 @@ __all__ = [
     "AssetReference",
     "Bundle",
     "CardFormat",
+    "CardLimits",
     "CardSpec",
     "Character",
     "CharacterCard",
-    "Limits",
     "User",
     "WritableSpec",
     "load",

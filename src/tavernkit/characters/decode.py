@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from tavernkit.characters.card import MIRRORED_FIELDS, CardSpec, CharacterCard
 from tavernkit.characters.character import AssetReference, Character
 from tavernkit.characters.encode import write_data
-from tavernkit.characters.limits import DEFAULT_LIMITS, Limits
+from tavernkit.characters.limits import DEFAULT_LIMITS, CardLimits
 from tavernkit.characters.plain_numbers import with_plain_numbers
 from tavernkit.errors import InvalidCardError, UnsupportedVersionError
 from tavernkit.lore.book import Book
@@ -33,7 +33,7 @@ FLAT_FIELDS = (
 DEFAULT_VERSION: dict[CardSpec, str] = {"v1": "1.0", "v2": "2.0", "v3": "3.0"}
 
 
-def read_card(source: JsonObject, *, limits: Limits = DEFAULT_LIMITS) -> tuple[CharacterCard, ImportReport]:
+def read_card(source: JsonObject, *, limits: CardLimits = DEFAULT_LIMITS) -> tuple[CharacterCard, ImportReport]:
     """Read a card's JSON object; the report says what was converted or ignored."""
     report = ReportBuilder()
     card = decode_card(source, report, limits=limits)
@@ -51,7 +51,7 @@ def check_has_card_fields(source: Json) -> None:
         )
 
 
-def decode_card(source: Json, report: ReportBuilder, *, limits: Limits = DEFAULT_LIMITS) -> CharacterCard:
+def decode_card(source: Json, report: ReportBuilder, *, limits: CardLimits = DEFAULT_LIMITS) -> CharacterCard:
     """Read a card and add the notes to a report that its container has begun."""
     if not isinstance(source, Mapping):
         raise InvalidCardError(f"A character card is a JSON object, but this is {kind_of(source)}.")
@@ -137,7 +137,7 @@ def _split_top(
     return tuple(mirrored), unknown
 
 
-def _read_flat(top: Mapping[str, Json], report: ReportBuilder, limits: Limits) -> CharacterCard:
+def _read_flat(top: Mapping[str, Json], report: ReportBuilder, limits: CardLimits) -> CharacterCard:
     fields = LooseObject({key: value for key, value in top.items() if key not in ENVELOPE}, report)
     if "entries" in top and not any(key in top for key in ("personality", "first_mes")):
         raise InvalidCardError("This is not a character card: it has entries and no first_mes, as a lorebook has.")
@@ -153,7 +153,7 @@ def _read_flat(top: Mapping[str, Json], report: ReportBuilder, limits: Limits) -
     )
 
 
-def _read_character(fields: LooseObject, limits: Limits) -> Character:
+def _read_character(fields: LooseObject, limits: CardLimits) -> Character:
     if not _named(fields.source, "name", "char_name"):
         raise InvalidCardError(_nameless(fields))
     for older, field in GRADIO_FIELDS.items():
@@ -227,7 +227,7 @@ def _date(fields: LooseObject, key: str) -> int | None:
     return fields.integer(key)
 
 
-def _assets(fields: LooseObject, limits: Limits) -> tuple[AssetReference, ...] | None:
+def _assets(fields: LooseObject, limits: CardLimits) -> tuple[AssetReference, ...] | None:
     assets = fields.source.get("assets")
     if not isinstance(assets, list):
         return None
@@ -245,7 +245,7 @@ def _assets(fields: LooseObject, limits: Limits) -> tuple[AssetReference, ...] |
     )
 
 
-def _book(fields: LooseObject, limits: Limits) -> Book | None:
+def _book(fields: LooseObject, limits: CardLimits) -> Book | None:
     book = fields.source.get("character_book")
     if not isinstance(book, dict):
         return None

@@ -7,7 +7,7 @@ from tavernkit.values import Value
 MIB = 1024 * 1024
 
 
-class Limits(Value, frozen=True, kw_only=True):
+class CardLimits(Value, frozen=True, kw_only=True):
     """Bounds on untrusted files. The defaults keep one import below 2 seconds and 300 MB."""
 
     file_bytes: int = 64 * MIB
@@ -25,4 +25,4 @@ class Limits(Value, frozen=True, kw_only=True):
     archive_ratio: int = 200
 
 
-DEFAULT_LIMITS = Limits()
+DEFAULT_LIMITS = CardLimits()

@@ -15,11 +15,11 @@ from tavernkit.characters.ingest.json_file import read_json
 from tavernkit.characters.ingest.png import read_png
 from tavernkit.characters.ingest.webp import read_webp
 from tavernkit.characters.ingest.yaml_file import read_yaml
-from tavernkit.characters.limits import DEFAULT_LIMITS, Limits
+from tavernkit.characters.limits import DEFAULT_LIMITS, CardLimits
 from tavernkit.errors import ArchiveParseError, ParseError
 
 
-def load(source: bytes | str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS) -> Bundle:
+def load(source: bytes | str | os.PathLike[str], *, limits: CardLimits = DEFAULT_LIMITS) -> Bundle:
     """Read a card file of any format, from its bytes or from the path where it lies.
 
     Raises InvalidCardError, UnsupportedVersionError or a ParseError; OSError if the path cannot be opened.
@@ -42,7 +42,7 @@ def load(source: bytes | str | os.PathLike[str], *, limits: Limits = DEFAULT_LIM
             return read_yaml(data, limits)
 
 
-def _read_path(path: Path, limits: Limits) -> bytes:
+def _read_path(path: Path, limits: CardLimits) -> bytes:
     with path.open("rb") as file:
         size = os.fstat(file.fileno()).st_size
         if size > limits.file_bytes:
@@ -50,7 +50,7 @@ def _read_path(path: Path, limits: Limits) -> bytes:
         return file.read(limits.file_bytes + 1)
 
 
-def _read_zip(data: bytes, limits: Limits) -> Bundle:
+def _read_zip(data: bytes, limits: CardLimits) -> Bundle:
     archive = Archive(data, limits)
     if CARD_FILE in archive:
         return read_charx(archive, limits)
@@ -61,5 +61,5 @@ def _read_zip(data: bytes, limits: Limits) -> Bundle:
     )
 
 
-def _too_large(size: int, limits: Limits) -> str:
+def _too_large(size: int, limits: CardLimits) -> str:
     return f"The file has {size:,} bytes or more; at most {limits.file_bytes:,} are read."

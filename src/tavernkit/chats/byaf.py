@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from tavernkit.characters.ingest.archive import Archive
 from tavernkit.characters.ingest.byaf import read_parts, to_macros
-from tavernkit.characters.limits import Limits
+from tavernkit.characters.limits import CardLimits
 from tavernkit.chats.chat import ChatFile
-from tavernkit.chats.foreign import Speakers
+from tavernkit.chats.foreign import ForeignSpeakers
 from tavernkit.chats.jsonl import chat_from_records
 from tavernkit.chats.limits import ChatLimits
 from tavernkit.errors import ParseError
@@ -19,9 +19,11 @@ ARCHIVE = b"PK\x03\x04"
 """How an archive begins, which among the files of chats only a BYAF archive is."""
 
 
-def read_byaf_chats(data: bytes, speakers: Speakers, limits: ChatLimits, report: ReportBuilder) -> tuple[ChatFile, ...]:
+def read_byaf_chats(
+    data: bytes, speakers: ForeignSpeakers, limits: ChatLimits, report: ReportBuilder
+) -> tuple[ChatFile, ...]:
     """The chats, in the order of the scenarios; the character is called as the archive says."""
-    bounds = Limits(json_values=limits.values)
+    bounds = CardLimits(json_values=limits.values)
     parts = read_parts(Archive(data, bounds), bounds, report)
     named = speakers._replace(character=parts.name or speakers.character)
     chats = tuple(
@@ -34,7 +36,7 @@ def read_byaf_chats(data: bytes, speakers: Speakers, limits: ChatLimits, report:
     return chats
 
 
-def _records(scenario: LooseObject, speakers: Speakers) -> Iterator[dict[str, Json]]:
+def _records(scenario: LooseObject, speakers: ForeignSpeakers) -> Iterator[dict[str, Json]]:
     narrative = to_macros(scenario.text("narrative"))
     yield {
         "chat_metadata": {"scenario": narrative} if narrative else {},
@@ -51,7 +53,7 @@ def _records(scenario: LooseObject, speakers: Speakers) -> Iterator[dict[str, Js
     yield from messages
 
 
-def _message(message: LooseObject, speakers: Speakers) -> dict[str, Json]:
+def _message(message: LooseObject, speakers: ForeignSpeakers) -> dict[str, Json]:
     if message.text("type") != "ai":
         date = message.text("createdAt") or speakers.now
         return _record(speakers.user, is_user=True, date=date, text=to_macros(message.text("text")))

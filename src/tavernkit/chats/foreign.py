@@ -22,7 +22,7 @@ OUTPUT_MARK = "{{[OUTPUT]}}"
 BETWEEN_OPPONENTS = "||$||"
 
 
-class Speakers(NamedTuple):
+class ForeignSpeakers(NamedTuple):
     """Who talks, and the date of messages that have none."""
 
     user: str
@@ -37,7 +37,9 @@ def find_format(document: Json) -> str | None:
     return next((name for name, format in _FORMATS.items() if format.matches(document)), None)
 
 
-def read_foreign(name: str, document: JsonObject, speakers: Speakers, report: ReportBuilder) -> tuple[ChatFile, ...]:
+def read_foreign(
+    name: str, document: JsonObject, speakers: ForeignSpeakers, report: ReportBuilder
+) -> tuple[ChatFile, ...]:
     """The chats in a document whose format is known by `find_format`; what no chat has a place for is noted."""
     format = _FORMATS[name]
     chats = tuple(
@@ -65,7 +67,7 @@ def _text(message: JsonObject, key: str) -> Record:
     return {"mes": message[key]} if key in message else {}
 
 
-def _ooba(document: JsonObject, speakers: Speakers, report: ReportBuilder) -> Iterator[list[Record]]:
+def _ooba(document: JsonObject, speakers: ForeignSpeakers, report: ReportBuilder) -> Iterator[list[Record]]:
     """text-generation-webui: pairs of what the user and the character said, where either may be empty."""
     records: list[Record] = []
     for index, pair in enumerate(document["data_visible"]):
@@ -79,7 +81,7 @@ def _ooba(document: JsonObject, speakers: Speakers, report: ReportBuilder) -> It
     yield records
 
 
-def _agnai(document: JsonObject, speakers: Speakers, report: ReportBuilder) -> Iterator[list[Record]]:
+def _agnai(document: JsonObject, speakers: ForeignSpeakers, report: ReportBuilder) -> Iterator[list[Record]]:
     """Agnai: a message is the user's when it has a user's id."""
     records: list[Record] = []
     for message in _objects(document["messages"], "messages", ("userId", "msg"), report):
@@ -89,7 +91,7 @@ def _agnai(document: JsonObject, speakers: Speakers, report: ReportBuilder) -> I
     yield records
 
 
-def _cai(document: JsonObject, speakers: Speakers, report: ReportBuilder) -> Iterator[list[Record]]:
+def _cai(document: JsonObject, speakers: ForeignSpeakers, report: ReportBuilder) -> Iterator[list[Record]]:
     """CAI Tools: many conversations in one file."""
     histories = document["histories"]
     if isinstance(histories, dict):
@@ -108,7 +110,7 @@ def _cai(document: JsonObject, speakers: Speakers, report: ReportBuilder) -> Ite
         yield records
 
 
-def _kobold(document: JsonObject, speakers: Speakers, report: ReportBuilder) -> Iterator[list[Record]]:
+def _kobold(document: JsonObject, speakers: ForeignSpeakers, report: ReportBuilder) -> Iterator[list[Record]]:
     """Kobold Lite: turns told apart by marks, with the speakers' names among the settings."""
     settings = document["savedsettings"]
     if not isinstance(settings, dict):
@@ -137,7 +139,7 @@ def _kobold(document: JsonObject, speakers: Speakers, report: ReportBuilder) -> 
     yield records
 
 
-def _risuai(document: JsonObject, speakers: Speakers, report: ReportBuilder) -> Iterator[list[Record]]:
+def _risuai(document: JsonObject, speakers: ForeignSpeakers, report: ReportBuilder) -> Iterator[list[Record]]:
     """RisuAI: messages with roles, some with a name and a time of their own."""
     data = document.get("data")
     messages = _list(data.get("message") if isinstance(data, dict) else None, "data.message")
@@ -191,7 +193,7 @@ class _Format(NamedTuple):
 
     matches: Callable[[JsonObject], bool]
     keys: frozenset[str]
-    read: Callable[[JsonObject, Speakers, ReportBuilder], Iterator[list[Record]]]
+    read: Callable[[JsonObject, ForeignSpeakers, ReportBuilder], Iterator[list[Record]]]
 
 
 _FORMATS: Mapping[str, _Format] = {

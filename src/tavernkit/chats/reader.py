@@ -8,7 +8,7 @@ from datetime import datetime
 from tavernkit.chats.byaf import ARCHIVE, read_byaf_chats
 from tavernkit.chats.chat import ChatFile
 from tavernkit.chats.dates import iso_date
-from tavernkit.chats.foreign import Speakers, find_format, read_foreign
+from tavernkit.chats.foreign import ForeignSpeakers, find_format, read_foreign
 from tavernkit.chats.jsonl import parse_line, read_jsonl
 from tavernkit.chats.limits import DEFAULT_LIMITS, ChatLimits
 from tavernkit.errors import ParseError
@@ -36,7 +36,7 @@ def read_chat(
     in the report. Raises ParseError when the file is no chat.
     """
     report = ReportBuilder()
-    speakers = Speakers(user=user_name or "User", character=character_name or "Character", now=iso_date(now()))
+    speakers = ForeignSpeakers(user=user_name or "User", character=character_name or "Character", now=iso_date(now()))
     if isinstance(data, bytes) and data.startswith(ARCHIVE):
         _check_size(data, limits)
         return read_byaf_chats(data, speakers, limits, report), report.build("byaf")

@@ -9,25 +9,27 @@ from typing import Literal
 from tavernkit import example
 from tavernkit.characters import Character, User
 from tavernkit.cli.build_options import BuildOptions
-from tavernkit.cli.cast_files import Cast, in_group, read_cast
-from tavernkit.cli.conversation_file import Conversation, read_conversation
+from tavernkit.cli.cast_files import CastFiles, in_group, read_cast
+from tavernkit.cli.conversation_file import LoadedChat, read_conversation
 from tavernkit.cli.errors import about, display_name
 from tavernkit.cli.file_notes import FileNote, file_notes
-from tavernkit.cli.files import read_input
+from tavernkit.cli.files import is_standard, read_input
 from tavernkit.cli.lore import load_book
-from tavernkit.cli.persona_text import persona_text
 from tavernkit.cli.preset_files import read_setup
 from tavernkit.cli.settings_file import SettingsFile, read_settings_file
 from tavernkit.lore.book import Book
 from tavernkit.macros import Variables
 from tavernkit.prompt.message import Message
+from tavernkit.reading import decode_text
 from tavernkit.sillytavern import Story, with_templates
 from tavernkit.sillytavern.presets import ChatPreset, TextPreset
 from tavernkit.sillytavern.regex_scripts import RegexScript, RegexScripts, embedded_scripts, read_regex_scripts
 from tavernkit.values import Value
 
+_LONGEST_FILE_NAME = 4096
 
-class Found(Value, frozen=True, kw_only=True):
+
+class BuildFiles(Value, frozen=True, kw_only=True):
     """What the files hold; `context_file` is the one with the context template."""
 
     character: Character
@@ -41,7 +43,7 @@ class Found(Value, frozen=True, kw_only=True):
     notes: tuple[FileNote, ...]
 
 
-def read_files(options: BuildOptions) -> Found:
+def read_files(options: BuildOptions) -> BuildFiles:
     """Read everything. Without a card there is the example's story; without a chat, a new one with its greeting."""
     options.check_files()
     notes: list[FileNote] = []
@@ -55,7 +57,7 @@ def read_files(options: BuildOptions) -> Found:
     books = [(_home(file, cast, chat, settings), _book(file, notes)) for file in options.lore or ()]
     own = tuple(script for file in options.regex or () for script in _scripts(file, notes))
     story = with_templates(chat.in_story(settings.story), setup.templates)
-    return Found(
+    return BuildFiles(
         character=cast.character,
         user=_user(options, settings, chat),
         messages=chat.messages,
@@ -90,13 +92,13 @@ def _usual_preset(settings: SettingsFile, *, is_for_text: bool) -> ChatPreset | 
     return settings.preset or ChatPreset()
 
 
-def _conversation(options: BuildOptions, cast: Cast, user_name: str) -> Conversation:
+def _conversation(options: BuildOptions, cast: CastFiles, user_name: str) -> LoadedChat:
     if options.history is not None:
         return read_conversation(options.history, user_name=user_name, character_name=cast.character.display_name)
-    return Conversation(messages=cast.greetings() if options.all_cards else example.history())
+    return LoadedChat(messages=cast.greetings() if options.all_cards else example.history())
 
 
-def _user(options: BuildOptions, settings: SettingsFile, chat: Conversation) -> User:
+def _user(options: BuildOptions, settings: SettingsFile, chat: LoadedChat) -> User:
     """Who the options name, else the settings, else the chat; the example has its own."""
     persona = options.persona
     usual = User(name="User") if options.all_cards else example.user()
@@ -114,7 +116,7 @@ def _book(file: Path, notes: list[FileNote]) -> Book:
 
 
 def _home(
-    file: Path, cast: Cast, chat: Conversation, settings: SettingsFile
+    file: Path, cast: CastFiles, chat: LoadedChat, settings: SettingsFile
 ) -> Literal["character", "chat", "persona"] | None:
     """Whose book this is: it belongs to whoever names it, else to everybody."""
     if file.stem == chat.book_name:
@@ -130,3 +132,20 @@ def _scripts(file: Path, notes: list[FileNote]) -> tuple[RegexScript, ...]:
         scripts, report = read_regex_scripts(data)
     notes.extend(file_notes(file, report))
     return scripts
+
+
+def persona_text(given: str) -> str:
+    """The text itself, or what the file of that name says."""
+    path = Path(given)
+    if not (is_standard(path) or _is_file(path)):
+        return given
+    data = read_input(path)
+    with about(path):
+        return decode_text(data, what="The persona").strip()
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return len(str(path)) <= _LONGEST_FILE_NAME and path.is_file()
+    except OSError:
+        return False  # a text that no file could be called

@@ -27,7 +27,7 @@ class Platform(StrEnum):
     risuai = "risuai"
 
 
-class GenerationType(StrEnum):
+class GenerationChoice(StrEnum):
     """What is asked of the model."""
 
     normal = "normal"
@@ -46,7 +46,7 @@ class NotePosition(StrEnum):
     after = "after"
 
 
-class NoteRole(StrEnum):
+class NoteRoleChoice(StrEnum):
     """Whose words the author's note is."""
 
     system = "system"
@@ -125,12 +125,12 @@ class BuildOptions:
     note_depth: Annotated[
         int | None, typer.Option("--note-depth", metavar="N", min=0, help="How many messages stand behind the note.")
     ] = None
-    note_role: Annotated[NoteRole | None, typer.Option("--note-role", help="Whose words the note is.")] = None
+    note_role: Annotated[NoteRoleChoice | None, typer.Option("--note-role", help="Whose words the note is.")] = None
     note_interval: Annotated[
         int | None,
         typer.Option("--note-interval", metavar="N", min=0, help="Every how many user messages; 0 is never."),
     ] = None
-    type_: Annotated[GenerationType, typer.Option("--type", help="What is asked for.")] = GenerationType.normal
+    type_: Annotated[GenerationChoice, typer.Option("--type", help="What is asked for.")] = GenerationChoice.normal
     quiet_prompt: Annotated[
         str | None, typer.Option("--quiet-prompt", metavar="TEXT", help="The instruction of a quiet generation.")
     ] = None

@@ -11,7 +11,7 @@ from tavernkit.cli.build_result import BuiltRequest
 from tavernkit.cli.build_risuai_files import RisuFound, read_risu_files, read_toggles
 from tavernkit.errors import StrictModeError
 from tavernkit.prompt.build import BuildInputs
-from tavernkit.risuai import Settings, Story
+from tavernkit.risuai import RisuSettings, Story
 from tavernkit.risuai.errors import CBSError, DecoratorParseError, TriggerError
 
 
@@ -57,7 +57,7 @@ def build_risuai(options: BuildOptions) -> BuiltRequest:
     )
 
 
-def _with_budget(settings: Settings, options: BuildOptions) -> Settings:
+def _with_budget(settings: RisuSettings, options: BuildOptions) -> RisuSettings:
     given = {"max_context": options.context, "max_response": options.reserve}
     return settings.with_(**{name: tokens for name, tokens in given.items() if tokens is not None})
 

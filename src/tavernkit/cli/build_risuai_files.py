@@ -7,16 +7,16 @@ from pathlib import Path
 
 from tavernkit import example
 from tavernkit.characters import User
+from tavernkit.cli.build_files import persona_text
 from tavernkit.cli.build_options import BuildOptions
-from tavernkit.cli.conversation_file import Conversation, read_conversation
+from tavernkit.cli.conversation_file import LoadedChat, read_conversation
 from tavernkit.cli.errors import UsageError, about
 from tavernkit.cli.file_notes import FileNote, file_notes
 from tavernkit.cli.files import read_input
 from tavernkit.cli.lore import load_book
-from tavernkit.cli.persona_text import persona_text
 from tavernkit.lore.book import Book
 from tavernkit.prompt.message import Message
-from tavernkit.risuai import Settings
+from tavernkit.risuai import RisuSettings
 from tavernkit.risuai.cards import from_card
 from tavernkit.risuai.character import RisuCharacter
 from tavernkit.risuai.files import load_character, read_module_file, read_preset_file
@@ -30,7 +30,7 @@ class RisuFound(Value, frozen=True, kw_only=True):
     character: RisuCharacter
     user: User
     messages: tuple[Message, ...]
-    settings: Settings
+    settings: RisuSettings
     modules: tuple[Module, ...]
     books: tuple[Book, ...]
     notes: tuple[FileNote, ...]
@@ -82,15 +82,15 @@ def _character(cards: tuple[Path, ...], notes: list[FileNote]) -> RisuCharacter:
     return character
 
 
-def _conversation(options: BuildOptions, character: RisuCharacter, user_name: str) -> Conversation:
+def _conversation(options: BuildOptions, character: RisuCharacter, user_name: str) -> LoadedChat:
     if options.history is not None:
         return read_conversation(options.history, user_name=user_name, character_name=character.display_name)
-    return Conversation() if options.all_cards else Conversation(messages=example.history())
+    return LoadedChat() if options.all_cards else LoadedChat(messages=example.history())
 
 
-def _settings(presets: Sequence[Path], notes: list[FileNote]) -> Settings:
+def _settings(presets: Sequence[Path], notes: list[FileNote]) -> RisuSettings:
     if not presets:
-        return Settings()
+        return RisuSettings()
     if len(presets) > 1:
         raise UsageError("RisuAI has one preset at a time; name one.")
     data = read_input(presets[0])

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tavernkit.cli.conversion import Spec, Target
+from tavernkit.cli.conversion import CardTarget, Spec
 from tavernkit.cli.errors import BatchError, FileError, about, display_name
 from tavernkit.cli.files import (
     ForceOption,
@@ -83,7 +83,7 @@ def validate(
 @app.command("convert")
 def convert(
     files: CardFiles,
-    to: Annotated[Target, typer.Option("--to", help="The format to write.")],
+    to: Annotated[CardTarget, typer.Option("--to", help="The format to write.")],
     spec: Annotated[
         Spec | None, typer.Option("--spec", help="The card version of a JSON file; version 3 unless given.")
     ] = None,

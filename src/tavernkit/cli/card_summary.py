@@ -21,7 +21,7 @@ class FieldSize(Value, frozen=True, kw_only=True):
     tokens: int
 
 
-class Greeting(Value, frozen=True, kw_only=True):
+class GreetingSummary(Value, frozen=True, kw_only=True):
     """One way for a chat to begin; `number` is the index that applications use, absent for group chats."""
 
     number: int | None
@@ -52,7 +52,7 @@ class CardSummary(Value, frozen=True, kw_only=True):
     character_version: str
     tags: tuple[str, ...]
     fields: tuple[FieldSize, ...]
-    greetings: tuple[Greeting, ...]
+    greetings: tuple[GreetingSummary, ...]
     tokens: int
     book: BookSummary | None
     image_bytes: int | None
@@ -101,11 +101,11 @@ def _size(name: str, text: str) -> FieldSize:
     return FieldSize(field=name, characters=len(text), tokens=default_estimator().estimate(text))
 
 
-def _greetings(character: Character) -> tuple[Greeting, ...]:
+def _greetings(character: Character) -> tuple[GreetingSummary, ...]:
     numbered: list[tuple[int | None, str]] = [*enumerate(character.greetings)]
     for_groups: list[tuple[int | None, str]] = [(None, text) for text in character.group_only_greetings]
     return tuple(
-        Greeting(number=number, characters=len(text), tokens=default_estimator().estimate(text), text=text)
+        GreetingSummary(number=number, characters=len(text), tokens=default_estimator().estimate(text), text=text)
         for number, text in numbered + for_groups
         if text
     )

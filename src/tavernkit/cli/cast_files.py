@@ -19,7 +19,7 @@ from tavernkit.values import Json, JsonObject, Value
 EXAMPLE = "ottoline.json"
 
 
-class Cast(Value, frozen=True, kw_only=True):
+class CastFiles(Value, frozen=True, kw_only=True):
     """The characters at hand under the names of their files, which of them speaks, and the group they are, if any."""
 
     members: tuple[GroupMember, ...]
@@ -54,7 +54,7 @@ class Cast(Value, frozen=True, kw_only=True):
         )
 
 
-def read_cast(cards: Sequence[Path], speaker: str | None) -> Cast:
+def read_cast(cards: Sequence[Path], speaker: str | None) -> CastFiles:
     """Read the cards; without any, the cast is the example's. The first card speaks unless somebody else is named."""
     notes: list[FileNote] = []
     members = [GroupMember.of(_read(card, notes), card.name) for card in cards]
@@ -64,10 +64,10 @@ def read_cast(cards: Sequence[Path], speaker: str | None) -> Cast:
     for avatar in avatars:
         if avatars.count(avatar) > 1:
             raise UsageError(f"Two cards are called {avatar}; a group tells its members apart by their file names.")
-    return Cast(members=tuple(members), speaker=_speaker(members, speaker), notes=tuple(notes))
+    return CastFiles(members=tuple(members), speaker=_speaker(members, speaker), notes=tuple(notes))
 
 
-def in_group(cast: Cast, file: Path | None, chat_metadata: JsonObject) -> Cast:
+def in_group(cast: CastFiles, file: Path | None, chat_metadata: JsonObject) -> CastFiles:
     """The cast as the group that the file describes, or as one of all cards; a single card without a file is no group.
 
     A card belongs to the member whose card file has its name, whatever the ending: cards travel in several formats.
@@ -94,7 +94,7 @@ def _members_of(document: Json) -> JsonObject:
             raise ParseError("This is no group of SillyTavern: it has no list of members.")
 
 
-def _renamed(cast: Cast, avatars: Sequence[Json]) -> Cast:
+def _renamed(cast: CastFiles, avatars: Sequence[Json]) -> CastFiles:
     known = {Path(avatar).stem: avatar for avatar in avatars if isinstance(avatar, str)}
     if cast.character_file not in known:
         raise ParseError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -9,7 +10,6 @@ from tavernkit.chats import ChatFile, read_chat, to_messages
 from tavernkit.cli.errors import about
 from tavernkit.cli.file_notes import FileNote, file_notes
 from tavernkit.cli.files import read_input
-from tavernkit.cli.history_file import messages_from
 from tavernkit.errors import ParseError
 from tavernkit.prompt.message import Message
 from tavernkit.reading import LooseObject, ReportBuilder, parse_json
@@ -17,12 +17,14 @@ from tavernkit.sillytavern import AuthorsNote, Story
 from tavernkit.sillytavern.extension_prompts import extension_place, extension_role
 from tavernkit.values import Json, JsonObject, Value
 
-FIELDS = ("role", "content", "name", "send_date", "tool_calls", "tool_call_id")
+_HISTORY_FIELDS = ("role", "content", "name")
+
+_CHAT_FIELDS = ("role", "content", "name", "send_date", "tool_calls", "tool_call_id")
 NOBODY = "unused"
 """What SillyTavern writes where a chat's header once had a name."""
 
 
-class Conversation(Value, frozen=True, kw_only=True):
+class LoadedChat(Value, frozen=True, kw_only=True):
     """The messages of a chat, and what its header says about it."""
 
     messages: tuple[Message, ...] = ()
@@ -59,16 +61,16 @@ class Conversation(Value, frozen=True, kw_only=True):
         )
 
 
-def read_conversation(file: Path, *, user_name: str, character_name: str) -> Conversation:
+def read_conversation(file: Path, *, user_name: str, character_name: str) -> LoadedChat:
     """Read the one conversation of a file; the names are for what other applications do not say."""
     data = read_input(file)
     with about(file):
         listed = _listed(data)
         if listed is not None:
-            messages = messages_from(listed, FIELDS)
+            messages = _messages_from(listed, _CHAT_FIELDS)
             for number, message in enumerate(messages, start=1):
                 _check_tools(number, message)
-            return Conversation(messages=messages)
+            return LoadedChat(messages=messages)
         chats, report = read_chat(
             data, user_name=user_name, character_name=character_name, now=lambda: datetime.now(UTC)
         )
@@ -108,9 +110,34 @@ def _is_call(call: Json) -> bool:
     return isinstance(call, dict) and isinstance(call.get("function"), dict)
 
 
-def _conversation(chat: ChatFile) -> Conversation:
+def _conversation(chat: ChatFile) -> LoadedChat:
     messages = to_messages(chat)
     if chat.header is None:
-        return Conversation(messages=messages)
+        return LoadedChat(messages=messages)
     name = chat.header.user_name
-    return Conversation(messages=messages, user_name="" if name == NOBODY else name, metadata=chat.header.chat_metadata)
+    return LoadedChat(messages=messages, user_name="" if name == NOBODY else name, metadata=chat.header.chat_metadata)
+
+
+def read_history(file: Path) -> tuple[Message, ...]:
+    """Read a list of messages, or an object that has one under `messages`; of each, role, content and name count."""
+    data = read_input(file)
+    with about(file):
+        match parse_json(data, what="The history"):
+            case list(messages) | {"messages": list(messages)}:
+                return _messages_from(messages)
+            case _:
+                raise ParseError("The history is not a JSON list of messages.")
+
+
+def _messages_from(messages: Sequence[Json], fields: Sequence[str] = _HISTORY_FIELDS) -> tuple[Message, ...]:
+    """The messages of a JSON list; of each, the named fields count."""
+    return tuple(_message(number, item, fields) for number, item in enumerate(messages, start=1))
+
+
+def _message(number: int, item: Json, fields: Sequence[str]) -> Message:
+    if not isinstance(item, dict):
+        raise ParseError(f"Message {number} of the history is not an object with role and content.")
+    try:
+        return Message.coerce({key: item[key] for key in fields if key in item})
+    except (TypeError, ValueError) as error:
+        raise ParseError(f"Message {number} of the history cannot be read: {error}.") from None

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
 
-class Target(StrEnum):
+class CardTarget(StrEnum):
     """What a card can be written as."""
 
     json = "json"
@@ -47,17 +47,17 @@ class Conversion(Value, frozen=True, kw_only=True):
     assets_left_out: int = 0
 
 
-def check_options(to: Target, spec: Spec | None, image: Path | None) -> None:
+def check_options(to: CardTarget, spec: Spec | None, image: Path | None) -> None:
     """Refuse an option that the format would pass over."""
-    if spec is not None and to is Target.png:
+    if spec is not None and to is CardTarget.png:
         raise UsageError("A PNG always carries the card in version 2 and in version 3; leave --spec out.")
-    if spec is Spec.v2 and to is Target.charx:
+    if spec is Spec.v2 and to is CardTarget.charx:
         raise UsageError("A CHARX file always holds a card of version 3; leave --spec out.")
-    if image is not None and to is Target.json:
+    if image is not None and to is CardTarget.json:
         raise UsageError("A JSON file holds no picture; leave --image out.")
 
 
-def targets(files: Sequence[Path], to: Target, output: Path | None) -> list[Path]:
+def targets(files: Sequence[Path], to: CardTarget, output: Path | None) -> list[Path]:
     """Where each file is written to. Two files may not be written to the same place."""
     if len(files) == 1 and output is not None and not output.is_dir():
         return [output]
@@ -72,11 +72,11 @@ def targets(files: Sequence[Path], to: Target, output: Path | None) -> list[Path
     return places
 
 
-def _beside(file: Path, to: Target) -> Path:
+def _beside(file: Path, to: CardTarget) -> Path:
     return file if is_standard(file) else file.with_name(_name(file, to))
 
 
-def _name(file: Path, to: Target) -> str:
+def _name(file: Path, to: CardTarget) -> str:
     return f"{'card' if is_standard(file) else file.stem}.{to.value}"
 
 
@@ -88,14 +88,16 @@ def read_picture(path: Path) -> bytes:
     return data
 
 
-def convert_card(file: Path, place: Path, to: Target, spec: Spec, picture: bytes | None) -> tuple[bytes, Conversion]:
+def convert_card(
+    file: Path, place: Path, to: CardTarget, spec: Spec, picture: bytes | None
+) -> tuple[bytes, Conversion]:
     """Read one card and write it in memory; raises FileError when either cannot be done."""
     from tavernkit.characters import load
 
     data = read_input(file)
     with about(file):
-        bundle = load(data) if to is Target.charx else _without_module(load(data))
-        if to is Target.png and picture is None:
+        bundle = load(data) if to is CardTarget.charx else _without_module(load(data))
+        if to is CardTarget.png and picture is None:
             bundle = _with_png(bundle)
         written = _write(bundle, to, spec, picture)
     conversion = Conversion(
@@ -155,30 +157,30 @@ def _noted(bundle: Bundle, message: str) -> Bundle:
     return bundle.with_(report=bundle.report.with_(notes=(*bundle.report.notes, note)))
 
 
-def _write(bundle: Bundle, to: Target, spec: Spec, picture: bytes | None) -> bytes:
+def _write(bundle: Bundle, to: CardTarget, spec: Spec, picture: bytes | None) -> bytes:
     from tavernkit.characters import to_charx, to_json, to_png
 
     image = bundle.image if picture is None else picture
     match to:
-        case Target.json:
+        case CardTarget.json:
             return f"{to_json(bundle.card, spec.value)}\n".encode()
-        case Target.png:
+        case CardTarget.png:
             return to_png(bundle.card, image, () if _keeps_chunks(bundle, picture) else _for_png(bundle, image))
-        case Target.charx:
+        case CardTarget.charx:
             return to_charx(bundle.card, image, bundle.assets)
 
 
-def _left_out(bundle: Bundle, to: Target, picture: bytes | None) -> int:
+def _left_out(bundle: Bundle, to: CardTarget, picture: bytes | None) -> int:
     match to:
-        case Target.json:
+        case CardTarget.json:
             return len(bundle.assets)
-        case Target.png:
+        case CardTarget.png:
             return (
                 0
                 if _keeps_chunks(bundle, picture)
                 else len(bundle.assets) - len(_for_png(bundle, picture or bundle.image))
             )
-        case Target.charx:
+        case CardTarget.charx:
             return 0
 
 

@@ -21,7 +21,7 @@ RESERVED = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECA
 PICTURES = {b"\x89PNG": "png", b"\xff\xd8\xff": "jpg", b"GIF8": "gif", b"RIFF": "webp"}
 
 
-class Part(Value, frozen=True, kw_only=True):
+class ExtractedFile(Value, frozen=True, kw_only=True):
     """A file to be written; `uri` is how the card refers to it."""
 
     path: Path
@@ -46,24 +46,24 @@ def default_folder(file: Path) -> Path:
     return file.with_suffix("") if file.suffix else file.with_name(f"{file.name}-card")
 
 
-def parts(bundle: Bundle) -> list[Part]:
+def parts(bundle: Bundle) -> list[ExtractedFile]:
     """Everything that can be taken out of a card file; the paths are relative and lead nowhere else."""
     return list(_parts(bundle))
 
 
-def _parts(bundle: Bundle) -> Iterator[Part]:
+def _parts(bundle: Bundle) -> Iterator[ExtractedFile]:
     card = bundle.card
     spec: WritableSpec = "v2" if card.spec == "v2" else "v3"
     text = f"{to_json(card, spec)}\n".encode()
-    yield Part(path=Path("card.json"), kind="card", read=lambda: text)
+    yield ExtractedFile(path=Path("card.json"), kind="card", read=lambda: text)
     if (image := bundle.image) is not None:
-        yield Part(path=Path(f"main.{_extension(image)}"), kind="picture", read=lambda: image)
+        yield ExtractedFile(path=Path(f"main.{_extension(image)}"), kind="picture", read=lambda: image)
     if (book := card.character.character_book) is not None:
         lore = to_json_bytes(write_world_info(book))
-        yield Part(path=Path("lorebook.json"), kind="lorebook", read=lambda: lore)
+        yield ExtractedFile(path=Path("lorebook.json"), kind="lorebook", read=lambda: lore)
     names = safe_names([_asset_name(asset, bundle) for asset in bundle.assets])
     for asset, name in zip(bundle.assets, names, strict=True):
-        yield Part(path=Path("assets") / name, kind="asset", read=asset.read, uri=asset.uri)
+        yield ExtractedFile(path=Path("assets") / name, kind="asset", read=asset.read, uri=asset.uri)
 
 
 def _asset_name(asset: Asset, bundle: Bundle) -> str:
@@ -112,7 +112,7 @@ def _extension(image: bytes) -> str:
     return next((extension for start, extension in PICTURES.items() if image.startswith(start)), "bin")
 
 
-def write_part(part: Part, folder: Path, *, source: Path, force: bool) -> Extracted:
+def write_part(part: ExtractedFile, folder: Path, *, source: Path, force: bool) -> Extracted:
     """Write one file; raises FileError when it is damaged inside its card file or cannot be written."""
     with about(source):
         data = part.read()

@@ -15,8 +15,8 @@ from tavernkit.sillytavern.presets import (
     ContextTemplate,
     Instruct,
     MasterExport,
-    Preset,
     ReasoningTemplate,
+    SillyTavernPreset,
     SystemPrompt,
     TextPreset,
     read_preset,
@@ -95,7 +95,7 @@ def check_post_processing(preset: ChatPreset) -> None:
         )
 
 
-def _read(file: Path, notes: list[FileNote]) -> Preset:
+def _read(file: Path, notes: list[FileNote]) -> SillyTavernPreset:
     data = read_input(file)
     with about(file):
         preset, report = read_preset(data)
@@ -105,7 +105,7 @@ def _read(file: Path, notes: list[FileNote]) -> Preset:
     return preset
 
 
-def _parts(preset: Preset) -> Iterator[tuple[str, PresetFile]]:
+def _parts(preset: SillyTavernPreset) -> Iterator[tuple[str, PresetFile]]:
     if not isinstance(preset, MasterExport):
         yield _PARTS[type(preset)], preset
         return

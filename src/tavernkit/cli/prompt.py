@@ -99,7 +99,7 @@ def _user(name: str | None, persona: str | None, *, is_example: bool) -> User:
 
 def _history(file: Path | None, *, is_example: bool) -> tuple[Message, ...]:
     if file is not None:
-        from tavernkit.cli.history_file import read_history
+        from tavernkit.cli.conversation_file import read_history
 
         return read_history(file)
     if is_example:

@@ -20,7 +20,7 @@ from tavernkit.values import Json
 SHOWN_WIDTH = 100
 
 
-class Found(NamedTuple):
+class CaseFile(NamedTuple):
     """A file of cases under the name it was given by."""
 
     name: str
@@ -37,12 +37,12 @@ class Skipped(NamedTuple):
 class Collected(NamedTuple):
     """What the paths on the command line lead to."""
 
-    files: list[Found]
+    files: list[CaseFile]
     skipped: list[Skipped]
     errors: list[FileError | ParseError]
 
 
-class Outcome(NamedTuple):
+class ReplayOutcome(NamedTuple):
     """How everything went."""
 
     results: list[tuple[str, FileResult]]
@@ -79,7 +79,7 @@ def _collect(path: Path, collected: Collected, *, in_folder: bool) -> None:
         reason = f"no way to replay {vectors.application}/{vectors.group}"
         collected.skipped.append(Skipped(name, reason))
     else:
-        collected.files.append(Found(name, vectors))
+        collected.files.append(CaseFile(name, vectors))
 
 
 def _read(path: Path) -> VectorFile:
@@ -100,7 +100,7 @@ def _is_json(path: Path) -> bool:
     return True
 
 
-def replay_all(collected: Collected, on_case: Callable[[], None]) -> Outcome:
+def replay_all(collected: Collected, on_case: Callable[[], None]) -> ReplayOutcome:
     """Replay every file; one that cannot be replayed is an error, and the others go on."""
     results = []
     errors = list(collected.errors)
@@ -109,10 +109,10 @@ def replay_all(collected: Collected, on_case: Callable[[], None]) -> Outcome:
             results.append((found.name, run_file(found.vectors, on_case)))
         except ParseError as error:
             errors.append(error)
-    return Outcome(results, collected.skipped, errors)
+    return ReplayOutcome(results, collected.skipped, errors)
 
 
-def document(outcome: Outcome, limit: int) -> Json:
+def document(outcome: ReplayOutcome, limit: int) -> Json:
     """Everything as one JSON document."""
     return {
         "passed": sum(result.passed for _, result in outcome.results),
@@ -126,7 +126,7 @@ def document(outcome: Outcome, limit: int) -> Json:
     }
 
 
-def print_results(printer: Printer, outcome: Outcome, limit: int) -> None:
+def print_results(printer: Printer, outcome: ReplayOutcome, limit: int) -> None:
     for name, result in outcome.results:
         printer.line(f"{name} {result.passed}/{result.total}", style="red" if result.failures else "green")
         for failure in result.failures[:limit]:

@@ -18,7 +18,7 @@ Status: TypeAlias = Literal["ok", "ok with notes", "broken", "unreadable"]
 COLOURS = {"ok": "green", "ok with notes": "yellow", "broken": "red", "unreadable": "red"}
 
 
-class Verdict(Value, frozen=True, kw_only=True):
+class FileCheck(Value, frozen=True, kw_only=True):
     """One file. `ok` is what counts: notes fail a file only when the check is strict."""
 
     file: str
@@ -31,14 +31,14 @@ class Verdict(Value, frozen=True, kw_only=True):
     error: Failure | None = None
 
 
-def check(file: Path, *, strict: bool) -> Verdict:
+def check(file: Path, *, strict: bool) -> FileCheck:
     """Read one card and judge it. Raises FileError only for a file that cannot be opened."""
     data = read_input(file)
     try:
         bundle = load(data)
     except TavernKitError as error:
-        return Verdict(file=display_name(file), ok=False, status="broken", error=explain(error))
-    return Verdict(
+        return FileCheck(file=display_name(file), ok=False, status="broken", error=explain(error))
+    return FileCheck(
         file=display_name(file),
         ok=bundle.report.is_exact or not strict,
         status="ok" if bundle.report.is_exact else "ok with notes",
@@ -49,12 +49,12 @@ def check(file: Path, *, strict: bool) -> Verdict:
     )
 
 
-def unreadable(error: FileError) -> Verdict:
+def unreadable(error: FileError) -> FileCheck:
     """The verdict on a file that could not be opened."""
-    return Verdict(file=error.name, ok=False, status="unreadable", error=explain(error.cause))
+    return FileCheck(file=error.name, ok=False, status="unreadable", error=explain(error.cause))
 
 
-def print_verdicts(printer: Printer, verdicts: Sequence[Verdict]) -> None:
+def print_verdicts(printer: Printer, verdicts: Sequence[FileCheck]) -> None:
     for verdict in verdicts:
         why = f": {verdict.error.message}" if verdict.error else ""
         printer.line(f"{verdict.file}: {verdict.status}{why}", style=COLOURS[verdict.status])

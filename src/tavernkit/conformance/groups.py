@@ -20,8 +20,8 @@ from tavernkit.sillytavern.groups import (
     speaker_card,
 )
 from tavernkit.sillytavern.macros.engine import ParserMacros
-from tavernkit.sillytavern.macros.environment import Environment, PromptSettings
-from tavernkit.sillytavern.turns import Turn
+from tavernkit.sillytavern.macros.environment import Environment, MacroSettings
+from tavernkit.sillytavern.turns import ChatTurn
 from tavernkit.text.js_strings import js_trim
 from tavernkit.values import Json, JsonObject
 
@@ -78,8 +78,8 @@ def _speakers(case: JsonObject, group: StoryGroup) -> Json:
     }
 
 
-def _turn(index: int, line: JsonObject) -> Turn:
-    return Turn(
+def _turn(index: int, line: JsonObject) -> ChatTurn:
+    return ChatTurn(
         index=index,
         text=line["mes"],
         name=line.get("name", ""),
@@ -97,7 +97,7 @@ def _cards(case: JsonObject, group: StoryGroup) -> Json:
         character_name=speaker.name,
         group=group.macro_group,
         persona=case["persona"],
-        settings=PromptSettings(collapse_newlines=case["collapse_newlines"]),
+        settings=MacroSettings(collapse_newlines=case["collapse_newlines"]),
     )
     expand = card_expander(ParserMacros("1.15"), environment)
     joined = join_cards(group, speaker.avatar, expand=expand)

@@ -11,21 +11,51 @@ from zoneinfo import ZoneInfo
 from tavernkit.macros.engine import MacroEngine
 from tavernkit.macros.variables import Variables
 from tavernkit.reading import ReportBuilder
+from tavernkit.sillytavern.macros.engine import ParserMacros
 from tavernkit.sillytavern.macros.environment import (
     CardFields,
     ChatLine,
     Environment,
-    Group,
+    GroupNames,
+    MacroSettings,
     ModelState,
-    PromptSettings,
 )
+from tavernkit.sillytavern.macros.legacy import LegacyMacros
 from tavernkit.sillytavern.presets import ContextTemplate, Instruct, ReasoningTemplate, SystemPrompt
 from tavernkit.sillytavern.presets.fields import decode
 from tavernkit.text.seeded import string_hash
 from tavernkit.values import Json, JsonObject
 
+_LEGACY = LegacyMacros()
+_V2 = ParserMacros("1.15")
+_NEXT = ParserMacros("1.19")
 
-def compare(case: JsonObject, engine: MacroEngine) -> tuple[Json, Json]:
+
+def check_legacy(case: JsonObject) -> tuple[Json, Json]:
+    """The legacy engine of SillyTavern 1.15."""
+    return _compare({**case, "env": _with_number(case["env"])}, _LEGACY)
+
+
+def check_v2(case: JsonObject) -> tuple[Json, Json]:
+    """The parser engine of SillyTavern 1.15."""
+    return _compare(case, _V2)
+
+
+def check_next(case: JsonObject) -> tuple[Json, Json]:
+    """The parser engine of SillyTavern 1.19."""
+    return _compare(case, _NEXT)
+
+
+def _with_number(env: JsonObject) -> JsonObject:
+    """This engine prints the first included message as it is stored, be it a number or text; ours is a number."""
+    metadata = env.get("chat_metadata", {})
+    included = metadata.get("lastInContextMessageId")
+    if not isinstance(included, str) or not included.isdecimal():
+        return env
+    return {**env, "chat_metadata": {**metadata, "lastInContextMessageId": int(included)}}
+
+
+def _compare(case: JsonObject, engine: MacroEngine) -> tuple[Json, Json]:
     """Expand the case's input and set what was recorded against what came out."""
     environment = case_environment(case["env"])
     variables = environment.variables
@@ -90,10 +120,10 @@ def _chat_id_hash(env: JsonObject, metadata: JsonObject) -> int:
     return string_hash(metadata.get("main_chat", ""))
 
 
-def _group(group: JsonObject | None) -> Group | None:
+def _group(group: JsonObject | None) -> GroupNames | None:
     if group is None:
         return None
-    return Group(members=tuple(group["members"]), muted=frozenset(group.get("disabled", ())))
+    return GroupNames(members=tuple(group["members"]), muted=frozenset(group.get("disabled", ())))
 
 
 def _card(card: JsonObject, metadata: JsonObject) -> CardFields:
@@ -124,9 +154,9 @@ def _line(line: JsonObject) -> ChatLine:
     )
 
 
-def _settings(settings: JsonObject) -> PromptSettings:
+def _settings(settings: JsonObject) -> MacroSettings:
     report = ReportBuilder()
-    return PromptSettings(
+    return MacroSettings(
         instruct=decode(Instruct, {"enabled": False, **settings.get("instruct", {})}, report),
         context=decode(ContextTemplate, settings.get("context", {}), report),
         system_prompt=decode(SystemPrompt, {"enabled": True, **settings.get("sysprompt", {})}, report),

@@ -1,4 +1,4 @@
-"""Recorded prompts: the inputs of one case, for chat and text completion alike."""
+"""Recorded chat and text completions, built through our front door."""
 
 from __future__ import annotations
 
@@ -13,13 +13,46 @@ from tavernkit.prompt.message import Message
 from tavernkit.prompt.tokens import CharacterRatio, TokenEstimator, default_estimator
 from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.sillytavern.authors_note import AuthorsNote, CharacterNote, NotePlacement
+from tavernkit.sillytavern.building import build
 from tavernkit.sillytavern.extension_prompts import ExtensionPrompt, extension_place, extension_role
 from tavernkit.sillytavern.groups import CardMode, GroupMember, StoryGroup
 from tavernkit.sillytavern.persona import PersonaPlace, PersonaPosition
+from tavernkit.sillytavern.presets import ChatPreset, TextPreset
+from tavernkit.sillytavern.presets.fields import decode
 from tavernkit.sillytavern.settings import read_user_settings
 from tavernkit.sillytavern.story import QuietPrompt, Story
 from tavernkit.sillytavern.world_info import read_settings
-from tavernkit.values import JsonObject
+from tavernkit.values import Json, JsonObject
+
+
+def check_chat(case: JsonObject) -> tuple[Json, Json]:
+    """The messages, what post-processing makes of them, and what they cost."""
+    preset = decode(ChatPreset, case["preset"], ReportBuilder())
+    inputs = case_inputs(case)
+    inputs["preset"] = preset
+    plan = build(**inputs, story=case_story(case)).plan
+    recorded = case["expected"]
+    expected: dict[str, Json] = {"messages": recorded["messages"]}
+    actual: dict[str, Json] = {"messages": plan.to_messages("openai", post_processing="none")}
+    if "upstream_messages" in recorded:
+        expected["upstream_messages"] = recorded["upstream_messages"]
+        actual["upstream_messages"] = plan.to_messages("openai")
+    if not preset.squash_system_messages and plan.trim_report is not None:
+        expected["token_total"] = recorded["token_total"]
+        actual["token_total"] = plan.trim_report.final_tokens
+    return expected, actual
+
+
+def check_text(case: JsonObject) -> tuple[Json, Json]:
+    """The text, and where the reply is to stop."""
+    inputs = case_inputs(case)
+    inputs["preset"] = TextPreset(max_length=case["max_context"], genamt=case["max_tokens"])
+    plan = build(**inputs, story=case_story(case)).plan
+    recorded = case["expected"]
+    return (
+        {"prompt": recorded["prompt"], "stop": recorded["stop"]},
+        {"prompt": plan.to_messages("text"), "stop": plan.llm_options.get("stop", [])},
+    )
 
 
 def case_inputs(case: JsonObject) -> BuildInputs:

@@ -13,7 +13,7 @@ from tavernkit.prompt.pipeline import Pipeline
 from tavernkit.prompt.plan import Plan
 from tavernkit.risuai.building import build, prompt_pipeline
 from tavernkit.risuai.chat_history import to_history
-from tavernkit.risuai.scene import Scene
+from tavernkit.risuai.scene import RisuScene
 from tavernkit.risuai.story import Story
 from tavernkit.values import Json, JsonObject
 
@@ -56,7 +56,7 @@ def _said(message: JsonObject) -> JsonObject:
     return {"role": message["role"], "content": message["content"]}
 
 
-def _build(scene: Scene, case: JsonObject, pipeline: Pipeline) -> Plan:
+def _build(scene: RisuScene, case: JsonObject, pipeline: Pipeline) -> Plan:
     chat = scene.chat
     inputs: BuildInputs = {
         "user": User(name=scene.user_name, persona=scene.persona),

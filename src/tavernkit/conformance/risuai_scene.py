@@ -11,10 +11,10 @@ from tavernkit.prompt.tokens import TokenEstimator, default_estimator
 from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.risuai.cbs.options import CBSOptions
 from tavernkit.risuai.character import read_character
-from tavernkit.risuai.chat import Chat, read_message
+from tavernkit.risuai.chat import RisuChat, read_message
 from tavernkit.risuai.lore_entry import read_lore
 from tavernkit.risuai.module import read_module
-from tavernkit.risuai.scene import Scene
+from tavernkit.risuai.scene import RisuScene
 from tavernkit.risuai.settings import read_settings
 from tavernkit.values import Json, JsonObject
 
@@ -29,7 +29,7 @@ class WordCount:
         return len(text.split())
 
 
-def scene_of(env: JsonObject) -> Scene:
+def scene_of(env: JsonObject) -> RisuScene:
     """The scene that `env` describes."""
     character = {**DEFAULT_CHARACTER, **(env.get("char") or {})}
     settings = read_settings(_loose(env.get("db") or {}))
@@ -37,9 +37,9 @@ def scene_of(env: JsonObject) -> Scene:
     modules = [read_module(_loose(module)) for module in env.get("modules") or []]
     enabled = {*(env.get("enabled_modules") or ()), *(env.get("chat_modules") or ())}
     toggles = {f"toggle_{name}": value for name, value in (env.get("toggles") or {}).items()}
-    return Scene(
+    return RisuScene(
         character=None if env.get("selected") == -1 else read_character(_loose(character)),
-        chat=Chat(
+        chat=RisuChat(
             messages=[read_message(_loose(message)) for message in env.get("messages") or []],
             greeting_index=env.get("fm_index", -1),
             id=env.get("chat_id", ""),
@@ -80,7 +80,7 @@ def options_of(env: JsonObject) -> CBSOptions:
     )
 
 
-def variables_after(scene: Scene) -> Json:
+def variables_after(scene: RisuScene) -> Json:
     """The chat's variables, as a recording writes them."""
     return scene.variables.snapshot() if isinstance(scene.variables, Variables) else {}
 

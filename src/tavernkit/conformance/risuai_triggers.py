@@ -5,7 +5,7 @@ from __future__ import annotations
 from tavernkit.conformance.risuai_scene import scene_of, variables_after
 from tavernkit.risuai.chat import write_message
 from tavernkit.risuai.lore_entry import LoreEntry, write_lore_entry
-from tavernkit.risuai.scene import Scene
+from tavernkit.risuai.scene import RisuScene
 from tavernkit.risuai.triggers import TriggerOutcome, TriggerResult, run_triggers
 from tavernkit.values import Json, JsonObject
 
@@ -34,7 +34,7 @@ def check(case: JsonObject) -> tuple[Json, Json]:
     return expected, actual
 
 
-def _result(result: TriggerResult, scene: Scene, recorded: Json, note: str) -> Json:
+def _result(result: TriggerResult, scene: RisuScene, recorded: Json, note: str) -> Json:
     match result.outcome:
         case TriggerOutcome.NO_TRIGGERS:
             return None
@@ -65,7 +65,7 @@ def _result(result: TriggerResult, scene: Scene, recorded: Json, note: str) -> J
     return ours
 
 
-def _changeable(scene: Scene) -> dict[str, Json]:
+def _changeable(scene: RisuScene) -> dict[str, Json]:
     """What triggers may change outside the chat."""
     character = scene.character
     lore: tuple[LoreEntry, ...] = () if character is None else character.lore

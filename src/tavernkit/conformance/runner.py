@@ -14,34 +14,35 @@ Check: TypeAlias = Callable[[JsonObject], tuple[Json, Json]]
 """Replays one case; returns what was recorded and what we did, which should be equal."""
 
 _CHECKS: Mapping[tuple[str, str], str] = {
-    ("liquidjs", "liquid"): "tavernkit.conformance.liquid",
-    ("risuai", "cbs_blocks"): "tavernkit.conformance.risuai_cbs",
-    ("risuai", "cbs_macros"): "tavernkit.conformance.risuai_cbs",
-    ("risuai", "formats"): "tavernkit.conformance.risuai_formats",
-    ("risuai", "fuzz_calc"): "tavernkit.conformance.risuai_cbs",
-    ("risuai", "fuzz_cbs"): "tavernkit.conformance.risuai_cbs",
-    ("risuai", "fuzz_lore"): "tavernkit.conformance.risuai_lorebook",
-    ("risuai", "fuzz_prompt"): "tavernkit.conformance.risuai_prompt",
-    ("risuai", "lorebook"): "tavernkit.conformance.risuai_lorebook",
-    ("risuai", "prompt_template"): "tavernkit.conformance.risuai_prompt",
-    ("risuai", "regex_scripts"): "tavernkit.conformance.risuai_regex_scripts",
-    ("risuai", "triggers"): "tavernkit.conformance.risuai_triggers",
-    ("sillytavern", "card_book"): "tavernkit.conformance.card_book",
-    ("sillytavern", "card_io"): "tavernkit.conformance.card_io",
-    ("sillytavern", "chat_prompt"): "tavernkit.conformance.chat_prompt",
-    ("sillytavern", "cleanup"): "tavernkit.conformance.cleanup",
-    ("sillytavern", "dialects"): "tavernkit.conformance.dialects",
-    ("sillytavern", "groups"): "tavernkit.conformance.groups",
-    ("sillytavern", "hash_rng"): "tavernkit.conformance.hash_rng",
-    ("sillytavern", "jsonl"): "tavernkit.conformance.jsonl",
-    ("sillytavern", "macros_legacy"): "tavernkit.conformance.macros_legacy",
-    ("sillytavern", "macros_next"): "tavernkit.conformance.macros_next",
-    ("sillytavern", "macros_v2"): "tavernkit.conformance.macros_v2",
-    ("sillytavern", "reasoning"): "tavernkit.conformance.reasoning",
-    ("sillytavern", "regex_scripts"): "tavernkit.conformance.regex_scripts",
-    ("sillytavern", "text_prompt"): "tavernkit.conformance.text_prompt",
-    ("sillytavern", "world_info"): "tavernkit.conformance.world_info",
+    ("liquidjs", "liquid"): "liquid",
+    ("risuai", "cbs_blocks"): "risuai_cbs",
+    ("risuai", "cbs_macros"): "risuai_cbs",
+    ("risuai", "formats"): "risuai_formats",
+    ("risuai", "fuzz_calc"): "risuai_cbs",
+    ("risuai", "fuzz_cbs"): "risuai_cbs",
+    ("risuai", "fuzz_lore"): "risuai_lorebook",
+    ("risuai", "fuzz_prompt"): "risuai_prompt",
+    ("risuai", "lorebook"): "risuai_lorebook",
+    ("risuai", "prompt_template"): "risuai_prompt",
+    ("risuai", "regex_scripts"): "risuai_regex_scripts",
+    ("risuai", "triggers"): "risuai_triggers",
+    ("sillytavern", "card_book"): "card_book",
+    ("sillytavern", "card_io"): "card_io",
+    ("sillytavern", "chat_prompt"): "prompt_cases:check_chat",
+    ("sillytavern", "cleanup"): "cleanup",
+    ("sillytavern", "dialects"): "dialects",
+    ("sillytavern", "groups"): "groups",
+    ("sillytavern", "hash_rng"): "hash_rng",
+    ("sillytavern", "jsonl"): "jsonl",
+    ("sillytavern", "macros_legacy"): "macro_cases:check_legacy",
+    ("sillytavern", "macros_next"): "macro_cases:check_next",
+    ("sillytavern", "macros_v2"): "macro_cases:check_v2",
+    ("sillytavern", "reasoning"): "reasoning",
+    ("sillytavern", "regex_scripts"): "regex_scripts",
+    ("sillytavern", "text_prompt"): "prompt_cases:check_text",
+    ("sillytavern", "world_info"): "world_info",
 }
+"""The module here that replays a group, and its function where that is not `check`."""
 
 
 class CaseFailure(Value, frozen=True, kw_only=True):
@@ -84,13 +85,14 @@ def run_file(file: VectorFile, on_case: Callable[[], None] = lambda: None) -> Fi
 
 
 def _check_for(file: VectorFile) -> Check:
-    module = _CHECKS.get((file.application, file.group))
-    if module is None:
+    place = _CHECKS.get((file.application, file.group))
+    if place is None:
         known = ", ".join(f"{application}/{group}" for application, group in _CHECKS)
         raise ParseError(
             f"{file.path.name}: no way to replay {file.application}/{file.group}; there is one for {known}."
         )
-    check: Check = import_module(module).check
+    module, _, function = place.partition(":")
+    check: Check = getattr(import_module(f"tavernkit.conformance.{module}"), function or "check")
     return check
 
 

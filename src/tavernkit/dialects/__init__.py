@@ -8,23 +8,23 @@ from tavernkit.dialects.caching import cache_at_depth, cache_control, cache_syst
 from tavernkit.dialects.conversion import convert, note_mappings
 from tavernkit.dialects.merging import Merging, merge_messages, post_process
 from tavernkit.dialects.notes import NOTE_LABEL, NoteMapping
+from tavernkit.dialects.openai import mark_assistant_prefix
 from tavernkit.dialects.options import DEFAULT_PLACEHOLDER, DialectOptions, PostProcessing
-from tavernkit.dialects.prefix import mark_assistant_prefix
 from tavernkit.dialects.registry import Accepts, Dialect, get, names, register
 from tavernkit.dialects.speakers import SpeakerNames
-from tavernkit.dialects.wire import ChatMessage
+from tavernkit.dialects.wire import WireMessage
 
 __all__ = [
     "DEFAULT_PLACEHOLDER",
     "NOTE_LABEL",
     "Accepts",
-    "ChatMessage",
     "Dialect",
     "DialectOptions",
     "Merging",
     "NoteMapping",
     "PostProcessing",
     "SpeakerNames",
+    "WireMessage",
     "cache_at_depth",
     "cache_control",
     "cache_system_prompt",

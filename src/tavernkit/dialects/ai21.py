@@ -10,18 +10,18 @@ from msgspec import UNSET, UnsetType
 
 from tavernkit.dialects.options import DialectOptions
 from tavernkit.dialects.speakers import prefix_once
-from tavernkit.dialects.whitespace import trim
-from tavernkit.dialects.wire import ChatMessage, Content, join, write_messages
+from tavernkit.dialects.wire import WireContent, WireMessage, join, write_messages
+from tavernkit.text.js_strings import js_trim
 from tavernkit.values import Json
 
 
-def ai21(messages: Sequence[ChatMessage], options: DialectOptions) -> list[dict[str, Json]]:
+def ai21(messages: Sequence[WireMessage], options: DialectOptions) -> list[dict[str, Json]]:
     """The messages, leading system messages joined into one; a placeholder if nothing else is said."""
     leading = list(takewhile(lambda message: message.role == "system", messages))
-    rest = list(messages[len(leading) :]) or [ChatMessage(role="user", content=options.placeholder)]
+    rest = list(messages[len(leading) :]) or [WireMessage(role="user", content=options.placeholder)]
     if leading:
-        rest.insert(0, ChatMessage(role="system", content=_system_prompt(leading, options)))
-    merged: list[ChatMessage] = []
+        rest.insert(0, WireMessage(role="system", content=_system_prompt(leading, options)))
+    merged: list[WireMessage] = []
     for message in map(_anonymous, rest):
         if merged and merged[-1].role == message.role:
             merged[-1] = _joined(merged[-1], message)
@@ -30,18 +30,18 @@ def ai21(messages: Sequence[ChatMessage], options: DialectOptions) -> list[dict[
     return write_messages(merged)
 
 
-def _joined(first: ChatMessage, second: ChatMessage) -> ChatMessage:
+def _joined(first: WireMessage, second: WireMessage) -> WireMessage:
     joined = first.with_(content=join(first.body, second.body))
     return joined.with_(tool_calls=first.calls + second.calls) if second.calls else joined
 
 
-def _system_prompt(leading: Sequence[ChatMessage], options: DialectOptions) -> Content:
+def _system_prompt(leading: Sequence[WireMessage], options: DialectOptions) -> WireContent:
     contents = [options.names.as_example(message.body, message.speaker) for message in leading]
     prompt = reduce(join, contents)
-    return prompt if isinstance(prompt, tuple) else trim(prompt or "")
+    return prompt if isinstance(prompt, tuple) else js_trim(prompt or "")
 
 
-def _anonymous(message: ChatMessage) -> ChatMessage:
+def _anonymous(message: WireMessage) -> WireMessage:
     if isinstance(message.name, UnsetType):
         return message
     if message.role == "system":

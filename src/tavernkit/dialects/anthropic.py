@@ -10,9 +10,9 @@ from tavernkit.dialects.media import Media, read_media
 from tavernkit.dialects.options import DialectOptions
 from tavernkit.dialects.speakers import label
 from tavernkit.dialects.tool_calls import call_arguments, call_name, write_json
-from tavernkit.dialects.whitespace import trim_end
-from tavernkit.dialects.wire import ChatMessage, Content, Part, is_text, refuse, text_of
+from tavernkit.dialects.wire import WireContent, WireMessage, WirePart, is_text, refuse, text_of
 from tavernkit.errors import ParseError
+from tavernkit.text.js_strings import JS_WHITESPACE
 from tavernkit.values import Json, JsonObject, Value
 
 _ZERO_WIDTH_SPACE = "\u200b"
@@ -24,7 +24,7 @@ class _Turn(Value, frozen=True, kw_only=True):
     extra: JsonObject = {}
 
 
-def anthropic(messages: Sequence[ChatMessage], options: DialectOptions) -> dict[str, Json]:
+def anthropic(messages: Sequence[WireMessage], options: DialectOptions) -> dict[str, Json]:
     """`system` and `messages` of a request to the Messages API."""
     leading = list(takewhile(lambda message: message.role == "system", messages)) if options.use_system_prompt else []
     system = [_system_block(message, options) for message in leading]
@@ -36,7 +36,7 @@ def anthropic(messages: Sequence[ChatMessage], options: DialectOptions) -> dict[
         turns = [_Turn(role="user", blocks=(_text(options.placeholder),))]
     turns = _media_to_user(turns)
     if options.prefill:
-        turns.append(_Turn(role="assistant", blocks=(_text(trim_end(options.prefill)),)))
+        turns.append(_Turn(role="assistant", blocks=(_text(options.prefill.rstrip(JS_WHITESPACE)),)))
 
     written: list[JsonObject] = [
         {"role": turn.role, "content": list(turn.blocks), **turn.extra} for turn in _merged(turns)
@@ -46,7 +46,7 @@ def anthropic(messages: Sequence[ChatMessage], options: DialectOptions) -> dict[
     return {"system": system, "messages": written}
 
 
-def _system_block(message: ChatMessage, options: DialectOptions) -> JsonObject:
+def _system_block(message: WireMessage, options: DialectOptions) -> JsonObject:
     content = options.names.as_example(message.body, message.speaker)
     block: dict[str, Json] = {"type": "text", "text": list(content) if isinstance(content, tuple) else content or ""}
     if "cache_control" in message.extra:
@@ -54,7 +54,7 @@ def _system_block(message: ChatMessage, options: DialectOptions) -> JsonObject:
     return block
 
 
-def _turn(message: ChatMessage, index: int, options: DialectOptions) -> _Turn:
+def _turn(message: WireMessage, index: int, options: DialectOptions) -> _Turn:
     blocks = _blocks(message, index, options)
     extra = dict(message.extra)
     hint = extra.pop("cache_control", None)
@@ -63,7 +63,7 @@ def _turn(message: ChatMessage, index: int, options: DialectOptions) -> _Turn:
     return _Turn(role="assistant" if message.role == "assistant" else "user", blocks=blocks, extra=extra)
 
 
-def _blocks(message: ChatMessage, index: int, options: DialectOptions) -> tuple[JsonObject, ...]:
+def _blocks(message: WireMessage, index: int, options: DialectOptions) -> tuple[JsonObject, ...]:
     match message.role:
         case "assistant" if isinstance(message.tool_calls, tuple):
             return tuple(_call(call, index, options) for call in message.calls)
@@ -75,7 +75,7 @@ def _blocks(message: ChatMessage, index: int, options: DialectOptions) -> tuple[
             return _content(message.body, message.speaker, index)
 
 
-def _content(content: Content, speaker: str, index: int) -> tuple[JsonObject, ...]:
+def _content(content: WireContent, speaker: str, index: int) -> tuple[JsonObject, ...]:
     if content is None:
         raise refuse(index, "it has no content. Give it a text, or leave the message out.")
     before = label(speaker) if speaker else ""
@@ -84,7 +84,7 @@ def _content(content: Content, speaker: str, index: int) -> tuple[JsonObject, ..
     return tuple(_block(part, before, index) for part in content)
 
 
-def _block(part: Part, before: str, index: int) -> JsonObject:
+def _block(part: WirePart, before: str, index: int) -> JsonObject:
     if is_text(part):
         # The API refuses an empty text beside other blocks.
         return {**part, "text": before + part["text"] or _ZERO_WIDTH_SPACE}
@@ -132,7 +132,7 @@ def _call(call: JsonObject, index: int, options: DialectOptions) -> JsonObject:
     return {"type": "tool_use", "id": call.get("id"), "name": call_name(call), "input": arguments}
 
 
-def _result(message: ChatMessage, index: int, options: DialectOptions) -> JsonObject:
+def _result(message: WireMessage, index: int, options: DialectOptions) -> JsonObject:
     if not options.use_tools:
         return _text(text_of(message.body, index))
     content: Json = message.body or ""

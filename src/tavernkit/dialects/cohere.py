@@ -9,14 +9,14 @@ from msgspec import UNSET
 from tavernkit.dialects.options import DialectOptions
 from tavernkit.dialects.speakers import prefix_once
 from tavernkit.dialects.tool_calls import call_name
-from tavernkit.dialects.wire import ChatMessage, write_messages
+from tavernkit.dialects.wire import WireMessage, write_messages
 from tavernkit.values import Json
 
 
-def cohere(messages: Sequence[ChatMessage], options: DialectOptions) -> list[dict[str, Json]]:
+def cohere(messages: Sequence[WireMessage], options: DialectOptions) -> list[dict[str, Json]]:
     """The messages; a tool call takes over the words of the assistant message before it, or says what it calls."""
-    written: list[ChatMessage] = []
-    for message in messages or [ChatMessage(role="user", content=options.placeholder)]:
+    written: list[WireMessage] = []
+    for message in messages or [WireMessage(role="user", content=options.placeholder)]:
         if isinstance(message.tool_calls, tuple):
             if written and written[-1].role == "assistant" and not written[-1].calls:
                 message = message.with_(content=written.pop().content)
@@ -27,7 +27,7 @@ def cohere(messages: Sequence[ChatMessage], options: DialectOptions) -> list[dic
     return write_messages(written)
 
 
-def _anonymous(message: ChatMessage, options: DialectOptions) -> ChatMessage:
+def _anonymous(message: WireMessage, options: DialectOptions) -> WireMessage:
     if message.role == "system":
         return message.with_(content=options.names.as_example(message.body, message.speaker), name=UNSET)
     return message.with_(content=prefix_once(message.body, message.speaker), name=UNSET)

@@ -12,12 +12,12 @@ from tavernkit.dialects.merging import MODES, Merging, merge
 from tavernkit.dialects.notes import NoteMapping, map_notes
 from tavernkit.dialects.options import DialectOptions
 from tavernkit.dialects.speakers import SpeakerNames
-from tavernkit.dialects.wire import Source, read_messages, refuse
+from tavernkit.dialects.wire import MessageSource, read_messages, refuse
 from tavernkit.prompt.message import Message
 from tavernkit.values import Json
 
 
-def convert(messages: Sequence[Source], dialect: str = "openai", **options: Any) -> Json:
+def convert(messages: Sequence[MessageSource], dialect: str = "openai", **options: Any) -> Json:
     """Write messages in a provider's format.
 
     Takes `Message` values and OpenAI-shaped mappings, mixed, and changes neither. Options are the fields of
@@ -33,7 +33,9 @@ def convert(messages: Sequence[Source], dialect: str = "openai", **options: Any)
     return write(merge(read, merging, chosen.names, chosen.placeholder) if merging else read, chosen)
 
 
-def note_mappings(messages: Sequence[Source], dialect: str = "openai", **options: Any) -> tuple[NoteMapping, ...]:
+def note_mappings(
+    messages: Sequence[MessageSource], dialect: str = "openai", **options: Any
+) -> tuple[NoteMapping, ...]:
     """What `convert` makes of each developer note, for whoever explains a prompt."""
     merging = MODES[_options(options).post_processing]
     return map_notes(read_messages(messages), system_anywhere=_takes_system_anywhere(dialect, merging))[1]
@@ -57,7 +59,7 @@ def _options(given: dict[str, Any]) -> DialectOptions:
     return options
 
 
-def _accepted(messages: Sequence[Source], dialect: str) -> Sequence[Source]:
+def _accepted(messages: Sequence[MessageSource], dialect: str) -> Sequence[MessageSource]:
     accepts = registry.accepted(dialect)
     for index, message in enumerate(messages):
         for attachment in message.attachments if isinstance(message, Message) else ():

@@ -9,7 +9,7 @@ from tavernkit.dialects.media import read_media
 from tavernkit.dialects.options import DialectOptions
 from tavernkit.dialects.speakers import EXAMPLE_ASSISTANT, EXAMPLE_USER, prefix_once
 from tavernkit.dialects.tool_calls import call_arguments, call_name
-from tavernkit.dialects.wire import ChatMessage, Part, is_text, parts_of, text_of
+from tavernkit.dialects.wire import WireMessage, WirePart, is_text, parts_of, text_of
 from tavernkit.errors import ParseError
 from tavernkit.values import Json, JsonObject, Value
 
@@ -38,7 +38,7 @@ def _model(options: DialectOptions) -> _Model:
     )
 
 
-def google(messages: Sequence[ChatMessage], options: DialectOptions) -> dict[str, Json]:
+def google(messages: Sequence[WireMessage], options: DialectOptions) -> dict[str, Json]:
     """`system_instruction` and `contents` of a request."""
     lifted = _leading_system(messages) if options.use_system_prompt else 0
     instructions = [_instruction(message, options) for message in messages[:lifted]]
@@ -58,19 +58,19 @@ def google(messages: Sequence[ChatMessage], options: DialectOptions) -> dict[str
     }
 
 
-def _leading_system(messages: Sequence[ChatMessage]) -> int:
+def _leading_system(messages: Sequence[WireMessage]) -> int:
     """How many leading system messages there are; the last message always stays, since contents must not be empty."""
     last = len(messages) - 1
     return next((i for i, message in enumerate(messages) if message.role != "system" or i == last), 0)
 
 
-def _instruction(message: ChatMessage, options: DialectOptions) -> Json:
+def _instruction(message: WireMessage, options: DialectOptions) -> Json:
     content = options.names.as_example(message.body, message.speaker)
     return list(content) if isinstance(content, tuple) else content or ""
 
 
 def _parts(
-    message: ChatMessage, index: int, options: DialectOptions, model: _Model, tool_names: dict[str, str]
+    message: WireMessage, index: int, options: DialectOptions, model: _Model, tool_names: dict[str, str]
 ) -> list[JsonObject]:
     if message.calls:
         tool_names.update({call["id"]: call_name(call) for call in message.calls if isinstance(call.get("id"), str)})
@@ -108,7 +108,7 @@ def _call(call: JsonObject, model: _Model) -> JsonObject:
     return _signed(function, call.get("signature") or (_BYPASS if model.demands_signatures else None))
 
 
-def _media(part: Part, model: _Model) -> list[JsonObject]:
+def _media(part: WirePart, model: _Model) -> list[JsonObject]:
     """The bytes of a media part; nothing for an address, which the API does not fetch."""
     media = read_media(part)
     if media is None or not media.data:

@@ -11,10 +11,18 @@ from msgspec import UNSET
 from tavernkit.dialects.media import MEDIA_TYPES
 from tavernkit.dialects.options import DEFAULT_PLACEHOLDER, PostProcessing
 from tavernkit.dialects.speakers import SpeakerNames, prefix_once
-from tavernkit.dialects.wire import ChatMessage, Content, Part, Source, is_text, read_messages, write_messages
+from tavernkit.dialects.wire import (
+    MessageSource,
+    WireContent,
+    WireMessage,
+    WirePart,
+    is_text,
+    read_messages,
+    write_messages,
+)
 from tavernkit.values import Json, Value
 
-_Paragraph: TypeAlias = str | Part
+_Paragraph: TypeAlias = str | WirePart
 
 
 class Merging(Value, frozen=True, kw_only=True):
@@ -47,7 +55,7 @@ MODES: dict[PostProcessing, Merging | None] = {
 
 
 def post_process(
-    messages: Sequence[Source],
+    messages: Sequence[MessageSource],
     mode: PostProcessing,
     *,
     names: SpeakerNames | None = None,
@@ -62,7 +70,7 @@ def post_process(
 
 
 def merge_messages(
-    messages: Sequence[Source],
+    messages: Sequence[MessageSource],
     merging: Merging | None = None,
     *,
     names: SpeakerNames | None = None,
@@ -73,11 +81,11 @@ def merge_messages(
 
 
 def merge(
-    messages: Sequence[ChatMessage], merging: Merging, names: SpeakerNames, placeholder: str
-) -> list[ChatMessage]:
+    messages: Sequence[WireMessage], merging: Merging, names: SpeakerNames, placeholder: str
+) -> list[WireMessage]:
     """Merge messages that are in the wire form."""
     merged = _squash(_anonymous(message, merging, names) for message in messages)
-    filler = ChatMessage(role="user", content=placeholder)
+    filler = WireMessage(role="user", content=placeholder)
     if not merged:
         return [filler]
     if not merging.strict:
@@ -91,7 +99,7 @@ def merge(
     return _squash(turns)
 
 
-def _anonymous(message: ChatMessage, merging: Merging, names: SpeakerNames) -> ChatMessage:
+def _anonymous(message: WireMessage, merging: Merging, names: SpeakerNames) -> WireMessage:
     """The message with its speaker written into its content, and of the role that merging gives it."""
     content = _content(_paragraphs(message.body))
     role = message.role
@@ -111,8 +119,8 @@ def _anonymous(message: ChatMessage, merging: Merging, names: SpeakerNames) -> C
     return plain if merging.tools else plain.with_(tool_calls=UNSET, tool_call_id=UNSET)
 
 
-def _squash(messages: Iterable[ChatMessage]) -> list[ChatMessage]:
-    merged: list[ChatMessage] = []
+def _squash(messages: Iterable[WireMessage]) -> list[WireMessage]:
+    merged: list[WireMessage] = []
     for message in messages:
         # An empty message stays apart, and so does one that calls tools: merged, its calls would be lost.
         calls_tools = message.role == "assistant" and bool(message.calls)
@@ -124,18 +132,18 @@ def _squash(messages: Iterable[ChatMessage]) -> list[ChatMessage]:
     return merged
 
 
-def _paragraphs(content: Content) -> list[_Paragraph]:
+def _paragraphs(content: WireContent) -> list[_Paragraph]:
     """Texts and media in order; a part of an unknown kind leaves an empty paragraph."""
     if not isinstance(content, tuple):
         return [content or ""]
     return [part["text"] if is_text(part) else part if part.get("type") in MEDIA_TYPES else "" for part in content]
 
 
-def _content(paragraphs: Sequence[_Paragraph]) -> Content:
+def _content(paragraphs: Sequence[_Paragraph]) -> WireContent:
     """One text, or, when there is media, a list of parts with neighbouring texts joined."""
     if all(isinstance(paragraph, str) for paragraph in paragraphs):
         return "\n\n".join(map(str, paragraphs))
-    parts: list[Part] = []
+    parts: list[WirePart] = []
     for is_string, run in groupby(paragraphs, key=lambda paragraph: isinstance(paragraph, str)):
         if is_string:
             parts.append({"type": "text", "text": "\n\n".join(map(str, run))})

@@ -10,13 +10,13 @@ from msgspec import UNSET, UnsetType
 from tavernkit.dialects.media import read_media
 from tavernkit.dialects.options import DialectOptions
 from tavernkit.dialects.speakers import EXAMPLE_ASSISTANT, EXAMPLE_USER, prefix_once
-from tavernkit.dialects.wire import ChatMessage, Part, join, write_messages
+from tavernkit.dialects.wire import WireMessage, WirePart, join, write_messages
 from tavernkit.values import Json, JsonObject
 
 _ID_LENGTH = 9
 
 
-def mistral(messages: Sequence[ChatMessage], options: DialectOptions) -> list[dict[str, Json]]:
+def mistral(messages: Sequence[WireMessage], options: DialectOptions) -> list[dict[str, Json]]:
     """The messages, none merged; `prefix_field` marks a trailing assistant message as the beginning of the reply."""
     written = [_message(message, options) for message in messages]
     if options.prefix_field and written and written[-1].role == "assistant":
@@ -28,7 +28,7 @@ def mistral(messages: Sequence[ChatMessage], options: DialectOptions) -> list[di
     return write_messages(written)
 
 
-def _message(message: ChatMessage, options: DialectOptions) -> ChatMessage:
+def _message(message: WireMessage, options: DialectOptions) -> WireMessage:
     message = _anonymous(message, options)
     if isinstance(message.tool_calls, tuple):
         message = message.with_(tool_calls=tuple(_short_id(call) for call in message.tool_calls))
@@ -39,7 +39,7 @@ def _message(message: ChatMessage, options: DialectOptions) -> ChatMessage:
     return message
 
 
-def _anonymous(message: ChatMessage, options: DialectOptions) -> ChatMessage:
+def _anonymous(message: WireMessage, options: DialectOptions) -> WireMessage:
     """The speaker in the content. A name that was written there already stays, as does a system message's."""
     name = message.speaker
     if message.role == "system":
@@ -61,7 +61,7 @@ def _short_id(call: JsonObject) -> JsonObject:
     return {**call, "id": _short(call["id"])} if isinstance(call.get("id"), str) else call
 
 
-def _part(part: Part) -> Part:
+def _part(part: WirePart) -> WirePart:
     """Sound and files in Mistral's own form; everything else is shared with OpenAI."""
     media = read_media(part)
     if media is None or part["type"] not in ("input_audio", "file"):
@@ -72,9 +72,9 @@ def _part(part: Part) -> Part:
     return {"type": "document_url", "document_url": media.url, **name}
 
 
-def _fold_user_after_tool(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
+def _fold_user_after_tool(messages: Sequence[WireMessage]) -> list[WireMessage]:
     """Move what the user says right after a tool result into the last thing the user said before it."""
-    folded: list[ChatMessage] = []
+    folded: list[WireMessage] = []
     for message in messages:
         earlier = next((i for i in range(len(folded) - 1, -1, -1) if folded[i].role == "user" and folded[i].body), None)
         if message.role == "user" and folded and folded[-1].role == "tool" and earlier is not None:

@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 from msgspec import UNSET
 
 from tavernkit.dialects.speakers import prefix_once
-from tavernkit.dialects.wire import ChatMessage, join
+from tavernkit.dialects.wire import WireMessage, join
 from tavernkit.values import Value
 
 NoteRole: TypeAlias = Literal["system", "folded_into_user", "user"]
@@ -31,14 +31,14 @@ class NoteMapping(Value, frozen=True, kw_only=True):
 
 
 def map_notes(
-    messages: Sequence[ChatMessage], *, system_anywhere: bool
-) -> tuple[list[ChatMessage], tuple[NoteMapping, ...]]:
+    messages: Sequence[WireMessage], *, system_anywhere: bool
+) -> tuple[list[WireMessage], tuple[NoteMapping, ...]]:
     """Give every developer note a role that providers know, and say which."""
     if not any(message.role == DEVELOPER for message in messages):
         return list(messages), ()
-    mapped: list[ChatMessage] = []
+    mapped: list[WireMessage] = []
     mappings: list[NoteMapping] = []
-    waiting: list[ChatMessage] = []
+    waiting: list[WireMessage] = []
     leading = True
     for index, message in enumerate(messages):
         leading = leading and message.role in ("system", DEVELOPER)
@@ -67,13 +67,13 @@ def map_notes(
     return mapped, tuple(mappings)
 
 
-def _labelled(note: ChatMessage) -> ChatMessage:
+def _labelled(note: WireMessage) -> WireMessage:
     label = {"type": "text", "text": NOTE_LABEL.rstrip()}
     content = (label, *note.body) if isinstance(note.body, tuple) else NOTE_LABEL + (note.body or "")
     return note.with_(role="user", content=content, name=UNSET)
 
 
-def _behind_notes(notes: Sequence[ChatMessage], message: ChatMessage) -> ChatMessage:
+def _behind_notes(notes: Sequence[WireMessage], message: WireMessage) -> WireMessage:
     """A user's message with notes before it. The speaker is named first, or the notes would seem to be spoken too."""
     content = prefix_once(message.body, message.speaker) if message.speaker else message.body
     for note in reversed(notes):
@@ -81,6 +81,6 @@ def _behind_notes(notes: Sequence[ChatMessage], message: ChatMessage) -> ChatMes
     return message.with_(content=content, name=UNSET)
 
 
-def _is_user_next(messages: Sequence[ChatMessage], index: int) -> bool:
+def _is_user_next(messages: Sequence[WireMessage], index: int) -> bool:
     following = (message.role for message in messages[index + 1 :] if message.role != DEVELOPER)
     return next(following, "") == "user"

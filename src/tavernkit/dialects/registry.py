@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from tavernkit.dialects.options import DialectOptions
-from tavernkit.dialects.wire import ChatMessage
+from tavernkit.dialects.wire import WireMessage
 from tavernkit.errors import UnknownDialectError
 from tavernkit.values import Json, Value
 
-Dialect: TypeAlias = Callable[[Sequence[ChatMessage], DialectOptions], Json]
+Dialect: TypeAlias = Callable[[Sequence[WireMessage], DialectOptions], Json]
 
 
 class Accepts(Value, frozen=True, kw_only=True):

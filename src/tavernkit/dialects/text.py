@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from msgspec import UnsetType
 
 from tavernkit.dialects.options import DialectOptions
-from tavernkit.dialects.wire import ChatMessage, text_of
+from tavernkit.dialects.wire import WireMessage, text_of
 
 
-def text(messages: Sequence[ChatMessage], options: DialectOptions) -> str:
+def text(messages: Sequence[WireMessage], options: DialectOptions) -> str:
     """A line per message, `System: …`, `user: …`, `assistant: …`, and the assistant's name for the reply."""
     if options.verbatim:
         return "".join(text_of(message.body, index) for index, message in enumerate(messages))
@@ -19,7 +19,7 @@ def text(messages: Sequence[ChatMessage], options: DialectOptions) -> str:
     return "\n".join(lines) + f"\nassistant:{reply}"
 
 
-def _speaker(message: ChatMessage) -> str:
+def _speaker(message: WireMessage) -> str:
     """Only system messages are known by name, since that is how examples are told apart."""
     if message.role != "system":
         return message.role

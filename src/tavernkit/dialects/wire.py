@@ -12,9 +12,9 @@ from tavernkit.errors import DialectError
 from tavernkit.prompt.message import Message
 from tavernkit.values import Json, JsonObject, Value
 
-Part: TypeAlias = JsonObject
-Content: TypeAlias = str | tuple[Part, ...] | None
-Source: TypeAlias = Message | Mapping[str, Json]
+WirePart: TypeAlias = JsonObject
+WireContent: TypeAlias = str | tuple[WirePart, ...] | None
+MessageSource: TypeAlias = Message | Mapping[str, Json]
 
 METADATA_FIELDS = (
     "tool_calls",
@@ -30,19 +30,19 @@ METADATA_FIELDS = (
 """What of `Message.metadata` is meant for a provider. The rest is the builder's own bookkeeping and is never sent."""
 
 
-class ChatMessage(Value, frozen=True, kw_only=True):
+class WireMessage(Value, frozen=True, kw_only=True):
     """One message on its way out. A field that was not given is UNSET and is not written;
     fields without a place of their own live in `extra` and are written as they came."""
 
     role: str
-    content: Content | UnsetType = UNSET
+    content: WireContent | UnsetType = UNSET
     name: str | UnsetType = UNSET
     tool_calls: tuple[JsonObject, ...] | UnsetType = UNSET
     tool_call_id: str | UnsetType = UNSET
     extra: JsonObject = {}
 
     @property
-    def body(self) -> Content:
+    def body(self) -> WireContent:
         """The content, None when there is none."""
         return None if isinstance(self.content, UnsetType) else self.content
 
@@ -73,7 +73,7 @@ class ChatMessage(Value, frozen=True, kw_only=True):
         return {**fields, **self.extra}
 
 
-def read_messages(messages: Sequence[Source]) -> list[ChatMessage]:
+def read_messages(messages: Sequence[MessageSource]) -> list[WireMessage]:
     """Read messages and OpenAI-shaped mappings, mixed; DialectError names the one that cannot be read."""
     return [
         _from_message(message, index) if isinstance(message, Message) else _from_mapping(message, index)
@@ -81,7 +81,7 @@ def read_messages(messages: Sequence[Source]) -> list[ChatMessage]:
     ]
 
 
-def write_messages(messages: Iterable[ChatMessage]) -> list[dict[str, Json]]:
+def write_messages(messages: Iterable[WireMessage]) -> list[dict[str, Json]]:
     return [message.to_dict() for message in messages]
 
 
@@ -90,16 +90,16 @@ def refuse(index: int, problem: str) -> DialectError:
     return DialectError(f"Message {index}: {problem}")
 
 
-def is_text(part: Part) -> bool:
+def is_text(part: WirePart) -> bool:
     return part.get("type") == "text"
 
 
-def parts_of(content: Content) -> tuple[Part, ...]:
+def parts_of(content: WireContent) -> tuple[WirePart, ...]:
     """The content as a list of parts; a text becomes one part."""
     return content if isinstance(content, tuple) else ({"type": "text", "text": content or ""},)
 
 
-def text_of(content: Content, index: int) -> str:
+def text_of(content: WireContent, index: int) -> str:
     """The content as plain text, parts separated by blank lines; DialectError when it holds anything else."""
     if not isinstance(content, tuple):
         return content or ""
@@ -109,7 +109,7 @@ def text_of(content: Content, index: int) -> str:
     return "\n\n".join(part["text"] for part in content)
 
 
-def join(first: Content, second: Content) -> Content:
+def join(first: WireContent, second: WireContent) -> WireContent:
     """Two contents as one: texts by a blank line, anything else part after part. Nothing adds nothing."""
     if second is None:
         return first
@@ -120,10 +120,10 @@ def join(first: Content, second: Content) -> Content:
     return parts_of(first) + parts_of(second)
 
 
-def _from_message(message: Message, index: int) -> ChatMessage:
+def _from_message(message: Message, index: int) -> WireMessage:
     if message.role == "system" and message.attachments:
         raise refuse(index, "no provider takes attachments on a system message. Give them to a user message.")
-    content: Content = message.content
+    content: WireContent = message.content
     if message.attachments:
         text = ({"type": "text", "text": message.content},) if message.content else ()
         content = (*text, *(attachment_part(attachment, index) for attachment in message.attachments))
@@ -134,14 +134,14 @@ def _from_message(message: Message, index: int) -> ChatMessage:
     return _from_mapping(fields, index)
 
 
-def _from_mapping(source: Mapping[str, Json], index: int) -> ChatMessage:
+def _from_mapping(source: Mapping[str, Json], index: int) -> WireMessage:
     if not isinstance(source, Mapping):
         raise refuse(index, f"expected a Message or a mapping, found {type(source).__name__}.")
     rest = dict(source)
     role = rest.pop("role", None)
     if not isinstance(role, str) or not role:
         raise refuse(index, "it has no role. Give it one, such as 'user' or 'assistant'.")
-    return ChatMessage(
+    return WireMessage(
         role=role,
         content=_content(rest.pop("content"), index) if "content" in rest else UNSET,
         name=_text(rest.pop("name", None), "name", index),
@@ -151,7 +151,7 @@ def _from_mapping(source: Mapping[str, Json], index: int) -> ChatMessage:
     )
 
 
-def _content(value: Json, index: int) -> Content:
+def _content(value: Json, index: int) -> WireContent:
     if value is None or isinstance(value, str):
         return value
     if not isinstance(value, Sequence):

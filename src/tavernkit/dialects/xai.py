@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from msgspec import UNSET
 
 from tavernkit.dialects.options import DialectOptions
-from tavernkit.dialects.wire import ChatMessage, write_messages
+from tavernkit.dialects.wire import WireMessage, write_messages
 from tavernkit.values import Json
 
 
-def xai(messages: Sequence[ChatMessage], options: DialectOptions) -> list[dict[str, Json]]:
+def xai(messages: Sequence[WireMessage], options: DialectOptions) -> list[dict[str, Json]]:
     """The messages; a named assistant message begins with the character's name, whoever it is said to be by."""
     return write_messages(_message(message, options) for message in messages)
 
 
-def _message(message: ChatMessage, options: DialectOptions) -> ChatMessage:
+def _message(message: WireMessage, options: DialectOptions) -> WireMessage:
     if not message.speaker or message.role == "user":
         return message
     if message.role == "assistant":

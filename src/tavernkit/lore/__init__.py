@@ -4,8 +4,7 @@ from tavernkit.lore.book import Book
 from tavernkit.lore.engine import LoreEngine, LoreResult, ScanInput
 from tavernkit.lore.entry import Entry, Spelling
 from tavernkit.lore.files import read_book, write_character_book, write_world_info
-from tavernkit.lore.index import KeywordIndex
-from tavernkit.lore.plain import PlainLore
+from tavernkit.lore.plain import KeywordIndex, PlainLore
 from tavernkit.lore.timed import TimedEffect, TimedState
 from tavernkit.lore.verdicts import LoreVerdict
 

@@ -32,7 +32,7 @@ GenerationType: TypeAlias = Literal["normal", "continue", "impersonate", "swipe"
 
 Clock: TypeAlias = Callable[[], datetime]
 IdSource: TypeAlias = Callable[[], str]
-Wording: TypeAlias = Callable[[str, str], str]
+MessageWriter: TypeAlias = Callable[[str, str], str]
 """How a message of some role is written where the prompt is one text."""
 
 T = TypeVar("T")
@@ -98,7 +98,7 @@ class Context:
 
         self.blocks: list[Block] = []
         self.after_trimming: list[BuildHook] = []
-        self.wording: Wording | None = None
+        self.wording: MessageWriter | None = None
         self.outlets: dict[str, str] = {}
         self.lore_result: LoreResult | None = None
         self.llm_options: dict[str, Any] = {}

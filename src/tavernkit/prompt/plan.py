@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from typing import Any
 
 from tavernkit import dialects
 from tavernkit.prompt.block import Block
-from tavernkit.prompt.fingerprint import fingerprint
 from tavernkit.prompt.message import Message
 from tavernkit.prompt.trace import Trace
 from tavernkit.prompt.trimming import TrimReport
@@ -47,3 +48,9 @@ class Plan(Value, frozen=True, kw_only=True):
     def fingerprint(self, dialect: str = "openai", **options: Any) -> str:
         """SHA-256 of what would be sent; block ids do not count."""
         return fingerprint(self.to_messages(dialect, **options), self.llm_options)
+
+
+def fingerprint(*parts: Json) -> str:
+    """SHA-256 of the parts as canonical JSON: keys sorted, no spaces, lone surrogates allowed."""
+    text = json.dumps(parts, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode("utf-8", errors="surrogatepass")).hexdigest()

@@ -10,7 +10,7 @@ from tavernkit.prompt.block import ARTIFACT, Block
 from tavernkit.prompt.tokens import TokenEstimator, message_tokens
 from tavernkit.values import JsonObject, Value
 
-Strategy: TypeAlias = Literal["group_order", "priority"]
+TrimStrategy: TypeAlias = Literal["group_order", "priority"]
 EvictionReason: TypeAlias = Literal["budget_exceeded", "group_overflow", "priority_cutoff"]
 
 
@@ -29,7 +29,7 @@ class EvictionRecord(Value, frozen=True, kw_only=True):
 class TrimReport(Value, frozen=True, kw_only=True):
     """What trimming did and what it cost."""
 
-    strategy: Strategy
+    strategy: TrimStrategy
     budget_tokens: int
     initial_tokens: int
     final_tokens: int
@@ -72,10 +72,10 @@ class Trimmer:
     around each message.
     """
 
-    def __init__(self, strategy: Strategy = "group_order", *, message_overhead: int = 0) -> None:
+    def __init__(self, strategy: TrimStrategy = "group_order", *, message_overhead: int = 0) -> None:
         if strategy not in ("group_order", "priority"):
             raise ValueError(f"unknown trimming strategy {strategy!r}: use 'group_order' or 'priority'")
-        self.strategy: Strategy = strategy
+        self.strategy: TrimStrategy = strategy
         self.message_overhead = message_overhead
 
     def trim(

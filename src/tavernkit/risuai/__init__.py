@@ -9,27 +9,24 @@ reply = risuai.take_reply(built, "What the model has answered.")
 
 from tavernkit.risuai.building import build, prompt_pipeline
 from tavernkit.risuai.cards import export_card, from_card, import_card
-from tavernkit.risuai.character import DepthPrompt, LoreSettings, PicturePrompts, RisuCharacter, read_character
-from tavernkit.risuai.chat import Chat, ChatMessage, read_message, write_message
+from tavernkit.risuai.character import LoreSettings, PicturePrompts, RisuCharacter, RisuDepthPrompt, read_character
+from tavernkit.risuai.chat import RisuChat, RisuMessage, read_message, write_message
 from tavernkit.risuai.chat_history import to_chat, to_history
 from tavernkit.risuai.chat_ml import ChatMLMessage, parse_chat_ml
 from tavernkit.risuai.lore_entry import LoreEntry, read_lore, write_lore_entry
 from tavernkit.risuai.memory import Memory, MemoryMessage, MemoryRequest, Recollection, RollingSummary
 from tavernkit.risuai.module import AssetName, Module, read_module
-from tavernkit.risuai.regex_script import RegexScript, read_scripts
+from tavernkit.risuai.regex_script import RisuRegexScript, read_scripts
 from tavernkit.risuai.replying import RisuResult, shown, take_reply
-from tavernkit.risuai.scene import Scene, Screen
-from tavernkit.risuai.settings import PromptCard, PromptSettings, Settings, read_settings
+from tavernkit.risuai.scene import RisuScene, Screen
+from tavernkit.risuai.settings import PromptCard, RisuSettings, TemplateSettings, read_settings
 from tavernkit.risuai.st_convert import convert_preset
 from tavernkit.risuai.story import ReplyCleanup, Story
 from tavernkit.risuai.trigger import Trigger, read_triggers
 
 __all__ = [
     "AssetName",
-    "Chat",
     "ChatMLMessage",
-    "ChatMessage",
-    "DepthPrompt",
     "LoreEntry",
     "LoreSettings",
     "Memory",
@@ -38,17 +35,20 @@ __all__ = [
     "Module",
     "PicturePrompts",
     "PromptCard",
-    "PromptSettings",
     "Recollection",
-    "RegexScript",
     "ReplyCleanup",
     "RisuCharacter",
+    "RisuChat",
+    "RisuDepthPrompt",
+    "RisuMessage",
+    "RisuRegexScript",
     "RisuResult",
+    "RisuScene",
+    "RisuSettings",
     "RollingSummary",
-    "Scene",
     "Screen",
-    "Settings",
     "Story",
+    "TemplateSettings",
     "Trigger",
     "build",
     "convert_preset",

@@ -11,7 +11,7 @@ from tavernkit.prompt.finishing import before_trimming
 from tavernkit.prompt.pipeline import Pipeline
 from tavernkit.risuai import stages
 from tavernkit.risuai.replying import RisuResult, result_of
-from tavernkit.risuai.settings import Settings
+from tavernkit.risuai.settings import RisuSettings
 from tavernkit.risuai.story import Story
 from tavernkit.risuai.workbench import Workbench
 
@@ -42,13 +42,13 @@ def build(
 ) -> Built[RisuResult]:
     """Build the prompt that RisuAI would send.
 
-    The preset is a Settings, or none for RisuAI's defaults. The character is a card, or in `story` one of RisuAI's own.
-    Without a model, tokens are counted for the one that the settings name. Raises SendingStopped when a trigger wants
-    nothing to be sent, TokenBudgetExceeded when what has to be said does not fit.
+    The preset is a RisuSettings, or none for RisuAI's defaults. The character is a card, or in `story` one of
+    RisuAI's own. Without a model, tokens are counted for the one that the settings name. Raises
+    SendingStopped when a trigger wants nothing to be sent, TokenBudgetExceeded when what has to be said does not fit.
     """
-    settings = inputs.get("preset") or Settings()
-    if not isinstance(settings, Settings):
-        raise TypeError(f"RisuAI's prompts are built from Settings, not from a {type(settings).__name__}.")
+    settings = inputs.get("preset") or RisuSettings()
+    if not isinstance(settings, RisuSettings):
+        raise TypeError(f"RisuAI's prompts are built from RisuSettings, not from a {type(settings).__name__}.")
     inputs["preset"] = settings
     if not inputs.get("model"):
         inputs["model"] = settings.model

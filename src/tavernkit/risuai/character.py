@@ -5,7 +5,7 @@ from __future__ import annotations
 from tavernkit.reading import LooseObject
 from tavernkit.risuai.lore_entry import LoreEntry, read_lore
 from tavernkit.risuai.module import AssetName, read_asset_names
-from tavernkit.risuai.regex_script import RegexScript, read_scripts
+from tavernkit.risuai.regex_script import RisuRegexScript, read_scripts
 from tavernkit.risuai.trigger import Trigger, read_triggers
 from tavernkit.values import JsonObject, Value
 
@@ -19,7 +19,7 @@ class LoreSettings(Value, frozen=True, kw_only=True):
     full_word_matching: bool = False
 
 
-class DepthPrompt(Value, frozen=True, kw_only=True):
+class RisuDepthPrompt(Value, frozen=True, kw_only=True):
     """A text that stands so many messages before the end of the prompt."""
 
     depth: int = 0
@@ -49,10 +49,10 @@ class RisuCharacter(Value, frozen=True, kw_only=True):
     system_prompt: str = ""
     replace_global_note: str = ""
     additional_text: str = ""
-    depth_prompt: DepthPrompt | None = None
+    depth_prompt: RisuDepthPrompt | None = None
     lore: tuple[LoreEntry, ...] = ()
     lore_settings: LoreSettings | None = None
-    scripts: tuple[RegexScript, ...] = ()
+    scripts: tuple[RisuRegexScript, ...] = ()
     triggers: tuple[Trigger, ...] = ()
     default_variables: str = ""
     emotions: tuple[AssetName, ...] = ()
@@ -113,11 +113,11 @@ def read_character(source: LooseObject) -> RisuCharacter:
     )
 
 
-def _depth_prompt(source: LooseObject) -> DepthPrompt | None:
+def _depth_prompt(source: LooseObject) -> RisuDepthPrompt | None:
     if not source.object("depth_prompt"):
         return None
     prompt = source.nested("depth_prompt")
-    return DepthPrompt(depth=prompt.integer("depth"), prompt=prompt.text("prompt"))
+    return RisuDepthPrompt(depth=prompt.integer("depth"), prompt=prompt.text("prompt"))
 
 
 def _picture_prompts(source: LooseObject) -> PicturePrompts:

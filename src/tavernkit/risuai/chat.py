@@ -9,7 +9,7 @@ from tavernkit.risuai.lore_entry import LoreEntry
 from tavernkit.values import Json, JsonObject, Value
 
 
-class ChatMessage(Value, frozen=True, kw_only=True):
+class RisuMessage(Value, frozen=True, kw_only=True):
     """One message; `role` is `user` or `char`, `data` its text, `time` milliseconds since 1970, `saying` the id of
     the character who speaks. `disabled` is True, False, or `allBefore`. `written` is the object it was read from."""
 
@@ -24,10 +24,10 @@ class ChatMessage(Value, frozen=True, kw_only=True):
 
 
 @dataclass(kw_only=True)
-class Chat:
+class RisuChat:
     """A chat; a `greeting_index` of -1 is the first message, others count the alternate greetings."""
 
-    messages: list[ChatMessage] = field(default_factory=list)
+    messages: list[RisuMessage] = field(default_factory=list)
     greeting_index: int = -1
     id: str = ""
     note: str = ""
@@ -35,10 +35,10 @@ class Chat:
     memory: str = ""
 
 
-def read_message(source: LooseObject) -> ChatMessage:
+def read_message(source: LooseObject) -> RisuMessage:
     """Read a message as RisuAI stores it."""
     disabled = source.raw("disabled")
-    return ChatMessage(
+    return RisuMessage(
         role=source.text("role"),
         data=source.text("data"),
         time=source.optional_number("time"),
@@ -50,7 +50,7 @@ def read_message(source: LooseObject) -> ChatMessage:
     )
 
 
-def write_message(message: ChatMessage) -> dict[str, Json]:
+def write_message(message: RisuMessage) -> dict[str, Json]:
     """The message as RisuAI stores it: what it was read from, with the role and the text that it has now."""
     fields: dict[str, Json] = {**message.written, "role": message.role, "data": message.data}
     for spelt, value in (("time", message.time), ("chatId", message.id), ("saying", message.saying)):

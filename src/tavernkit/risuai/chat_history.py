@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tavernkit.prompt.message import Message
-from tavernkit.risuai.chat import ChatMessage
+from tavernkit.risuai.chat import RisuMessage
 
 
 def message_id(message: Message, number: int) -> str:
@@ -16,14 +16,14 @@ def message_id(message: Message, number: int) -> str:
     return f"message-{number}" if known is None else str(known)
 
 
-def to_chat(messages: Iterable[Message]) -> list[ChatMessage]:
+def to_chat(messages: Iterable[Message]) -> list[RisuMessage]:
     """The messages of a history as RisuAI has them: whoever is not the user is the character.
 
     `metadata` may say under RisuAI's names what only RisuAI knows: `saying`, and `disabled` as True or `allBefore`. A
     message that is hidden from the prompt elsewhere is disabled.
     """
     return [
-        ChatMessage(
+        RisuMessage(
             role="user" if message.role == "user" else "char",
             data=message.content,
             time=_milliseconds(message),
@@ -36,7 +36,7 @@ def to_chat(messages: Iterable[Message]) -> list[ChatMessage]:
     ]
 
 
-def to_history(messages: Iterable[ChatMessage]) -> list[Message]:
+def to_history(messages: Iterable[RisuMessage]) -> list[Message]:
     """A chat of RisuAI's as a history that says the same."""
     return [
         Message(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from tavernkit.risuai.scene import Scene
+from tavernkit.risuai.scene import RisuScene
 from tavernkit.text.js_values import to_text
 
 MISSING = "null"
@@ -22,7 +22,7 @@ def _first_values(text: str) -> dict[str, str]:
     return dict(reversed(parse_key_values(text)))  # of two lines with the same key the first counts
 
 
-def get_chat_variable(scene: Scene, name: str) -> str:
+def get_chat_variable(scene: RisuScene, name: str) -> str:
     """The chat's variable, or the default that the character or else the prompt template gives it, or `null`."""
     if scene.character is None:  # without a character there is no chat to have variables
         return MISSING
@@ -30,7 +30,7 @@ def get_chat_variable(scene: Scene, name: str) -> str:
     return default_value(scene, name) if value is None else to_text(value)
 
 
-def default_value(scene: Scene, name: str) -> str:
+def default_value(scene: RisuScene, name: str) -> str:
     """What the chat's variable reads as while nobody has set it."""
     if scene.character is None:
         return MISSING
@@ -41,12 +41,12 @@ def default_value(scene: Scene, name: str) -> str:
     return MISSING
 
 
-def set_chat_variable(scene: Scene, name: str, value: str) -> None:
+def set_chat_variable(scene: RisuScene, name: str, value: str) -> None:
     """Write a variable of the chat."""
     scene.variables.set(name, value)
 
 
-def get_global_variable(scene: Scene, name: str) -> str:
+def get_global_variable(scene: RisuScene, name: str) -> str:
     """The variable that all chats share, or `null`; a toggle `x` is the variable `toggle_x`."""
     value = scene.variables.get(name, "global")
     return MISSING if value is None else to_text(value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tavernkit.reading import LooseObject
 from tavernkit.risuai.lore_entry import LoreEntry, read_lore
-from tavernkit.risuai.regex_script import RegexScript, read_scripts
+from tavernkit.risuai.regex_script import RisuRegexScript, read_scripts
 from tavernkit.risuai.trigger import Trigger, read_triggers
 from tavernkit.values import JsonObject, Value
 
@@ -26,7 +26,7 @@ class Module(Value, frozen=True, kw_only=True):
     id: str = ""
     namespace: str | None = None
     lore: tuple[LoreEntry, ...] = ()
-    scripts: tuple[RegexScript, ...] = ()
+    scripts: tuple[RisuRegexScript, ...] = ()
     triggers: tuple[Trigger, ...] = ()
     assets: tuple[AssetName, ...] = ()
     low_level_access: bool = False

@@ -8,7 +8,7 @@ from tavernkit.reading import LooseObject
 from tavernkit.values import JsonObject, Value
 
 
-class RegexScript(Value, frozen=True, kw_only=True):
+class RisuRegexScript(Value, frozen=True, kw_only=True):
     """What to look for, what to put in its place, and when: `type` is a mode such as `editinput`.
 
     `flags` counts only where `has_flags` is on; `written` is the object that the script was read from.
@@ -23,10 +23,10 @@ class RegexScript(Value, frozen=True, kw_only=True):
     written: JsonObject = {}
 
 
-def read_scripts(scripts: Iterable[LooseObject]) -> tuple[RegexScript, ...]:
+def read_scripts(scripts: Iterable[LooseObject]) -> tuple[RisuRegexScript, ...]:
     """Read a list of scripts."""
     return tuple(
-        RegexScript(
+        RisuRegexScript(
             type=script.text("type"),
             pattern=script.text("in"),
             replacement=script.text("out"),

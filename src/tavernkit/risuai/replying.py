@@ -18,14 +18,14 @@ from tavernkit.prompt.warning import BuildWarning
 from tavernkit.risuai.cbs import expand
 from tavernkit.risuai.cbs.options import CBSOptions
 from tavernkit.risuai.character import RisuCharacter
-from tavernkit.risuai.chat import Chat, ChatMessage
+from tavernkit.risuai.chat import RisuChat, RisuMessage
 from tavernkit.risuai.chat_history import to_history
 from tavernkit.risuai.lorebook.decorators import read_decorators
 from tavernkit.risuai.lorebook.result import LorebookResult
 from tavernkit.risuai.module import Module
 from tavernkit.risuai.regex_scripts import ScriptResult, apply_scripts
-from tavernkit.risuai.scene import Scene, Screen, estimator_for
-from tavernkit.risuai.settings import Settings
+from tavernkit.risuai.scene import RisuScene, Screen, estimator_for
+from tavernkit.risuai.settings import RisuSettings
 from tavernkit.risuai.story import ReplyCleanup, Story
 from tavernkit.risuai.triggers import REFUSING, run_triggers
 from tavernkit.risuai.workbench import Workbench
@@ -51,8 +51,8 @@ class RisuResult(BuildResult, frozen=True, kw_only=True):
     settings and the modules, with the books of the build among them."""
 
     character: RisuCharacter
-    chat: Chat
-    settings: Settings
+    chat: RisuChat
+    settings: RisuSettings
     modules: tuple[Module, ...] = ()
     user_name: str = "User"
     persona: str = ""
@@ -141,7 +141,7 @@ def take_reply(
     if not js_trim(text):
         return Reply(text="", reasoning=thoughts, variables=snapshot(store))
     messages = scene.chat.messages
-    last: ChatMessage | None = None
+    last: RisuMessage | None = None
     if result.generation_type == "continue":
         if messages and continued in (None, messages[-1].data):
             last = messages.pop()
@@ -149,7 +149,7 @@ def take_reply(
         joint = result.cleanup.joint if result.cleanup is not None and before and not before[-1].isspace() else ""
         text = (before or "") + joint + text
     edited = apply_scripts(js_trim(text), scene, "editoutput", chat_index=len(messages))
-    reply = last or ChatMessage(role="char", saying=result.character.id)
+    reply = last or RisuMessage(role="char", saying=result.character.id)
     id = reply.id or REPLY
     text = _EMOTION.sub(r"{{emotion::\1}}", edited.text) if _shows_emotions(result.character) else edited.text
     messages.append(reply.with_(role="char", data=text, time=scene.now().timestamp() * 1000, id=id))
@@ -187,11 +187,11 @@ def _scene(
     rng: random.Random | None = None,
     estimator: TokenEstimator | None = None,
     warnings: list[BuildWarning] | None = None,
-) -> Scene:
+) -> RisuScene:
     """The scene as the build has left it, to be changed without changing the result."""
     moment = result.now if now is None else now
     problems: list[BuildWarning] = [] if warnings is None else warnings
-    return Scene(
+    return RisuScene(
         character=result.character,
         chat=dataclasses.replace(result.chat, messages=list(result.chat.messages)),
         settings=result.settings,
@@ -208,7 +208,9 @@ def _scene(
     )
 
 
-def _cleaned(text: str, thoughts: str, scene: Scene, cleanup: ReplyCleanup, stops: Sequence[str]) -> tuple[str, str]:
+def _cleaned(
+    text: str, thoughts: str, scene: RisuScene, cleanup: ReplyCleanup, stops: Sequence[str]
+) -> tuple[str, str]:
     """The reply without what does not belong to it, and its thoughts."""
     if cleanup.thoughts_prefix and cleanup.thoughts_suffix and not thoughts:
         thoughts, text = split_thoughts(text, cleanup.thoughts_prefix, cleanup.thoughts_suffix) or ("", text)

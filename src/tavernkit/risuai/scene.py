@@ -10,10 +10,10 @@ from tavernkit.macros.engine import MacroEngine
 from tavernkit.macros.variables import Variables, VariablesStore
 from tavernkit.prompt.tokens import TokenEstimator, default_estimator
 from tavernkit.risuai.character import RisuCharacter
-from tavernkit.risuai.chat import Chat
+from tavernkit.risuai.chat import RisuChat
 from tavernkit.risuai.lore_entry import LoreEntry
 from tavernkit.risuai.module import Module
-from tavernkit.risuai.settings import Settings
+from tavernkit.risuai.settings import RisuSettings
 
 BEFORE_GPT_4O = ("gpt4_", "gpt35", "gptvi4", "instructgpt35")
 """How RisuAI's own names for OpenAI's older models begin, which nobody else would know."""
@@ -28,7 +28,7 @@ class Screen:
 
 
 @dataclass(kw_only=True)
-class Scene:
+class RisuScene:
     """The state that macros, lore, scripts and triggers share; triggers change it, and its owner writes that down.
 
     `character` is None when none is chosen. `variables` holds the chat's variables in `local` and everybody's in
@@ -39,8 +39,8 @@ class Scene:
     """
 
     character: RisuCharacter | None
-    chat: Chat
-    settings: Settings
+    chat: RisuChat
+    settings: RisuSettings
     now: Callable[[], datetime]
     random: Callable[[], float]
     user_name: str = "User"
@@ -85,6 +85,6 @@ class _CountFor:
         return self._estimator.estimate(text, self._model)
 
 
-def estimator_for(estimator: TokenEstimator, model: str | None, settings: Settings) -> TokenEstimator:
+def estimator_for(estimator: TokenEstimator, model: str | None, settings: RisuSettings) -> TokenEstimator:
     """What counts tokens for the model that answers, where the settings name another."""
     return estimator if model in (None, "", settings.model) else _CountFor(estimator, model)

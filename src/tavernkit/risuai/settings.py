@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tavernkit.reading import LooseObject
-from tavernkit.risuai.regex_script import RegexScript, read_scripts
+from tavernkit.risuai.regex_script import RisuRegexScript, read_scripts
 from tavernkit.values import JsonObject, Value
 
 DEFAULT_ORDER = (
@@ -42,20 +42,20 @@ class PromptCard(Value, frozen=True, kw_only=True):
     written: JsonObject = {}
 
 
-class PromptSettings(Value, frozen=True, kw_only=True):
+class TemplateSettings(Value, frozen=True, kw_only=True):
     """Switches that belong to prompt templates."""
 
     assistant_prefill: str = ""
     post_end_inner_format: str = ""
     send_chat_as_system: bool = False
     send_name: bool = False
-    """Every message names its speaker, in the form of `Settings.named_message`."""
+    """Every message names its speaker, in the form of `RisuSettings.named_message`."""
     utility_override: bool = False
     custom_chain_of_thought: bool = False
     """The template has its own card for thinking first, and RisuAI adds no instruction to do so."""
 
 
-class Settings(Value, frozen=True, kw_only=True):
+class RisuSettings(Value, frozen=True, kw_only=True):
     """The settings, with RisuAI's defaults. It is the preset of a RisuAI build.
 
     `template` None means the older way: `order` says in which order the parts stand.
@@ -75,7 +75,7 @@ class Settings(Value, frozen=True, kw_only=True):
     max_response: int = 300
     order: tuple[str, ...] = DEFAULT_ORDER
     template: tuple[PromptCard, ...] | None = None
-    prompt: PromptSettings = PromptSettings()
+    prompt: TemplateSettings = TemplateSettings()
     named_message: str = ""
     """How a message is written that names its speaker (RisuAI: `groupTemplate`); empty for RisuAI's own way."""
     named_message_role: str = "user"
@@ -85,7 +85,7 @@ class Settings(Value, frozen=True, kw_only=True):
     lore_tokens: int = 800
     lore_is_recursive: bool = True
     lore_full_words: bool = False
-    scripts: tuple[RegexScript, ...] = ()
+    scripts: tuple[RisuRegexScript, ...] = ()
     memory_model: str = ""
     """How chats are summed up (RisuAI: `supaModelType`); empty or `none` switches memory off."""
     memory_without_punctuation: bool = True
@@ -110,11 +110,11 @@ class Settings(Value, frozen=True, kw_only=True):
         return max(0, self.max_context - self.max_response)
 
 
-def read_settings(source: LooseObject) -> Settings:
+def read_settings(source: LooseObject) -> RisuSettings:
     """Read settings or a preset as RisuAI stores them; the two share their names, save that of the scripts."""
-    usual = Settings()
+    usual = RisuSettings()
     cards = tuple(_read_card(card) for card in source.objects("promptTemplate"))
-    return Settings(
+    return RisuSettings(
         model=source.text("aiModel", default=usual.model),
         sub_model=source.text("subModel"),
         main_prompt=source.text("mainPrompt"),
@@ -166,8 +166,8 @@ def _read_card(source: LooseObject) -> PromptCard:
     )
 
 
-def _read_prompt_settings(source: LooseObject) -> PromptSettings:
-    return PromptSettings(
+def _read_prompt_settings(source: LooseObject) -> TemplateSettings:
+    return TemplateSettings(
         assistant_prefill=source.text("assistantPrefill"),
         post_end_inner_format=source.text("postEndInnerFormat"),
         send_chat_as_system=source.flag("sendChatAsSystem"),

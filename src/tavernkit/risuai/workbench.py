@@ -15,8 +15,8 @@ from tavernkit.risuai.cbs.options import CBSOptions
 from tavernkit.risuai.character import RisuCharacter
 from tavernkit.risuai.errors import CBSError
 from tavernkit.risuai.lorebook.result import ActiveLore, LorebookResult
-from tavernkit.risuai.scene import Scene
-from tavernkit.risuai.settings import PromptCard, Settings
+from tavernkit.risuai.scene import RisuScene
+from tavernkit.risuai.settings import PromptCard, RisuSettings
 from tavernkit.risuai.story import Story
 from tavernkit.risuai.template.line import Line
 from tavernkit.risuai.template.positions import Positions
@@ -50,10 +50,10 @@ class Workbench:
     far as it is known, and `formed_tokens` what it costs when it stands.
     """
 
-    def __init__(self, story: Story, settings: Settings) -> None:
+    def __init__(self, story: Story, settings: RisuSettings) -> None:
         self.story = story
         self.settings = settings
-        self.scene: Scene
+        self.scene: RisuScene
         self.cards: tuple[PromptCard, ...] | None = None
         self.parts: dict[str, list[Line]] = {name: [] for name in PARTS}
         self.positions = Positions(())

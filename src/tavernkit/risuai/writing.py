@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from tavernkit.reading import LooseObject, ReportBuilder
-from tavernkit.risuai.character import DepthPrompt, LoreSettings, PicturePrompts, RisuCharacter, read_character
+from tavernkit.risuai.character import LoreSettings, PicturePrompts, RisuCharacter, RisuDepthPrompt, read_character
 from tavernkit.risuai.lore_entry import LoreEntry, write_lore_entry
 from tavernkit.risuai.module import AssetName, Module, read_module
-from tavernkit.risuai.regex_script import RegexScript, read_scripts
-from tavernkit.risuai.settings import PromptCard, PromptSettings, Settings, read_settings
+from tavernkit.risuai.regex_script import RisuRegexScript, read_scripts
+from tavernkit.risuai.settings import PromptCard, RisuSettings, TemplateSettings, read_settings
 from tavernkit.risuai.trigger import Trigger, read_triggers
 from tavernkit.values import Json, JsonObject, Value
 
@@ -144,7 +144,7 @@ def write_character(character: RisuCharacter) -> dict[str, Json]:
     return fields
 
 
-def write_settings(settings: Settings) -> dict[str, Json]:
+def write_settings(settings: RisuSettings) -> dict[str, Json]:
     """The settings as RisuAI stores them in a preset."""
     names = _SETTINGS
     if "presetRegex" in settings.written:  # the name outside presets
@@ -152,7 +152,7 @@ def write_settings(settings: Settings) -> dict[str, Json]:
     return _updated(settings, read_settings(_loose(settings.written)), names)
 
 
-def write_script(script: RegexScript) -> dict[str, Json]:
+def write_script(script: RisuRegexScript) -> dict[str, Json]:
     """The regex script as RisuAI stores it."""
     (before,) = read_scripts([_loose(script.written)])
     return _updated(script, before, _SCRIPT, always=("comment", "in", "out", "type", "ableFlag"))
@@ -187,7 +187,7 @@ def _plain(value: Any) -> Json:
     match value:
         case LoreEntry():
             return write_lore_entry(value)
-        case RegexScript():
+        case RisuRegexScript():
             return write_script(value)
         case Trigger():
             return write_trigger(value)
@@ -195,9 +195,9 @@ def _plain(value: Any) -> Json:
             return [value.name, value.path, *([value.extension] if value.extension else [])]
         case PromptCard():
             return _write_card(value)
-        case PromptSettings():
+        case TemplateSettings():
             return _named(value, _PROMPT_SETTINGS)
-        case DepthPrompt():
+        case RisuDepthPrompt():
             return _named(value, _DEPTH_PROMPT)
         case PicturePrompts():
             return _named(value, _PICTURE_PROMPTS)

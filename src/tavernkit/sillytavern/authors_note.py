@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from tavernkit.sillytavern.extension_prompts import ExtensionRole, PromptPlace
+from tavernkit.sillytavern.extension_prompts import ExtensionPlace, ExtensionRole
 from tavernkit.values import Value, check_choice
 
 
@@ -15,14 +15,14 @@ class AuthorsNote(Value, frozen=True, kw_only=True):
     """
 
     text: str = ""
-    position: PromptPlace = "chat"
+    position: ExtensionPlace = "chat"
     depth: int = 4
     role: ExtensionRole = "system"
     interval: int = 1
     scan: bool = False
 
     def __post_init__(self) -> None:
-        check_choice("The position of an author's note", self.position, PromptPlace)
+        check_choice("The position of an author's note", self.position, ExtensionPlace)
         check_choice("The role of an author's note", self.role, ExtensionRole)
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import Unpack
 
+from tavernkit.errors import RegexError
 from tavernkit.presets import Preset
 from tavernkit.prompt.build import BuildInputs, build_on
 from tavernkit.prompt.built import Built
@@ -14,13 +17,15 @@ from tavernkit.sillytavern import chat_completion, text_completion
 from tavernkit.sillytavern.chat_completion import ChatScene
 from tavernkit.sillytavern.chat_completion.request import chosen_model
 from tavernkit.sillytavern.errors import InvalidPresetError
-from tavernkit.sillytavern.presets import ChatPreset, ContextTemplate, MasterExport, TextPreset
+from tavernkit.sillytavern.presets import ChatPreset, ContextTemplate, Instruct, MasterExport, TextPreset
 from tavernkit.sillytavern.replying import SillyTavernResult, result_of
 from tavernkit.sillytavern.settings import UserSettings
 from tavernkit.sillytavern.stages import hooks, lore
 from tavernkit.sillytavern.story import Story
 from tavernkit.sillytavern.text_completion import TextWorkspace
-from tavernkit.sillytavern.text_completion.activation import activated_template
+from tavernkit.text.js_regex import compile_regex
+
+_WITH_FLAGS = re.compile(r"/(.+)/([a-z]*)", re.DOTALL)
 
 CONTEXT_SWITCHES = ("always_force_name2", "trim_sentences", "single_line")
 
@@ -103,7 +108,7 @@ def with_context(settings: UserSettings, template: ContextTemplate) -> UserSetti
 
 
 def _for_model(story: Story, model: str | None) -> Story:
-    template = activated_template(story.instruct_templates, model)
+    template = _activated_template(story.instruct_templates, model)
     if template is None or not story.settings.instruct.enabled:
         return story
     return story.with_(settings=story.settings.with_(instruct=template.with_(enabled=True)))
@@ -119,3 +124,24 @@ def _workbench(story: Story, preset: Preset) -> tuple[ChatScene | TextWorkspace,
             raise InvalidPresetError(
                 f"SillyTavern's prompts are built from a ChatPreset or a TextPreset, not a {type(preset).__name__}."
             )
+
+
+def _activated_template(templates: Sequence[Instruct], model: str | None) -> Instruct | None:
+    """The first template whose activation pattern is found in the model's name.
+
+    A pattern without slashes ignores case. One that is broken, or takes too long, finds nothing.
+    """
+    if not model:
+        return None
+    return next((template for template in templates if _is_for(template, model)), None)
+
+
+def _is_for(template: Instruct, model: str) -> bool:
+    if not template.activation_regex:
+        return False
+    written = _WITH_FLAGS.fullmatch(template.activation_regex)
+    source, flags = (written[1], written[2]) if written else (template.activation_regex, "i")
+    try:
+        return compile_regex(source, flags).test(model)
+    except RegexError:
+        return False

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 from tavernkit.text.js_strings import js_trim
 from tavernkit.values import Value, check_choice
 
-PromptPlace: TypeAlias = Literal["none", "after", "chat", "before"]
+ExtensionPlace: TypeAlias = Literal["none", "after", "chat", "before"]
 ExtensionRole: TypeAlias = Literal["system", "user", "assistant"]
 
 
@@ -22,7 +22,7 @@ class ExtensionPosition(IntEnum):
     BEFORE_PROMPT = 2
 
 
-_PLACES: Mapping[int, PromptPlace] = {
+_PLACES: Mapping[int, ExtensionPlace] = {
     ExtensionPosition.IN_PROMPT: "after",
     ExtensionPosition.IN_CHAT: "chat",
     ExtensionPosition.BEFORE_PROMPT: "before",
@@ -38,17 +38,17 @@ class ExtensionPrompt(Value, frozen=True, kw_only=True):
 
     key: str
     content: str
-    position: PromptPlace = "none"
+    position: ExtensionPlace = "none"
     depth: int = 0
     role: ExtensionRole = "system"
     scan: bool = False
 
     def __post_init__(self) -> None:
-        check_choice("The position of an extension prompt", self.position, PromptPlace)
+        check_choice("The position of an extension prompt", self.position, ExtensionPlace)
         check_choice("The role of an extension prompt", self.role, ExtensionRole)
 
 
-def extension_place(number: int) -> PromptPlace:
+def extension_place(number: int) -> ExtensionPlace:
     """The place that a file's number stands for; an unknown number is nowhere."""
     return _PLACES.get(number, "none")
 
@@ -63,7 +63,7 @@ def in_key_order(prompts: Iterable[ExtensionPrompt]) -> list[ExtensionPrompt]:
     return sorted(prompts, key=lambda prompt: prompt.key.encode("utf-16-be", "surrogatepass"))
 
 
-def extension_text(prompts: Iterable[ExtensionPrompt], place: PromptPlace) -> str:
+def extension_text(prompts: Iterable[ExtensionPrompt], place: ExtensionPlace) -> str:
     """Everything at one place, by key and a line each."""
     return joined_text(prompt for prompt in prompts if prompt.position == place)
 

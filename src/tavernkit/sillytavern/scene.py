@@ -16,7 +16,7 @@ from tavernkit.sillytavern.macros.problems import ProblemHandler
 from tavernkit.sillytavern.macros.selection import EngineName
 from tavernkit.sillytavern.regex_scripts import Expand, macro_expander
 from tavernkit.sillytavern.story import Story
-from tavernkit.sillytavern.turns import Turn
+from tavernkit.sillytavern.turns import ChatTurn
 from tavernkit.sillytavern.world_info import Insertions, WorldInfo, WorldInfoResult
 from tavernkit.values import Value
 
@@ -52,10 +52,10 @@ class Scene:
         self.environment = Environment()
         self.on_problem: ProblemHandler | None = None
         self.card = CardTexts()
-        self.turns: tuple[Turn, ...] = ()
+        self.turns: tuple[ChatTurn, ...] = ()
         self.messages_read = 0
         self.thoughts_returned = 0
-        self.affordable_turns: tuple[Turn, ...] = ()
+        self.affordable_turns: tuple[ChatTurn, ...] = ()
         self.bias = ""
         self.dialogues: tuple[str, ...] = ()
         self.note_is_due = False
@@ -65,7 +65,7 @@ class Scene:
     def take_preset(self, preset: Preset) -> None:
         """Read the preset once the application's hooks have had their say; a kind of completion looks at its own."""
 
-    def least_wording(self) -> Callable[[Turn], str]:
+    def least_wording(self) -> Callable[[ChatTurn], str]:
         """How to find out what is sent of a turn at least, so that it is counted as it will be counted again."""
         return lambda turn: turn.text
 

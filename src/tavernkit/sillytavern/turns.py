@@ -6,7 +6,7 @@ from tavernkit.prompt.message import Attachment
 from tavernkit.values import JsonObject, Value
 
 
-class Turn(Value, frozen=True, kw_only=True):
+class ChatTurn(Value, frozen=True, kw_only=True):
     """One message of a chat; `index` is its place in the whole chat, hidden messages counted.
 
     A hidden message (`is_system`) is on the page but not in the prompt. A narrator speaks without a name.

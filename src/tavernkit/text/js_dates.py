@@ -7,8 +7,24 @@ import re
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Final
 
-from tavernkit.text.english_dates import MONTHS
 from tavernkit.text.js_strings import JS_WHITESPACE
+
+MONTHS = (
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+)
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+"""In the order in which Python counts them."""
 
 _DAY = 86_400_000
 LATEST = 8.64e15

@@ -137,7 +137,7 @@ def first_found(patterns: Sequence[JsRegex], text: str, *, limit: float = TIME_L
     return place if place >= 0 else None
 
 
-class Outcome(StrEnum):
+class PatternOutcome(StrEnum):
     """How it went for one pattern of a batch."""
 
     FOUND = "found"
@@ -146,21 +146,21 @@ class Outcome(StrEnum):
     NOT_RUN = "not_run"  # others had used up the budget, or the text is too large for the engine
 
 
-class Verdict(Value, frozen=True, kw_only=True):
+class PatternResult(Value, frozen=True, kw_only=True):
     """What became of one pattern; `start` is the UTF-16 offset of its first match."""
 
-    outcome: Outcome
+    outcome: PatternOutcome
     start: int | None = None
 
 
-_NOT_FOUND = Verdict(outcome=Outcome.NOT_FOUND)
-_TIMED_OUT = Verdict(outcome=Outcome.TIMED_OUT)
-_NOT_RUN = Verdict(outcome=Outcome.NOT_RUN)
+_NOT_FOUND = PatternResult(outcome=PatternOutcome.NOT_FOUND)
+_TIMED_OUT = PatternResult(outcome=PatternOutcome.TIMED_OUT)
+_NOT_RUN = PatternResult(outcome=PatternOutcome.NOT_RUN)
 
 
 def search_all(
     patterns: Sequence[JsRegex], text: str, *, limit: float = TIME_LIMIT, budget: float = BATCH_BUDGET
-) -> tuple[Verdict, ...]:
+) -> tuple[PatternResult, ...]:
     """Look for each pattern in one text; a verdict for each, in their order.
 
     Every pattern is first given a short time, so that a slow one cannot starve those behind it; then the slow ones get
@@ -199,9 +199,9 @@ def _sweep(js: JsEngine, places: Sequence[int], *, each: float, budget: float) -
     return interrupted, budget
 
 
-def _verdict(answer: int | None, *, timed_out: bool) -> Verdict:
+def _verdict(answer: int | None, *, timed_out: bool) -> PatternResult:
     if answer is None:
         return _TIMED_OUT if timed_out else _NOT_RUN
     if answer >= 0:
-        return Verdict(outcome=Outcome.FOUND, start=answer)
+        return PatternResult(outcome=PatternOutcome.FOUND, start=answer)
     return _NOT_FOUND if answer == _ANSWER_NOT_FOUND else _TIMED_OUT

@@ -11,8 +11,8 @@ from tavernkit.playground.story.runs.asking import force_talk
 from tavernkit.playground.story.runs.automation import set_auto_mode
 from tavernkit.sillytavern.groups import (
     GroupMember,
+    GroupStrategy,
     StoryGroup,
-    Strategy,
     activate,
     mentions_in_any_script,
 )
@@ -154,7 +154,7 @@ async def test_whoever_knows_the_round_can_choose_again_and_comes_to_the_same(
                 GroupMember(avatar=str(group.members[name]), character=Character(name=name), talkativeness=0.5)
                 for name in names
             )
-        ).with_(activation_strategy=Strategy.NATURAL)
+        ).with_(activation_strategy=GroupStrategy.NATURAL)
         for said in ("Hm.", "Cy?", "What now, Dee and Ada?"):
             await group.say(said)
             round = (await group.rounds())[-1]

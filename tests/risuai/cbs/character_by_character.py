@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
-from tavernkit.risuai.cbs.blocks import Block, Each, Function, legacy_if, read_head
+from tavernkit.risuai.cbs.blocks import CBSBlock, Each, Function, legacy_if, read_head
 from tavernkit.risuai.cbs.registry import plain_name
 from tavernkit.risuai.cbs.scanner import MARKER
-from tavernkit.risuai.scene import Scene
+from tavernkit.risuai.scene import RisuScene
 from tavernkit.text.js_strings import replace_all
 
 __all__ = ["expand_plainly"]
@@ -14,12 +14,12 @@ SLOTS = 512
 MACRO, BLOCK, EXTRA = "macro", "block", "extra"
 
 
-def expand_plainly(text: str, scene: Scene, answers: Mapping[str, str]) -> str:
+def expand_plainly(text: str, scene: RisuScene, answers: Mapping[str, str]) -> str:
     """The text with its blocks worked out, and the macros that there are answers for."""
     text = MARKER.sub(r"{{\1}}", text)
     texts = [""]
     kinds: list[str | None] = [None]
-    blocks: dict[int, Block] = {}
+    blocks: dict[int, CBSBlock] = {}
 
     def push(kind: str) -> None:
         texts.append("")
@@ -57,7 +57,7 @@ def expand_plainly(text: str, scene: Scene, answers: Mapping[str, str]) -> str:
                 texts[-1] += f"{{{{{body}}}}}"
             else:
                 push(BLOCK)
-                blocks[len(texts)] = head if isinstance(head, Block) else head(scene)
+                blocks[len(texts)] = head if isinstance(head, CBSBlock) else head(scene)
         elif body.startswith("/") and not body.startswith("//") and kinds[-1] == BLOCK:
             block = blocks.pop(len(texts))
             finished = block.finish(pop())

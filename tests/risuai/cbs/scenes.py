@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 
 from tavernkit.macros.variables import Variables
 from tavernkit.risuai.character import RisuCharacter
-from tavernkit.risuai.chat import Chat
-from tavernkit.risuai.scene import Scene
-from tavernkit.risuai.settings import Settings
+from tavernkit.risuai.chat import RisuChat
+from tavernkit.risuai.scene import RisuScene
+from tavernkit.risuai.settings import RisuSettings
 
 __all__ = ["scene"]
 
@@ -18,13 +18,13 @@ def scene(
     toggles: Mapping[str, str] | None = None,
     globals_: Mapping[str, str] | None = None,
     **character: str,
-) -> Scene:
+) -> RisuScene:
     """Marlow and Tess, with these variables of the chat, toggles, global variables and fields of the character."""
     shared = {**{f"toggle_{name}": value for name, value in (toggles or {}).items()}, **(globals_ or {})}
-    return Scene(
+    return RisuScene(
         character=RisuCharacter(name="Marlow", **character),
-        chat=Chat(),
-        settings=Settings(),
+        chat=RisuChat(),
+        settings=RisuSettings(),
         now=lambda: datetime(2025, 3, 9, 14, 7, 5, tzinfo=UTC),
         random=lambda: 0.5,
         user_name="Tess",

@@ -7,7 +7,7 @@ from tests.risuai.cbs.scenes import scene
 
 from tavernkit.macros.engine import MacroEngine, MacroEnvironment, NameEnvironment
 from tavernkit.macros.variables import Variables
-from tavernkit.risuai.cbs import CBS, Call, CBSEnvironment, CBSOptions, FunctionPack, Functions, LeftAsText, expand
+from tavernkit.risuai.cbs import CBS, CBSCall, CBSEnvironment, CBSOptions, FunctionPack, Functions, LeftAsText, expand
 from tavernkit.risuai.errors import CBSError, CBSStackOverflowError, CBSSyntaxError
 
 STRICT = CBSOptions(strict=True)
@@ -160,7 +160,7 @@ class TestEngine:
         pack = FunctionPack("weather")
 
         @pack.function("weather", "sky_now")
-        def weather(call: Call) -> str:
+        def weather(call: CBSCall) -> str:
             return f"{call.need(0)} {call.parse('over {{user}}')}"
 
         engine = CBS(Functions([pack]))
@@ -173,7 +173,7 @@ class TestEngine:
         functions = Functions()
         functions.register("nothing", lambda _: None)
 
-        def refuse(_: Call) -> str:
+        def refuse(_: CBSCall) -> str:
             raise LeftAsText
 
         functions.register("refuse", refuse)
@@ -195,10 +195,3 @@ class TestEngine:
     def test_the_environment_of_another_build_gives_its_names_and_variables(self) -> None:
         foreign = NameEnvironment(character_name="Mira", user_name="Robin", variables=Variables({"fog": "4"}))
         assert CBS().expand("{{char}}, {{user}}, {{getvar::fog}}", foreign) == "Mira, Robin, 4"
-
-    def test_texts_that_were_read_can_be_forgotten(self) -> None:
-        engine = CBS()
-        here = CBSEnvironment(scene())
-        assert engine.expand("{{user}}", here) == "Tess"
-        engine.forget()
-        assert engine.expand("{{user}}", here) == "Tess"

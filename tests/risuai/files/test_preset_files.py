@@ -16,7 +16,7 @@ from tests.strategies import json_values
 
 from tavernkit.errors import PresetParseError, UnsupportedVersionError
 from tavernkit.risuai.files import decode_rpack, encode_rpack, is_preset_file, read_preset_file, write_preset_file
-from tavernkit.risuai.settings import PromptCard, PromptSettings, Settings
+from tavernkit.risuai.settings import PromptCard, RisuSettings, TemplateSettings
 
 PRESET = {
     "name": "Harbour",
@@ -68,7 +68,7 @@ class TestReading:
         assert (settings.main_prompt, settings.max_context, settings.order) == ("Write.", 8000, ("main", "chats"))
         assert settings.template is not None
         assert settings.template[0].text == "Go."
-        assert settings.prompt == PromptSettings(assistant_prefill="Well", send_name=True)
+        assert settings.prompt == TemplateSettings(assistant_prefill="Well", send_name=True)
         assert settings.scripts[0].pattern == "a"
         assert settings.written == PRESET
         assert report.format == format
@@ -198,7 +198,7 @@ class TestWriting:
         assert written == {"mainPrompt": "half \ufffd, whole 🌊", "seed": 2.0**70, "odd\ufffd": [-(2.0**80)]}
 
     def test_settings_made_by_hand_can_be_written(self):
-        settings = Settings(main_prompt="Write.", template=(PromptCard(type="plain", text="x"),), max_context=1)
+        settings = RisuSettings(main_prompt="Write.", template=(PromptCard(type="plain", text="x"),), max_context=1)
         again, _ = read_preset_file(write_preset_file(settings))
         assert again.with_(written={}, template=None) == settings.with_(template=None)
         assert again.template is not None

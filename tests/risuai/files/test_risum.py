@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.risuai.files.builders import LORE, SCRIPT, TRIGGER, module, risum
 from tests.strategies import json_objects, json_values
 
-from tavernkit.characters import Limits, load
+from tavernkit.characters import CardLimits, load
 from tavernkit.errors import ParseError, UnsupportedVersionError
 from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.risuai.files import read_risum, write_risum
@@ -141,11 +141,11 @@ def test_damage_is_named(data, error, sentence):
 def test_limits_are_kept():
     names = [["a", "", ""]] * 3
     with pytest.raises(ParseError, match="more than 2 assets"):
-        read_risum(risum(module(assets=names), b"", b"", b""), limits=Limits(assets=2))
+        read_risum(risum(module(assets=names), b"", b"", b""), limits=CardLimits(assets=2))
     with pytest.raises(ParseError, match="at most 10 are read"):
-        read_risum(risum(module()), limits=Limits(file_bytes=10))
+        read_risum(risum(module()), limits=CardLimits(file_bytes=10))
     with pytest.raises(ParseError, match="at most 10 are read"):
-        read_risum(risum(module()), limits=Limits(json_bytes=10))
+        read_risum(risum(module()), limits=CardLimits(json_bytes=10))
 
 
 def test_a_module_is_not_taken_for_a_card():

@@ -9,12 +9,12 @@ from typing import Any
 
 from tavernkit.macros.variables import Variables
 from tavernkit.risuai.character import LoreSettings, RisuCharacter
-from tavernkit.risuai.chat import Chat, ChatMessage
+from tavernkit.risuai.chat import RisuChat, RisuMessage
 from tavernkit.risuai.lore_entry import LoreEntry
-from tavernkit.risuai.lorebook import LorebookResult, Reason, scan
+from tavernkit.risuai.lorebook import LorebookReason, LorebookResult, scan
 from tavernkit.risuai.module import Module
-from tavernkit.risuai.scene import Scene
-from tavernkit.risuai.settings import Settings
+from tavernkit.risuai.scene import RisuScene
+from tavernkit.risuai.settings import RisuSettings
 
 __all__ = ["WordCount", "entry", "prompts", "reasons", "scanned", "scene_with"]
 
@@ -42,17 +42,17 @@ def scene_with(
     variables: Mapping[str, str] | None = None,
     chat_lore: Sequence[LoreEntry] = (),
     modules: Sequence[Module] = (),
-) -> Scene:
+) -> RisuScene:
     """A scene whose character has this lore; the chat's oldest message comes first."""
     settings = LoreSettings(
         token_budget=budget, scan_depth=depth, recursive_scanning=recursive, full_word_matching=full_words
     )
-    return Scene(
+    return RisuScene(
         character=RisuCharacter(name="Orla", lore=entries, lore_settings=settings),
-        chat=Chat(
-            messages=[ChatMessage(role="user", data=text) for text in chat], greeting_index=greeting, lore=chat_lore
+        chat=RisuChat(
+            messages=[RisuMessage(role="user", data=text) for text in chat], greeting_index=greeting, lore=chat_lore
         ),
-        settings=Settings(),
+        settings=RisuSettings(),
         now=lambda: datetime(2026, 1, 1, tzinfo=UTC),
         random=itertools.cycle(random).__next__,
         variables=Variables(variables),
@@ -70,5 +70,5 @@ def prompts(result: LorebookResult) -> list[str]:
     return [lore.prompt for lore in result.active]
 
 
-def reasons(result: LorebookResult) -> list[Reason]:
+def reasons(result: LorebookResult) -> list[LorebookReason]:
     return [verdict.reason for verdict in result.verdicts]

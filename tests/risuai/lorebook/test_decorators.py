@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tavernkit.risuai.lorebook import Injection, Operation, read_decorators
+from tavernkit.risuai.lorebook import InjectionOperation, LoreInjection, read_decorators
 
 
 def test_decorators_are_the_leading_lines_and_the_rest_is_the_content() -> None:
@@ -63,7 +63,7 @@ def test_numbers_that_are_none_mean_the_whole_chat_always_and_no_priority() -> N
 def test_the_last_injection_decides_where_and_how() -> None:
     told = read_decorators("@@inject_prepend\n@@inject_lore Some\n@@inject_at main, jailbreak\nx")
 
-    assert told.injection == Injection(operation=Operation.PREPEND, location="main jailbreak", lore=False)
+    assert told.injection == LoreInjection(operation=InjectionOperation.PREPEND, location="main jailbreak", lore=False)
 
 
 def test_what_cannot_be_read_is_told_in_sentences() -> None:

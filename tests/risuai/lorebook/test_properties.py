@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.risuai.lorebook.builders import entry, scene_with
 
 from tavernkit.risuai.lore_entry import LoreEntry
-from tavernkit.risuai.lorebook import Decorators, LorebookResult, Reason, read_decorators, scan
+from tavernkit.risuai.lorebook import Decorators, LorebookReason, LorebookResult, read_decorators, scan
 
 WORDS = ("gull", "Gull", "gullible", "owl", "old owl", "ς", "ΟΔΟΣ", "İ", "夜", "{{// owl}}", "\ud800", "😀", " ", "")
 DECORATORS = (
@@ -121,7 +121,7 @@ def test_every_entry_has_a_verdict_and_those_in_the_prompt_say_so(situation: Sit
 
     assert [verdict.entry for verdict in result.verdicts] == situation.lore
     in_prompt = {lore.index for lore in result.active}
-    assert in_prompt == {verdict.index for verdict in result.verdicts if verdict.reason == Reason.ACTIVATED}
+    assert in_prompt == {verdict.index for verdict in result.verdicts if verdict.reason == LorebookReason.ACTIVATED}
     assert all(str(verdict) for verdict in result.verdicts)
 
 

@@ -8,9 +8,9 @@ from tests.risuai.lorebook.builders import entry, prompts, reasons, scanned, sce
 from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.risuai.character import read_character
 from tavernkit.risuai.errors import DecoratorParseError
-from tavernkit.risuai.lorebook import Reason, scan
+from tavernkit.risuai.lorebook import LorebookReason, scan
 from tavernkit.risuai.module import Module
-from tavernkit.risuai.settings import Settings
+from tavernkit.risuai.settings import RisuSettings
 
 # Matching.
 
@@ -113,7 +113,7 @@ def test_an_expression_is_overwritten_after_the_first_text() -> None:
 def test_a_slow_expression_is_skipped_and_reported() -> None:
     result = scanned(entry("/(a+)+$/i", "R", use_regex=True), chat=["/" + "a" * 40 + "!"], depth=1)
 
-    assert reasons(result) == [Reason.REGEX_TIMEOUT]
+    assert reasons(result) == [LorebookReason.REGEX_TIMEOUT]
     assert [warning.code for warning in result.warnings] == ["regex_timeout"]
 
 
@@ -281,7 +281,7 @@ def test_the_budget_is_filled_by_priority_and_the_prompt_ordered_by_order() -> N
 def test_a_book_that_leaves_depth_or_budget_open_is_scanned_with_those_of_the_settings() -> None:
     scene = scene_with(entry("reef", "one two"), entry("tide", "three"), chat=["reef", "tide"])
     assert scene.character is not None
-    scene.settings = Settings(lore_depth=1, lore_tokens=800)
+    scene.settings = RisuSettings(lore_depth=1, lore_tokens=800)
     for fields, expected in (({}, ["three"]), ({"scanDepth": 2}, ["three", "one two"]), ({"tokenBudget": 0}, [])):
         character = read_character(
             LooseObject({"loreSettings": {"fullWordMatching": False, **fields}}, ReportBuilder())
@@ -308,7 +308,7 @@ def test_injections_go_into_the_entry_of_that_name() -> None:
     result = scanned(*lore, chat=["sea"], depth=1)
 
     assert prompts(result) == ["first <body> here last"]
-    assert reasons(result)[1:] == [Reason.INJECTED] * 3 + [Reason.NO_TARGET]
+    assert reasons(result)[1:] == [LorebookReason.INJECTED] * 3 + [LorebookReason.NO_TARGET]
 
 
 def test_injections_into_the_prompt_are_left_to_whoever_builds_it() -> None:

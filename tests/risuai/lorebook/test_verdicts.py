@@ -6,10 +6,10 @@ import pytest
 from tests.risuai.lorebook.builders import entry, scanned
 
 from tavernkit.risuai.lore_entry import LoreEntry
-from tavernkit.risuai.lorebook import Cause, Place, Reason, Verdict
+from tavernkit.risuai.lorebook import LorebookCause, LorebookPlace, LorebookReason, LorebookVerdict
 
 
-def verdict_on(lore: LoreEntry, *others: LoreEntry, chat: list[str] | None = None, **given: object) -> Verdict:
+def verdict_on(lore: LoreEntry, *others: LoreEntry, chat: list[str] | None = None, **given: object) -> LorebookVerdict:
     chat = ["old news", "the sea"] if chat is None else chat
     return scanned(*others, lore, chat=chat, depth=len(chat), **given).verdicts[len(others)]
 
@@ -17,15 +17,15 @@ def verdict_on(lore: LoreEntry, *others: LoreEntry, chat: list[str] | None = Non
 def test_an_entry_tells_which_key_woke_it_up_and_where() -> None:
     verdict = verdict_on(entry("moon, news", "N"))
 
-    assert (verdict.reason, verdict.cause, verdict.key) == (Reason.ACTIVATED, Cause.KEY, "news")
-    assert verdict.place == Place(message=1)
+    assert (verdict.reason, verdict.cause, verdict.key) == (LorebookReason.ACTIVATED, LorebookCause.KEY, "news")
+    assert verdict.place == LorebookPlace(message=1)
     assert str(verdict) == "“news” was found in the message 1 before the newest"
 
 
 def test_an_entry_tells_who_called_it() -> None:
     verdict = verdict_on(entry("trident", "T"), entry("sea", "a trident", comment="The sea"))
 
-    assert verdict.place == Place(lore="The sea")
+    assert verdict.place == LorebookPlace(lore="The sea")
     assert str(verdict) == "“trident” was found in the entry “The sea”"
 
 
@@ -74,7 +74,7 @@ def test_a_child_tells_of_its_parent() -> None:
 def test_what_did_not_fit_still_tells_why_it_woke_up() -> None:
     verdict = verdict_on(entry("sea", "too many words"), budget=2)
 
-    assert verdict.reason == Reason.BUDGET
+    assert verdict.reason == LorebookReason.BUDGET
     assert not verdict.is_activated
     assert str(verdict) == "“sea” was found in the newest message, but it did not fit into the budget"
 
@@ -84,7 +84,7 @@ def test_memory_is_a_reason() -> None:
     ended = entry("sea", "@@dont_activate_after_match\nx", id="d")
 
     assert str(verdict_on(kept, variables={"__internal_ka_k": "true"})) == "has matched before, and is kept"
-    assert verdict_on(ended, variables={"__internal_da_d": "true"}).reason == Reason.ALREADY_MATCHED
+    assert verdict_on(ended, variables={"__internal_da_d": "true"}).reason == LorebookReason.ALREADY_MATCHED
 
 
 def test_what_is_injected_tells_into_what() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tavernkit import Built, Message, Plan, User
-from tavernkit.risuai import PromptCard, RisuResult, Settings, Story, build
+from tavernkit.risuai import PromptCard, RisuResult, RisuSettings, Story, build
 from tavernkit.risuai.character import RisuCharacter
 from tavernkit.risuai.lore_entry import LoreEntry
 from tavernkit.risuai.trigger import Trigger
@@ -57,7 +57,7 @@ def built(
     return build(
         story=(story or Story()).with_(character=character or marlow()),
         user=TESS,
-        preset=Settings(**fields),
+        preset=RisuSettings(**fields),
         **inputs,
     )
 

@@ -7,14 +7,14 @@ from tests.risuai.prompt.builders import CHAT, built, chat, marlow
 from tavernkit import Reply
 from tavernkit.macros import Variables
 from tavernkit.risuai import ReplyCleanup, Story, shown, take_reply
-from tavernkit.risuai.regex_script import RegexScript
+from tavernkit.risuai.regex_script import RisuRegexScript
 from tavernkit.risuai.trigger import Trigger
 
 MARKED = ReplyCleanup(thoughts_prefix="<think>", thoughts_suffix="</think>", other_speakers=("Marlow", "Ines"))
 
 
-def script(kind: str, pattern: str, replacement: str) -> RegexScript:
-    return RegexScript(type=kind, pattern=pattern, replacement=replacement)
+def script(kind: str, pattern: str, replacement: str) -> RisuRegexScript:
+    return RisuRegexScript(type=kind, pattern=pattern, replacement=replacement)
 
 
 def chat_of(reply: Reply) -> list[str]:

@@ -13,13 +13,13 @@ from tests.risuai.prompt.builders import CHAT, always, chat, marlow, on_start, p
 import tavernkit.risuai
 from tavernkit.prompt.plan import Plan
 from tavernkit.reading import LooseObject, ReportBuilder
-from tavernkit.risuai import PromptCard, PromptSettings, Settings, Story
+from tavernkit.risuai import PromptCard, RisuSettings, Story, TemplateSettings
 from tavernkit.risuai.character import PicturePrompts
 from tavernkit.risuai.module import AssetName
 from tavernkit.risuai.settings import DEFAULT_ORDER, read_settings
+from tavernkit.risuai.stages.assembly import EVERYTHING, chat_range
 from tavernkit.risuai.template.forming import FormedPrompt, spliced
 from tavernkit.risuai.template.line import Line
-from tavernkit.risuai.template.ranges import EVERYTHING, chat_range
 
 HISTORY = chat("u: one", "a: two", "u: three")
 
@@ -47,7 +47,7 @@ class TestCards:
     def test_jailbreak_and_thinking_have_switches(self) -> None:
         cards = (PromptCard(type="jailbreak", text="J"), PromptCard(type="cot", text="C"))
         assert texts(told(*cards)) == []
-        own = {"prompt": PromptSettings(custom_chain_of_thought=True), "jailbreak_on": True, "chain_of_thought": True}
+        own = {"prompt": TemplateSettings(custom_chain_of_thought=True), "jailbreak_on": True, "chain_of_thought": True}
         assert texts(told(*cards, settings=own)) == ["J\n\nC"]
         built_in = told(*cards, settings={"chain_of_thought": True})
         assert texts(built_in)[0].startswith("C\n\n<instruction>")
@@ -68,7 +68,7 @@ class TestCards:
     def test_a_character_without_a_story_is_told_nothing_but_itself(self) -> None:
         utility = marlow(is_utility=True)
         assert texts(told(plain("T"), character=utility))[0] == "Marlow tends the light."
-        kept = {"prompt": PromptSettings(utility_override=True)}
+        kept = {"prompt": TemplateSettings(utility_override=True)}
         assert texts(told(plain("T"), character=utility, settings=kept)) == ["T"]
 
     def test_chat_ml_becomes_messages(self) -> None:
@@ -110,7 +110,7 @@ class TestChat:
         assert texts(plan) == ["two", "three", "mid", "Hello.", "one"]
 
     def test_the_chat_can_be_sent_as_system_messages(self) -> None:
-        settings = {"prompt": PromptSettings(send_chat_as_system=True), "model": "custom"}
+        settings = {"prompt": TemplateSettings(send_chat_as_system=True), "model": "custom"}
         plan = told(CHAT, history=HISTORY[:2], settings=settings)
         assert texts(plan) == ["[Start a new chat]", "assistant: Hello.", "user: one", "assistant: two"]
         assert {message.role for message in plan.messages} == {"system"}
@@ -118,15 +118,15 @@ class TestChat:
         assert texts(told(original, history=HISTORY[:2], settings=settings))[-1] == "two"
 
     def test_names_can_be_sent(self) -> None:
-        plan = told(CHAT, history=HISTORY[:1], settings={"prompt": PromptSettings(send_name=True)})
+        plan = told(CHAT, history=HISTORY[:1], settings={"prompt": TemplateSettings(send_name=True)})
         assert texts(plan) == ["Marlow: Hello.", "<Marlow's Message>\none\n</Marlow's Message>"]
 
     def test_the_form_of_named_messages_can_be_chosen(self) -> None:
         chosen = {"named_message": "[{{char}}] {{slot}}", "named_message_role": "system"}
-        plan = told(CHAT, history=HISTORY[:1], settings={"prompt": PromptSettings(send_name=True), **chosen})
+        plan = told(CHAT, history=HISTORY[:1], settings={"prompt": TemplateSettings(send_name=True), **chosen})
         assert (plan.messages[-1].role, plan.messages[-1].content) == ("system", "[Marlow] one")
         odd = told(
-            CHAT, history=HISTORY[:1], settings={"prompt": PromptSettings(send_name=True), "named_message_role": "x"}
+            CHAT, history=HISTORY[:1], settings={"prompt": TemplateSettings(send_name=True), "named_message_role": "x"}
         )
         assert odd.messages[-1].role == "assistant"
 
@@ -231,6 +231,6 @@ def test_every_field_of_the_settings_has_a_reader() -> None:
     root = Path(tavernkit.risuai.__file__).parent
     own = (root / "settings.py", root / "writing.py")
     sources = "".join(path.read_text() for path in root.rglob("*.py") if path not in own)
-    for kind in (Settings, PromptSettings, PromptCard):
+    for kind in (RisuSettings, TemplateSettings, PromptCard):
         unread = [name for name in kind.__struct_fields__ if f".{name}" not in sources and name != "written"]
         assert unread == [], kind

@@ -15,12 +15,12 @@ from tavernkit.macros.variables import Variables
 from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.risuai.cbs import expand
 from tavernkit.risuai.character import read_character
-from tavernkit.risuai.chat import Chat, ChatMessage
+from tavernkit.risuai.chat import RisuChat, RisuMessage
 from tavernkit.risuai.module import read_module
-from tavernkit.risuai.regex_script import RegexScript
+from tavernkit.risuai.regex_script import RisuRegexScript
 from tavernkit.risuai.regex_scripts import ScriptResult, apply_scripts
-from tavernkit.risuai.scene import Scene
-from tavernkit.risuai.settings import Settings
+from tavernkit.risuai.scene import RisuScene
+from tavernkit.risuai.settings import RisuSettings
 from tavernkit.text.time_budget import TimeBudget
 
 
@@ -29,7 +29,7 @@ def script(find: str, put: str = "", flag: str | None = None, type: str = "edito
     return {"comment": "s", "in": find, "out": put, "type": type, "flag": flag or "", "ableFlag": flag is not None}
 
 
-def scene(*scripts: dict[str, Any], **fields: Any) -> Scene:
+def scene(*scripts: dict[str, Any], **fields: Any) -> RisuScene:
     source = {
         "name": "Mira",
         "firstMessage": "Start [mood: dawn]",
@@ -37,17 +37,17 @@ def scene(*scripts: dict[str, Any], **fields: Any) -> Scene:
         "emotionImages": [["glad", "g.png"]],
         **fields,
     }
-    return Scene(
+    return RisuScene(
         character=read_character(LooseObject(source, ReportBuilder())),
-        chat=Chat(
+        chat=RisuChat(
             messages=[
-                ChatMessage(role="user", data="First [mood: calm] line"),
-                ChatMessage(role="char", data="Reply [mood: tense]"),
-                ChatMessage(role="user", data="plain"),
-                ChatMessage(role="char", data="last"),
+                RisuMessage(role="user", data="First [mood: calm] line"),
+                RisuMessage(role="char", data="Reply [mood: tense]"),
+                RisuMessage(role="user", data="plain"),
+                RisuMessage(role="char", data="last"),
             ]
         ),
-        settings=Settings(),
+        settings=RisuSettings(),
         now=lambda: datetime(2025, 3, 9, 14, 7, 5, tzinfo=UTC),
         random=itertools.cycle([0.5]).__next__,
         user_name="Tess",
@@ -68,7 +68,7 @@ def test_only_scripts_of_the_mode_run() -> None:
 
 def test_settings_come_first_then_the_character_then_modules() -> None:
     story = scene(script("P", "PC"))
-    story.settings = Settings(scripts=(RegexScript(type="editoutput", pattern="a", replacement="P"),))
+    story.settings = RisuSettings(scripts=(RisuRegexScript(type="editoutput", pattern="a", replacement="P"),))
     module = {"name": "m", "id": "m", "regex": [script("PC", "PCM")]}
     story.modules = [read_module(LooseObject(module, ReportBuilder()))]
     assert apply_scripts("a", story, "editoutput").text == "PCM"

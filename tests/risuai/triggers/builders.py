@@ -9,9 +9,9 @@ from typing import Any
 from tavernkit.macros.variables import Variables
 from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.risuai.character import RisuCharacter, read_character
-from tavernkit.risuai.chat import Chat, ChatMessage
-from tavernkit.risuai.scene import Scene
-from tavernkit.risuai.settings import Settings
+from tavernkit.risuai.chat import RisuChat, RisuMessage
+from tavernkit.risuai.scene import RisuScene
+from tavernkit.risuai.settings import RisuSettings
 from tavernkit.risuai.triggers import TriggerResult, run_triggers
 
 
@@ -25,14 +25,16 @@ def character(*triggers: dict[str, Any], **fields: Any) -> RisuCharacter:
     return read_character(LooseObject(source, ReportBuilder()))
 
 
-def scene(*triggers: dict[str, Any], messages: tuple[str, ...] = ("u:one", "c:two", "u:three"), **fields: Any) -> Scene:
+def scene(
+    *triggers: dict[str, Any], messages: tuple[str, ...] = ("u:one", "c:two", "u:three"), **fields: Any
+) -> RisuScene:
     """A scene of three messages with these triggers; `variables` are the chat's."""
     roles = {"u": "user", "c": "char"}
     variables = Variables(fields.pop("variables", None))
-    return Scene(
+    return RisuScene(
         character=character(*triggers, **fields),
-        chat=Chat(messages=[ChatMessage(role=roles[text[0]], data=text[2:]) for text in messages]),
-        settings=Settings(),
+        chat=RisuChat(messages=[RisuMessage(role=roles[text[0]], data=text[2:]) for text in messages]),
+        settings=RisuSettings(),
         now=lambda: datetime(2025, 3, 9, 14, 7, 5, tzinfo=UTC),
         random=itertools.cycle([0.5]).__next__,
         user_name="Tess",

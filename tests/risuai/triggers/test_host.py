@@ -8,7 +8,7 @@ from typing import Any, Literal
 import pytest
 from tests.risuai.triggers.builders import effect, run, scene, trigger
 
-from tavernkit.risuai.triggers import Refused, TriggerHost, TriggerOutcome, TriggerResult, run_triggers
+from tavernkit.risuai.triggers import RefusedByHost, TriggerHost, TriggerOutcome, TriggerResult, run_triggers
 
 
 class Application:
@@ -31,7 +31,7 @@ class Application:
 
     def ask_model(self, prompt: str, model: Literal["model", "submodel"]) -> str:
         if not prompt:
-            raise Refused("The prompt is empty.")
+            raise RefusedByHost("The prompt is empty.")
         return f"{model}: {prompt}"
 
     def most_similar(self, text: str, candidates: Sequence[str]) -> Sequence[str]:

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from tavernkit import Character
-from tavernkit.sillytavern.groups import Activation, GroupMember, StoryGroup, activate
-from tavernkit.sillytavern.turns import Turn
+from tavernkit.sillytavern.groups import GroupActivation, GroupMember, StoryGroup, activate
+from tavernkit.sillytavern.turns import ChatTurn
 
 
 def member(name: str, talkativeness: float = 0.5, **card: Any) -> GroupMember:
@@ -23,15 +23,15 @@ def trio(*talkativeness: float, **settings: Any) -> StoryGroup:
     return StoryGroup.of(*(member(name, level) for name, level in zip(names, levels, strict=True))).with_(**settings)
 
 
-def chat(*lines: tuple[str, str] | Turn) -> list[Turn]:
+def chat(*lines: tuple[str, str] | ChatTurn) -> list[ChatTurn]:
     """Messages as (name, text); Orrin is the user, everybody else writes under their own avatar."""
-    return [line if isinstance(line, Turn) else _turn(index, *line) for index, line in enumerate(lines)]
+    return [line if isinstance(line, ChatTurn) else _turn(index, *line) for index, line in enumerate(lines)]
 
 
-def _turn(index: int, name: str, text: str) -> Turn:
+def _turn(index: int, name: str, text: str) -> ChatTurn:
     if name == "Orrin":
-        return Turn(index=index, name=name, text=text, is_user=True)
-    return Turn(index=index, name=name, text=text, original_avatar=f"{name.lower()}.png")
+        return ChatTurn(index=index, name=name, text=text, is_user=True)
+    return ChatTurn(index=index, name=name, text=text, original_avatar=f"{name.lower()}.png")
 
 
 def numbers(*values: float) -> Callable[[], float]:
@@ -39,13 +39,13 @@ def numbers(*values: float) -> Callable[[], float]:
     return itertools.cycle(values or (0.5,)).__next__
 
 
-def choose(group: StoryGroup, *drawn: float, **situation: Any) -> Activation:
+def choose(group: StoryGroup, *drawn: float, **situation: Any) -> GroupActivation:
     return activate(group, random=numbers(*drawn), **{"chat": (), **situation})
 
 
-def names(activation: Activation) -> list[str]:
+def names(activation: GroupActivation) -> list[str]:
     return [avatar.removesuffix(".png") for avatar in activation.speakers]
 
 
-def causes(activation: Activation) -> list[str]:
+def causes(activation: GroupActivation) -> list[str]:
     return [reason.cause for reason in activation.reasons]

@@ -8,12 +8,14 @@ import pytest
 from tests.sillytavern.groups.builders import causes, chat, choose, member, names, trio
 
 from tavernkit.sillytavern.errors import DepartedMemberError, UnknownMemberError
-from tavernkit.sillytavern.groups import CAUSES, Cause, Reason, Roll, StoryGroup, Strategy
-from tavernkit.sillytavern.turns import Turn
+from tavernkit.sillytavern.groups import CAUSES, GroupStrategy, Roll, SpeakerCause, SpeakerReason, StoryGroup
+from tavernkit.sillytavern.turns import ChatTurn
 
-LIST, MANUAL, POOLED = (trio(activation_strategy=each) for each in (Strategy.LIST, Strategy.MANUAL, Strategy.POOLED))
-HIDDEN = Turn(index=9, name="Tamsin", text="psst", is_system=True, original_avatar="tamsin.png")
-NARRATOR = Turn(index=9, name="Narrator", text="Night falls.", is_narrator=True)
+LIST, MANUAL, POOLED = (
+    trio(activation_strategy=each) for each in (GroupStrategy.LIST, GroupStrategy.MANUAL, GroupStrategy.POOLED)
+)
+HIDDEN = ChatTurn(index=9, name="Tamsin", text="psst", is_system=True, original_avatar="tamsin.png")
+NARRATOR = ChatTurn(index=9, name="Narrator", text="Night falls.", is_narrator=True)
 
 
 class TestTheTextThatIsSearched:
@@ -38,7 +40,7 @@ class TestNaturalOrder:
     def test_those_mentioned_speak_in_the_order_of_the_words(self) -> None:
         activation = choose(trio(), 0.9, user_input="BROCK, and vesper, and brock")
         assert names(activation) == ["brock", "vesper"]
-        assert activation.reasons[0] == Reason(cause="mention", word="brock")
+        assert activation.reasons[0] == SpeakerReason(cause="mention", word="brock")
 
     def test_one_word_of_a_name_is_enough_and_the_first_who_has_it_speaks(self) -> None:
         group = StoryGroup.of(member("Sam Reed", 0), member("Sam Oak", 0))
@@ -61,7 +63,7 @@ class TestNaturalOrder:
             Roll(avatar="vesper.png", roll=0.3, threshold=0.2),
         )
         assert names(activation) == ["brock", "tamsin"]
-        assert activation.reasons[0] == Reason(cause="talkativeness", roll=0.1, threshold=0.5)
+        assert activation.reasons[0] == SpeakerReason(cause="talkativeness", roll=0.1, threshold=0.5)
 
     def test_a_roll_equal_to_the_talkativeness_is_enough(self) -> None:
         activation = choose(StoryGroup.of(member("Solo", 0.5)), 0.5, user_input="hm")
@@ -74,7 +76,10 @@ class TestNaturalOrder:
 
     def test_when_nobody_would_speak_one_of_the_talkative_is_drawn(self) -> None:
         activation = choose(trio(0, 0.1, 0), 0.9, user_input="hm")
-        assert (names(activation), activation.reasons) == (["tamsin"], (Reason(cause="random", roll=0.9, pool=1),))
+        assert (names(activation), activation.reasons) == (
+            ["tamsin"],
+            (SpeakerReason(cause="random", roll=0.9, pool=1),),
+        )
 
     def test_nobody_answers_themselves(self) -> None:
         activation = choose(trio(1, 1, 1), 0.2, chat=chat(("Tamsin", "I, Tamsin, am done.")))
@@ -113,18 +118,18 @@ class TestManualOrder:
 
     def test_without_input_the_first_after_a_shuffle_speaks(self) -> None:
         assert names(choose(MANUAL, 0)) == ["tamsin"]
-        assert choose(MANUAL, 0.99).reasons == (Reason(cause="manual", pool=3),)
+        assert choose(MANUAL, 0.99).reasons == (SpeakerReason(cause="manual", pool=3),)
 
 
 class TestPooledOrder:
     def test_one_who_has_not_spoken_since_the_user_did(self) -> None:
         said = chat(("Vesper", "a"), ("Orrin", "x"), ("Tamsin", "b"))
         assert names(choose(POOLED, 0, chat=said)) == ["vesper"]
-        assert choose(POOLED, 0.99, chat=said).reasons == (Reason(cause="pooled", roll=0.99, pool=2),)
+        assert choose(POOLED, 0.99, chat=said).reasons == (SpeakerReason(cause="pooled", roll=0.99, pool=2),)
 
     def test_when_all_have_spoken_anybody_but_the_last(self) -> None:
         said = chat(("Orrin", "x"), ("Vesper", "a"), ("Tamsin", "b"), ("Brock", "c"))
-        assert choose(POOLED, 0.99, chat=said).reasons == (Reason(cause="pooled_again", roll=0.99, pool=2),)
+        assert choose(POOLED, 0.99, chat=said).reasons == (SpeakerReason(cause="pooled_again", roll=0.99, pool=2),)
         assert names(choose(POOLED, 0.99, chat=said)) == ["tamsin"]
 
     def test_input_opens_a_new_round(self) -> None:
@@ -148,13 +153,13 @@ class TestSwipeAndContinue:
         assert (names(activation), causes(activation)) == (["tamsin"], ["last_speaker"])
 
     def test_a_message_without_an_avatar_is_known_by_its_name(self, kind: str) -> None:
-        nameless = Turn(index=0, name="Brock", text="a")
+        nameless = ChatTurn(index=0, name="Brock", text="a")
         assert names(choose(trio(), chat=[nameless], generation_type=kind)) == ["brock"]
 
     def test_of_two_with_that_name_the_first_at_hand_writes(self, kind: str) -> None:
         twins = tuple(member("Sam").with_(avatar=avatar) for avatar in ("b.png", "a.png"))
         group = StoryGroup(cast=twins, members=("a.png", "b.png"))
-        assert names(choose(group, chat=[Turn(index=0, name="Sam", text="a")], generation_type=kind)) == ["b"]
+        assert names(choose(group, chat=[ChatTurn(index=0, name="Sam", text="a")], generation_type=kind)) == ["b"]
 
     def test_a_muted_or_departed_member_may_still_be_asked_again(self, kind: str) -> None:
         said = chat(("Tamsin", "a"))
@@ -174,8 +179,8 @@ class TestSwipeAndContinue:
         activation = choose(trio(), chat=[*chat(("Vesper", "a")), HIDDEN], generation_type=kind)
         assert names(activation) == ["vesper", "tamsin"]
 
-    @pytest.mark.parametrize("said", [[], chat(("Gone", "a")), [Turn(index=0, name="Gone", text="a")]])
-    def test_nobody_at_hand_is_an_error_that_says_what_to_do(self, kind: str, said: list[Turn]) -> None:
+    @pytest.mark.parametrize("said", [[], chat(("Gone", "a")), [ChatTurn(index=0, name="Gone", text="a")]])
+    def test_nobody_at_hand_is_an_error_that_says_what_to_do(self, kind: str, said: list[ChatTurn]) -> None:
         with pytest.raises(DepartedMemberError, match="Add its writer back to the group"):
             choose(trio(), chat=said, generation_type=kind)
 
@@ -218,5 +223,5 @@ def test_every_choice_explains_itself() -> None:
 
 
 def test_every_cause_has_words() -> None:
-    assert set(CAUSES) == set(get_args(Cause))
-    assert not any("{" in str(Reason(cause=cause)) for cause in CAUSES)
+    assert set(CAUSES) == set(get_args(SpeakerCause))
+    assert not any("{" in str(SpeakerReason(cause=cause)) for cause in CAUSES)

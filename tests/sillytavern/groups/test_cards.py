@@ -21,7 +21,7 @@ from tavernkit.sillytavern.groups import (
     join_cards,
     speaker_card,
 )
-from tavernkit.sillytavern.macros import Environment, ParserMacros, PromptSettings
+from tavernkit.sillytavern.macros import Environment, MacroSettings, ParserMacros
 from tavernkit.sillytavern.presets import ChatPreset
 
 MIRA = member(
@@ -141,7 +141,7 @@ def test_there_are_none_where_cards_are_swapped() -> None:
 
 
 def test_card_texts_see_no_card_and_no_carriage_returns() -> None:
-    settings = PromptSettings(collapse_newlines=True)
+    settings = MacroSettings(collapse_newlines=True)
     expand_for = card_expander(ParserMacros(), Environment(user_name="Zed", settings=settings))
     assert expand_for("{{char}}{{description}}\n\n\na\rb", "Mira") == "Mira\nab"
 

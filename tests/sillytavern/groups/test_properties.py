@@ -13,17 +13,17 @@ from tests.sillytavern.groups.builders import member
 
 from tavernkit.sillytavern.errors import DepartedMemberError
 from tavernkit.sillytavern.groups import (
-    Activation,
     CardMode,
     Decision,
+    GroupActivation,
+    GroupStrategy,
     StoryGroup,
-    Strategy,
     activate,
     decide,
     join_cards,
     read_group,
 )
-from tavernkit.sillytavern.turns import Turn
+from tavernkit.sillytavern.turns import ChatTurn
 
 NAMES = ("Vesper", "Tamsin Oak", "Brock", "Zoë", "東", "Sam Oak")
 AVATARS = tuple(f"{name.lower()}.png" for name in NAMES)
@@ -38,14 +38,14 @@ groups = st.builds(
     cast=casts,
     members=st.lists(avatars, max_size=6).map(tuple),
     disabled=st.frozensets(avatars, max_size=3),
-    activation_strategy=st.sampled_from([*Strategy, None]),
+    activation_strategy=st.sampled_from([*GroupStrategy, None]),
     generation_mode=st.sampled_from(CardMode),
     allow_self_responses=st.booleans(),
 )
 texts = st.lists(st.sampled_from(WORDS), max_size=4).map(" ".join)
 chats = st.lists(
     st.builds(
-        Turn,
+        ChatTurn,
         index=st.just(0),
         text=texts,
         name=st.sampled_from((*NAMES, "Orrin")),
@@ -68,7 +68,7 @@ seeds = st.integers(0, 1000)
 quick = settings(max_examples=150, deadline=None)
 
 
-def run(group: StoryGroup, situation: dict[str, Any], seed: int) -> Activation | None:
+def run(group: StoryGroup, situation: dict[str, Any], seed: int) -> GroupActivation | None:
     try:
         return activate(group, random=Random(seed).random, **situation)
     except DepartedMemberError:
@@ -114,7 +114,7 @@ def test_the_order_of_the_cast_does_not_matter_where_names_are_unique(
 @quick
 @given(groups, situations, seeds)
 def test_in_list_order_everybody_unmuted_speaks(group: StoryGroup, situation: dict[str, Any], seed: int) -> None:
-    group = group.with_(activation_strategy=Strategy.LIST)
+    group = group.with_(activation_strategy=GroupStrategy.LIST)
     activation = run(group, {**situation, "generation_type": None}, seed)
     assert activation is not None
     loaded = group.loaded()
@@ -128,7 +128,7 @@ def test_in_natural_order_somebody_speaks_if_everybody_is_at_hand(
 ) -> None:
     loaded = group.loaded()
     members = tuple(avatar for avatar in group.members if avatar in loaded)
-    group = group.with_(activation_strategy=Strategy.NATURAL, members=members)
+    group = group.with_(activation_strategy=GroupStrategy.NATURAL, members=members)
     activation = run(group, {**situation, "generation_type": None}, seed)
     assert activation is not None
     assert bool(activation.speakers) == bool(group.enabled)
@@ -141,12 +141,12 @@ def test_pooled_order_gives_everybody_a_turn_before_anybody_has_two(
     group: StoryGroup, situation: dict[str, Any], seed: int
 ) -> None:
     unique = tuple(dict.fromkeys(member.avatar for member in group.cast))
-    group = group.with_(activation_strategy=Strategy.POOLED, members=unique, disabled=frozenset())
+    group = group.with_(activation_strategy=GroupStrategy.POOLED, members=unique, disabled=frozenset())
     random = Random(seed).random
-    chat = [Turn(index=0, text="go", name="Orrin", is_user=True)]
+    chat = [ChatTurn(index=0, text="go", name="Orrin", is_user=True)]
     for _ in unique:
         (speaker,) = activate(group, chat=chat, random=random).speakers
-        chat.append(Turn(index=len(chat), text="…", name=group.find(speaker).name, original_avatar=speaker))
+        chat.append(ChatTurn(index=len(chat), text="…", name=group.find(speaker).name, original_avatar=speaker))
     assert sorted(str(turn.original_avatar) for turn in chat[1:]) == sorted(unique)
 
 

@@ -9,9 +9,9 @@ from tests.sillytavern.groups.builders import member
 
 from tavernkit import Character
 from tavernkit.reading import ReportBuilder
-from tavernkit.sillytavern.groups import CardMode, DepthPrompt, GroupMember, StoryGroup, Strategy, read_group
+from tavernkit.sillytavern.groups import CardMode, DepthPrompt, GroupMember, GroupStrategy, StoryGroup, read_group
 from tavernkit.sillytavern.groups.group import MAX_MEMBERS
-from tavernkit.sillytavern.macros import Group
+from tavernkit.sillytavern.macros import GroupNames
 
 CAST = (member("Mira"), member("Oskar"))
 
@@ -30,7 +30,7 @@ def test_a_group_file_is_read_whole() -> None:
         cast=CAST,
         members=("oskar.png", "mira.png"),
         disabled=frozenset({"mira.png"}),
-        activation_strategy=Strategy.POOLED,
+        activation_strategy=GroupStrategy.POOLED,
         generation_mode=CardMode.APPEND_DISABLED,
         allow_self_responses=True,
         join_prefix="<",
@@ -47,15 +47,15 @@ def test_an_empty_file_is_an_empty_group_in_natural_order() -> None:
 @pytest.mark.parametrize(
     ("value", "strategy"),
     [
-        (None, Strategy.NATURAL),
-        ("", Strategy.NATURAL),
-        ("1", Strategy.LIST),
-        (2.0, Strategy.MANUAL),
+        (None, GroupStrategy.NATURAL),
+        ("", GroupStrategy.NATURAL),
+        ("1", GroupStrategy.LIST),
+        (2.0, GroupStrategy.MANUAL),
         (9, None),
         ([], None),
     ],
 )
-def test_strategies_are_read_as_javascript_reads_numbers(value: Any, strategy: Strategy | None) -> None:
+def test_strategies_are_read_as_javascript_reads_numbers(value: Any, strategy: GroupStrategy | None) -> None:
     assert read_group({"activation_strategy": value}, CAST).activation_strategy is strategy
 
 
@@ -115,4 +115,4 @@ def test_a_depth_prompt_is_read_from_the_cards_extensions(written: Any, read: De
 
 def test_macros_see_the_names_of_who_is_at_hand() -> None:
     group = StoryGroup.of(*CAST).with_(members=("oskar.png", "ghost.png", "mira.png"), disabled=frozenset({"mira.png"}))
-    assert group.macro_group == Group(members=("Oskar", "Mira"), muted=frozenset({"Mira"}))
+    assert group.macro_group == GroupNames(members=("Oskar", "Mira"), muted=frozenset({"Mira"}))

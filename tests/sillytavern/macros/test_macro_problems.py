@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tavernkit.sillytavern.errors import MacroError, MacroSyntaxError, UnconsumedMacroError, UnknownMacroError
-from tavernkit.sillytavern.macros import Environment, Limits, MacroProblem, ParserMacros
+from tavernkit.sillytavern.macros import Environment, MacroLimits, MacroProblem, ParserMacros
 
 
 def problems(text, version="1.19", **fields):
@@ -47,7 +47,7 @@ def test_a_problem_is_an_error_for_those_who_are_strict(text, error):
 
 def test_a_limit_is_reported():
     found = []
-    engine = ParserMacros("1.19", limits=Limits(steps=3), on_problem=found.append)
+    engine = ParserMacros("1.19", limits=MacroLimits(steps=3), on_problem=found.append)
     assert engine.expand("{{user}} {{user}} {{user}}", Environment()) == "{{user}} {{user}} {{user}}"
     assert [problem.code for problem in found] == ["macro_limit"]
     assert type(found[0].error()) is MacroError

@@ -9,8 +9,8 @@ from tavernkit.sillytavern.macros import (
     Alias,
     Environment,
     MacroArgument,
+    MacroDefinitions,
     MacroFailure,
-    MacroRegistry,
     ParserMacros,
     shared_registry,
 )
@@ -84,13 +84,13 @@ def test_load_hooks_add_to_the_registries_that_all_engines_share():
 
 def test_a_name_that_no_call_could_have_is_refused():
     with pytest.raises(ValueError, match="cannot be the name of a macro"):
-        MacroRegistry().register("two words", lambda _: "")
+        MacroDefinitions().register("two words", lambda _: "")
 
 
 def test_a_registry_lists_every_macro_once():
-    parent = MacroRegistry()
+    parent = MacroDefinitions()
     parent.register("a", lambda _: "")
-    child = MacroRegistry(parent)
+    child = MacroDefinitions(parent)
     child.register("A", lambda _: "")
     assert [definition.name for definition in child] == ["A"]
     assert child.has("a")

@@ -15,10 +15,10 @@ from tavernkit.sillytavern.macros import (
     CardFields,
     ChatLine,
     Environment,
-    Limits,
+    MacroLimits,
+    MacroSettings,
     ModelState,
     ParserMacros,
-    PromptSettings,
     macro_engine,
 )
 from tavernkit.sillytavern.presets import ContextTemplate, Instruct
@@ -107,7 +107,7 @@ def test_spaces_without_end_are_left_as_they_are():
 
 
 def test_blocks_that_are_read_again_and_again_have_a_limit():
-    engine = ParserMacros("1.19", limits=Limits(rereading=100))
+    engine = ParserMacros("1.19", limits=MacroLimits(rereading=100))
     text = "{{if 1}}" * 30 + "x" * 200 + "{{/if}}" * 30
     assert engine.expand(text, environment()) == text
 
@@ -205,7 +205,7 @@ def test_examples_take_the_shape_of_the_instruct_template():
     )
     fields = {
         "card": CardFields(message_examples="<START>\n{{user}}: Tea?\n{{char}}: Always.\nTwo."),
-        "settings": PromptSettings(instruct=instruct, context=ContextTemplate(example_separator="***")),
+        "settings": MacroSettings(instruct=instruct, context=ContextTemplate(example_separator="***")),
         "model": ModelState(api="text"),
     }
     assert expand("{{mesExamples}}", **fields) == "***\n[U]\nTea?\n[Mira]\nAlways.\nTwo.$"

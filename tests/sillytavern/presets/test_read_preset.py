@@ -14,11 +14,11 @@ from tavernkit.sillytavern.presets import (
     ContextTemplate,
     Instruct,
     MasterExport,
-    Preset,
-    Prompt,
+    PresetPrompt,
     PromptOrder,
     PromptToggle,
     ReasoningTemplate,
+    SillyTavernPreset,
     StartReplyWith,
     SystemPrompt,
     TextPreset,
@@ -113,7 +113,7 @@ KINDS = [
 
 
 @pytest.mark.parametrize(("source", "kind", "format"), KINDS)
-def test_the_kind_is_seen_from_the_content(source: dict[str, Any], kind: type[Preset], format: str) -> None:
+def test_the_kind_is_seen_from_the_content(source: dict[str, Any], kind: type[SillyTavernPreset], format: str) -> None:
     for given_as in (source, json.dumps(source), json.dumps(source).encode()):
         preset, report = read_preset(given_as)
         assert type(preset) is kind
@@ -121,7 +121,9 @@ def test_the_kind_is_seen_from_the_content(source: dict[str, Any], kind: type[Pr
 
 
 @pytest.mark.parametrize(("source", "kind", "format"), KINDS)
-def test_a_preset_is_written_back_as_it_came(source: dict[str, Any], kind: type[Preset], format: str) -> None:
+def test_a_preset_is_written_back_as_it_came(
+    source: dict[str, Any], kind: type[SillyTavernPreset], format: str
+) -> None:
     assert write_preset(read_preset(source)[0]) == source
 
 
@@ -261,7 +263,7 @@ def test_only_what_was_changed_is_written_anew() -> None:
 
 def test_a_preset_made_in_code_is_written_in_full() -> None:
     preset = ChatPreset(
-        prompts=(Prompt(identifier="main", content="Hi"),),
+        prompts=(PresetPrompt(identifier="main", content="Hi"),),
         prompt_order=(PromptOrder(order=(PromptToggle(identifier="main"),)),),
     )
     written = write_preset(preset)
@@ -294,10 +296,10 @@ def test_what_is_no_preset_is_refused(source: str | bytes, error: type[TavernKit
         read_preset(source)
 
 
-ALL_KINDS: tuple[type[Preset], ...] = (
+ALL_KINDS: tuple[type[SillyTavernPreset], ...] = (
     *(ChatPreset, TextPreset, Instruct, ContextTemplate, SystemPrompt, ReasoningTemplate, MasterExport),
 )
-NESTED: tuple[type[Any], ...] = (Prompt, PromptOrder, PromptToggle, StartReplyWith)
+NESTED: tuple[type[Any], ...] = (PresetPrompt, PromptOrder, PromptToggle, StartReplyWith)
 FIELD_NAMES = sorted(
     {name for kind in (*ALL_KINDS, *NESTED) for name in (*kind.__struct_fields__, *kind.OLD_NAMES)} - {"unknown"}
 )

@@ -8,7 +8,7 @@ from tests.sillytavern.regex_scripts.builders import expander, script, scripts
 from tests.text.javascript import javascript
 
 from tavernkit.sillytavern.regex_scripts import RegexScript, apply_scripts, run_script
-from tavernkit.sillytavern.regex_scripts.pattern import escape_for_pattern, find_pattern
+from tavernkit.sillytavern.regex_scripts.applying import escape_for_pattern, find_pattern
 from tavernkit.text.js_regex import JsRegex
 
 FIND = st.lists(

@@ -19,7 +19,7 @@ from tavernkit.sillytavern.presets import (
     ChatPreset,
     ContextTemplate,
     Instruct,
-    Prompt,
+    PresetPrompt,
     PromptOrder,
     PromptToggle,
     SystemPrompt,
@@ -74,11 +74,11 @@ def _message(line: str) -> Message:
     return Message(role="user" if name == ADA.name else "assistant", content=content, name=name, metadata=hidden)
 
 
-def custom(identifier: str, content: str, **fields: Any) -> Prompt:
+def custom(identifier: str, content: str, **fields: Any) -> PresetPrompt:
     """A prompt that the user has added; with a depth, one that stands in the chat."""
     if "injection_depth" in fields:
         fields["injection_position"] = 1
-    return Prompt(identifier=identifier, content=content, **fields)
+    return PresetPrompt(identifier=identifier, content=content, **fields)
 
 
 def order(*identifiers: str, off: tuple[str, ...] = (), character_id: int = 100001) -> PromptOrder:
@@ -87,7 +87,7 @@ def order(*identifiers: str, off: tuple[str, ...] = (), character_id: int = 1000
 
 
 def preset(
-    *customs: Prompt,
+    *customs: PresetPrompt,
     main: str = "Main.",
     jailbreak: str = "",
     off: tuple[str, ...] = (),
@@ -97,7 +97,7 @@ def preset(
     """A preset in the usual order, with the user's own prompts behind the main one; `own` changes SillyTavern's."""
     texts = {"main": main, "nsfw": "", "jailbreak": jailbreak}
     prompts = [
-        Prompt(
+        PresetPrompt(
             **{
                 "identifier": name,
                 "system_prompt": True,

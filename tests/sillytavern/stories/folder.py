@@ -20,7 +20,7 @@ from tavernkit.sillytavern.extension_prompts import extension_place, extension_r
 from tavernkit.sillytavern.groups import Decided, GroupMember, StoryGroup, decide, read_group
 from tavernkit.sillytavern.presets import ChatPreset, MasterExport, TextPreset, read_preset
 from tavernkit.sillytavern.regex_scripts import RegexScripts, embedded_scripts, read_regex_scripts
-from tavernkit.sillytavern.turns import Turn
+from tavernkit.sillytavern.turns import ChatTurn
 from tavernkit.sillytavern.world_info import SHIPPED_SETTINGS, WorldInfoSettings, read_settings
 from tavernkit.values import JsonObject
 
@@ -158,8 +158,8 @@ class StoryFolder:
         )
 
 
-def _turn(index: int, message: Message) -> Turn:
-    return Turn(
+def _turn(index: int, message: Message) -> ChatTurn:
+    return ChatTurn(
         index=index,
         text=message.content,
         name=message.name or "",

@@ -7,7 +7,7 @@ from typing import Any
 from tavernkit.sillytavern.presets import ContextTemplate, Instruct
 from tavernkit.sillytavern.settings import UserSettings
 from tavernkit.sillytavern.text_completion import TextPrompt, TextScene, assemble_text_prompt
-from tavernkit.sillytavern.turns import Turn
+from tavernkit.sillytavern.turns import ChatTurn
 
 CHATML = Instruct(
     enabled=True,
@@ -37,10 +37,10 @@ def expand(text: str) -> str:
     return text.replace("{{user}}", "Zed").replace("{{char}}", "Mira")
 
 
-def turns(*texts: str, start: int = 0) -> tuple[Turn, ...]:
+def turns(*texts: str, start: int = 0) -> tuple[ChatTurn, ...]:
     """Messages in turn, Mira's first."""
     return tuple(
-        Turn(index=index, text=text, name="Zed" if index % 2 else "Mira", is_user=bool(index % 2))
+        ChatTurn(index=index, text=text, name="Zed" if index % 2 else "Mira", is_user=bool(index % 2))
         for index, text in enumerate(texts, start)
     )
 

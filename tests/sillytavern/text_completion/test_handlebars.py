@@ -9,7 +9,7 @@ from tests.support.hanging import not_hanging
 
 from tavernkit.sillytavern.errors import InvalidContextTemplateError
 from tavernkit.sillytavern.text_completion.handlebars import render
-from tavernkit.sillytavern.text_completion.handlebars.limits import MAX_OUTPUT
+from tavernkit.sillytavern.text_completion.handlebars.nodes import MAX_OUTPUT
 
 VALUES = {"name": "Mira", "place": "the <lamp> & rock", "empty": ""}
 

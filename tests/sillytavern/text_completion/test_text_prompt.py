@@ -16,7 +16,7 @@ from tests.sillytavern.text_completion.builders import (
 
 from tavernkit.sillytavern.errors import InvalidContextTemplateError
 from tavernkit.sillytavern.text_completion import assemble_text_prompt
-from tavernkit.sillytavern.turns import Turn
+from tavernkit.sillytavern.turns import ChatTurn
 
 CHAT = turns("One.", "Two.", "Three.", "Four.")
 PLAIN = "Mira: One.\nZed: Two.\nMira: Three.\nZed: Four."
@@ -118,7 +118,7 @@ class TestWithoutInstruct:
         assert text(turns=CHAT, settings=unforced, bias="Hm, Zed") == f"{PLAIN} Hm, Zed"
 
     def test_a_narrator_has_no_name(self):
-        rain = Turn(index=0, text="Rain.", name="Narrator", is_narrator=True)
+        rain = ChatTurn(index=0, text="Rain.", name="Narrator", is_narrator=True)
         assert text(turns=(rain, CHAT[1])) == "Rain.\nZed: Two.\nMira:"
 
     def test_a_hidden_message_is_not_sent(self):
@@ -134,7 +134,7 @@ class TestWithoutInstruct:
         assert text(turns=CHAT[:2], generation_type="continue") == "Mira: One.\nZed: Two."
 
     def test_a_continued_message_ends_with_its_last_occurrence(self):
-        blank = Turn(index=0, text="\n", name="Mira")
+        blank = ChatTurn(index=0, text="\n", name="Mira")
         assert text(turns=(blank,), generation_type="continue") == "Mira: \n\n"
 
     def test_instructions_behind_the_chat_come_before_a_continued_message(self):
@@ -188,7 +188,7 @@ class TestInstruct:
         assert self.write(instruct, **given, quiet_name="Scribe").endswith("<Scribe>\n")
 
     def test_the_system_can_speak_as_the_user_does(self):
-        rain = Turn(index=0, text="Rain.", name="Narrator", is_narrator=True)
+        rain = ChatTurn(index=0, text="Rain.", name="Narrator", is_narrator=True)
         assert self.write(turns=(rain,)) == "<sys>\nRain.<end>\n<char>\n"
         assert self.write(CHATML.with_(system_same_as_user=True), turns=(rain,)) == "<user>\nRain.<end>\n<char>\n"
 

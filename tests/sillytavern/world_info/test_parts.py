@@ -6,7 +6,7 @@ import pytest
 from tests.sillytavern.world_info.builders import awake, entry, reasons, scan, world
 
 from tavernkit.reading import LooseObject, ReportBuilder
-from tavernkit.sillytavern.world_info import Strategy, WorldInfoSettings, read_settings
+from tavernkit.sillytavern.world_info import InsertionStrategy, WorldInfoSettings, read_settings
 from tavernkit.sillytavern.world_info.decorators import split_decorators
 
 
@@ -30,20 +30,20 @@ def test_decorators_stand_at_the_start(content, decorators, rest):
 def test_settings_are_read_by_their_names_in_the_application():
     given = {"world_info_depth": 5, "world_info_recursive": True, "world_info_character_strategy": 2}
     settings = read_settings(LooseObject(given, ReportBuilder()))
-    assert settings == WorldInfoSettings(depth=5, recursive=True, strategy=Strategy.GLOBAL_FIRST)
+    assert settings == WorldInfoSettings(depth=5, recursive=True, strategy=InsertionStrategy.GLOBAL_FIRST)
 
 
 def test_a_strategy_nobody_knows_is_the_default():
     settings = read_settings(LooseObject({"world_info_character_strategy": 9}, ReportBuilder()))
-    assert settings.strategy == Strategy.CHARACTER_FIRST
+    assert settings.strategy == InsertionStrategy.CHARACTER_FIRST
 
 
 @pytest.mark.parametrize(
     ("strategy", "expected"),
     [
-        (Strategy.EVENLY, ["Chat.0", "Me.0", "Glob.0", "Char.0", "Glob.1"]),
-        (Strategy.CHARACTER_FIRST, ["Chat.0", "Me.0", "Char.0", "Glob.0", "Glob.1"]),
-        (Strategy.GLOBAL_FIRST, ["Chat.0", "Me.0", "Glob.0", "Glob.1", "Char.0"]),
+        (InsertionStrategy.EVENLY, ["Chat.0", "Me.0", "Glob.0", "Char.0", "Glob.1"]),
+        (InsertionStrategy.CHARACTER_FIRST, ["Chat.0", "Me.0", "Char.0", "Glob.0", "Glob.1"]),
+        (InsertionStrategy.GLOBAL_FIRST, ["Chat.0", "Me.0", "Glob.0", "Glob.1", "Char.0"]),
     ],
 )
 def test_the_strategy_orders_character_and_global_books(strategy, expected):

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.sillytavern.world_info.builders import awake, entry, reasons, scan, world
 
-from tavernkit.sillytavern.world_info import REASONS, Place, Source
+from tavernkit.sillytavern.world_info import REASONS, Source, WorldInfoPlace
 
 SAID = entry("gull", content="mentions quartz")
 COOLING = world(SAID, entry("gull", cooldown=5))
@@ -76,18 +76,22 @@ def test_the_list_of_reasons_is_closed():
 def test_an_activation_names_its_key_and_where_it_stood():
     result = scan(world(entry("owl", "gull")), chat=("nothing", "a Gull"))
     [verdict] = result.verdicts
-    assert (verdict.cause, verdict.key, verdict.place) == ("key", "gull", Place(message=1))
+    assert (verdict.cause, verdict.key, verdict.place) == ("key", "gull", WorldInfoPlace(message=1))
 
 
 def test_an_activation_by_another_entry_says_so():
     result = scan(world(entry("gull", content="a quartz"), entry("quartz")), chat=("gull",), recursive=True)
-    assert result.verdicts[1].place == Place(source=Source.RECURSION)
+    assert result.verdicts[1].place == WorldInfoPlace(source=Source.RECURSION)
     assert str(result.verdicts[1]) == "“quartz” was found in another entry"
 
 
 @pytest.mark.parametrize(
     ("key", "text", "place"),
-    [("/Gu.l/", "a Gull", Place(message=1)), ("{{k}}", "a gull", Place(message=1)), ("/^\\x01/", "", Place(message=0))],
+    [
+        ("/Gu.l/", "a Gull", WorldInfoPlace(message=1)),
+        ("{{k}}", "a gull", WorldInfoPlace(message=1)),
+        ("/^\\x01/", "", WorldInfoPlace(message=0)),
+    ],
 )
 def test_keys_that_are_worked_out_have_a_place_too(key, text, place):
     result = scan(world(entry(key)), chat=("nothing", text), expand=lambda text: text.replace("{{k}}", "gull"))

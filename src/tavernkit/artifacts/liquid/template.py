@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from tavernkit.artifacts.liquid import engine
 from tavernkit.artifacts.liquid.outside import ANSWERS
-from tavernkit.artifacts.liquid.values import Variables, answer, first_answers
+from tavernkit.artifacts.liquid.values import NamedVariables, answer, first_answers
 from tavernkit.errors import LiquidError, LiquidLimitError, LiquidRenderError, LiquidSyntaxError
 from tavernkit.values import Json, JsonObject, Value
 
@@ -69,7 +69,7 @@ _DEFAULT_OPTIONS = LiquidOptions()
 class LiquidTemplate:
     """A template that has been read. `parse` makes it; the same text is read once."""
 
-    def __init__(self, source: str, options: str, variables: Variables) -> None:
+    def __init__(self, source: str, options: str, variables: NamedVariables) -> None:
         self._source = source
         self._options = options
         self._variables = variables

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from tavernkit.values import Json, JsonObject
 
-Variables: TypeAlias = Sequence[tuple[str, Sequence[str]]]
+NamedVariables: TypeAlias = Sequence[tuple[str, Sequence[str]]]
 """Each variable that a template names, with the members that it names of it."""
 
 
@@ -26,7 +26,7 @@ class LazyObject(dict[str, Json]):
         """Called for each member that a rendering has read."""
 
 
-def first_answers(variables: Variables, values: Mapping[str, Json]) -> Iterator[tuple[list[str], JsonObject]]:
+def first_answers(variables: NamedVariables, values: Mapping[str, Json]) -> Iterator[tuple[list[str], JsonObject]]:
     """What a template is going to ask for, as far as its text shows."""
     for name, members in variables:
         if name not in values:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from tavernkit.artifacts.artifact import Session
-from tavernkit.artifacts.pipelines.profile import Profile, Trigger
-from tavernkit.artifacts.view import Path
+from tavernkit.artifacts.pipelines.profile import PipelineTrigger, Profile
+from tavernkit.artifacts.view import SwipePath
 from tavernkit.characters.character import Character, User
 from tavernkit.prompt.message import Message
 from tavernkit.values import Value
@@ -32,7 +32,7 @@ class RunContext(Value, frozen=True, kw_only=True):
 
     run_id: str
     idempotency_key: str
-    trigger: Trigger
+    trigger: PipelineTrigger
     profile: Profile
     session: Session
     turn: int
@@ -40,7 +40,7 @@ class RunContext(Value, frozen=True, kw_only=True):
     seed: str
     turn_id: str | None = None
     variant_id: str | None = None
-    path: Path | None = None
+    path: SwipePath | None = None
     character: Character | None = None
     user: User | None = None
     chat: ChatInfo | None = None
@@ -59,7 +59,7 @@ class RunContext(Value, frozen=True, kw_only=True):
         return next((message.content for message in reversed(self.messages) if message.role == "user"), "")
 
 
-def idempotency_key(trigger: Trigger, about: str, request: str) -> str:
+def idempotency_key(trigger: PipelineTrigger, about: str, request: str) -> str:
     """The key of a request: `about` is the branch of a message, or the message that is regenerated, and `request` what
     the client has made up for it."""
     return f"{trigger}:{about}:{request}"

@@ -10,7 +10,7 @@ from tavernkit.artifacts.pipelines.step import Id
 from tavernkit.artifacts.pipelines.steps import AnyStep
 from tavernkit.artifacts.wire import Wire, encode
 
-Trigger: TypeAlias = Literal["user_message", "regenerate", "manual", "api"]
+PipelineTrigger: TypeAlias = Literal["user_message", "regenerate", "manual", "api"]
 Permission: TypeAlias = Literal["artifact_write", "state_write", "message_transform"]
 
 
@@ -22,7 +22,7 @@ class StepPipeline(Wire, frozen=True, kw_only=True):
     id: Id
     name: str = ""
     enabled: bool = True
-    triggers: frozenset[Trigger] = frozenset({"user_message", "regenerate"})
+    triggers: frozenset[PipelineTrigger] = frozenset({"user_message", "regenerate"})
     permissions: frozenset[Permission] = frozenset()
     steps: tuple[AnyStep, ...] = ()
 

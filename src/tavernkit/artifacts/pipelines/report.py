@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Literal, TypeAlias
 
 from tavernkit.artifacts.pipelines.model import ModelUsage
-from tavernkit.artifacts.pipelines.profile import Trigger
+from tavernkit.artifacts.pipelines.profile import PipelineTrigger
 from tavernkit.artifacts.pipelines.step import Hook, StepKind
 from tavernkit.values import Value
 
@@ -54,7 +54,7 @@ class RunReport(Value, frozen=True, kw_only=True):
     idempotency_key: str
     profile_id: str
     profile_version: int
-    trigger: Trigger
+    trigger: PipelineTrigger
     turn: int
     status: RunStatus
     failed_type: FailedType | None = None

@@ -8,7 +8,7 @@ import struct
 import zipfile
 import zlib
 
-from tavernkit.characters.limits import Limits
+from tavernkit.characters.limits import CardLimits
 from tavernkit.errors import ArchiveParseError
 
 # Everything that zipfile is known to raise on damaged or hostile input.
@@ -33,7 +33,7 @@ RATIO_MATTERS_FROM = 1024 * 1024
 class Archive:
     """An opened archive. All reads share one budget; the sizes that the archive states are never relied on."""
 
-    def __init__(self, data: bytes, limits: Limits) -> None:
+    def __init__(self, data: bytes, limits: CardLimits) -> None:
         self._limits = limits
         self._size = len(data)
         self._spent: dict[str, int] = {}

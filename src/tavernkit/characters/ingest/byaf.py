@@ -10,7 +10,7 @@ from tavernkit.characters.bundle import Asset, Bundle
 from tavernkit.characters.decode import decode_card
 from tavernkit.characters.ingest.archive import Archive
 from tavernkit.characters.ingest.json_file import parse_card_json
-from tavernkit.characters.limits import Limits
+from tavernkit.characters.limits import CardLimits
 from tavernkit.errors import ArchiveParseError, ParseError
 from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.values import Json
@@ -34,7 +34,7 @@ class ByafParts(NamedTuple):
         return self.character.text("name") or self.character.text("displayName")
 
 
-def read_parts(archive: Archive, limits: Limits, report: ReportBuilder) -> ByafParts:
+def read_parts(archive: Archive, limits: CardLimits, report: ReportBuilder) -> ByafParts:
     """Read the documents of a BYAF archive; a scenario that cannot be read is noted and left out."""
     manifest = LooseObject(_object(archive, MANIFEST_FILE, report, limits), report, "manifest")
     path = _character_path(manifest)
@@ -42,7 +42,7 @@ def read_parts(archive: Archive, limits: Limits, report: ReportBuilder) -> ByafP
     return ByafParts(manifest, character, posixpath.dirname(path), _scenarios(archive, manifest, report, limits))
 
 
-def read_byaf(archive: Archive, limits: Limits) -> Bundle:
+def read_byaf(archive: Archive, limits: CardLimits) -> Bundle:
     """Read the first character of a BYAF archive, with the first scenario as its setting.
 
     Later scenarios give alternate greetings. What has no place in a card is kept in the extension `byaf`, but for the
@@ -62,7 +62,7 @@ def read_byaf(archive: Archive, limits: Limits) -> Bundle:
     )
 
 
-def _object(archive: Archive, path: str, report: ReportBuilder, limits: Limits) -> dict[str, Json]:
+def _object(archive: Archive, path: str, report: ReportBuilder, limits: CardLimits) -> dict[str, Json]:
     value = parse_card_json(archive.read(path), report, limits, what=f"The archive's {path}", error=ArchiveParseError)
     if not isinstance(value, dict):
         raise ArchiveParseError(f"The archive's {path} must be a JSON object.")
@@ -78,7 +78,7 @@ def _character_path(manifest: LooseObject) -> str:
     return paths[0]
 
 
-def _scenarios(archive: Archive, manifest: LooseObject, report: ReportBuilder, limits: Limits) -> list[LooseObject]:
+def _scenarios(archive: Archive, manifest: LooseObject, report: ReportBuilder, limits: CardLimits) -> list[LooseObject]:
     scenarios: list[LooseObject] = []
     paths = manifest.texts("scenarios")
     if len(paths) > MOST_SCENARIOS:

@@ -10,7 +10,7 @@ from tavernkit.characters.character import AssetReference
 from tavernkit.characters.decode import decode_card
 from tavernkit.characters.ingest.archive import Archive
 from tavernkit.characters.ingest.json_file import parse_card_json
-from tavernkit.characters.limits import Limits
+from tavernkit.characters.limits import CardLimits
 from tavernkit.errors import ArchiveParseError
 from tavernkit.reading import ReportBuilder
 
@@ -18,7 +18,9 @@ CARD_FILE = "card.json"
 EMBEDDED = re.compile(r"(?:embeded://|embedded://|__asset:)(.+)", re.DOTALL)
 
 
-def read_charx(archive: Archive, limits: Limits, *, format: CardFormat = "charx", cover: bytes | None = None) -> Bundle:
+def read_charx(
+    archive: Archive, limits: CardLimits, *, format: CardFormat = "charx", cover: bytes | None = None
+) -> Bundle:
     """Read an opened CHARX archive; `cover` is the picture around it, for a card without an icon of its own."""
     report = ReportBuilder()
     source = parse_card_json(

@@ -5,13 +5,13 @@ from __future__ import annotations
 from tavernkit.characters.bundle import Bundle
 from tavernkit.characters.ingest.archive import Archive
 from tavernkit.characters.ingest.charx import CARD_FILE, read_charx
-from tavernkit.characters.limits import Limits
+from tavernkit.characters.limits import CardLimits
 from tavernkit.errors import ArchiveParseError, ParseError
 
 LOCAL_HEADER = b"PK\x03\x04"
 
 
-def read_jpeg(data: bytes, limits: Limits) -> Bundle:
+def read_jpeg(data: bytes, limits: CardLimits) -> Bundle:
     """Read the card behind a JPEG picture."""
     if LOCAL_HEADER not in data:
         raise ParseError("This is a JPEG picture without a character card: no CHARX archive follows the picture.")

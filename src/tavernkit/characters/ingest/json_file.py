@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from tavernkit.characters.bundle import Bundle
 from tavernkit.characters.decode import check_has_card_fields, decode_card
-from tavernkit.characters.limits import Limits
+from tavernkit.characters.limits import CardLimits
 from tavernkit.errors import ParseError
 from tavernkit.reading import ReportBuilder, parse_json
 from tavernkit.values import Json
 
 
-def read_json(data: bytes, limits: Limits) -> Bundle:
+def read_json(data: bytes, limits: CardLimits) -> Bundle:
     """Read a JSON file that is a card."""
     report = ReportBuilder()
     source = parse_card_json(data, report, limits, what="The JSON file")
@@ -20,7 +20,7 @@ def read_json(data: bytes, limits: Limits) -> Bundle:
 
 
 def parse_card_json(
-    data: bytes, report: ReportBuilder, limits: Limits, *, what: str, error: type[ParseError] = ParseError
+    data: bytes, report: ReportBuilder, limits: CardLimits, *, what: str, error: type[ParseError] = ParseError
 ) -> Json:
     """Parse JSON under the limits for cards, and note bytes that are not text; `error` is what its container raises."""
     if not _is_utf8(data):

@@ -10,7 +10,7 @@ import zlib
 from tavernkit.characters.bundle import Asset, Bundle
 from tavernkit.characters.decode import decode_card
 from tavernkit.characters.ingest.json_file import parse_card_json
-from tavernkit.characters.limits import Limits
+from tavernkit.characters.limits import CardLimits
 from tavernkit.characters.png_chunks import Chunk, walk_chunks
 from tavernkit.errors import InvalidCardError, ParseError, PngParseError, TavernKitError, UnsupportedVersionError
 from tavernkit.reading import ReportBuilder
@@ -20,7 +20,7 @@ ASSET_KEYWORD = "chara-ext-asset_"
 ENCRYPTED = b"rcc||"
 
 
-def read_png(data: bytes, limits: Limits) -> Bundle:
+def read_png(data: bytes, limits: CardLimits) -> Bundle:
     """Read the card of a PNG file; `ccv3` before `chara`, in any letter case, and the first of each."""
     png = memoryview(data)
     report = ReportBuilder()
@@ -55,7 +55,7 @@ def read_png(data: bytes, limits: Limits) -> Bundle:
     raise problems[0]
 
 
-def _text_chunks(png: memoryview, limits: Limits, report: ReportBuilder) -> tuple[dict[str, Chunk], bool]:
+def _text_chunks(png: memoryview, limits: CardLimits, report: ReportBuilder) -> tuple[dict[str, Chunk], bool]:
     chunks: dict[str, Chunk] = {}
     animated = False
     try:
@@ -76,14 +76,14 @@ def _text_chunks(png: memoryview, limits: Limits, report: ReportBuilder) -> tupl
     return chunks, animated
 
 
-def _assets(chunks: dict[str, Chunk], limits: Limits) -> tuple[Asset, ...]:
+def _assets(chunks: dict[str, Chunk], limits: CardLimits) -> tuple[Asset, ...]:
     found = [name for name in chunks if name.lower().startswith(ASSET_KEYWORD)]
     if len(found) > limits.assets:
         raise PngParseError(f"The PNG holds {len(found):,} assets; at most {limits.assets:,} are read.")
     return tuple(_asset(name, chunks[name], limits) for name in found)
 
 
-def _asset(keyword: str, chunk: Chunk, limits: Limits) -> Asset:
+def _asset(keyword: str, chunk: Chunk, limits: CardLimits) -> Asset:
     name = keyword[len(ASSET_KEYWORD) :].removeprefix(":")
 
     def load() -> bytes:
@@ -96,7 +96,7 @@ def _asset(keyword: str, chunk: Chunk, limits: Limits) -> Asset:
     return Asset(name=name, uri=f"__asset:{name}", load=load)
 
 
-def _text(chunk: Chunk, limits: Limits) -> bytes:
+def _text(chunk: Chunk, limits: CardLimits) -> bytes:
     """The text of a tEXt, zTXt or iTXt chunk, as bytes."""
     name = str(chunk.keyword)[:80]
     size, allowed = len(chunk.data), limits.text_chunk_bytes
@@ -114,7 +114,7 @@ def _text(chunk: Chunk, limits: Limits) -> bytes:
     return _inflate(method, parts[2], name, limits) if flag == b"\1" else parts[2]
 
 
-def _inflate(method: bytes, packed: bytes, name: str, limits: Limits) -> bytes:
+def _inflate(method: bytes, packed: bytes, name: str, limits: CardLimits) -> bytes:
     if method != b"\0":
         raise PngParseError(f"The PNG's text chunk {name!r} is compressed in a way that PNG does not define.")
     inflater = zlib.decompressobj()
@@ -129,7 +129,7 @@ def _inflate(method: bytes, packed: bytes, name: str, limits: Limits) -> bytes:
     return text
 
 
-def _parse_payload(text: bytes, keyword: str, limits: Limits, report: ReportBuilder) -> object:
+def _parse_payload(text: bytes, keyword: str, limits: CardLimits, report: ReportBuilder) -> object:
     what = f"The card in the PNG's {keyword} chunk"
     if text.startswith(ENCRYPTED):
         raise UnsupportedVersionError(f"{what} is encrypted by RisuAI. Export it there without encryption.")

@@ -8,7 +8,7 @@ import struct
 from tavernkit.characters.bundle import Bundle
 from tavernkit.characters.decode import decode_card
 from tavernkit.characters.ingest.json_file import parse_card_json
-from tavernkit.characters.limits import Limits
+from tavernkit.characters.limits import CardLimits
 from tavernkit.errors import ParseError
 from tavernkit.reading import ReportBuilder
 
@@ -26,7 +26,7 @@ def is_webp(data: bytes) -> bool:
     return data[:4] == b"RIFF" and data[8:12] == b"WEBP"
 
 
-def read_webp(data: bytes, limits: Limits) -> Bundle:
+def read_webp(data: bytes, limits: CardLimits) -> Bundle:
     """Read the card of a WebP picture: JSON, or the numbers of its bytes, in the EXIF field UserComment."""
     report = ReportBuilder()
     exif = _exif_chunk(data, limits)
@@ -41,7 +41,7 @@ def read_webp(data: bytes, limits: Limits) -> Bundle:
     return Bundle(format="webp", card=card, report=report.build("webp"), image=data)
 
 
-def _exif_chunk(data: bytes, limits: Limits) -> bytes | None:
+def _exif_chunk(data: bytes, limits: CardLimits) -> bytes | None:
     position = 12
     for _ in range(limits.png_chunks):
         if position + 8 > len(data):
@@ -95,7 +95,7 @@ def _fields(tiff: bytes, order: str, start: int) -> dict[int, bytes]:
     return found
 
 
-def _plain(comment: bytes, limits: Limits, report: ReportBuilder) -> bytes:
+def _plain(comment: bytes, limits: CardLimits, report: ReportBuilder) -> bytes:
     """The JSON of a comment. Older versions of SillyTavern wrote the numbers of its bytes, with commas between."""
     if not NUMBERS.fullmatch(comment):
         return comment

@@ -9,7 +9,7 @@ import yaml
 
 from tavernkit.characters.bundle import Bundle
 from tavernkit.characters.decode import check_has_card_fields, decode_card
-from tavernkit.characters.limits import Limits
+from tavernkit.characters.limits import CardLimits
 from tavernkit.errors import ParseError
 from tavernkit.reading import ReportBuilder, decode_text
 from tavernkit.values import Json
@@ -25,7 +25,7 @@ INTEGER = re.compile(r"[-+]?[0-9]{1,300}", re.ASCII)
 FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?", re.ASCII)
 
 
-def read_yaml(data: bytes, limits: Limits) -> Bundle:
+def read_yaml(data: bytes, limits: CardLimits) -> Bundle:
     """Read a YAML file; `context` and `greeting` are what text-generation-webui calls description and first message."""
     report = ReportBuilder()
     source = _parse(data, limits)
@@ -49,7 +49,7 @@ def _from_webui(source: dict[str, Json], report: ReportBuilder) -> dict[str, Jso
     return {"spec": "chara_card_v2", "spec_version": "2.0", "data": data, **rest}
 
 
-def _parse(data: bytes, limits: Limits) -> Json:
+def _parse(data: bytes, limits: CardLimits) -> Json:
     if len(data) > limits.yaml_bytes:
         raise ParseError(f"The YAML file is {len(data):,} bytes long; at most {limits.yaml_bytes:,} are read.")
     text = decode_text(data, what="The file")
@@ -70,7 +70,7 @@ def _no_yaml(problem: str) -> ParseError:
     return ParseError(f"The file is no picture, no archive and no JSON, and not valid YAML either: {problem}.")
 
 
-def _build(events: Iterator[yaml.Event], limits: Limits) -> Json:
+def _build(events: Iterator[yaml.Event], limits: CardLimits) -> Json:
     """Build plain values from the parser's events: no tags, no references, and no more than the limits allow."""
     root: list[Json] = []
     open_lists: list[list[Json]] = [root]

@@ -15,7 +15,7 @@ from tavernkit.values import Json, JsonObject
 BEFORE_CHARACTER, AFTER_CHARACTER = 0, 1
 
 
-class Shared(NamedTuple):
+class SharedField(NamedTuple):
     """A field that stands beside the others in a world file and inside `extensions` in a `character_book`."""
 
     world: str
@@ -29,34 +29,34 @@ class Shared(NamedTuple):
 
 
 SHARED = (
-    Shared("probability", "probability", 100, None, 100),
-    Shared("useProbability", "useProbability", True, False, True),
-    Shared("depth", "depth", 4, 4, 4),
-    Shared("selectiveLogic", "selectiveLogic", 0, 0, 0),
-    Shared("outletName", "outlet_name", "", "", ""),
-    Shared("group", "group", "", "", ""),
-    Shared("groupOverride", "group_override", False, False, False),
-    Shared("groupWeight", "group_weight", 100, None, 100),
-    Shared("preventRecursion", "prevent_recursion", False, False, False),
-    Shared("delayUntilRecursion", "delay_until_recursion", 0, False, False),
-    Shared("scanDepth", "scan_depth", None, None, None),
-    Shared("matchWholeWords", "match_whole_words", None, None, None),
-    Shared("useGroupScoring", "use_group_scoring", None, False, None),
-    Shared("caseSensitive", "case_sensitive", None, None, None),
-    Shared("automationId", "automation_id", "", "", ""),
-    Shared("role", "role", 0, 0, 0),
-    Shared("vectorized", "vectorized", False, False, False),
-    Shared("sticky", "sticky", None, None, None),
-    Shared("cooldown", "cooldown", None, None, None),
-    Shared("delay", "delay", None, None, None),
-    Shared("matchPersonaDescription", "match_persona_description", False, False, False),
-    Shared("matchCharacterDescription", "match_character_description", False, False, False),
-    Shared("matchCharacterPersonality", "match_character_personality", False, False, False),
-    Shared("matchCharacterDepthPrompt", "match_character_depth_prompt", False, False, False),
-    Shared("matchScenario", "match_scenario", False, False, False),
-    Shared("matchCreatorNotes", "match_creator_notes", False, False, False),
-    Shared("triggers", "triggers", [], [], []),
-    Shared("ignoreBudget", "ignore_budget", False, False, False),
+    SharedField("probability", "probability", 100, None, 100),
+    SharedField("useProbability", "useProbability", True, False, True),
+    SharedField("depth", "depth", 4, 4, 4),
+    SharedField("selectiveLogic", "selectiveLogic", 0, 0, 0),
+    SharedField("outletName", "outlet_name", "", "", ""),
+    SharedField("group", "group", "", "", ""),
+    SharedField("groupOverride", "group_override", False, False, False),
+    SharedField("groupWeight", "group_weight", 100, None, 100),
+    SharedField("preventRecursion", "prevent_recursion", False, False, False),
+    SharedField("delayUntilRecursion", "delay_until_recursion", 0, False, False),
+    SharedField("scanDepth", "scan_depth", None, None, None),
+    SharedField("matchWholeWords", "match_whole_words", None, None, None),
+    SharedField("useGroupScoring", "use_group_scoring", None, False, None),
+    SharedField("caseSensitive", "case_sensitive", None, None, None),
+    SharedField("automationId", "automation_id", "", "", ""),
+    SharedField("role", "role", 0, 0, 0),
+    SharedField("vectorized", "vectorized", False, False, False),
+    SharedField("sticky", "sticky", None, None, None),
+    SharedField("cooldown", "cooldown", None, None, None),
+    SharedField("delay", "delay", None, None, None),
+    SharedField("matchPersonaDescription", "match_persona_description", False, False, False),
+    SharedField("matchCharacterDescription", "match_character_description", False, False, False),
+    SharedField("matchCharacterPersonality", "match_character_personality", False, False, False),
+    SharedField("matchCharacterDepthPrompt", "match_character_depth_prompt", False, False, False),
+    SharedField("matchScenario", "match_scenario", False, False, False),
+    SharedField("matchCreatorNotes", "match_creator_notes", False, False, False),
+    SharedField("triggers", "triggers", [], [], []),
+    SharedField("ignoreBudget", "ignore_budget", False, False, False),
 )
 
 EXTENSION_NAMES = {field.world: field.extension for field in SHARED}

@@ -11,9 +11,8 @@ from threading import Lock
 from typing import NamedTuple
 
 from tavernkit.prompt.tokens.count_cache import CountCache
-from tavernkit.prompt.tokens.encoding import Encoding, EncodingInfo, EncodingUnavailable, TokenPiece
+from tavernkit.prompt.tokens.encoding import CharacterRatio, Encoding, EncodingInfo, EncodingUnavailable, TokenPiece
 from tavernkit.prompt.tokens.models import DEFAULT_ENCODING, hint_matches, known_encoding
-from tavernkit.prompt.tokens.ratio import CharacterRatio
 from tavernkit.prompt.tokens.segments import well_formed
 from tavernkit.prompt.tokens.tokenizer_file import load_tokenizer_file
 from tavernkit.prompt.tokens.vocabulary_encoding import load_vocabulary_encoding

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias
 
 from tavernkit.risuai.arrays import parse_array
-from tavernkit.risuai.cbs.when import Condition, is_true, read_condition
-from tavernkit.risuai.scene import Scene
+from tavernkit.risuai.cbs.when import WhenCondition, is_true, read_condition
+from tavernkit.risuai.scene import RisuScene
 from tavernkit.text.js_strings import JS_WHITESPACE, join_halves, js_trim
 from tavernkit.text.js_values import to_text
 
@@ -19,7 +19,7 @@ _BACKSLASHED: Final = re.compile(r"\\([^\n\r\u2028\u2029])")
 _CONTROLS: Final = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", "v": "\v", "x": "\0"}
 
 
-class Block:
+class CBSBlock:
     """An open block: its name, what its body becomes, and whether macros in it are left alone until it closes."""
 
     __slots__ = ("finish", "is_raw", "name")
@@ -30,7 +30,7 @@ class Block:
         self.is_raw = is_raw
 
 
-class Each(Block):
+class Each(CBSBlock):
     """`#each`: the body once for every item of the list, which then stands in the text as if written there."""
 
     __slots__ = ("finish_all", "items", "slot")
@@ -49,7 +49,7 @@ class Each(Block):
         self.slot = f"{{{{slot::{name}}}}}"
 
 
-class Function(Block):
+class Function(CBSBlock):
     """`#func`: the body is kept for `{{call::name}}`."""
 
     __slots__ = ("function",)
@@ -59,7 +59,7 @@ class Function(Block):
         self.function = function
 
 
-Head: TypeAlias = Block | Callable[[Scene], Block] | None
+Head: TypeAlias = CBSBlock | Callable[[RisuScene], CBSBlock] | None
 """What a head opens: always the same block, one that depends on the scene, or nothing."""
 
 
@@ -88,14 +88,14 @@ def legacy_if(text: str) -> str | None:
     return "" if len(words) > 1 and words[1] in {"", "0", "-1"} else js_trim(content)
 
 
-def _read_when(head: str) -> Block | Callable[[Scene], Block]:
+def _read_when(head: str) -> CBSBlock | Callable[[RisuScene], CBSBlock]:
     condition = read_condition(head)
-    if isinstance(condition, Condition):
+    if isinstance(condition, WhenCondition):
         return _WHENS[condition]
     return lambda scene: _WHENS[condition(scene)]
 
 
-def _read_if(head: str) -> Block:
+def _read_if(head: str) -> CBSBlock:
     words = head.split(" ")
     if len(words) == 1 or not is_true(words[1]):
         return _IGNORED
@@ -176,22 +176,22 @@ def _read_code(body: str) -> str:
     return join_halves(_BACKSLASHED.sub(lambda match: _CONTROLS.get(match[1], match[1]), line))
 
 
-_IGNORED: Final = Block("if", _nothing, is_raw=True)
-_IF: Final = Block("if", _trim_lines)
-_IF_PURE: Final = Block("if_pure", _unchanged)
-_WHENS: Final[Mapping[Condition, Block]] = {
-    Condition(True): Block("when", _before_else),
-    Condition(False): Block("when", _behind_else),
-    Condition(True, "keep"): Block("when", _kept_before_else),
-    Condition(False, "keep"): Block("when", _kept_behind_else),
-    Condition(True, "legacy"): Block("when", _trim_lines),
-    Condition(False, "legacy"): Block("when", _nothing, is_raw=True),
+_IGNORED: Final = CBSBlock("if", _nothing, is_raw=True)
+_IF: Final = CBSBlock("if", _trim_lines)
+_IF_PURE: Final = CBSBlock("if_pure", _unchanged)
+_WHENS: Final[Mapping[WhenCondition, CBSBlock]] = {
+    WhenCondition(True): CBSBlock("when", _before_else),
+    WhenCondition(False): CBSBlock("when", _behind_else),
+    WhenCondition(True, "keep"): CBSBlock("when", _kept_before_else),
+    WhenCondition(False, "keep"): CBSBlock("when", _kept_behind_else),
+    WhenCondition(True, "legacy"): CBSBlock("when", _trim_lines),
+    WhenCondition(False, "legacy"): CBSBlock("when", _nothing, is_raw=True),
 }
-_ESCAPE_KEEPING: Final = Block("escape", _escape, is_raw=True)
-_PLAIN_BLOCKS: Final[Mapping[str, Block]] = {
-    "#pure": Block("pure", js_trim, is_raw=True),
-    "#puredisplay": Block("puredisplay", _show, is_raw=True),
-    "#pure_display": Block("pure_display", _show, is_raw=True),
-    "#code": Block("code", _read_code),
-    "#escape": Block("escape", _escape_trimmed, is_raw=True),
+_ESCAPE_KEEPING: Final = CBSBlock("escape", _escape, is_raw=True)
+_PLAIN_BLOCKS: Final[Mapping[str, CBSBlock]] = {
+    "#pure": CBSBlock("pure", js_trim, is_raw=True),
+    "#puredisplay": CBSBlock("puredisplay", _show, is_raw=True),
+    "#pure_display": CBSBlock("pure_display", _show, is_raw=True),
+    "#code": CBSBlock("code", _read_code),
+    "#escape": CBSBlock("escape", _escape_trimmed, is_raw=True),
 }

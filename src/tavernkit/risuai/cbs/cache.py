@@ -6,7 +6,7 @@ from collections import OrderedDict
 from threading import Lock
 from typing import Final
 
-from tavernkit.risuai.cbs.scanner import MARKER, Script, scan
+from tavernkit.risuai.cbs.scanner import MARKER, CBSScript, scan
 
 MAX_SCRIPTS: Final = 1_000
 MAX_CHARACTERS: Final = 8_000_000
@@ -17,10 +17,10 @@ class ScriptCache:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._scripts: OrderedDict[str, Script] = OrderedDict()
+        self._scripts: OrderedDict[str, CBSScript] = OrderedDict()
         self._characters = 0
 
-    def script_of(self, text: str) -> Script:
+    def script_of(self, text: str) -> CBSScript:
         """The text in pieces, with `<user>`, `<char>` and `<bot>` as the macros that they stand for."""
         with self._lock:
             script = self._scripts.get(text)
@@ -32,12 +32,7 @@ class ScriptCache:
             self._put(text, script)
         return script
 
-    def clear(self) -> None:
-        with self._lock:
-            self._scripts.clear()
-            self._characters = 0
-
-    def _put(self, text: str, script: Script) -> None:
+    def _put(self, text: str, script: CBSScript) -> None:
         with self._lock:
             if text in self._scripts:
                 return

@@ -1,6 +1,6 @@
 """RisuAI's calculator: `{{? 1+2}}`, `{{calc::1+2}}` and the triggers' arithmetic.
 
-`calculate(expression: str, scene: Scene) -> float` gives the number; `tavernkit.text.js_numbers.number_to_string`
+`calculate(expression: str, scene: RisuScene) -> float` gives the number; `tavernkit.text.js_numbers.number_to_string`
 writes it. LeftAsText is raised where RisuAI has no number at all (`00&1`), and so throws.
 
 A bracket's result takes the bracket's place as text, and the whole is read as tokens between operators. A token that
@@ -16,7 +16,7 @@ from typing import Final, TypeAlias
 
 from tavernkit.risuai.cbs.call import LeftAsText
 from tavernkit.risuai.default_variables import get_chat_variable, get_global_variable
-from tavernkit.risuai.scene import Scene
+from tavernkit.risuai.scene import RisuScene
 from tavernkit.text.js_numbers import js_power, number_to_string, parse_float
 from tavernkit.text.js_strings import JS_WHITESPACE
 
@@ -38,7 +38,7 @@ _PRECEDENCE: Final[Mapping[str, int]] = {
 _OPERATOR = re.compile("[" + re.escape("".join(_PRECEDENCE)) + "]")
 
 
-def calculate(expression: str, scene: Scene) -> float:
+def calculate(expression: str, scene: RisuScene) -> float:
     """What the expression comes to; `$name` is a variable of the chat and `@name` a global one."""
     result = _calculate(expression, scene)
     if result is None:
@@ -46,7 +46,7 @@ def calculate(expression: str, scene: Scene) -> float:
     return result
 
 
-def _calculate(expression: str, scene: Scene) -> _Operand:
+def _calculate(expression: str, scene: RisuScene) -> _Operand:
     levels: list[list[str]] = [[]]
     start = 0
     for bracket in _BRACKET.finditer(expression):
@@ -67,7 +67,7 @@ def _as_text(operand: _Operand) -> str:
     return "undefined" if operand is None else number_to_string(operand)
 
 
-def _without_brackets(expression: str, scene: Scene) -> _Operand:
+def _without_brackets(expression: str, scene: RisuScene) -> _Operand:
     expression = _CHAT_VARIABLE.sub(lambda match: _number_of(get_chat_variable(scene, match[1])), expression)
     expression = _GLOBAL_VARIABLE.sub(lambda match: _number_of(get_global_variable(scene, match[1])), expression)
     for spelt, symbol in _SPELLINGS:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from tavernkit.risuai.cbs.options import CBSOptions
-from tavernkit.risuai.scene import Scene
+from tavernkit.risuai.scene import RisuScene
 
 
 class LeftAsText(Exception):  # noqa: N818 - no error: where RisuAI's function throws, the macro stays in the text
@@ -21,7 +21,7 @@ class ParseReturn(Exception):  # noqa: N818 - no error: how `{{return::…}}` le
         self.text = text
 
 
-class Call:
+class CBSCall:
     """One macro: its `arguments` behind the name, `text` with the name, the scene, and the parse that it stands in.
 
     `temporary` are the variables of this parse. `parse` expands another text as part of it, which counts against the
@@ -35,7 +35,7 @@ class Call:
         *,
         text: str,
         arguments: Sequence[str],
-        scene: Scene,
+        scene: RisuScene,
         options: CBSOptions,
         temporary: dict[str, str],
         parse: Callable[[str], str],
@@ -58,5 +58,5 @@ class Call:
         return self.arguments[place]
 
 
-CBSFunction: TypeAlias = Callable[[Call], str | None]
+CBSFunction: TypeAlias = Callable[[CBSCall], str | None]
 """Answers a macro; None leaves it in the text."""

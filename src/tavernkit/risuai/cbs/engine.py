@@ -11,7 +11,7 @@ from tavernkit.risuai.cbs.options import CBSOptions
 from tavernkit.risuai.cbs.parse import Circumstances, Lineage, parse
 from tavernkit.risuai.cbs.registry import Functions
 from tavernkit.risuai.errors import CBSError
-from tavernkit.risuai.scene import Scene
+from tavernkit.risuai.scene import RisuScene
 from tavernkit.text.js_strings import join_halves
 
 _QUOTED = 80
@@ -48,14 +48,10 @@ class CBS:
                 environment.scene.on_problem(f"{_TOO_DEAR} It is told as it was written: {text[:_QUOTED]}…")
             return text
 
-    def forget(self) -> None:
-        """Drop the texts that were read before."""
-        self._cache.clear()
-
 
 _STANDARD = CBS()
 
 
-def expand(text: str, scene: Scene, options: CBSOptions = CBSOptions()) -> str:  # noqa: B008 - a frozen value
+def expand(text: str, scene: RisuScene, options: CBSOptions = CBSOptions()) -> str:  # noqa: B008 - a frozen value
     """The text with its macros and blocks worked out, as RisuAI does it or as the scene's own engine does."""
     return (scene.macros or _STANDARD).expand(text, CBSEnvironment(scene, options))

@@ -9,9 +9,9 @@ from tavernkit.macros.borrowed import BorrowedVariables
 from tavernkit.macros.engine import MacroEnvironment
 from tavernkit.risuai.cbs.options import CBSOptions
 from tavernkit.risuai.character import RisuCharacter
-from tavernkit.risuai.chat import Chat
-from tavernkit.risuai.scene import Scene
-from tavernkit.risuai.settings import Settings
+from tavernkit.risuai.chat import RisuChat
+from tavernkit.risuai.scene import RisuScene
+from tavernkit.risuai.settings import RisuSettings
 
 TEMPORARY = "temp"
 TOGGLE = "toggle"
@@ -24,7 +24,7 @@ class CBSEnvironment:
     does, and `toggle`, the global variables whose names begin with `toggle_`.
     """
 
-    def __init__(self, scene: Scene, options: CBSOptions = CBSOptions()) -> None:  # noqa: B008 - a frozen value
+    def __init__(self, scene: RisuScene, options: CBSOptions = CBSOptions()) -> None:  # noqa: B008 - a frozen value
         self.scene = scene
         self.options = options
         self.temporary: dict[str, str] = {}
@@ -66,10 +66,10 @@ def as_environment(environment: MacroEnvironment) -> CBSEnvironment:
     if isinstance(environment, CBSEnvironment):
         return environment
     return CBSEnvironment(
-        Scene(
+        RisuScene(
             character=RisuCharacter(name=environment.character_name),
-            chat=Chat(),
-            settings=Settings(),
+            chat=RisuChat(),
+            settings=RisuSettings(),
             now=_no_clock,
             random=_no_random,
             user_name=environment.user_name,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final, NoReturn
 
-from tavernkit.risuai.cbs.blocks import Block, Each, Function, legacy_if
+from tavernkit.risuai.cbs.blocks import CBSBlock, Each, Function, legacy_if
 from tavernkit.risuai.cbs.cache import ScriptCache
 from tavernkit.risuai.cbs.calculator import calculate
-from tavernkit.risuai.cbs.call import Call, CBSFunction, LeftAsText, ParseReturn
+from tavernkit.risuai.cbs.call import CBSCall, CBSFunction, LeftAsText, ParseReturn
 from tavernkit.risuai.cbs.limits import COST_OF_CALCULATING, COST_OF_STEP, DEEPEST_FRAME, MOST_PARSES, Fuel, OutOfFuel
 from tavernkit.risuai.cbs.options import CBSOptions
 from tavernkit.risuai.cbs.reading import Reading
@@ -18,15 +18,15 @@ from tavernkit.risuai.cbs.scanner import (
     BlockStart,
     Brace,
     Calculation,
+    CBSScript,
+    CBSStep,
+    CBSTag,
     FunctionCall,
     Macro,
-    Script,
-    Step,
-    Tag,
     read_tag,
 )
 from tavernkit.risuai.errors import CBSStackOverflowError, CBSSyntaxError
-from tavernkit.risuai.scene import Scene
+from tavernkit.risuai.scene import RisuScene
 from tavernkit.text.js_numbers import number_to_string
 from tavernkit.text.js_strings import replace_all
 
@@ -38,7 +38,9 @@ class Circumstances:
 
     __slots__ = ("cache", "fuel", "functions", "scene")
 
-    def __init__(self, *, scene: Scene, functions: Mapping[str, CBSFunction], cache: ScriptCache, fuel: Fuel) -> None:
+    def __init__(
+        self, *, scene: RisuScene, functions: Mapping[str, CBSFunction], cache: ScriptCache, fuel: Fuel
+    ) -> None:
         self.scene = scene
         self.functions = functions
         self.cache = cache
@@ -74,7 +76,7 @@ class _Frame:
 
     __slots__ = ("block", "is_macro", "pieces", "step")
 
-    def __init__(self, step: int, is_macro: bool, block: Block | None) -> None:
+    def __init__(self, step: int, is_macro: bool, block: CBSBlock | None) -> None:
         self.pieces: list[str] = []
         self.is_macro = is_macro
         self.block = block
@@ -117,7 +119,7 @@ class _Parse:
 
     def __init__(
         self,
-        script: Script,
+        script: CBSScript,
         circumstances: Circumstances,
         lineage: Lineage,
         temporary: dict[str, str],
@@ -134,7 +136,7 @@ class _Parse:
         self._is_raw = False
         self._tag_step = 0
         # One for all macros of the parse: what changes from one to the next is the text and the arguments.
-        self._call = Call(
+        self._call = CBSCall(
             text="",
             arguments=(),
             scene=circumstances.scene,
@@ -148,7 +150,7 @@ class _Parse:
             self._read(steps)
         return self._with_open_frames()
 
-    def _read(self, steps: Iterator[Step]) -> None:
+    def _read(self, steps: Iterator[CBSStep]) -> None:
         """Take the steps, until they end or others come in between."""
         frames = self._frames
         reading = self._reading
@@ -200,7 +202,7 @@ class _Parse:
         else:
             self._resolve(read_tag(text))
 
-    def _resolve(self, tag: Tag) -> None:
+    def _resolve(self, tag: CBSTag) -> None:
         if isinstance(tag, BlockStart):
             self._start_block(tag)
         elif isinstance(tag, BlockEnd):
@@ -254,11 +256,11 @@ class _Parse:
                 self._check_head(head)
             self._append(head.source)
             return
-        block = opens if isinstance(opens, Block) else opens(self._circumstances.scene)
+        block = opens if isinstance(opens, CBSBlock) else opens(self._circumstances.scene)
         self._is_raw = block.is_raw
         self._open_block(block)
 
-    def _open_block(self, block: Block | None) -> None:
+    def _open_block(self, block: CBSBlock | None) -> None:
         self._frames.append(_Frame(self._tag_step, False, block))
 
     def _end_block(self, end: BlockEnd) -> None:

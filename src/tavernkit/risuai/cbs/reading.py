@@ -7,7 +7,7 @@ from operator import length_hint
 from typing import Final
 
 from tavernkit.risuai.cbs.limits import Fuel
-from tavernkit.risuai.cbs.scanner import MARKER, Script, Step, scan, source_of
+from tavernkit.risuai.cbs.scanner import MARKER, CBSScript, CBSStep, scan, source_of
 
 # A text that ends with the one may make a brace with a text behind it that starts with one of the others.
 _HALVES_OF_BRACES: Final = {"{": ("{", "#"), "#": ("}",), "}": ("}",)}
@@ -16,14 +16,14 @@ _HALVES_OF_BRACES: Final = {"{": ("{", "#"), "#": ("}",), "}": ("}",)}
 class Reading:
     """Gives iterators of steps: the one to go on with, until a text is inserted or it ends."""
 
-    def __init__(self, script: Script) -> None:
+    def __init__(self, script: CBSScript) -> None:
         self._script = script
         self._main = iter(script)
-        self._open: list[tuple[Script, Iterator[Step]]] = [(script, self._main)]
+        self._open: list[tuple[CBSScript, Iterator[CBSStep]]] = [(script, self._main)]
         self.steps = self._main
         """Those to go on with."""
 
-    def __iter__(self) -> Iterator[Iterator[Step]]:
+    def __iter__(self) -> Iterator[Iterator[CBSStep]]:
         while self._open:
             self.steps = self._open[-1][1]
             yield self.steps

@@ -30,7 +30,7 @@ class Brace:
         self.is_opening = source[0] == "{"
 
 
-class Tag:
+class CBSTag:
     """What stands between `{{` and `}}`, and the whole as it was written."""
 
     __slots__ = ("source", "text")
@@ -40,7 +40,7 @@ class Tag:
         self.source = f"{{{{{text}}}}}"
 
 
-class Macro(Tag):
+class Macro(CBSTag):
     """A call of a function of the table."""
 
     __slots__ = ("arguments", "name")
@@ -59,7 +59,7 @@ class FunctionCall(Macro):
     __slots__ = ()
 
 
-class Calculation(Tag):
+class Calculation(CBSTag):
     """`{{? 1+2}}`."""
 
     __slots__ = ()
@@ -69,7 +69,7 @@ class Calculation(Tag):
         return self.text[2:]
 
 
-class BlockStart(Tag):
+class BlockStart(CBSTag):
     """`{{#…}}` or `{{:…}}`."""
 
     __slots__ = ("opens",)
@@ -79,25 +79,25 @@ class BlockStart(Tag):
         self.opens = read_head(text)
 
 
-class BlockEnd(Tag):
+class BlockEnd(CBSTag):
     """`{{/…}}`, which closes a block whatever its name."""
 
     __slots__ = ()
 
 
-Step: TypeAlias = str | Brace | Tag
-Script: TypeAlias = list[Step]
+CBSStep: TypeAlias = str | Brace | CBSTag
+CBSScript: TypeAlias = list[CBSStep]
 
 _BRACES: Final = {source: Brace(source) for source in ("{{", "{#", "}}", "#}")}
 LEGACY_CLOSING: Final = _BRACES["#}"]
 
 
-def read_tag(text: str) -> Tag:
+def read_tag(text: str) -> CBSTag:
     """What the text between two braces is; results of macros make the same ones again and again."""
     return _recently_read(text) if len(text) <= LONGEST_KEPT else _read(text)
 
 
-def _read(text: str) -> Tag:
+def _read(text: str) -> CBSTag:
     match text[:1]:
         case "#" | ":":
             return BlockStart(text)
@@ -114,10 +114,10 @@ def _read(text: str) -> Tag:
 _recently_read = lru_cache(maxsize=4096)(_read)
 
 
-def scan(text: str) -> Script:
+def scan(text: str) -> CBSScript:
     """The text in pieces: plain texts, braces, and macros that have no braces inside them."""
-    read: dict[str, Step] = dict(_BRACES)
-    script: Script = []
+    read: dict[str, CBSStep] = dict(_BRACES)
+    script: CBSScript = []
     is_plain = False
     for piece in _PIECES.split(text):
         is_plain = not is_plain
@@ -132,6 +132,6 @@ def scan(text: str) -> Script:
     return script
 
 
-def source_of(step: Step) -> str:
+def source_of(step: CBSStep) -> str:
     """How the piece was written."""
     return step if isinstance(step, str) else step.source

@@ -7,11 +7,11 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from tavernkit.risuai.default_variables import get_chat_variable, get_global_variable
-from tavernkit.risuai.scene import Scene
+from tavernkit.risuai.scene import RisuScene
 from tavernkit.text.js_numbers import parse_float
 
 
-class Condition(NamedTuple):
+class WhenCondition(NamedTuple):
     """Whether it holds, and what is done with white space: `keep`, `legacy` (as `#if` does) or the usual, empty."""
 
     holds: bool
@@ -31,13 +31,13 @@ _OF_TWO: Final[Mapping[str, Callable[[str | None, str], bool]]] = {
     ">=": lambda left, right: _number(left) >= parse_float(right),
     "<=": lambda left, right: _number(left) <= parse_float(right),
 }
-_OF_VARIABLE: Final[Mapping[str, Callable[[Scene, str, str], bool]]] = {
+_OF_VARIABLE: Final[Mapping[str, Callable[[RisuScene, str, str], bool]]] = {
     "vis": lambda scene, name, value: get_chat_variable(scene, name) == value,
     "visnot": lambda scene, name, value: get_chat_variable(scene, name) != value,
     "tis": lambda scene, name, value: _toggle(scene, name) == value,
     "tisnot": lambda scene, name, value: _toggle(scene, name) != value,
 }
-_OF_ONE: Final[Mapping[str, Callable[[Scene, str], bool]]] = {
+_OF_ONE: Final[Mapping[str, Callable[[RisuScene, str], bool]]] = {
     "not": lambda _, value: not is_true(value),
     "var": lambda scene, name: is_true(get_chat_variable(scene, name)),
     "toggle": lambda scene, name: is_true(_toggle(scene, name)),
@@ -48,17 +48,17 @@ def is_true(value: str | None) -> bool:
     return value in {"1", "true"}
 
 
-def read_condition(head: str) -> Condition | Callable[[Scene], Condition]:
+def read_condition(head: str) -> WhenCondition | Callable[[RisuScene], WhenCondition]:
     """What the head of a `#when` block says: a word behind a blank or `::`, or operators that may ask for variables."""
     if head.startswith("#when "):
-        return Condition(is_true(head.split(" ")[1]))
+        return WhenCondition(is_true(head.split(" ")[1]))
     _, *parts = head.split("::")
     if not head.startswith("#when::") or len(parts) == 1:
-        return Condition(head in {"#when::1", "#when::true"})
+        return WhenCondition(head in {"#when::1", "#when::true"})
     return partial(_work_out, parts)
 
 
-def _work_out(written: Sequence[str], scene: Scene) -> Condition:
+def _work_out(written: Sequence[str], scene: RisuScene) -> WhenCondition:
     parts = list(written)
     mode = ""
     while len(parts) > 1:
@@ -76,12 +76,12 @@ def _work_out(written: Sequence[str], scene: Scene) -> Condition:
         else:
             holds = is_true(value)
         parts.append("1" if holds else "0")
-    return Condition(is_true(parts[0]), mode)
+    return WhenCondition(is_true(parts[0]), mode)
 
 
 def _number(value: str | None) -> float:
     return parse_float(_MISSING if value is None else value)
 
 
-def _toggle(scene: Scene, name: str) -> str:
+def _toggle(scene: RisuScene, name: str) -> str:
     return get_global_variable(scene, f"toggle_{name}")

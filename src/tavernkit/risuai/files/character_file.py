@@ -9,7 +9,7 @@ from tavernkit.characters.bundle import Asset, Bundle
 from tavernkit.characters.character import Character
 from tavernkit.characters.decode import read_card
 from tavernkit.characters.export import to_charx, to_png
-from tavernkit.characters.limits import DEFAULT_LIMITS, Limits
+from tavernkit.characters.limits import DEFAULT_LIMITS, CardLimits
 from tavernkit.characters.loading import load
 from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.risuai.cards import export_card, from_card
@@ -24,7 +24,7 @@ MODULE_FILE = "module.risum"
 
 
 def load_character(
-    source: bytes | str | os.PathLike[str], *, id: str = "", limits: Limits = DEFAULT_LIMITS
+    source: bytes | str | os.PathLike[str], *, id: str = "", limits: CardLimits = DEFAULT_LIMITS
 ) -> tuple[RisuCharacter, Bundle]:
     """Read a card file of any format as RisuAI would import it.
 
@@ -39,7 +39,7 @@ def load_character(
     return from_card(character, id=id, lore=lore if isinstance(lore, list) else None), bundle
 
 
-def module_of(bundle: Bundle, *, limits: Limits = DEFAULT_LIMITS) -> Module | None:
+def module_of(bundle: Bundle, *, limits: CardLimits = DEFAULT_LIMITS) -> Module | None:
     """The module inside a card file; raises a ParseError when it is damaged."""
     file = bundle.asset(f"embeded://{MODULE_FILE}")
     return None if file is None else read_risum(file.read(), limits=limits).module

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tavernkit.characters.limits import DEFAULT_LIMITS, Limits
+from tavernkit.characters.limits import DEFAULT_LIMITS, CardLimits
 from tavernkit.errors import LoreParseError, ParseError
 from tavernkit.lore.book import Book
 from tavernkit.lore.files.risuai import read_risuai
@@ -14,7 +14,7 @@ from tavernkit.risuai.module import read_module
 from tavernkit.values import Json, JsonObject
 
 
-def read_module_file(data: bytes, *, limits: Limits = DEFAULT_LIMITS) -> ModuleFile:
+def read_module_file(data: bytes, *, limits: CardLimits = DEFAULT_LIMITS) -> ModuleFile:
     """Read a `.risum` file, a module as JSON, or a lorebook or list of regex scripts, which become a module."""
     if is_risum(data):
         return read_risum(data, limits=limits)
@@ -26,7 +26,7 @@ def read_module_file(data: bytes, *, limits: Limits = DEFAULT_LIMITS) -> ModuleF
     return ModuleFile(module=module, report=report.build("json"))
 
 
-def read_module_book(data: bytes, *, limits: Limits = DEFAULT_LIMITS) -> tuple[Book, ImportReport]:
+def read_module_book(data: bytes, *, limits: CardLimits = DEFAULT_LIMITS) -> tuple[Book, ImportReport]:
     """The lore of a module as a book; RisuAI's decorators stay in the entries' texts."""
     file = read_module_file(data, limits=limits)
     if not file.module.lore:

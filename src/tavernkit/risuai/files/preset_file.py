@@ -13,7 +13,7 @@ from tavernkit.reading import ImportReport, LooseObject, ReportBuilder, kind_of,
 from tavernkit.risuai.files.message_pack import read_message_pack, write_message_pack
 from tavernkit.risuai.files.rpack import decode_rpack, encode_rpack
 from tavernkit.risuai.files.sealing import seal, unseal
-from tavernkit.risuai.settings import Settings, read_settings
+from tavernkit.risuai.settings import RisuSettings, read_settings
 from tavernkit.risuai.st_convert import convert_preset
 from tavernkit.risuai.writing import write_settings
 from tavernkit.text.js_json import to_json
@@ -55,8 +55,8 @@ def is_preset_file(data: bytes) -> bool:
     return data.startswith((GZIP, encode_rpack(GZIP)))
 
 
-def read_preset_file(data: bytes) -> tuple[Settings, ImportReport]:
-    """Read a preset of RisuAI, of whatever format; everything that is not named in Settings is in its `written`.
+def read_preset_file(data: bytes) -> tuple[RisuSettings, ImportReport]:
+    """Read a preset of RisuAI, of whatever format; everything that is not named in RisuSettings is in its `written`.
 
     A chat preset of SillyTavern becomes a prompt template, as it does in RisuAI. Raises a PresetParseError, or an
     UnsupportedVersionError for a preset that is locked or too new.
@@ -71,7 +71,7 @@ def read_preset_file(data: bytes) -> tuple[Settings, ImportReport]:
             report.converted(
                 "prompts", "a chat preset of SillyTavern made a prompt template; nothing else is taken over"
             )
-            return Settings(template=convert_preset(source)), report.build(format)
+            return RisuSettings(template=convert_preset(source)), report.build(format)
         if not OWN_FIELDS & source.keys():
             raise PresetParseError("This is not a preset of RisuAI: it has neither its prompts nor a prompt template.")
     else:
@@ -80,7 +80,7 @@ def read_preset_file(data: bytes) -> tuple[Settings, ImportReport]:
     return read_settings(LooseObject(source, report)), report.build(format)
 
 
-def write_preset_file(settings: Settings, format: PresetFormat = "risup") -> bytes:
+def write_preset_file(settings: RisuSettings, format: PresetFormat = "risup") -> bytes:
     """Write a preset as RisuAI does; keys of providers and private addresses are left empty."""
     source = {key: "" if key in SECRETS else value for key, value in write_settings(settings).items()}
     if format == "json":

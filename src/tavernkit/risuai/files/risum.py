@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 
-from tavernkit.characters.limits import DEFAULT_LIMITS, Limits
+from tavernkit.characters.limits import DEFAULT_LIMITS, CardLimits
 from tavernkit.errors import ParseError, UnsupportedVersionError
 from tavernkit.reading import ImportReport, LooseObject, ReportBuilder, kind_of, parse_json
 from tavernkit.risuai.files.rpack import decode_rpack, encode_rpack
@@ -35,7 +35,7 @@ def is_risum(data: bytes) -> bool:
     return data[:2] == bytes((MAGIC, VERSION))
 
 
-def read_risum(data: bytes, *, limits: Limits = DEFAULT_LIMITS) -> ModuleFile:
+def read_risum(data: bytes, *, limits: CardLimits = DEFAULT_LIMITS) -> ModuleFile:
     """Read a `.risum` file; raises a ParseError that says where it is damaged or too large."""
     if len(data) > limits.file_bytes:
         raise ParseError(f"The module has {len(data):,} bytes; at most {limits.file_bytes:,} are read.")
@@ -66,7 +66,7 @@ def write_risum(module: Module, assets: tuple[bytes, ...] = ()) -> bytes:
     return b"".join((*parts, bytes((END,))))
 
 
-def _read_main(data: bytes, limits: Limits) -> tuple[JsonObject, int]:
+def _read_main(data: bytes, limits: CardLimits) -> tuple[JsonObject, int]:
     if data[:1] != bytes((MAGIC,)):
         raise ParseError("This is not a RisuAI module: it does not start as a .risum file does.")
     if data[1:2] != bytes((VERSION,)):
@@ -84,7 +84,7 @@ def _read_main(data: bytes, limits: Limits) -> tuple[JsonObject, int]:
     return module, end
 
 
-def _read_assets(data: bytes, position: int, limits: Limits) -> Iterator[bytes]:
+def _read_assets(data: bytes, position: int, limits: CardLimits) -> Iterator[bytes]:
     for number in range(limits.assets + 1):
         mark = data[position : position + 1]
         if mark == bytes((END,)):

@@ -1,25 +1,30 @@
 """RisuAI's lorebook: which entries belong into a prompt, where they go, and why the others do not."""
 
-from tavernkit.risuai.lorebook.decorators import Decorators, read_decorators
+from tavernkit.risuai.lorebook.decorators import Decorators, InjectionOperation, LoreInjection, read_decorators
 from tavernkit.risuai.lorebook.engine import LorebookEngine, RisuLoreResult
-from tavernkit.risuai.lorebook.injection import Injection, Operation
 from tavernkit.risuai.lorebook.result import ActiveLore, LorebookResult
 from tavernkit.risuai.lorebook.scan import scan
-from tavernkit.risuai.lorebook.verdicts import Cause, Place, Reason, Verdict, Verdicts
+from tavernkit.risuai.lorebook.verdicts import (
+    LorebookCause,
+    LorebookPlace,
+    LorebookReason,
+    LorebookVerdict,
+    LorebookVerdicts,
+)
 
 __all__ = [
     "ActiveLore",
-    "Cause",
     "Decorators",
-    "Injection",
+    "InjectionOperation",
+    "LoreInjection",
+    "LorebookCause",
     "LorebookEngine",
+    "LorebookPlace",
+    "LorebookReason",
     "LorebookResult",
-    "Operation",
-    "Place",
-    "Reason",
+    "LorebookVerdict",
+    "LorebookVerdicts",
     "RisuLoreResult",
-    "Verdict",
-    "Verdicts",
     "read_decorators",
     "scan",
 ]

@@ -8,10 +8,38 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
 
-from tavernkit.risuai.lorebook.injection import Injection, Operation
 from tavernkit.text.js_numbers import parse_int
-from tavernkit.text.js_strings import js_trim
+from tavernkit.text.js_strings import js_trim, replace_first
 from tavernkit.values import Value
+
+
+class InjectionOperation(StrEnum):
+    """What an injection does to the text it goes into."""
+
+    APPEND = "append"
+    PREPEND = "prepend"
+    REPLACE = "replace"
+
+
+class LoreInjection(Value, frozen=True, kw_only=True):
+    """Where lore goes: into the lore of the name `location` with `lore`, else into the part of the prompt that is
+    called so. `param` is what `replace` replaces."""
+
+    operation: InjectionOperation
+    location: str = ""
+    param: str = ""
+    lore: bool = False
+
+    def into(self, text: str, addition: str) -> str:
+        """The text with the addition; what is to be replaced is replaced once, where it is first."""
+        match self.operation:
+            case InjectionOperation.APPEND:
+                return f"{text} {addition}"
+            case InjectionOperation.PREPEND:
+                return f"{addition} {text}"
+            case InjectionOperation.REPLACE:
+                return replace_first(text, self.param, addition)
+
 
 ROLES = ("user", "assistant", "system")
 POSITIONS = ("after_desc", "before_desc", "personality", "scenario")
@@ -54,7 +82,7 @@ class Force(StrEnum):
     NEVER_AGAIN = "dont_activate_after_match"
 
 
-class Condition(Value, frozen=True, kw_only=True):
+class ChatCondition(Value, frozen=True, kw_only=True):
     """What must hold for the length of the chat (`after`, `every`) or for the greeting's number."""
 
     kind: str
@@ -75,14 +103,14 @@ class Decorators(Value, frozen=True, kw_only=True):
     role: str = "system"
     scan_depth: float | None = None
     priority: float | None = None
-    conditions: tuple[Condition, ...] = ()
+    conditions: tuple[ChatCondition, ...] = ()
     probabilities: tuple[float, ...] = ()
     forces: tuple[Force, ...] = ()
     queries: tuple[Query, ...] = ()
     full_words: bool | None = None
     recursive: bool | None = None
     ignores_recursion: bool = False
-    injection: Injection | None = None
+    injection: LoreInjection | None = None
     problems: tuple[str, ...] = ()
 
     @property
@@ -100,14 +128,14 @@ class _Reading:
     role: str = "system"
     scan_depth: float | None = None
     priority: float | None = None
-    conditions: list[Condition] = field(default_factory=list)
+    conditions: list[ChatCondition] = field(default_factory=list)
     probabilities: list[float] = field(default_factory=list)
     forces: list[Force] = field(default_factory=list)
     queries: list[Query] = field(default_factory=list)
     full_words: bool | None = None
     recursive: bool | None = None
     ignores_recursion: bool = False
-    injection: Injection | None = None
+    injection: LoreInjection | None = None
     problems: list[str] = field(default_factory=list)
 
 
@@ -208,7 +236,7 @@ def _on_condition(name: str, arguments: Sequence[str], reading: _Reading) -> boo
     number = _number(name, arguments, reading)
     if math.isnan(number):
         return False
-    reading.conditions.append(Condition(kind=name, number=int(number)))
+    reading.conditions.append(ChatCondition(kind=name, number=int(number)))
     return True
 
 
@@ -267,14 +295,14 @@ def _no_recursive_search(_name: str, _arguments: Sequence[str], reading: _Readin
 
 
 def _inject_where(name: str, arguments: Sequence[str], reading: _Reading) -> bool:
-    injection = reading.injection or Injection(operation=Operation.APPEND)
+    injection = reading.injection or LoreInjection(operation=InjectionOperation.APPEND)
     reading.injection = injection.with_(location=" ".join(arguments), lore=name == "inject_lore")
     return True
 
 
 def _inject_how(name: str, arguments: Sequence[str], reading: _Reading) -> bool:
-    operation = Operation(name.removeprefix("inject_"))
-    injection = reading.injection or Injection(operation=operation)
+    operation = InjectionOperation(name.removeprefix("inject_"))
+    injection = reading.injection or LoreInjection(operation=operation)
     reading.injection = injection.with_(operation=operation, param=" ".join(arguments))
     return True
 

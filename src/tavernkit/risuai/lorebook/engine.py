@@ -12,12 +12,12 @@ from tavernkit.lore.engine import LoreResult, ScanInput
 from tavernkit.prompt.trimming import EvictionRecord, TrimReport
 from tavernkit.risuai.book_import import entries_from_book
 from tavernkit.risuai.character import LoreSettings, RisuCharacter
-from tavernkit.risuai.chat import Chat, ChatMessage
+from tavernkit.risuai.chat import RisuChat, RisuMessage
 from tavernkit.risuai.lore_entry import LoreEntry
 from tavernkit.risuai.lorebook.result import ActiveLore, LorebookResult
 from tavernkit.risuai.lorebook.scan import scan
-from tavernkit.risuai.scene import Scene
-from tavernkit.risuai.settings import Settings
+from tavernkit.risuai.scene import RisuScene
+from tavernkit.risuai.settings import RisuSettings
 
 REMEMBERED = 16
 
@@ -32,12 +32,12 @@ class LorebookEngine:
     """Scans books as RisuAI would after importing them. Chance, variables, tokens, the greeting and the settings are
     those of the scene; its own lore and messages are not looked at."""
 
-    def __init__(self, scene: Scene) -> None:
+    def __init__(self, scene: RisuScene) -> None:
         self._scene = scene
         self._imported: OrderedDict[tuple[int, ...], tuple[tuple[Book, ...], tuple[LoreEntry, ...]]] = OrderedDict()
 
     def scan(self, scan_input: ScanInput) -> RisuLoreResult:
-        messages = [ChatMessage(role="user", data=text) for text in reversed(scan_input.messages)]
+        messages = [RisuMessage(role="user", data=text) for text in reversed(scan_input.messages)]
         character = self._scene.character or RisuCharacter(name="")
         result = scan(
             replace(
@@ -45,7 +45,9 @@ class LorebookEngine:
                 character=character.with_(
                     lore=self._entries(scan_input.books), lore_settings=_settings(scan_input, self._scene.settings)
                 ),
-                chat=Chat(messages=messages, greeting_index=self._scene.chat.greeting_index, id=self._scene.chat.id),
+                chat=RisuChat(
+                    messages=messages, greeting_index=self._scene.chat.greeting_index, id=self._scene.chat.id
+                ),
                 modules=(),
             )
         )
@@ -73,7 +75,7 @@ def _imported(books: Iterable[Book]) -> Iterable[LoreEntry]:
         yield from entries_from_book(book)
 
 
-def _settings(scan_input: ScanInput, usual: Settings) -> LoreSettings:
+def _settings(scan_input: ScanInput, usual: RisuSettings) -> LoreSettings:
     """A book's own settings count if it has all of them, as with a card; the scan's budget goes before its own."""
     settings = LoreSettings(
         token_budget=usual.lore_tokens,

@@ -80,7 +80,7 @@ def _searchable(text: str) -> str:
     return _COMMENT_CALL.sub("", _COMMENT.sub("", lowered)) if "{{" in lowered else lowered
 
 
-class KeyTable:
+class LorebookKeys:
     """The literal keys of all entries, each with the entries that may wake up when it is found. `odd_pieces` are those
     that the automaton does not take."""
 
@@ -186,13 +186,13 @@ class _Found:
         self.lore = NOWHERE
 
 
-class Haystack:
+class LorebookHaystack:
     """What one scan looks at: the messages, oldest first, and behind them what entries say as they wake up.
 
     Nothing before the message at `first` is read.
     """
 
-    def __init__(self, table: KeyTable, messages: Sequence[str], *, first: int) -> None:
+    def __init__(self, table: LorebookKeys, messages: Sequence[str], *, first: int) -> None:
         self._table = table
         self._texts = list(messages)
         self._first = first

@@ -9,14 +9,14 @@ from functools import cached_property
 
 from tavernkit.risuai.lore_entry import LoreEntry
 from tavernkit.risuai.lorebook.decorators import Decorators, Force, Query, QueryKind, read_decorators
-from tavernkit.risuai.lorebook.matching import Heard, KeyTable, Search, literal_search, split_keys
-from tavernkit.risuai.scene import Scene
+from tavernkit.risuai.lorebook.matching import Heard, LorebookKeys, Search, literal_search, split_keys
+from tavernkit.risuai.scene import RisuScene
 from tavernkit.text.js_strings import JS_WHITESPACE, js_trim
 
 CHILD = "child"
 
 
-class Plan:
+class LorebookPlan:
     """The entries of a scan.
 
     `plain` depend on nothing but their own literal keys. `first` are asked in the first pass whether or not a key of
@@ -27,7 +27,7 @@ class Plan:
 
     def __init__(self, entries: tuple[LoreEntry, ...], *, full_words: bool) -> None:
         self.entries = entries
-        self.table = KeyTable()
+        self.table = LorebookKeys()
         self.plain: set[int] = set()
         self.first: set[int] = set()
         self.restless: set[int] = set()
@@ -126,16 +126,16 @@ def _read(content: str) -> Decorators:
     return read_decorators(content) if _is_decorated(content) else Decorators(content=js_trim(content))
 
 
-class PlanCache:
+class LorebookPlanCache:
     """Plans by the lists of entries they are for. The lists are held here, so that an id stays its own."""
 
     REMEMBERED = 16
 
     def __init__(self) -> None:
-        self._plans: OrderedDict[Hashable, tuple[Sequence[tuple[LoreEntry, ...]], Plan]] = OrderedDict()
+        self._plans: OrderedDict[Hashable, tuple[Sequence[tuple[LoreEntry, ...]], LorebookPlan]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def plan_for(self, scene: Scene, *, full_words: bool) -> Plan:
+    def plan_for(self, scene: RisuScene, *, full_words: bool) -> LorebookPlan:
         """The plan for all lore of the scene."""
         of_character = () if scene.character is None else scene.character.lore
         frozen = (of_character, *(module.lore for module in scene.modules))
@@ -146,7 +146,7 @@ class PlanCache:
             if known is not None:
                 self._plans.move_to_end(key)
                 return known[1]
-        plan = Plan(scene.lore(), full_words=full_words)
+        plan = LorebookPlan(scene.lore(), full_words=full_words)
         with self._lock:
             self._plans[key] = ((*frozen, of_chat), plan)
             if len(self._plans) > self.REMEMBERED:

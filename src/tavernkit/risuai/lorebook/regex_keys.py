@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from tavernkit.errors import RegexError, RegexTimeout
-from tavernkit.risuai.lorebook.matching import Haystack, Sight
-from tavernkit.text.js_regex import JsRegex, Outcome, compile_regex, search_all
+from tavernkit.risuai.lorebook.matching import LorebookHaystack, Sight
+from tavernkit.text.js_regex import JsRegex, PatternOutcome, compile_regex, search_all
 
 KEY_SECONDS = 0.03
 """What one expression may take in one text."""
@@ -23,7 +23,7 @@ MOST_TIMEOUTS = 30
 class RegexKeys:
     """The expressions of one scan, and how far each list of them has come through the texts."""
 
-    def __init__(self, haystack: Haystack, lists: Iterable[tuple[tuple[str, ...], int]]) -> None:
+    def __init__(self, haystack: LorebookHaystack, lists: Iterable[tuple[tuple[str, ...], int]]) -> None:
         """Each list comes with the place of the text where it begins."""
         self._haystack = haystack
         self._waiting: dict[int, list[tuple[str, ...]]] = {}
@@ -88,9 +88,9 @@ class RegexKeys:
         patterns = [regex for regex in found if regex not in self.timed_out]
         verdicts = search_all(patterns, self._haystack.text(place), limit=KEY_SECONDS)
         for regex, verdict in zip(patterns, verdicts, strict=True):
-            if verdict.outcome in (Outcome.TIMED_OUT, Outcome.NOT_RUN):
+            if verdict.outcome in (PatternOutcome.TIMED_OUT, PatternOutcome.NOT_RUN):
                 self.timed_out[regex] = None
-            self._answers[regex, place] = verdict.outcome == Outcome.FOUND
+            self._answers[regex, place] = verdict.outcome == PatternOutcome.FOUND
 
     def _run(self, regex: JsRegex, place: int) -> bool:
         if regex in self.timed_out or len(self.timed_out) >= MOST_TIMEOUTS:

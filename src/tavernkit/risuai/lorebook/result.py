@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tavernkit.prompt.warning import BuildWarning
 from tavernkit.risuai.lore_entry import LoreEntry
-from tavernkit.risuai.lorebook.injection import Injection
-from tavernkit.risuai.lorebook.verdicts import Verdicts
+from tavernkit.risuai.lorebook.decorators import LoreInjection
+from tavernkit.risuai.lorebook.verdicts import LorebookVerdicts
 from tavernkit.values import Value
 
 
@@ -24,7 +24,7 @@ class ActiveLore(Value, frozen=True, kw_only=True):
     priority: float = 100
     tokens: int = 0
     source: str = ""
-    inject: Injection | None = None
+    inject: LoreInjection | None = None
 
 
 class LorebookResult(Value, frozen=True, kw_only=True):
@@ -36,7 +36,7 @@ class LorebookResult(Value, frozen=True, kw_only=True):
 
     active: tuple[ActiveLore, ...]
     left_out: tuple[ActiveLore, ...]
-    verdicts: Verdicts
+    verdicts: LorebookVerdicts
     total_tokens: int
     budget: int
     passes: int

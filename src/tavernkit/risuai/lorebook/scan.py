@@ -13,13 +13,19 @@ from tavernkit.risuai.default_variables import get_chat_variable, set_chat_varia
 from tavernkit.risuai.errors import DecoratorParseError
 from tavernkit.risuai.lore_entry import LoreEntry
 from tavernkit.risuai.lorebook.arranging import arrange, fit
-from tavernkit.risuai.lorebook.decorators import Condition, Decorators, Force, QueryKind
-from tavernkit.risuai.lorebook.matching import Haystack, Sight
-from tavernkit.risuai.lorebook.plan import CHILD, Plan, PlanCache
+from tavernkit.risuai.lorebook.decorators import ChatCondition, Decorators, Force, QueryKind
+from tavernkit.risuai.lorebook.matching import LorebookHaystack, Sight
+from tavernkit.risuai.lorebook.plan import CHILD, LorebookPlan, LorebookPlanCache
 from tavernkit.risuai.lorebook.regex_keys import RegexKeys
 from tavernkit.risuai.lorebook.result import ActiveLore, LorebookResult
-from tavernkit.risuai.lorebook.verdicts import Cause, Place, Reason, Verdict, Verdicts
-from tavernkit.risuai.scene import Scene
+from tavernkit.risuai.lorebook.verdicts import (
+    LorebookCause,
+    LorebookPlace,
+    LorebookReason,
+    LorebookVerdict,
+    LorebookVerdicts,
+)
+from tavernkit.risuai.scene import RisuScene
 from tavernkit.text.js_numbers import number_to_string
 
 MOST_STEPS = 250_000
@@ -29,10 +35,10 @@ HASH_SEED = 5555
 KEPT = "__internal_ka_"
 NEVER_AGAIN = "__internal_da_"
 
-_plans = PlanCache()
+_plans = LorebookPlanCache()
 
 
-def scan(scene: Scene, *, strict: bool = False, max_steps: int = MOST_STEPS) -> LorebookResult:
+def scan(scene: RisuScene, *, strict: bool = False, max_steps: int = MOST_STEPS) -> LorebookResult:
     """Find out which of the scene's lore belongs into the prompt. What entries are to remember is written into the
     chat's variables. With `strict`, a decorator that cannot be read raises DecoratorParseError; otherwise RisuAI's way
     of passing over it is followed, with a warning. A scan that has asked entries `max_steps` times is cut short."""
@@ -56,26 +62,28 @@ def scan(scene: Scene, *, strict: bool = False, max_steps: int = MOST_STEPS) -> 
 class _Note(NamedTuple):
     """What is known of an entry that was asked; `place` is one of the haystack."""
 
-    reason: Reason
-    cause: Cause | None = None
+    reason: LorebookReason
+    cause: LorebookCause | None = None
     key: str | None = None
     place: int | None = None
     roll: float | None = None
 
 
 _QUERY_FAILURES = {
-    QueryKind.KEYS: Reason.NO_KEY,
-    QueryKind.SECONDARY: Reason.NO_SECONDARY_KEY,
-    QueryKind.ADDITIONAL: Reason.NO_ADDITIONAL_KEY,
-    QueryKind.EXCLUDE: Reason.EXCLUDED,
-    QueryKind.EXCLUDE_ALL: Reason.EXCLUDED_ALL,
+    QueryKind.KEYS: LorebookReason.NO_KEY,
+    QueryKind.SECONDARY: LorebookReason.NO_SECONDARY_KEY,
+    QueryKind.ADDITIONAL: LorebookReason.NO_ADDITIONAL_KEY,
+    QueryKind.EXCLUDE: LorebookReason.EXCLUDED,
+    QueryKind.EXCLUDE_ALL: LorebookReason.EXCLUDED_ALL,
 }
 
 
 class _Scan:
     """One scan's moving parts."""
 
-    def __init__(self, plan: Plan, scene: Scene, *, depth: int, budget: int, recursive: bool, max_steps: int) -> None:
+    def __init__(
+        self, plan: LorebookPlan, scene: RisuScene, *, depth: int, budget: int, recursive: bool, max_steps: int
+    ) -> None:
         self.plan = plan
         self.scene = scene
         self.budget = budget
@@ -85,7 +93,7 @@ class _Scan:
         self.message_count = len(messages)
         self.greeting = scene.chat.greeting_index + 1
         starts = (self._start(wanted) for wanted in (depth, *plan.scan_depths))
-        self.haystack = Haystack(plan.table, messages, first=min(starts))
+        self.haystack = LorebookHaystack(plan.table, messages, first=min(starts))
         self.regexes = RegexKeys(
             self.haystack,
             [(keys, self._start(depth if own is None else own)) for keys, own in plan.regex_lists],
@@ -142,7 +150,7 @@ class _Scan:
         elif note is None:
             note = self._always(index) if is_always_active else self._searched(index, told)
         self.notes[index] = note
-        if note.reason == Reason.ACTIVATED:
+        if note.reason == LorebookReason.ACTIVATED:
             self._wake(index, entry, told)
 
     def _stand_in(self, index: int) -> tuple[_Note | None, bool]:
@@ -150,25 +158,25 @@ class _Scan:
         taken it, it is always active, if nothing else keeps it."""
         parent = self.plan.parent(index)
         if parent is None:
-            return _Note(Reason.NO_PARENT), False
+            return _Note(LorebookReason.NO_PARENT), False
         if parent in self.awake:
-            return _Note(Reason.PARENT_ACTIVE), False
+            return _Note(LorebookReason.PARENT_ACTIVE), False
         self.content_of[index] = self.content_of.get(parent, parent)
         return None, True
 
     def _barred(self, told: Decorators) -> _Note | None:
         return next((note for condition in told.conditions if (note := self._unmet(condition))), None)
 
-    def _unmet(self, condition: Condition) -> _Note | None:
+    def _unmet(self, condition: ChatCondition) -> _Note | None:
         length = self.message_count + 1  # the greeting counts
         match condition.kind:
             case "activate_only_after":
-                return _Note(Reason.TOO_EARLY) if length < condition.number else None
+                return _Note(LorebookReason.TOO_EARLY) if length < condition.number else None
             case "activate_only_every":
                 is_due = condition.number != 0 and length % condition.number == 0
-                return None if is_due else _Note(Reason.NOT_THIS_TURN)
+                return None if is_due else _Note(LorebookReason.NOT_THIS_TURN)
             case _:
-                return None if self.greeting == condition.number else _Note(Reason.OTHER_GREETING)
+                return None if self.greeting == condition.number else _Note(LorebookReason.OTHER_GREETING)
 
     def _rolled(self, told: Decorators) -> _Note | None:
         """Every probability is drawn for in every pass."""
@@ -176,7 +184,7 @@ class _Scan:
         for probability in told.probabilities:
             roll = self.scene.random() * 100
             if roll > probability:
-                missed = _Note(Reason.PROBABILITY, roll=roll)
+                missed = _Note(LorebookReason.PROBABILITY, roll=roll)
         return missed
 
     def _forced(self, index: int, told: Decorators) -> _Note | None:
@@ -186,13 +194,13 @@ class _Scan:
         for force in told.forces:
             match force:
                 case Force.ACTIVATE:
-                    decision = _Note(Reason.ACTIVATED, Cause.DECORATOR)
+                    decision = _Note(LorebookReason.ACTIVATED, LorebookCause.DECORATOR)
                 case Force.DONT_ACTIVATE:
-                    decision = _Note(Reason.DECORATOR)
+                    decision = _Note(LorebookReason.DECORATOR)
                 case Force.KEEP if self._has_matched(index, KEPT):
-                    decision = _Note(Reason.ACTIVATED, Cause.KEPT)
+                    decision = _Note(LorebookReason.ACTIVATED, LorebookCause.KEPT)
                 case Force.NEVER_AGAIN if self._has_matched(index, NEVER_AGAIN):
-                    decision = _Note(Reason.ALREADY_MATCHED)
+                    decision = _Note(LorebookReason.ALREADY_MATCHED)
                 case _:
                     self.remembers[KEPT if force == Force.KEEP else NEVER_AGAIN] = None
         return decision
@@ -209,7 +217,9 @@ class _Scan:
         return prefix + number_to_string(pick_hash_rand(HASH_SEED, content))
 
     def _always(self, index: int) -> _Note:
-        return _Note(Reason.ACTIVATED, Cause.CHILD if index in self.content_of else Cause.ALWAYS)
+        return _Note(
+            LorebookReason.ACTIVATED, LorebookCause.CHILD if index in self.content_of else LorebookCause.ALWAYS
+        )
 
     def _searched(self, index: int, told: Decorators) -> _Note:
         sight = self._sight(told)
@@ -220,7 +230,7 @@ class _Scan:
             if search.kind == QueryKind.EXCLUDE_ALL:
                 if self.haystack.is_everywhere(search, sight):
                     self.later.add(index)  # what is said next may lack one of the keys
-                    return _Note(Reason.EXCLUDED_ALL)
+                    return _Note(LorebookReason.EXCLUDED_ALL)
                 continue
             found = self.haystack.find(search, sight)
             if (found is None) != search.kind.is_negative:
@@ -234,7 +244,7 @@ class _Scan:
             found = self.regexes.find(query.keys, sight)
             if (found is None) != query.kind.is_negative:
                 slow = self.regexes.slow_key(query.keys)
-                return _failure(query.kind, found) if slow is None else _Note(Reason.REGEX_TIMEOUT, key=slow)
+                return _failure(query.kind, found) if slow is None else _Note(LorebookReason.REGEX_TIMEOUT, key=slow)
             woken = found if query.kind == QueryKind.KEYS else woken
         return _by_key(woken)
 
@@ -291,20 +301,20 @@ class _Scan:
         kept, left_out = fit(self.awake.values(), self.budget)
         arranged = arrange(kept)
         for lore in left_out:
-            self._turn_down(lore.index, Reason.BUDGET)
+            self._turn_down(lore.index, LorebookReason.BUDGET)
         for lore, has_target in arranged.injected:
-            self._turn_down(lore.index, Reason.INJECTED if has_target else Reason.NO_TARGET)
+            self._turn_down(lore.index, LorebookReason.INJECTED if has_target else LorebookReason.NO_TARGET)
         return LorebookResult(
             active=arranged.active,
             left_out=tuple(left_out),
-            verdicts=Verdicts(lambda: self._verdicts(was_cut_short=was_cut_short)),
+            verdicts=LorebookVerdicts(lambda: self._verdicts(was_cut_short=was_cut_short)),
             total_tokens=sum(lore.tokens for lore in kept),
             budget=self.budget,
             passes=self.passes,
             warnings=tuple(self._warnings(was_cut_short=was_cut_short)),
         )
 
-    def _turn_down(self, index: int, reason: Reason) -> None:
+    def _turn_down(self, index: int, reason: LorebookReason) -> None:
         self.notes[index] = self.notes[index]._replace(reason=reason)
 
     def _warnings(self, *, was_cut_short: bool) -> list[BuildWarning]:
@@ -331,15 +341,15 @@ class _Scan:
             warnings.append(BuildWarning(code="lore_cut_short", message=message))
         return warnings
 
-    def _verdicts(self, *, was_cut_short: bool) -> Sequence[Verdict]:
+    def _verdicts(self, *, was_cut_short: bool) -> Sequence[LorebookVerdict]:
         return [self._verdict(index, was_cut_short=was_cut_short) for index in range(len(self.plan.entries))]
 
-    def _verdict(self, index: int, *, was_cut_short: bool) -> Verdict:
+    def _verdict(self, index: int, *, was_cut_short: bool) -> LorebookVerdict:
         entry = self.plan.entries[index]
         note = self.notes.get(index) or self._unasked(index, entry, was_cut_short=was_cut_short)
         lore = self.awake.get(index)
         injection = None if lore is None else lore.inject
-        return Verdict(
+        return LorebookVerdict(
             entry=entry,
             index=index,
             reason=note.reason,
@@ -353,16 +363,16 @@ class _Scan:
     def _unasked(self, index: int, entry: LoreEntry, *, was_cut_short: bool) -> _Note:
         """Nothing called it in any pass, so no pass has looked at it."""
         if not (entry.always_active or entry.key):
-            return _Note(Reason.NO_KEYS)
+            return _Note(LorebookReason.NO_KEYS)
         if was_cut_short:
-            return _Note(Reason.CUT_SHORT)
+            return _Note(LorebookReason.CUT_SHORT)
         told = self.plan.decorators(index)
         return self._forced(index, told) or self._barred(told) or self._searched(index, told)
 
-    def _place(self, place: int) -> Place:
+    def _place(self, place: int) -> LorebookPlace:
         if place < self.message_count:
-            return Place(message=self.message_count - 1 - place)
-        return Place(lore=self.speakers[place - self.message_count])
+            return LorebookPlace(message=self.message_count - 1 - place)
+        return LorebookPlace(lore=self.speakers[place - self.message_count])
 
 
 def _failure(kind: QueryKind, found: tuple[str, int] | None) -> _Note:
@@ -372,7 +382,7 @@ def _failure(kind: QueryKind, found: tuple[str, int] | None) -> _Note:
 
 def _by_key(found: tuple[str, int] | None) -> _Note:
     key, place = found or (None, None)
-    return _Note(Reason.ACTIVATED, Cause.KEY, key, place)
+    return _Note(LorebookReason.ACTIVATED, LorebookCause.KEY, key, place)
 
 
 def _name(entry: LoreEntry, index: int) -> str:

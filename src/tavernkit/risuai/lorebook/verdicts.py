@@ -10,7 +10,7 @@ from tavernkit.risuai.lore_entry import LoreEntry
 from tavernkit.values import Value
 
 
-class Reason(StrEnum):
+class LorebookReason(StrEnum):
     """What became of an entry."""
 
     ACTIVATED = "activated"
@@ -35,7 +35,7 @@ class Reason(StrEnum):
     CUT_SHORT = "cut_short"
 
 
-class Cause(StrEnum):
+class LorebookCause(StrEnum):
     """What woke an entry up."""
 
     KEY = "key"
@@ -45,7 +45,7 @@ class Cause(StrEnum):
     CHILD = "child"
 
 
-class Place(Value, frozen=True, kw_only=True):
+class LorebookPlace(Value, frozen=True, kw_only=True):
     """Where a key was found: in a message, counted from the newest, or in what the entry named `lore` says."""
 
     message: int | None = None
@@ -57,64 +57,66 @@ class Place(Value, frozen=True, kw_only=True):
         return "in the newest message" if self.message == 0 else f"in the message {self.message} before the newest"
 
 
-class Verdict(Value, frozen=True, kw_only=True):
+class LorebookVerdict(Value, frozen=True, kw_only=True):
     """What became of one entry. `cause` says why it woke up, also where it was left out afterwards; `key` and `place`
     by which key and where, or which excluded key stood in its way; `roll` is the number that was drawn, out of 100;
     `into` the name of the entry that it was to be injected into."""
 
     entry: LoreEntry
     index: int
-    reason: Reason
-    cause: Cause | None = None
+    reason: LorebookReason
+    cause: LorebookCause | None = None
     key: str | None = None
-    place: Place | None = None
+    place: LorebookPlace | None = None
     roll: float | None = None
     into: str | None = None
 
     @property
     def is_activated(self) -> bool:
         """Whether what it says is in the prompt."""
-        return self.reason in (Reason.ACTIVATED, Reason.INJECTED)
+        return self.reason in (LorebookReason.ACTIVATED, LorebookReason.INJECTED)
 
     def __str__(self) -> str:
         return _SENTENCES[self.reason](self)
 
 
-class Verdicts(LazyVerdicts[Verdict]):
+class LorebookVerdicts(LazyVerdicts[LorebookVerdict]):
     """The verdicts of a scan, in the order of the entries, worked out when they are first asked for."""
 
 
-_CAUSES: Mapping[Cause | None, str] = {
-    Cause.ALWAYS: "always active",
-    Cause.DECORATOR: "@@activate",
-    Cause.KEPT: "has matched before, and is kept",
-    Cause.CHILD: "stands in for the entry of the same id",
+_CAUSES: Mapping[LorebookCause | None, str] = {
+    LorebookCause.ALWAYS: "always active",
+    LorebookCause.DECORATOR: "@@activate",
+    LorebookCause.KEPT: "has matched before, and is kept",
+    LorebookCause.CHILD: "stands in for the entry of the same id",
 }
 
 
-def _woken(verdict: Verdict) -> str:
-    return f"“{verdict.key}” was found {verdict.place}" if verdict.cause == Cause.KEY else _CAUSES[verdict.cause]
+def _woken(verdict: LorebookVerdict) -> str:
+    return (
+        f"“{verdict.key}” was found {verdict.place}" if verdict.cause == LorebookCause.KEY else _CAUSES[verdict.cause]
+    )
 
 
-_SENTENCES: Mapping[Reason, Callable[[Verdict], str]] = {
-    Reason.ACTIVATED: _woken,
-    Reason.INJECTED: lambda verdict: f"{_woken(verdict)}; injected into “{verdict.into}”",
-    Reason.NO_KEYS: lambda _: "has no keys and is not always active",
-    Reason.PARENT_ACTIVE: lambda _: "the entry of the same id is active itself",
-    Reason.NO_PARENT: lambda _: "no entry before it has the same id",
-    Reason.TOO_EARLY: lambda _: "the chat is not long enough yet",
-    Reason.NOT_THIS_TURN: lambda _: "not its turn",
-    Reason.OTHER_GREETING: lambda _: "the chat began with another greeting",
-    Reason.PROBABILITY: lambda verdict: f"rolled {verdict.roll:.0f}, which is above its probability",
-    Reason.DECORATOR: lambda _: "@@dont_activate",
-    Reason.ALREADY_MATCHED: lambda _: "has matched before, and is not to do so again",
-    Reason.NO_KEY: lambda _: "none of its keys was found",
-    Reason.NO_ADDITIONAL_KEY: lambda _: "none of its additional keys was found",
-    Reason.NO_SECONDARY_KEY: lambda _: "none of its secondary keys was found",
-    Reason.EXCLUDED: lambda verdict: f"the excluded key “{verdict.key}” was found {verdict.place}",
-    Reason.EXCLUDED_ALL: lambda _: "all of its excluded keys are in every text",
-    Reason.REGEX_TIMEOUT: lambda verdict: f"{verdict.key} took too long and was skipped",
-    Reason.NO_TARGET: lambda verdict: f"{_woken(verdict)}, but no “{verdict.into}” is there to inject it into",
-    Reason.BUDGET: lambda verdict: f"{_woken(verdict)}, but it did not fit into the budget",
-    Reason.CUT_SHORT: lambda _: "the scan took too many steps and was cut short",
+_SENTENCES: Mapping[LorebookReason, Callable[[LorebookVerdict], str]] = {
+    LorebookReason.ACTIVATED: _woken,
+    LorebookReason.INJECTED: lambda verdict: f"{_woken(verdict)}; injected into “{verdict.into}”",
+    LorebookReason.NO_KEYS: lambda _: "has no keys and is not always active",
+    LorebookReason.PARENT_ACTIVE: lambda _: "the entry of the same id is active itself",
+    LorebookReason.NO_PARENT: lambda _: "no entry before it has the same id",
+    LorebookReason.TOO_EARLY: lambda _: "the chat is not long enough yet",
+    LorebookReason.NOT_THIS_TURN: lambda _: "not its turn",
+    LorebookReason.OTHER_GREETING: lambda _: "the chat began with another greeting",
+    LorebookReason.PROBABILITY: lambda verdict: f"rolled {verdict.roll:.0f}, which is above its probability",
+    LorebookReason.DECORATOR: lambda _: "@@dont_activate",
+    LorebookReason.ALREADY_MATCHED: lambda _: "has matched before, and is not to do so again",
+    LorebookReason.NO_KEY: lambda _: "none of its keys was found",
+    LorebookReason.NO_ADDITIONAL_KEY: lambda _: "none of its additional keys was found",
+    LorebookReason.NO_SECONDARY_KEY: lambda _: "none of its secondary keys was found",
+    LorebookReason.EXCLUDED: lambda verdict: f"the excluded key “{verdict.key}” was found {verdict.place}",
+    LorebookReason.EXCLUDED_ALL: lambda _: "all of its excluded keys are in every text",
+    LorebookReason.REGEX_TIMEOUT: lambda verdict: f"{verdict.key} took too long and was skipped",
+    LorebookReason.NO_TARGET: lambda verdict: f"{_woken(verdict)}, but no “{verdict.into}” is there to inject it into",
+    LorebookReason.BUDGET: lambda verdict: f"{_woken(verdict)}, but it did not fit into the budget",
+    LorebookReason.CUT_SHORT: lambda _: "the scan took too many steps and was cut short",
 }

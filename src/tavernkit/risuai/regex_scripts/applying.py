@@ -11,14 +11,17 @@ from tavernkit.errors import RegexError, RegexTimeout
 from tavernkit.prompt.warning import BuildWarning
 from tavernkit.risuai.cbs import expand
 from tavernkit.risuai.cbs.options import CBSOptions
-from tavernkit.risuai.regex_script import RegexScript
-from tavernkit.risuai.regex_scripts.moving import fill
+from tavernkit.risuai.regex_script import RisuRegexScript
 from tavernkit.risuai.regex_scripts.prepared import PreparedScript, in_order
-from tavernkit.risuai.scene import Scene
+from tavernkit.risuai.scene import RisuScene
 from tavernkit.risuai.triggers import TriggerBudget, run_triggers
-from tavernkit.text.js_regex import JsRegex, compile_regex, first_found
+from tavernkit.text.js_numbers import parse_int
+from tavernkit.text.js_regex import JsMatch, JsRegex, compile_regex, first_found
 from tavernkit.text.time_budget import TimeBudget
 from tavernkit.values import Value
+
+_GROUP = re.compile(r"(?<!\$)\$[0-9]+")
+_WHOLE = JsRegex(source=r"\$&", flags="g")
 
 ScriptMode: TypeAlias = Literal["editinput", "editoutput", "editprocess", "editdisplay", "edittrans"]
 
@@ -51,7 +54,7 @@ class _NotAppliedError(Exception):
 
 def apply_scripts(
     text: str,
-    scene: Scene,
+    scene: RisuScene,
     mode: ScriptMode,
     *,
     chat_index: int = -1,
@@ -81,7 +84,7 @@ def apply_scripts(
     return ScriptResult(text=text, emotion=run.emotion, warnings=tuple(warnings))
 
 
-def _listed(scene: Scene) -> list[RegexScript]:
+def _listed(scene: RisuScene) -> list[RisuRegexScript]:
     of_character = scene.character.scripts if scene.character is not None else ()
     of_modules = (script for module in scene.modules for script in module.scripts)
     return [*scene.settings.scripts, *of_character, *of_modules]
@@ -90,7 +93,7 @@ def _listed(scene: Scene) -> list[RegexScript]:
 class _Run:
     """Scripts being run over one text."""
 
-    def __init__(self, scene: Scene, options: CBSOptions, budget: TimeBudget, warnings: list[BuildWarning]) -> None:
+    def __init__(self, scene: RisuScene, options: CBSOptions, budget: TimeBudget, warnings: list[BuildWarning]) -> None:
         self.emotion: str | None = None
         self._scene = scene
         self._options = options
@@ -194,7 +197,7 @@ class _Run:
         after = found[0].end if found and is_sticky else 0
         moved = self._replace(pattern, text, "", after)
         for match in found:
-            line = fill(script.replacement, match, limit=self._budget.regex_limit(match.text))
+            line = _fill(script.replacement, match, limit=self._budget.regex_limit(match.text))
             moved = f"{line}\n{moved}" if script.moves == "top" else f"{moved}\n{line}"
             if len(moved) > max(MAX_OUTPUT, len(text)):
                 break
@@ -265,3 +268,20 @@ def _known_pattern(source: str, flags: str) -> JsRegex | None:
 def _remembered_first(patterns: tuple[JsRegex, ...], text: str) -> int | None:
     """`first_found`, remembered: most of a chat is the same from build to build."""
     return first_found(patterns, text)
+
+
+def _fill(replacement: str, match: JsMatch, *, limit: float) -> str:
+    """The replacement without its directive, with `$1` and `$&`. Named groups are left as they stand, in RisuAI too."""
+    groups = (match.text, *match.groups)
+
+    def group(found: re.Match[str]) -> str:
+        place = parse_int(found[0][1:])
+        if place >= len(groups):
+            return found[0]
+        value = groups[int(place)]
+        return "undefined" if value is None else value
+
+    line = replacement.replace("@@move_top ", "", 1).replace("@@move_bottom ", "", 1)
+    line = _GROUP.sub(group, line)
+    # What replaces `$&` is itself read for `$` patterns, as everything that is given to `replace` is.
+    return _WHOLE.replace(line, match.text, limit=limit) if "$&" in line else line

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from functools import cmp_to_key, lru_cache
 from typing import Literal
 
-from tavernkit.risuai.regex_script import RegexScript
+from tavernkit.risuai.regex_script import RisuRegexScript
 from tavernkit.text.js_numbers import parse_int
 from tavernkit.text.js_strings import js_trim
 from tavernkit.values import Value
@@ -52,7 +52,7 @@ class PreparedScript(Value, frozen=True, kw_only=True):
         return self.repeats_back is None and not self.expands_pattern
 
 
-def in_order(scripts: Iterable[RegexScript]) -> list[PreparedScript]:
+def in_order(scripts: Iterable[RisuRegexScript]) -> list[PreparedScript]:
     """The scripts as they run: by falling order where any has one, and as they are listed where it is the same."""
     prepared = [_prepare(s.comment, s.pattern, s.replacement, s.flags or "", s.has_flags) for s in scripts]
     if any(script.has_order for script in prepared):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from tavernkit.prompt.context import Context
 from tavernkit.risuai.chat_ml import START, parse_chat_ml
@@ -11,9 +11,10 @@ from tavernkit.risuai.stages.lore import lore_line
 from tavernkit.risuai.template.cards import KNOWN_CARDS, card_lines, memory_lines
 from tavernkit.risuai.template.forming import AUTOMATIC_CACHE_POINTS, FormedPrompt, joins_system_messages, spliced
 from tavernkit.risuai.template.line import Line
-from tavernkit.risuai.template.ranges import chat_range
-from tavernkit.risuai.template.systemizing import systemize
 from tavernkit.risuai.workbench import Workbench
+
+EVERYTHING = -1000
+"""A start that stands for the whole chat."""
 
 SAFETY_TOKENS = 50
 CONTINUE = "[Continue the last response]"
@@ -78,7 +79,7 @@ def _chat(bench: Workbench, card: PromptCard) -> list[Line]:
     lines = bench.parts["chats"]
     chosen = lines[chat_range(card.range_start, card.range_end, len(lines))]
     if bench.has_template and bench.settings.prompt.send_chat_as_system and not card.chat_as_original_on_system:
-        systemize(chosen)
+        _systemize(chosen)
     return chosen
 
 
@@ -133,3 +134,25 @@ def _check(ctx: Context, card: PromptCard, place: int) -> None:
         ctx.warn("unknown_card", f"Card {place} of the template is of the unknown type {card.type!r}.", card=place)
     elif card.type == "chatML" and parse_chat_ml(card.text) is None:
         ctx.warn("not_chat_ml", f"Card {place} of the template is no ChatML: it must begin with {START}.", card=place)
+
+
+def chat_range(start: int, end: int | None, length: int) -> slice:
+    """The part of a chat from `start` up to `end`, None being its end; negative numbers count from the end."""
+    if start == EVERYTHING:
+        return slice(0, length)
+    first, last = (max(0, length + place) if place < 0 else place for place in (start, length if end is None else end))
+    return slice(first, max(first, last))
+
+
+def _systemize(lines: Iterable[Line]) -> None:
+    """Turn what user and character say into system messages that name the speaker."""
+    for line in lines:
+        if line.role not in ("user", "assistant"):
+            continue
+        if line.name is not None and line.name.startswith("example_"):
+            line.content = f"{line.name}: {line.content}"
+        elif not line.has_name_in_text:
+            line.content = f"{line.role}: {line.content}"
+        line.role = "system"
+        line.memo = None
+        line.name = None

@@ -7,14 +7,13 @@ from collections.abc import Iterator, Sequence
 
 from tavernkit.prompt.context import Context
 from tavernkit.prompt.message import Message
-from tavernkit.risuai.chat import ChatMessage
+from tavernkit.risuai.chat import RisuMessage
 from tavernkit.risuai.chat_ml import take_thoughts
-from tavernkit.risuai.examples import split_examples
-from tavernkit.risuai.stages.phases import run_phase
-from tavernkit.risuai.stages.scripts import run_scripts
+from tavernkit.risuai.stages.scripts import run_phase, run_scripts
 from tavernkit.risuai.template.line import HEADER, HEADER_TEXT, Line
 from tavernkit.risuai.workbench import Workbench
-from tavernkit.text.js_strings import replace_first
+from tavernkit.text.js_strings import JS_WHITESPACE, js_trim, replace_first
+from tavernkit.values import Value
 
 NAMED_MESSAGE = "<{{char}}'s Message>\n{{slot}}\n</{{char}}'s Message>"
 _INLAY = re.compile(r"\{\{(?:inlay|inlayed|inlayeddata)::.+?\}\}")
@@ -42,7 +41,7 @@ def chat(ctx: Context) -> None:
 
 def _examples(ctx: Context, bench: Workbench) -> Iterator[Line]:
     character = bench.character
-    for place, example in enumerate(split_examples(character.example_message, character.name)):
+    for place, example in enumerate(_split_examples(character.example_message, character.name)):
         if example.role == "system":
             yield _header(ctx, bench, f"{HEADER}Example")
         else:
@@ -70,13 +69,13 @@ def _greeting(ctx: Context, bench: Workbench) -> Line:
     )
 
 
-def _is_cut(messages: Sequence[ChatMessage]) -> bool:
+def _is_cut(messages: Sequence[RisuMessage]) -> bool:
     return any(message.disabled == "allBefore" for message in messages)
 
 
-def _told(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
+def _told(messages: Sequence[RisuMessage]) -> list[RisuMessage]:
     """The messages that are told: without disabled ones, and only those behind one that cuts off all before it."""
-    told: list[ChatMessage] = []
+    told: list[RisuMessage] = []
     for message in reversed(messages):
         if message.disabled == "allBefore":
             break
@@ -85,7 +84,7 @@ def _told(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
     return told[::-1]
 
 
-def _message(ctx: Context, bench: Workbench, message: ChatMessage, place: int) -> Line:
+def _message(ctx: Context, bench: Workbench, message: RisuMessage, place: int) -> Line:
     text = bench.expand(ctx, message.data, role=message.role)
     text = run_scripts(ctx, bench, text, "editprocess", chat_index=place, chat_role=message.role)
     text = _INLAY.sub("", text)
@@ -109,3 +108,41 @@ def _message(ctx: Context, bench: Workbench, message: ChatMessage, place: int) -
         message_metadata={key: said.metadata[key] for key in ("id",) if key in said.metadata},
         group="history",
     )
+
+
+class _Example(Value, frozen=True, kw_only=True):
+    """One message of an example, or the opening of one, which has the role `system`."""
+
+    role: str
+    content: str = ""
+
+
+def _split_examples(text: str, character_name: str) -> list[_Example]:
+    """Cut a text of examples into messages: `<START>` opens a dialogue, a line that names its speaker a message.
+
+    What RisuAI does not do is not done here either: behind a second colon the rest of a line is lost, and a
+    character's own name is known only when it is written in small letters.
+    """
+    found: list[_Example] = []
+    current: _Example | None = None
+    for written in text.split("\n") if text else ():
+        line = js_trim(written)
+        lowered = line.lower()
+        if lowered == "<start>":
+            found += () if current is None else (current,)
+            found.append(_Example(role="system"))
+            current = None
+        elif role := _speaker(lowered, character_name):
+            found += () if current is None else (current,)
+            current = _Example(role=role, content=line.split(":")[1].lstrip(JS_WHITESPACE))
+        elif current is not None:
+            current = current.with_(content=f"{current.content}\n{line}")
+    if current is not None:
+        found.append(current)
+    return found
+
+
+def _speaker(line: str, character_name: str) -> str | None:
+    if line.startswith(("{{char}}:", "<bot>:", f"{character_name}:")):
+        return "assistant"
+    return "user" if line.startswith(("{{user}}:", "<user>:")) else None

@@ -11,13 +11,12 @@ from tavernkit.prompt.context import Context
 from tavernkit.prompt.message import Message
 from tavernkit.risuai.book_import import entries_from_book
 from tavernkit.risuai.cards import from_card
-from tavernkit.risuai.chat import Chat, ChatMessage
+from tavernkit.risuai.chat import RisuChat, RisuMessage
 from tavernkit.risuai.chat_history import message_id, to_chat
 from tavernkit.risuai.module import Module
-from tavernkit.risuai.scene import Scene, estimator_for
-from tavernkit.risuai.settings import PromptCard, Settings
-from tavernkit.risuai.stages.phases import run_phase
-from tavernkit.risuai.stages.scripts import run_scripts
+from tavernkit.risuai.scene import RisuScene, estimator_for
+from tavernkit.risuai.settings import PromptCard, RisuSettings
+from tavernkit.risuai.stages.scripts import run_phase, run_scripts
 from tavernkit.risuai.workbench import Workbench
 
 GENERATIONS = ("normal", "continue", "swipe", "regenerate")
@@ -39,8 +38,8 @@ def hooks(ctx: Context) -> None:
         ctx.character = Character(name=bench.story.character.name)
     ctx.hooks.run_before_build(ctx)
     ctx.validate()
-    if not isinstance(ctx.preset, Settings):
-        raise TypeError(f"RisuAI's prompts are built from Settings, not from a {type(ctx.preset).__name__}.")
+    if not isinstance(ctx.preset, RisuSettings):
+        raise TypeError(f"RisuAI's prompts are built from RisuSettings, not from a {type(ctx.preset).__name__}.")
     bench.settings = ctx.preset
     bench.scene = _scene(ctx, bench)
     bench.cards = _cards(bench)
@@ -48,7 +47,7 @@ def hooks(ctx: Context) -> None:
     _take_message(ctx, bench)
 
 
-def _scene(ctx: Context, bench: Workbench) -> Scene:
+def _scene(ctx: Context, bench: Workbench) -> RisuScene:
     story, user = bench.story, ctx.require_user()
     for name, value in story.toggles.items():
         ctx.variables.set(f"toggle_{name}", value, "global")
@@ -61,9 +60,9 @@ def _scene(ctx: Context, bench: Workbench) -> Scene:
         for number, (said, message) in enumerate(zip(chat, messages, strict=True))
         if said.id is not None
     }
-    return Scene(
+    return RisuScene(
         character=story.character or from_card(ctx.require_character()),
-        chat=Chat(
+        chat=RisuChat(
             messages=chat,
             greeting_index=-1 if story.greeting is None else story.greeting,
             id=story.chat_id,
@@ -111,7 +110,7 @@ def _take_message(ctx: Context, bench: Workbench) -> None:
     said = Message(role="user", content=text, attachments=ctx.attachments)
     number = len(ctx.history)
     id = message_id(said, number)
-    scene.chat.messages.append(ChatMessage(role="user", data=text, time=ctx.clock().timestamp() * 1000, id=id))
+    scene.chat.messages.append(RisuMessage(role="user", data=text, time=ctx.clock().timestamp() * 1000, id=id))
     bench.said[id] = f"message:{number}", said
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from tavernkit.prompt.context import Context
-from tavernkit.risuai.settings import Settings
+from tavernkit.risuai.settings import RisuSettings
 from tavernkit.risuai.template.line import Line
 from tavernkit.risuai.workbench import Workbench
 from tavernkit.text.js_strings import js_trim, replace_all
@@ -46,7 +46,7 @@ def parts(ctx: Context) -> None:
     )
 
 
-def default_note(settings: Settings) -> str:
+def default_note(settings: RisuSettings) -> str:
     """What the first card for the author's note has for chats without one."""
     notes = (card for card in settings.template or () if card.type == "authornote")
     return next((card.default_text for card in notes), "")

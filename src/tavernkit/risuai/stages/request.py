@@ -11,7 +11,7 @@ from tavernkit.prompt.block import Block
 from tavernkit.prompt.context import Context
 from tavernkit.prompt.finishing import write_plan
 from tavernkit.reading import parse_json
-from tavernkit.risuai.stages.phases import run_phase
+from tavernkit.risuai.stages.scripts import run_phase
 from tavernkit.risuai.workbench import Workbench
 from tavernkit.text.js_json import to_json
 

@@ -1,4 +1,4 @@
-"""Regex scripts during a build: one budget of time for all of them, and their problems among the build's warnings."""
+"""Regex scripts and triggers during a build, with their problems among its warnings; triggers can also stop it."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from tavernkit.prompt.context import Context
 from tavernkit.prompt.warning import BuildWarning
 from tavernkit.risuai.cbs.options import CBSOptions
-from tavernkit.risuai.errors import CBSError
+from tavernkit.risuai.errors import CBSError, SendingStopped, TriggerError
 from tavernkit.risuai.regex_scripts import ScriptMode, apply_scripts
+from tavernkit.risuai.triggers import REFUSING, TriggerMode, TriggerResult, run_triggers
 from tavernkit.risuai.workbench import Workbench
 
 
@@ -37,3 +38,32 @@ def tell(ctx: Context, warnings: Iterable[BuildWarning]) -> None:
     """Make the warnings of a part that knows no build the build's own."""
     for warning in warnings:
         ctx.warn(warning.code, warning.message, **warning.where)
+
+
+def run_phase(ctx: Context, bench: Workbench, mode: TriggerMode, *, display_data: str | None = None) -> TriggerResult:
+    """Run the triggers of a mode, and write down what they make of the chat."""
+    scene = bench.scene
+    try:
+        result = run_triggers(
+            scene, mode, host=bench.story.host or REFUSING, strict=ctx.strict, display_data=display_data
+        )
+    except TriggerError as error:
+        ctx.fail(error)
+    tell(ctx, result.warnings)
+    if mode != "request":
+        scene.chat.messages = list(result.messages)
+        scene.chat.note = result.note
+    if mode == "start":
+        bench.trigger_prompts = {
+            location: text
+            for location, text in (
+                ("promptend", result.prompts.promptend),
+                ("historyend", result.prompts.historyend),
+                ("start", result.prompts.start),
+            )
+            if text
+        }
+        bench.tokens += result.tokens
+        if result.stop_sending:
+            ctx.fail(SendingStopped("A trigger of the character or of a module wants nothing to be sent now."))
+    return result

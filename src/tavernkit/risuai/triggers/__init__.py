@@ -10,13 +10,13 @@ reach coroutines. What else there is, is young or has no limit either.
 """
 
 from tavernkit.risuai.triggers.budget import TriggerBudget
-from tavernkit.risuai.triggers.host import REFUSING, Refused, RefusingHost, TriggerHost
+from tavernkit.risuai.triggers.host import REFUSING, RefusedByHost, RefusingHost, TriggerHost
 from tavernkit.risuai.triggers.machine import run_triggers
 from tavernkit.risuai.triggers.result import SystemPrompts, TriggerMode, TriggerOutcome, TriggerResult
 
 __all__ = [
     "REFUSING",
-    "Refused",
+    "RefusedByHost",
     "RefusingHost",
     "SystemPrompts",
     "TriggerBudget",

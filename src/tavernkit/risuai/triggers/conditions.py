@@ -6,19 +6,19 @@ import math
 from collections.abc import Callable
 from typing import TypeAlias
 
-from tavernkit.risuai.triggers.operand import Fields
-from tavernkit.risuai.triggers.run import Run
-from tavernkit.risuai.triggers.search import is_in_chat
+from tavernkit.risuai.triggers.operand import EffectFields
+from tavernkit.risuai.triggers.places import sliced
+from tavernkit.risuai.triggers.run import TriggerRun
 from tavernkit.text.js_numbers import to_number
 from tavernkit.text.js_values import to_number as value_to_number
 from tavernkit.values import JsonObject
 
-Condition: TypeAlias = Callable[[Run], bool]
+TriggerCondition: TypeAlias = Callable[[TriggerRun], bool]
 
 
-def read_condition(source: JsonObject) -> Condition:
+def read_condition(source: JsonObject) -> TriggerCondition:
     """The condition as something to ask; one of an unknown kind always holds."""
-    fields = Fields(source)
+    fields = EffectFields(source)
     match fields.type:
         case "var":
             name = fields.text("var")
@@ -34,10 +34,10 @@ def read_condition(source: JsonObject) -> Condition:
             return lambda _: True
 
 
-def _compared(fields: Fields, left: Callable[[Run], str | None]) -> Condition:
+def _compared(fields: EffectFields, left: Callable[[TriggerRun], str | None]) -> TriggerCondition:
     right, operator = fields.optional_text("value"), fields.text("operator")
 
-    def holds(run: Run) -> bool:
+    def holds(run: TriggerRun) -> bool:
         value = left(run)
         if value is None:
             return False
@@ -70,13 +70,30 @@ def _compare(left: str, operator: str, right: str) -> bool:
             return True
 
 
-def _exists(fields: Fields) -> Condition:
+def _exists(fields: EffectFields) -> TriggerCondition:
     wanted, how = fields.optional_text("value"), fields.text("type2")
     depth = fields.raw("depth")
     number = math.nan if depth is None else value_to_number(depth)
 
-    def holds(run: Run) -> bool:
+    def holds(run: TriggerRun) -> bool:
         found = is_in_chat(run, run.expand(run.expand(wanted)), how, number)
         return found is not False
 
     return holds
+
+
+def is_in_chat(run: TriggerRun, wanted: str, how: str, depth: float) -> bool | None:
+    """Whether the last `depth` messages, all with 0, have a word (`strict`), a text in any case (`loose`), or a match
+    of a pattern (`regex`); None for any other way to look."""
+    text = " ".join(message.data for message in sliced(run.messages, -depth))
+    run.shared.budget.step(len(text))
+    match how:
+        case "strict":
+            return wanted in text.split(" ")
+        case "loose":
+            return wanted.lower() in text.lower()
+        case "regex":
+            pattern = run.regex(wanted)
+            return run.match(text, lambda limit: pattern.test(text, limit=limit))
+        case _:
+            return None

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Literal, NoReturn, Protocol
 
 
-class Refused(Exception):  # noqa: N818 - no error: a host may decline whatever it likes, and the trigger goes on
+class RefusedByHost(Exception):  # noqa: N818 - no error: a host may decline whatever it likes, and the trigger goes on
     """The host does not do this; the message says why, for the warning."""
 
 
@@ -14,8 +14,8 @@ class TriggerHost(Protocol):
     """What effects ask of the application.
 
     Triggers run in one go and cannot wait: each method answers at once, from what the application has prepared, and
-    raises Refused for what it has not. An application that has to wait for an answer notes what was asked for, gets
-    it, and runs the triggers again, with the answer at hand, on the scene as it was before.
+    raises RefusedByHost for what it has not. An application that has to wait for an answer notes what was asked for,
+    gets it, and runs the triggers again, with the answer at hand, on the scene as it was before.
     """
 
     def alert(self, text: str, *, is_error: bool) -> None:
@@ -77,7 +77,7 @@ class RefusingHost:
         self._refuse()
 
     def _refuse(self) -> NoReturn:
-        raise Refused("No application is connected that could do it.")
+        raise RefusedByHost("No application is connected that could do it.")
 
 
 REFUSING: TriggerHost = RefusingHost()

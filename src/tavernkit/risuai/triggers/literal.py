@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import re
 
-from tavernkit.risuai.triggers.run import Run
+from tavernkit.risuai.triggers.run import TriggerRun
 
 _SPECIAL = re.compile(r"[\\^$.*+?()[\]{}|/-]")
 
 
-def replace_all(run: Run, text: str, wanted: str, replacement: str) -> str:
+def replace_all(run: TriggerRun, text: str, wanted: str, replacement: str) -> str:
     """The text with every `wanted` replaced."""
     return _replace(run, text, wanted, replacement, "g", -1)
 
 
-def replace_first(run: Run, text: str, wanted: str, replacement: str) -> str:
+def replace_first(run: TriggerRun, text: str, wanted: str, replacement: str) -> str:
     """The text with the first `wanted` replaced."""
     return _replace(run, text, wanted, replacement, "", 1)
 
 
-def _replace(run: Run, text: str, wanted: str, replacement: str, flags: str, count: int) -> str:
+def _replace(run: TriggerRun, text: str, wanted: str, replacement: str, flags: str, count: int) -> str:
     found = text.count(wanted) if count < 0 else 1
     run.shared.budget.write(found * len(replacement))
     if "$" not in replacement or wanted not in text:

@@ -5,16 +5,38 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from tavernkit.risuai.errors import TriggerError, TriggerRecursionError
-from tavernkit.risuai.scene import Scene
+from tavernkit.risuai.scene import RisuScene
 from tavernkit.risuai.trigger import Trigger
 from tavernkit.risuai.triggers.budget import BudgetSpentError, TriggerBudget
 from tavernkit.risuai.triggers.host import REFUSING, TriggerHost
-from tavernkit.risuai.triggers.modes import ALLOWED_EFFECTS
 from tavernkit.risuai.triggers.program import Program, program_of
 from tavernkit.risuai.triggers.result import SystemPrompts, TriggerMode, TriggerOutcome, TriggerResult
-from tavernkit.risuai.triggers.run import Returned, Run, Shared, ThrownError
+from tavernkit.risuai.triggers.run import Returned, SharedTriggerState, ThrownError, TriggerRun
 from tavernkit.risuai.triggers.variables import TriggerVariables
 from tavernkit.values import Json
+
+_HARMLESS = frozenset(
+    {
+        *("v2SetVar", "v2DeclareLocalVar", "v2Random", "v2Calculate", "v2Comment", "v2ConsoleLog"),
+        *("v2If", "v2IfAdvanced", "v2Else", "v2EndIndent", "v2LoopNTimes", "v2BreakLoop", "v2StopTrigger"),
+        *("v2ExtractRegex", "v2RegexTest", "v2SplitString", "v2ConcatString", "v2JoinArrayVar"),
+        *("v2GetCharAt", "v2SetCharAt", "v2GetCharCount", "v2ToLowerCase", "v2ToUpperCase"),
+        *("v2MakeArrayVar", "v2GetArrayVarLength", "v2GetArrayVar", "v2SetArrayVar", "v2PushArrayVar", "v2PopArrayVar"),
+        *("v2ShiftArrayVar", "v2UnshiftArrayVar", "v2SpliceArrayVar", "v2SliceArrayVar"),
+        *("v2GetIndexOfValueInArrayVar", "v2RemoveIndexFromArrayVar"),
+    }
+)
+_ALLOWED_EFFECTS: Mapping[TriggerMode, frozenset[str]] = {
+    "display": _HARMLESS | {"v2GetDisplayState", "v2SetDisplayState"},
+    "request": _HARMLESS
+    | {
+        "v2GetRequestState",
+        "v2SetRequestState",
+        "v2GetRequestStateRole",
+        "v2SetRequestStateRole",
+        "v2GetRequestStateLength",
+    },
+}
 
 MOST_RUNS = 10
 """Runs that one run may start; those that they start count too. Triggers with low-level access may start more."""
@@ -27,7 +49,7 @@ _ONE_VARIABLE = 16
 
 
 def run_triggers(
-    scene: Scene,
+    scene: RisuScene,
     mode: TriggerMode,
     *,
     manual_name: str | None = None,
@@ -51,11 +73,11 @@ def run_triggers(
         return TriggerResult(
             outcome=TriggerOutcome.NO_TRIGGERS, messages=tuple(scene.chat.messages), note=scene.chat.note
         )
-    shared = Shared(
+    shared = SharedTriggerState(
         scene, host=host, budget=TriggerBudget() if budget is None else budget, strict=strict, start_run=_start_run
     )
     kept = None if display_data is None else dict(temporary or {})
-    run = Run(
+    run = TriggerRun(
         scene,
         mode,
         shared,
@@ -71,7 +93,7 @@ def run_triggers(
     return _result(run, outcome)
 
 
-def _triggers(scene: Scene) -> Iterator[tuple[Trigger, bool]]:
+def _triggers(scene: RisuScene) -> Iterator[tuple[Trigger, bool]]:
     """Every trigger, with whether it has low-level access, which its character or module gives it."""
     if scene.character is not None:
         for trigger in scene.character.triggers:
@@ -81,7 +103,7 @@ def _triggers(scene: Scene) -> Iterator[tuple[Trigger, bool]]:
             yield trigger, module.low_level_access
 
 
-def _finish(run: Run, trigger_id: str | None) -> TriggerOutcome:
+def _finish(run: TriggerRun, trigger_id: str | None) -> TriggerOutcome:
     """Run to the end, however that comes about."""
     before = run.scene.trigger_id
     if run.display_data is None and run.mode != "display":
@@ -102,7 +124,7 @@ def _finish(run: Run, trigger_id: str | None) -> TriggerOutcome:
     return TriggerOutcome.DONE
 
 
-def _result(run: Run, outcome: TriggerOutcome) -> TriggerResult:
+def _result(run: TriggerRun, outcome: TriggerOutcome) -> TriggerResult:
     shared, chat = run.shared, run.scene.chat
     left = TriggerResult(
         outcome=outcome,
@@ -126,7 +148,7 @@ def _result(run: Run, outcome: TriggerOutcome) -> TriggerResult:
     )
 
 
-def _start_run(parent: Run, name: str) -> None:
+def _start_run(parent: TriggerRun, name: str) -> None:
     """Run the triggers of this name as part of another run."""
     if parent.runs_started >= MOST_RUNS and not parent.has_low_level_access:
         message = f"Triggers ran each other more than {MOST_RUNS} times; {name!r} was not run again."
@@ -139,7 +161,7 @@ def _start_run(parent: Run, name: str) -> None:
     shared = parent.shared
     shared.budget.step(_ONE_VARIABLE * len(parent.variables.copy))
     parent.runs_started += 1
-    run = Run(
+    run = TriggerRun(
         parent.scene,
         "manual",
         shared,
@@ -163,7 +185,7 @@ def _start_run(parent: Run, name: str) -> None:
     parent.stop_sending = run.stop_sending
 
 
-def _run_all(run: Run) -> None:
+def _run_all(run: TriggerRun) -> None:
     for trigger, has_low_level_access in _triggers(run.scene):
         program = program_of(trigger)
         if not program.is_scripted:
@@ -177,10 +199,10 @@ def _run_all(run: Run) -> None:
     run.variables.finish()
 
 
-def _execute(run: Run, trigger: Trigger, program: Program) -> None:
+def _execute(run: TriggerRun, trigger: Trigger, program: Program) -> None:
     """One trigger, if its conditions hold."""
     budget, variables = run.shared.budget, run.variables
-    allowed = ALLOWED_EFFECTS.get(run.mode)
+    allowed = _ALLOWED_EFFECTS.get(run.mode)
     instructions = program.instructions
     run.loops = {}
     effect: str | None = None

@@ -18,7 +18,7 @@ class Operand(Value, frozen=True, kw_only=True):
     is_variable: bool = False
 
 
-class Fields:
+class EffectFields:
     """The fields of one effect or condition, read once, before anything runs."""
 
     def __init__(self, source: Mapping[str, Json]) -> None:

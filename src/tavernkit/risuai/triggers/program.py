@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from tavernkit.risuai.trigger import Trigger
-from tavernkit.risuai.triggers.conditions import Condition, read_condition
+from tavernkit.risuai.triggers.conditions import TriggerCondition, read_condition
 from tavernkit.risuai.triggers.effects import Action, Jump, build_action
-from tavernkit.risuai.triggers.operand import Fields
+from tavernkit.risuai.triggers.operand import EffectFields
 
 _LOOPS = ("v2Loop", "v2LoopNTimes")
 _SCRIPTED = ("triggerlua", "triggercode")
@@ -19,7 +19,7 @@ class Instruction:
 
     __slots__ = ("action", "indent", "type")
 
-    def __init__(self, fields: Fields, action: Action) -> None:
+    def __init__(self, fields: EffectFields, action: Action) -> None:
         self.type = fields.type
         self.action = action
         is_level = fields.level is not None and fields.level >= 0
@@ -32,8 +32,8 @@ class Program:
     __slots__ = ("conditions", "instructions", "is_scripted")
 
     def __init__(self, trigger: Trigger) -> None:
-        effects = [Fields(effect) for effect in trigger.effects]
-        self.conditions: tuple[Condition, ...] = tuple(map(read_condition, trigger.conditions))
+        effects = [EffectFields(effect) for effect in trigger.effects]
+        self.conditions: tuple[TriggerCondition, ...] = tuple(map(read_condition, trigger.conditions))
         self.instructions = tuple(
             Instruction(fields, build_action(fields, jump))
             for fields, jump in zip(effects, _jumps(effects), strict=True)
@@ -66,7 +66,7 @@ def _remembered(identity: _ByIdentity) -> Program:
     return Program(identity.trigger)
 
 
-def _jumps(effects: Sequence[Fields]) -> list[Jump]:
+def _jumps(effects: Sequence[EffectFields]) -> list[Jump]:
     """Where each effect that may jump goes on: blocks end at the next end of their level, loops begin at the last."""
     jumps = [Jump(place=len(effects)) for _ in effects]
     begins: dict[int, int] = {}
@@ -97,5 +97,5 @@ def _jumps(effects: Sequence[Fields]) -> list[Jump]:
     return jumps
 
 
-def _is_else(fields: Fields, level: int) -> bool:
+def _is_else(fields: EffectFields, level: int) -> bool:
     return fields.type == "v2Else" and fields.level == level

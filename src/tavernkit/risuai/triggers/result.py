@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Literal, TypeAlias
 
 from tavernkit.prompt.warning import BuildWarning
-from tavernkit.risuai.chat import ChatMessage
+from tavernkit.risuai.chat import RisuMessage
 from tavernkit.values import Json, Value
 
 TriggerMode: TypeAlias = Literal["start", "manual", "output", "input", "display", "request"]
@@ -42,7 +42,7 @@ class TriggerResult(Value, frozen=True, kw_only=True):
     """
 
     outcome: TriggerOutcome
-    messages: tuple[ChatMessage, ...]
+    messages: tuple[RisuMessage, ...]
     note: str = ""
     prompts: SystemPrompts = SystemPrompts()
     tokens: int = 0

@@ -10,10 +10,10 @@ from tavernkit.prompt.warning import BuildWarning
 from tavernkit.risuai.cbs import expand
 from tavernkit.risuai.cbs.options import CBSOptions
 from tavernkit.risuai.character import RisuCharacter
-from tavernkit.risuai.chat import ChatMessage
-from tavernkit.risuai.scene import Scene
+from tavernkit.risuai.chat import RisuMessage
+from tavernkit.risuai.scene import RisuScene
 from tavernkit.risuai.triggers.budget import TriggerBudget
-from tavernkit.risuai.triggers.host import Refused, TriggerHost
+from tavernkit.risuai.triggers.host import RefusedByHost, TriggerHost
 from tavernkit.risuai.triggers.operand import Operand
 from tavernkit.risuai.triggers.result import TriggerMode
 from tavernkit.risuai.triggers.variables import ChatVariables, TriggerVariables
@@ -38,17 +38,17 @@ class Returned(Exception):  # noqa: N818 - no error: how an effect ends the whol
     """The run ends here and leaves nothing."""
 
 
-class Shared:
+class SharedTriggerState:
     """What a run has in common with the runs that it starts."""
 
     def __init__(
         self,
-        scene: Scene,
+        scene: RisuScene,
         *,
         host: TriggerHost,
         budget: TriggerBudget,
         strict: bool,
-        start_run: Callable[[Run, str], None],
+        start_run: Callable[[TriggerRun, str], None],
     ) -> None:
         self.host = host
         self.budget = budget
@@ -66,7 +66,7 @@ class Shared:
             self.warnings.append(warning)
 
 
-class Run:
+class TriggerRun:
     """The state of one run.
 
     A run works on its own copy of the messages and of the character, as RisuAI's does: macros see the messages only
@@ -76,12 +76,12 @@ class Run:
 
     def __init__(
         self,
-        scene: Scene,
+        scene: RisuScene,
         mode: TriggerMode,
-        shared: Shared,
+        shared: SharedTriggerState,
         *,
         character: RisuCharacter,
-        messages: Sequence[ChatMessage],
+        messages: Sequence[RisuMessage],
         note: str,
         variables: TriggerVariables,
         manual_name: str | None = None,
@@ -177,7 +177,7 @@ class Run:
         """What the host answers, or the other value, with a warning, when it refuses."""
         try:
             return ask(self.shared.host)
-        except Refused as refusal:
+        except RefusedByHost as refusal:
             self.shared.warn("trigger_refused", f"A trigger wanted to {what}. {refusal}", effect=what)
             return otherwise
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tavernkit.risuai.default_variables import MISSING, default_value, get_chat_variable
-from tavernkit.risuai.scene import Scene
+from tavernkit.risuai.scene import RisuScene
 from tavernkit.text.js_values import to_text
 from tavernkit.values import Json
 
@@ -16,7 +16,7 @@ class ChatVariables:
     without what it wrote. A change of the character brings the chat back as it was `before`, until the next write.
     """
 
-    def __init__(self, scene: Scene) -> None:
+    def __init__(self, scene: RisuScene) -> None:
         self.before: dict[str, Json] = {}
         self._scene = scene
         self._shown: dict[str, Json] | None = None
@@ -71,7 +71,7 @@ class TriggerVariables:
 
     def __init__(
         self,
-        scene: Scene,
+        scene: RisuScene,
         chat: ChatVariables,
         *,
         copy: dict[str, Json] | None = None,

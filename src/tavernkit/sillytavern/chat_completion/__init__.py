@@ -2,8 +2,7 @@
 
 from tavernkit.sillytavern.chat_completion.assembly import plan_assembly
 from tavernkit.sillytavern.chat_completion.compilation import compilation
-from tavernkit.sillytavern.chat_completion.entries import entries
-from tavernkit.sillytavern.chat_completion.expansion import macro_expansion
+from tavernkit.sillytavern.chat_completion.entries import entries, macro_expansion
 from tavernkit.sillytavern.chat_completion.injection import injection
 from tavernkit.sillytavern.chat_completion.pinned import pinned_groups
 from tavernkit.sillytavern.chat_completion.scene import ChatScene

@@ -5,9 +5,8 @@ from __future__ import annotations
 from tavernkit.dialects import SpeakerNames
 from tavernkit.prompt.block import Block
 from tavernkit.prompt.context import Context
-from tavernkit.sillytavern.chat_completion.names import sanitised_name
 from tavernkit.sillytavern.chat_completion.request import dialect_options, request_options
-from tavernkit.sillytavern.chat_completion.scene import ChatScene
+from tavernkit.sillytavern.chat_completion.scene import ChatScene, sanitised_name
 from tavernkit.text.js_strings import js_trim
 
 _CHAT_SLOTS = ("new_chat", "history", "injection")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tavernkit.prompt.block import Block
 from tavernkit.prompt.context import Context
-from tavernkit.sillytavern.chat_completion.scene import ChatScene, Entry
+from tavernkit.sillytavern.chat_completion.scene import ChatScene, PromptEntry
 
 _DESCRIPTIONS = (
     "worldInfoBefore",
@@ -49,7 +49,7 @@ def _chat(ctx: Context, scene: ChatScene) -> Iterator[Block]:
     yield from scene.chat
 
 
-def _prompt(ctx: Context, scene: ChatScene, entry: Entry) -> Iterator[Block]:
+def _prompt(ctx: Context, scene: ChatScene, entry: PromptEntry) -> Iterator[Block]:
     """The entry's own block; around the main prompt stands what is to be beside it."""
     rank = _rank(entry)
     if rank is None or entry.in_chat or (entry.identifier in scene.disabled and entry.identifier != "main"):
@@ -60,7 +60,7 @@ def _prompt(ctx: Context, scene: ChatScene, entry: Entry) -> Iterator[Block]:
     yield from (_block(ctx, other, _BESIDE_MAIN) for other in beside if other.beside_main == "end")
 
 
-def _rank(entry: Entry) -> int | None:
+def _rank(entry: PromptEntry) -> int | None:
     if entry.identifier in _FIRST:
         return _FIRST.index(entry.identifier)
     if entry.identifier == "enhanceDefinitions":
@@ -70,7 +70,7 @@ def _rank(entry: Entry) -> int | None:
     return _CUSTOM if entry.is_custom else None
 
 
-def _block(ctx: Context, entry: Entry, rank: int) -> Block:
+def _block(ctx: Context, entry: PromptEntry, rank: int) -> Block:
     return ctx.new_block(
         source=entry.identifier,
         slot=entry.identifier,

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 
 from tavernkit.prompt.context import Context
 from tavernkit.sillytavern.chat_completion.fields import warn_of_unsupported
-from tavernkit.sillytavern.chat_completion.scene import ChatScene, Entry
-from tavernkit.sillytavern.presets import ChatPreset, Prompt, PromptToggle
+from tavernkit.sillytavern.chat_completion.scene import ChatScene, PromptEntry
+from tavernkit.sillytavern.presets import ChatPreset, PresetPrompt, PromptToggle
+
+_EXPANDED_LATE = ("history", "injection", "new_chat")
 
 EVERY_CHARACTER = "100001"
 IN_CHAT = 1
@@ -63,20 +65,20 @@ def prompt_order(preset: ChatPreset) -> Sequence[PromptToggle]:
     return next(filter(None, lists), DEFAULT_ORDER)
 
 
-def _own_prompt(identifier: str) -> Prompt | None:
+def _own_prompt(identifier: str) -> PresetPrompt | None:
     if identifier in _OWN_PROMPTS:
-        return Prompt(identifier=identifier, content=_OWN_PROMPTS[identifier], system_prompt=True)
+        return PresetPrompt(identifier=identifier, content=_OWN_PROMPTS[identifier], system_prompt=True)
     if any(toggle.identifier == identifier for toggle in DEFAULT_ORDER):
-        return Prompt(identifier=identifier, system_prompt=True, marker=True)
+        return PresetPrompt(identifier=identifier, system_prompt=True, marker=True)
     return None
 
 
-def _is_meant_for(prompt: Prompt, generation_type: str) -> bool:
+def _is_meant_for(prompt: PresetPrompt, generation_type: str) -> bool:
     return not prompt.injection_trigger or generation_type in prompt.injection_trigger
 
 
-def _entry(scene: ChatScene, prompt: Prompt) -> Entry:
-    return Entry(
+def _entry(scene: ChatScene, prompt: PresetPrompt) -> PromptEntry:
+    return PromptEntry(
         identifier=prompt.identifier,
         content=scene.expand(prompt.content),
         role=prompt.role,
@@ -86,3 +88,14 @@ def _entry(scene: ChatScene, prompt: Prompt) -> Entry:
         is_custom=not prompt.system_prompt,
         forbid_overrides=prompt.forbid_overrides,
     )
+
+
+def macro_expansion(ctx: Context) -> None:
+    """Expand the chat, the newest message first, as SillyTavern goes through it."""
+    scene = ctx.platform(ChatScene)
+    for place in range(len(ctx.blocks) - 1, -1, -1):
+        block = ctx.blocks[place]
+        if block.slot in _EXPANDED_LATE:
+            content = scene.expand(block.content, quietly=block.slot == "history")
+            if content != block.content:
+                ctx.blocks[place] = block.with_(content=content)

@@ -1,4 +1,4 @@
-"""Which fields of a chat preset a build reads, which are the application's business, and which nobody heeds."""
+"""The fields of a chat preset that SillyTavern heeds and a build does not."""
 
 from __future__ import annotations
 
@@ -6,42 +6,6 @@ from collections.abc import Iterator
 
 from tavernkit.prompt.context import Context
 from tavernkit.sillytavern.presets import ChatPreset
-
-CONNECTION = frozenset(
-    {
-        "name",
-        "max_context_unlocked",
-        "tool_call_recurse_limit",
-        "vertexai_auth_mode",
-        "vertexai_region",
-        "vertexai_express_project_id",
-        "openrouter_group_models",
-        "openrouter_sort_models",
-        "chutes_sort_models",
-        "siliconflow_endpoint",
-        "minimax_endpoint",
-        "electronhub_group_models",
-        "electronhub_sort_models",
-        "nanogpt_provider",
-        "nanogpt_payg_override",
-        "pollinations_endpoint",
-        "zai_endpoint",
-        "workers_ai_account_id",
-        "azure_base_url",
-        "azure_deployment_name",
-        "azure_api_version",
-        "custom_url",
-        "custom_include_headers",
-        "group_models",
-        "sort_models",
-        "reverse_proxy",
-        "proxy_password",
-        "show_external_models",
-        "bypass_status_check",
-        "extensions",
-    }
-)
-"""Where the request goes and how lists of models look: for whoever sends it, and nothing to the prompt."""
 
 UNSUPPORTED = frozenset(
     {

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from tavernkit.prompt.block import Block
 from tavernkit.prompt.context import Context
-from tavernkit.sillytavern.chat_completion.scene import ChatScene, Entry
+from tavernkit.sillytavern.chat_completion.scene import ChatScene, PromptEntry
 from tavernkit.sillytavern.extension_prompts import ExtensionPrompt, in_key_order
 from tavernkit.text.js_strings import js_trim
 
@@ -47,7 +47,7 @@ def _inject(ctx: Context, scene: ChatScene) -> None:
     scene.chat = newest_first[::-1]
 
 
-def _in_chat_entries(scene: ChatScene) -> Iterator[Entry]:
+def _in_chat_entries(scene: ChatScene) -> Iterator[PromptEntry]:
     """The preset's in-chat prompts; where the main prompt is one of them, what stands beside it follows it there."""
     beside = [entry for entry in scene.entries if entry.beside_main is not None]
     for entry in scene.entries:
@@ -63,7 +63,7 @@ def _in_chat_entries(scene: ChatScene) -> Iterator[Entry]:
 
 
 def _at_depth(
-    ctx: Context, scene: ChatScene, depth: int, entries: Iterable[Entry], prompts: Sequence[ExtensionPrompt]
+    ctx: Context, scene: ChatScene, depth: int, entries: Iterable[PromptEntry], prompts: Sequence[ExtensionPrompt]
 ) -> Iterator[Block]:
     """The messages at one depth from the end of the prompt backwards: the highest order first, in it the system's."""
     here = [entry for entry in entries if entry.depth == depth and entry.content]
@@ -91,7 +91,7 @@ def _at_depth(
                 )
 
 
-def _joined(scene: ChatScene, entries: Sequence[Entry], prompts: Sequence[ExtensionPrompt]) -> str:
+def _joined(scene: ChatScene, entries: Sequence[PromptEntry], prompts: Sequence[ExtensionPrompt]) -> str:
     own = "\n".join(entry.content for entry in entries)
     added = scene.expand("\n".join(js_trim(prompt.content) for prompt in prompts))
     return "\n".join(js_trim(text) for text in (own, added) if text)

@@ -10,15 +10,14 @@ from tavernkit.dialects.speakers import EXAMPLE_ASSISTANT, EXAMPLE_USER
 from tavernkit.prompt.block import Block
 from tavernkit.prompt.context import Context
 from tavernkit.prompt.message import Attachment
-from tavernkit.sillytavern.chat_completion.names import sanitised_name
-from tavernkit.sillytavern.chat_completion.scene import ChatScene, Entry, MainSide
+from tavernkit.sillytavern.chat_completion.scene import ChatScene, MainSide, PromptEntry, sanitised_name
 from tavernkit.sillytavern.examples import spoken_lines
-from tavernkit.sillytavern.extension_prompts import ExtensionPrompt, PromptPlace
+from tavernkit.sillytavern.extension_prompts import ExtensionPlace, ExtensionPrompt
 from tavernkit.sillytavern.persona import PersonaPosition
 from tavernkit.sillytavern.stages.chat import affordable_turns, tool_invocations
 from tavernkit.sillytavern.stages.inputs import DEPTH_PROMPT
 from tavernkit.sillytavern.stages.lore import AUTHORS_NOTE, PERSONA
-from tavernkit.sillytavern.turns import Turn
+from tavernkit.sillytavern.turns import ChatTurn
 from tavernkit.values import JsonObject
 
 _KNOWN_EXTENSIONS = {
@@ -30,7 +29,7 @@ _KNOWN_EXTENSIONS = {
 }
 """Extensions with a place of their own among the prompts."""
 
-_SIDES: dict[PromptPlace, MainSide] = {"before": "start", "after": "end"}
+_SIDES: dict[ExtensionPlace, MainSide] = {"before": "start", "after": "end"}
 _NOT_A_WORD = re.compile(r"[^A-Za-z0-9_]")
 COMPLETION = 1
 NO_RESULT = "[No content]"
@@ -55,7 +54,7 @@ def pinned_groups(ctx: Context) -> None:
         ctx.greeting = scene.expand(ctx.require_character().first_mes) or None
 
 
-def _as_the_marker(scene: ChatScene, entry: Entry) -> Entry:
+def _as_the_marker(scene: ChatScene, entry: PromptEntry) -> PromptEntry:
     """With the role and the place that the preset gives to what it stands for."""
     marker = scene.entry(entry.identifier)
     if marker is None:
@@ -63,20 +62,20 @@ def _as_the_marker(scene: ChatScene, entry: Entry) -> Entry:
     return entry.with_(role=marker.role, in_chat=marker.in_chat, depth=marker.depth, order=marker.order)
 
 
-def _filled(ctx: Context, scene: ChatScene) -> Iterator[Entry]:
+def _filled(ctx: Context, scene: ChatScene) -> Iterator[PromptEntry]:
     preset, card, where = scene.preset, scene.card, scene.insertions
-    yield Entry(identifier="worldInfoBefore", content=_formatted_lore(preset.wi_format, where.before_character))
-    yield Entry(identifier="worldInfoAfter", content=_formatted_lore(preset.wi_format, where.after_character))
-    yield Entry(identifier="charDescription", content=card.description)
-    yield Entry(identifier="charPersonality", content=_formatted(preset.personality_format, card.personality))
-    yield Entry(identifier="scenario", content=_formatted(preset.scenario_format, card.scenario))
-    yield Entry(identifier="bias", content=scene.bias, role="assistant")
+    yield PromptEntry(identifier="worldInfoBefore", content=_formatted_lore(preset.wi_format, where.before_character))
+    yield PromptEntry(identifier="worldInfoAfter", content=_formatted_lore(preset.wi_format, where.after_character))
+    yield PromptEntry(identifier="charDescription", content=card.description)
+    yield PromptEntry(identifier="charPersonality", content=_formatted(preset.personality_format, card.personality))
+    yield PromptEntry(identifier="scenario", content=_formatted(preset.scenario_format, card.scenario))
+    yield PromptEntry(identifier="bias", content=scene.bias, role="assistant")
     for key, identifier in _KNOWN_EXTENSIONS.items():
         prompt = scene.extension_prompts.get(key)
         if prompt is not None and prompt.content:
             yield _beside_main(prompt, identifier)
     if scene.story.persona.position is PersonaPosition.IN_PROMPT and ctx.require_user().persona:
-        yield Entry(identifier="personaDescription", content=ctx.require_user().persona)
+        yield PromptEntry(identifier="personaDescription", content=ctx.require_user().persona)
     for key, prompt in scene.extension_prompts.items():
         unknown = key not in _KNOWN_EXTENSIONS and key not in (PERSONA, DEPTH_PROMPT)
         if unknown and prompt.content and prompt.position in _SIDES:
@@ -88,8 +87,8 @@ def _formatted(template: str, text: str) -> str:
     return template if text and template else text
 
 
-def _beside_main(prompt: ExtensionPrompt, identifier: str) -> Entry:
-    return Entry(
+def _beside_main(prompt: ExtensionPrompt, identifier: str) -> PromptEntry:
+    return PromptEntry(
         identifier=identifier,
         content=prompt.content,
         role=prompt.role,
@@ -111,7 +110,7 @@ def _override(scene: ChatScene, identifier: str, text: str) -> None:
     scene.put_entry(entry.with_(content=scene.expand(text, original=entry.content)))
 
 
-def _history_blocks(ctx: Context, scene: ChatScene, turn: Turn) -> Iterator[Block]:
+def _history_blocks(ctx: Context, scene: ChatScene, turn: ChatTurn) -> Iterator[Block]:
     invocations = tool_invocations(turn.metadata) if scene.sends_tools else []
     if invocations:
         yield from _tool_blocks(ctx, turn, invocations)
@@ -119,7 +118,7 @@ def _history_blocks(ctx: Context, scene: ChatScene, turn: Turn) -> Iterator[Bloc
         yield _history_block(ctx, scene, turn)
 
 
-def _tool_blocks(ctx: Context, turn: Turn, invocations: Sequence[JsonObject]) -> Iterator[Block]:
+def _tool_blocks(ctx: Context, turn: ChatTurn, invocations: Sequence[JsonObject]) -> Iterator[Block]:
     """The calls in one message of the assistant, and each result in one of the tool's."""
     source = f"message:{turn.index}"
     calls = [
@@ -150,7 +149,7 @@ def _text(call: JsonObject, key: str) -> str:
     return value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False)
 
 
-def _history_block(ctx: Context, scene: ChatScene, turn: Turn) -> Block:
+def _history_block(ctx: Context, scene: ChatScene, turn: ChatTurn) -> Block:
     role = str(turn.metadata.get("role", "")) or (
         "system" if turn.is_narrator else "user" if turn.is_user else "assistant"
     )
@@ -173,7 +172,7 @@ def _history_block(ctx: Context, scene: ChatScene, turn: Turn) -> Block:
     )
 
 
-def _tells_name(ctx: Context, scene: ChatScene, turn: Turn) -> bool:
+def _tells_name(ctx: Context, scene: ChatScene, turn: ChatTurn) -> bool:
     match scene.preset.names_behavior:
         case 0:
             foreign = scene.story.group is not None or (turn.force_avatar and not turn.is_narrator)
@@ -184,7 +183,7 @@ def _tells_name(ctx: Context, scene: ChatScene, turn: Turn) -> bool:
             return False
 
 
-def _attachments(scene: ChatScene, turn: Turn) -> tuple[Attachment, ...]:
+def _attachments(scene: ChatScene, turn: ChatTurn) -> tuple[Attachment, ...]:
     if not turn.attachments or not scene.preset.media_inlining:
         return ()
     quality = scene.preset.inline_image_quality

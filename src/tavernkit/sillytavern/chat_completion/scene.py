@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Literal, TypeAlias
 
 from tavernkit.presets import Preset
@@ -10,7 +11,11 @@ from tavernkit.sillytavern.errors import InvalidPresetError
 from tavernkit.sillytavern.presets import ChatPreset
 from tavernkit.sillytavern.scene import Scene
 from tavernkit.sillytavern.story import Story
+from tavernkit.text.js_strings import utf16_length
 from tavernkit.values import Value
+
+_LONGEST_NAME = 64
+_NOT_ALLOWED = re.compile(r"[^A-Za-z0-9_]")
 
 MainSide: TypeAlias = Literal["start", "end"]
 
@@ -31,7 +36,7 @@ def chosen_dialect(preset: ChatPreset) -> str:
     return DIALECTS.get(preset.chat_completion_source, "openai")
 
 
-class Entry(Value, frozen=True, kw_only=True):
+class PromptEntry(Value, frozen=True, kw_only=True):
     """One prompt of the prompt manager, or something that stands among them; `content` has its macros expanded.
 
     `in_chat` entries go into the chat at `depth`; `beside_main` ones before or after the main prompt. `is_custom` is a
@@ -59,7 +64,7 @@ class ChatScene(Scene):
         super().__init__(story, "chat")
         self.preset = ChatPreset()
         self.disabled: frozenset[str] = frozenset()
-        self.entries: list[Entry] = []
+        self.entries: list[PromptEntry] = []
         self.chat: list[Block] = []
         self.examples: list[Block] = []
         self.continued: Block | None = None
@@ -81,13 +86,18 @@ class ChatScene(Scene):
     def continue_postfix(self) -> str:
         return self.preset.continue_postfix
 
-    def entry(self, identifier: str) -> Entry | None:
+    def entry(self, identifier: str) -> PromptEntry | None:
         return next((entry for entry in self.entries if entry.identifier == identifier), None)
 
-    def put_entry(self, entry: Entry) -> None:
+    def put_entry(self, entry: PromptEntry) -> None:
         """Put an entry where the one of its name stands, or behind all of them."""
         for place, known in enumerate(self.entries):
             if known.identifier == entry.identifier:
                 self.entries[place] = entry
                 return
         self.entries.append(entry)
+
+
+def sanitised_name(name: str) -> str:
+    """The name with an underscore for each UTF-16 unit that is not allowed, cut where it is too long."""
+    return _NOT_ALLOWED.sub(lambda found: "_" * utf16_length(found[0]), name)[:_LONGEST_NAME]

@@ -13,7 +13,8 @@ from tavernkit.prompt.tokens import attachment_tokens
 from tavernkit.prompt.trimming import EvictionReason, EvictionRecord, TrimReport, without_room
 from tavernkit.sillytavern.chat_completion.compilation import DESCRIPTIONS
 from tavernkit.sillytavern.chat_completion.scene import ChatScene
-from tavernkit.sillytavern.chat_completion.squashing import squashed
+
+_APART = ("new_chat", "new_example", "group_nudge")
 
 REPLY_PRIMER = 3
 """What the beginning of the reply costs."""
@@ -45,7 +46,7 @@ def trimming(ctx: Context) -> None:
     ]
     settle(ctx)
     if scene.preset.squash_system_messages:
-        ctx.blocks = squashed(ctx, ctx.blocks)
+        ctx.blocks = _squashed(ctx, ctx.blocks)
     ctx.blocks = [block for block in ctx.blocks if _says_something(block)]
     write_plan(ctx)
 
@@ -210,4 +211,36 @@ def _record(block: Block, tokens: int) -> EvictionRecord:
         budget_group=block.token_budget_group,
         priority=block.priority,
         source=block.metadata.get("source"),
+    )
+
+
+def _squashed(ctx: Context, blocks: Sequence[Block]) -> list[Block]:
+    """Join neighbours among the system's messages by a line break, save those that head something or bear a name."""
+    result: list[Block] = []
+    runs: list[list[Block]] = []
+    for block in blocks:
+        if not block.enabled or (block.role == "system" and not block.content):
+            result.append(block)
+            continue
+        if _joins(block) and runs and _joins(runs[-1][0]):
+            runs[-1].append(block)
+            continue
+        runs.append([block])
+        result.append(block)
+    merged = {run[0].id: _merged(ctx, run) for run in runs if len(run) > 1}
+    return [merged.get(block.id, block) for block in result]
+
+
+def _joins(block: Block) -> bool:
+    return block.role == "system" and not block.name and block.slot not in _APART
+
+
+def _merged(ctx: Context, run: Sequence[Block]) -> Block:
+    return ctx.new_block(
+        source="squashed",
+        slot="squashed",
+        content="\n".join(block.content for block in run),
+        removable=False,
+        token_budget_group="system",
+        metadata={"parts": [block.source.get("id") for block in run]},
     )

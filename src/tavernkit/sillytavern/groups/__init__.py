@@ -1,6 +1,6 @@
 """SillyTavern's groups: who speaks next and why, and how the members' cards come into the prompt."""
 
-from tavernkit.sillytavern.groups.activation import Activation, activate
+from tavernkit.sillytavern.groups.activation import GroupActivation, activate
 from tavernkit.sillytavern.groups.cards import (
     ExpandFor,
     JoinedCard,
@@ -13,8 +13,8 @@ from tavernkit.sillytavern.groups.group import (
     CardMode,
     DepthPrompt,
     GroupMember,
+    GroupStrategy,
     StoryGroup,
-    Strategy,
     read_group,
     read_talkativeness,
 )
@@ -25,28 +25,28 @@ from tavernkit.sillytavern.groups.mentions import (
     mentions_in_any_script,
     mentions_of_ascii_words,
 )
-from tavernkit.sillytavern.groups.reasons import CAUSES, Cause, Reason, Roll
+from tavernkit.sillytavern.groups.reasons import CAUSES, Roll, SpeakerCause, SpeakerReason
 from tavernkit.sillytavern.groups.strategies import Random
 
 __all__ = [
     "CAUSES",
     "DECISION_MISMATCH",
-    "Activation",
     "CardMode",
-    "Cause",
     "Decided",
     "Decision",
     "DepthPrompt",
     "ExpandFor",
     "FindMentions",
+    "GroupActivation",
     "GroupMember",
+    "GroupStrategy",
     "JoinedCard",
     "Mention",
     "Random",
-    "Reason",
     "Roll",
+    "SpeakerCause",
+    "SpeakerReason",
     "StoryGroup",
-    "Strategy",
     "activate",
     "card_expander",
     "decide",

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tavernkit.sillytavern.errors import DepartedMemberError
-from tavernkit.sillytavern.groups.group import StoryGroup, Strategy
+from tavernkit.sillytavern.groups.group import GroupStrategy, StoryGroup
 from tavernkit.sillytavern.groups.mentions import FindMentions, mentions_of_ascii_words
-from tavernkit.sillytavern.groups.reasons import Reason, Roll
+from tavernkit.sillytavern.groups.reasons import Roll, SpeakerReason
 from tavernkit.sillytavern.groups.strategies import (
-    Choice,
     Random,
+    SpeakerChoice,
     any_member,
     list_order,
     manual_order,
@@ -18,11 +18,11 @@ from tavernkit.sillytavern.groups.strategies import (
     pooled_order,
     speakers_of_last_message,
 )
-from tavernkit.sillytavern.turns import Turn
+from tavernkit.sillytavern.turns import ChatTurn
 from tavernkit.values import Value
 
 
-class Activation(Value, frozen=True, kw_only=True):
+class GroupActivation(Value, frozen=True, kw_only=True):
     """Who speaks, in this order, and one reason for each.
 
     `activation_text` is what was searched for names; `is_user_input` says that it was typed just now. `rolls` are the
@@ -30,7 +30,7 @@ class Activation(Value, frozen=True, kw_only=True):
     """
 
     speakers: tuple[str, ...] = ()
-    reasons: tuple[Reason, ...] = ()
+    reasons: tuple[SpeakerReason, ...] = ()
     activation_text: str = ""
     is_user_input: bool = False
     rolls: tuple[Roll, ...] = ()
@@ -46,14 +46,14 @@ class Activation(Value, frozen=True, kw_only=True):
 def activate(
     group: StoryGroup,
     *,
-    chat: Sequence[Turn],
+    chat: Sequence[ChatTurn],
     user_input: str = "",
     generation_type: str | None = None,
     random: Random,
     by_auto_mode: bool = False,
     forced: str | None = None,
     mentions: FindMentions = mentions_of_ascii_words,
-) -> Activation:
+) -> GroupActivation:
     """Choose the speakers. `forced` is the avatar of somebody who was asked to speak, of the group or not.
 
     `mentions` finds names in a text; SillyTavern's own way knows only those in ASCII.
@@ -62,14 +62,14 @@ def activate(
     UnknownMemberError when somebody was asked who is not.
     """
     is_user_input = bool(user_input) and not by_auto_mode
-    started = Activation(
+    started = GroupActivation(
         activation_text=user_input if is_user_input else _last_text(chat),
         is_user_input=is_user_input,
     )
     if not group.members:
         return started
     if forced is not None:
-        return _with_speakers(started, group, [(group.find(forced).avatar, Reason(cause="forced"))])
+        return _with_speakers(started, group, [(group.find(forced).avatar, SpeakerReason(cause="forced"))])
     match generation_type:
         case "quiet":
             return _with_speakers(started, group, _for_quiet_prompt(group, chat, random))
@@ -82,40 +82,40 @@ def activate(
             return _by_strategy(started, group, chat, random, mentions)
 
 
-def _last_text(chat: Sequence[Turn]) -> str:
+def _last_text(chat: Sequence[ChatTurn]) -> str:
     return chat[-1].text if chat and not chat[-1].is_system else ""
 
 
 def _by_strategy(
-    started: Activation, group: StoryGroup, chat: Sequence[Turn], random: Random, mentions: FindMentions
-) -> Activation:
-    choices: list[Choice] = []
+    started: GroupActivation, group: StoryGroup, chat: Sequence[ChatTurn], random: Random, mentions: FindMentions
+) -> GroupActivation:
+    choices: list[SpeakerChoice] = []
     match group.activation_strategy:
-        case Strategy.NATURAL:
+        case GroupStrategy.NATURAL:
             banned = None if started.is_user_input or group.allow_self_responses else _last_name(chat)
             choices, rolls = natural_order(group, started.activation_text, random, banned=banned, mentions=mentions)
             started = started.with_(rolls=rolls, banned=banned)
-        case Strategy.LIST:
+        case GroupStrategy.LIST:
             choices = list_order(group.enabled)
-        case Strategy.POOLED:
+        case GroupStrategy.POOLED:
             choices = pooled_order(group.enabled, chat, random, is_user_input=started.is_user_input)
-        case Strategy.MANUAL if not started.is_user_input:
+        case GroupStrategy.MANUAL if not started.is_user_input:
             choices = manual_order(group.enabled, random)
     return _with_speakers(started, group, choices)
 
 
-def _last_name(chat: Sequence[Turn]) -> str | None:
+def _last_name(chat: Sequence[ChatTurn]) -> str | None:
     return chat[-1].name if chat and not chat[-1].is_user else None
 
 
-def _for_quiet_prompt(group: StoryGroup, chat: Sequence[Turn], random: Random) -> list[Choice]:
+def _for_quiet_prompt(group: StoryGroup, chat: Sequence[ChatTurn], random: Random) -> list[SpeakerChoice]:
     loaded = group.loaded()
     choices = speakers_of_last_message(group, chat, random, hidden_count=True)
     first = [(avatar, reason) for avatar, reason in choices if avatar in loaded][:1]
-    return first or [(group.members[0], Reason(cause="first_member"))]
+    return first or [(group.members[0], SpeakerReason(cause="first_member"))]
 
 
-def _with_speakers(started: Activation, group: StoryGroup, choices: Sequence[Choice]) -> Activation:
+def _with_speakers(started: GroupActivation, group: StoryGroup, choices: Sequence[SpeakerChoice]) -> GroupActivation:
     loaded = group.loaded()
     present = [(avatar, reason) for avatar, reason in choices if avatar in loaded]
     return started.with_(
@@ -123,7 +123,7 @@ def _with_speakers(started: Activation, group: StoryGroup, choices: Sequence[Cho
     )
 
 
-def _somebody_at_hand(activation: Activation, generation_type: str) -> Activation:
+def _somebody_at_hand(activation: GroupActivation, generation_type: str) -> GroupActivation:
     if activation.speakers:
         return activation
     deed = "swiped" if generation_type == "swipe" else "continued"

@@ -10,7 +10,7 @@ from tavernkit.characters.character import Character
 from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.sillytavern.errors import UnknownMemberError
 from tavernkit.sillytavern.extension_prompts import ExtensionRole
-from tavernkit.sillytavern.macros.environment import Group
+from tavernkit.sillytavern.macros.environment import GroupNames
 from tavernkit.text.js_numbers import to_number
 from tavernkit.values import Json, JsonObject, Value
 
@@ -20,7 +20,7 @@ MAX_MEMBERS = 1000
 _ROLES: dict[str, ExtensionRole] = {"system": "system", "user": "user", "assistant": "assistant"}
 
 
-class Strategy(IntEnum):
+class GroupStrategy(IntEnum):
     """Who speaks when nobody in particular was asked."""
 
     NATURAL = 0
@@ -83,7 +83,7 @@ class StoryGroup(Value, frozen=True, kw_only=True):
     cast: tuple[GroupMember, ...]
     members: tuple[str, ...]
     disabled: frozenset[str] = frozenset()
-    activation_strategy: Strategy | None = Strategy.NATURAL
+    activation_strategy: GroupStrategy | None = GroupStrategy.NATURAL
     generation_mode: CardMode = CardMode.SWAP
     allow_self_responses: bool = False
     join_prefix: str = ""
@@ -119,10 +119,10 @@ class StoryGroup(Value, frozen=True, kw_only=True):
         return tuple(loaded[avatar] for avatar in self.members if avatar in loaded)
 
     @property
-    def macro_group(self) -> Group:
+    def macro_group(self) -> GroupNames:
         """The group as macros see it: names alone."""
         present = self.present
-        return Group(
+        return GroupNames(
             members=tuple(member.name for member in present),
             muted=frozenset(member.name for member in present if member.avatar in self.disabled),
         )
@@ -165,9 +165,9 @@ def read_talkativeness(source: JsonObject) -> float:
     return math.copysign(1.0, number) if math.isinf(number) else number
 
 
-def _strategy(fields: LooseObject) -> Strategy | None:
+def _strategy(fields: LooseObject) -> GroupStrategy | None:
     number = _to_number(fields.raw("activation_strategy"))
-    strategy = next((strategy for strategy in Strategy if strategy == number), None)
+    strategy = next((strategy for strategy in GroupStrategy if strategy == number), None)
     if strategy is None:
         fields.report.ignored(fields.at("activation_strategy"), "no strategy has this number; nobody speaks unasked")
     return strategy

@@ -9,11 +9,11 @@ import msgspec
 from tavernkit.errors import ParseError
 from tavernkit.prompt.warning import BuildWarning
 from tavernkit.sillytavern.errors import GroupError
-from tavernkit.sillytavern.groups.activation import Activation, activate
+from tavernkit.sillytavern.groups.activation import GroupActivation, activate
 from tavernkit.sillytavern.groups.group import StoryGroup
-from tavernkit.sillytavern.groups.reasons import Reason
+from tavernkit.sillytavern.groups.reasons import SpeakerReason
 from tavernkit.sillytavern.groups.strategies import Random
-from tavernkit.sillytavern.turns import Turn
+from tavernkit.sillytavern.turns import ChatTurn
 from tavernkit.values import JsonObject, Value
 
 DECISION_MISMATCH = "group_decision_mismatch"
@@ -23,12 +23,12 @@ class Decision(Value, frozen=True, kw_only=True):
     """Who speaks, as plain data: it can be stored as JSON, read back, and given to `decide` again."""
 
     speakers: tuple[str, ...]
-    reasons: tuple[Reason, ...] = ()
+    reasons: tuple[SpeakerReason, ...] = ()
     activation_text: str = ""
     is_user_input: bool = False
 
     @classmethod
-    def of(cls, activation: Activation) -> Decision:
+    def of(cls, activation: GroupActivation) -> Decision:
         """The decision that the library has come to."""
         return cls(
             speakers=activation.speakers,
@@ -55,14 +55,14 @@ class Decided(Value, frozen=True, kw_only=True):
     """The decision that counts, what the library would have chosen (None when it could not), and what was noticed."""
 
     decision: Decision
-    activation: Activation | None
+    activation: GroupActivation | None
     warnings: tuple[BuildWarning, ...] = ()
 
 
 def decide(
     group: StoryGroup,
     *,
-    chat: Sequence[Turn],
+    chat: Sequence[ChatTurn],
     user_input: str = "",
     generation_type: str | None = None,
     random: Random,

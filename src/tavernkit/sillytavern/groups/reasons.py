@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 from tavernkit.values import Value
 
-Cause: TypeAlias = Literal[
+SpeakerCause: TypeAlias = Literal[
     "forced",
     "mention",
     "talkativeness",
@@ -22,7 +22,7 @@ Cause: TypeAlias = Literal[
     "impersonate",
 ]
 
-CAUSES: Mapping[Cause, str] = {
+CAUSES: Mapping[SpeakerCause, str] = {
     "forced": "was asked to speak",
     "mention": "was mentioned as {word!r}",
     "talkativeness": "rolled {roll}, which is not above a talkativeness of {threshold}",
@@ -51,14 +51,14 @@ class Roll(Value, frozen=True, kw_only=True):
         return self.threshold >= self.roll
 
 
-class Reason(Value, frozen=True, kw_only=True):
+class SpeakerReason(Value, frozen=True, kw_only=True):
     """Why one speaker was chosen.
 
     `word` is the word that mentioned it; `roll` the number that was drawn, `threshold` what it was held against, and
     `pool` how many were drawn from.
     """
 
-    cause: Cause
+    cause: SpeakerCause
     word: str | None = None
     roll: float | None = None
     threshold: float | None = None

@@ -6,14 +6,14 @@ from tavernkit.sillytavern.macros.environment import (
     CardFields,
     ChatLine,
     Environment,
-    Group,
+    GroupNames,
+    MacroSettings,
     ModelState,
-    PromptSettings,
 )
-from tavernkit.sillytavern.macros.evaluator import Expansion
-from tavernkit.sillytavern.macros.limits import Limits
+from tavernkit.sillytavern.macros.evaluator import MacroExpansion
+from tavernkit.sillytavern.macros.limits import MacroLimits
 from tavernkit.sillytavern.macros.problems import MacroFailure, MacroProblem
-from tavernkit.sillytavern.macros.registry import Alias, MacroArgument, MacroDefinition, MacroRegistry
+from tavernkit.sillytavern.macros.registry import Alias, MacroArgument, MacroDefinition, MacroDefinitions
 from tavernkit.sillytavern.macros.selection import macro_engine
 
 __all__ = [
@@ -22,17 +22,17 @@ __all__ = [
     "CardFields",
     "ChatLine",
     "Environment",
-    "Expansion",
-    "Group",
-    "Limits",
+    "GroupNames",
     "MacroArgument",
     "MacroDefinition",
+    "MacroDefinitions",
+    "MacroExpansion",
     "MacroFailure",
+    "MacroLimits",
     "MacroProblem",
-    "MacroRegistry",
+    "MacroSettings",
     "ModelState",
     "ParserMacros",
-    "PromptSettings",
     "macro_engine",
     "shared_registry",
 ]

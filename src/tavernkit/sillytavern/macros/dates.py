@@ -6,8 +6,7 @@ import math
 import re
 from datetime import UTC, datetime, timedelta, tzinfo
 
-from tavernkit.text.english_dates import MONTHS
-from tavernkit.text.js_dates import LATEST, days_before, local_to_utc, parse_date
+from tavernkit.text.js_dates import LATEST, MONTHS, days_before, local_to_utc, parse_date
 
 _DAY = 86_400_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -4,25 +4,39 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections import OrderedDict
 from collections.abc import Mapping
+from threading import Lock
 from typing import Literal, TypeAlias
 
 from tavernkit.load_hooks import run_load_hooks
 from tavernkit.macros.engine import MacroEnvironment
 from tavernkit.sillytavern.macros.environment import DynamicMacro, Environment
-from tavernkit.sillytavern.macros.evaluator import Expansion
+from tavernkit.sillytavern.macros.evaluator import MacroExpansion
 from tavernkit.sillytavern.macros.foreign import as_environment
 from tavernkit.sillytavern.macros.legacy.scanning import find_trims
 from tavernkit.sillytavern.macros.lexer import Grammar
-from tavernkit.sillytavern.macros.limits import DEFAULT_LIMITS, LimitReached, Limits
-from tavernkit.sillytavern.macros.markers import rewrite_markers
-from tavernkit.sillytavern.macros.nodes import Call, Remarks, Template
+from tavernkit.sillytavern.macros.limits import DEFAULT_LIMITS, LimitReached, MacroLimits
+from tavernkit.sillytavern.macros.nodes import MacroCall, Remarks, Template
 from tavernkit.sillytavern.macros.packs import built_in_macros
 from tavernkit.sillytavern.macros.packs.condition import ELSE_MARKER
 from tavernkit.sillytavern.macros.parser import Parser
 from tavernkit.sillytavern.macros.problems import MacroProblem, ProblemCode, ProblemHandler
-from tavernkit.sillytavern.macros.registry import MacroDefinition, MacroRegistry
-from tavernkit.sillytavern.macros.templates import TemplateCache
+from tavernkit.sillytavern.macros.registry import MacroDefinition, MacroDefinitions
+
+_MAX_TEMPLATES = 1_000
+_MAX_CHARACTERS = 8_000_000
+
+_Shift = tuple[int, int]
+"""From this place of the rewritten text on, it runs so many characters ahead of the text that was given."""
+_MARKER = re.compile(r"<(user|bot|char|group|charifnotgroup)>|\{\{time_(utc[+-][0-9]+)\}\}", re.IGNORECASE | re.ASCII)
+_MACROS = {
+    "user": "{{user}}",
+    "bot": "{{char}}",
+    "char": "{{char}}",
+    "group": "{{group}}",
+    "charifnotgroup": "{{charIfNotGroup}}",
+}
 
 Version: TypeAlias = Literal["1.15", "1.19"]
 LOAD_SCOPE = "sillytavern.macros"
@@ -35,14 +49,14 @@ _Link: TypeAlias = tuple[str, MacroDefinition | None, bool]
 _GRAMMARS: dict[Version, Grammar] = {"1.15": Grammar.V1_15, "1.19": Grammar.V1_19}
 _ESCAPED_BRACE = re.compile(r"\\([{}])")
 _PLACEHOLDER = re.compile(r"\{\{(?!\{)[\s!?~#/>]*(//|[A-Za-z][A-Za-z0-9_-]*)[^{}]*\}\}")
-_shared: dict[Version, MacroRegistry] = {}
+_shared: dict[Version, MacroDefinitions] = {}
 
 
-def shared_registry(version: Version) -> MacroRegistry:
+def shared_registry(version: Version) -> MacroDefinitions:
     """The macros that every engine of this version knows: the built-in ones and those of the load hooks."""
     if not _shared:
-        registries: dict[Version, MacroRegistry] = {
-            version: MacroRegistry(built_in_macros(version)) for version in _GRAMMARS
+        registries: dict[Version, MacroDefinitions] = {
+            version: MacroDefinitions(built_in_macros(version)) for version in _GRAMMARS
         }
         _shared.update(registries)
         run_load_hooks(LOAD_SCOPE, registries)
@@ -59,16 +73,16 @@ class ParserMacros:
         self,
         version: Version = "1.19",
         *,
-        registry: MacroRegistry | None = None,
-        limits: Limits = DEFAULT_LIMITS,
+        registry: MacroDefinitions | None = None,
+        limits: MacroLimits = DEFAULT_LIMITS,
         on_problem: ProblemHandler | None = None,
     ) -> None:
         self.version = version
-        self.registry = MacroRegistry(shared_registry(version)) if registry is None else registry
+        self.registry = MacroDefinitions(shared_registry(version)) if registry is None else registry
         self.limits = limits
         self._grammar = _GRAMMARS[version]
         self._on_problem = on_problem
-        self._templates = TemplateCache()
+        self._templates = _TemplateCache()
         self._links: dict[tuple[str, int], _Link] = {}
         self._revision = -1
 
@@ -81,7 +95,9 @@ class ParserMacros:
         if not template.parts:
             return ""
         reporter = None if on_problem is None else _Reporter(template, on_problem)
-        expansion = Expansion(self, as_environment(environment), text, None if reporter is None else reporter.report)
+        expansion = MacroExpansion(
+            self, as_environment(environment), text, None if reporter is None else reporter.report
+        )
         try:
             result = expansion.run(template)
         except LimitReached as reached:
@@ -125,7 +141,7 @@ class ParserMacros:
             if isinstance(value, str | int | float) or callable(value)
         }
 
-    def link(self, call: Call) -> None:
+    def link(self, call: MacroCall) -> None:
         """Give a call its macro, and its values where they are known and right already."""
         count = len(call.arguments) + (call.body is not None)
         known = self._links.get((call.name, count)) or self._look_up(call.name, count)
@@ -151,11 +167,11 @@ class ParserMacros:
         link = self._links[name, count] = (self.registry.key(name), definition, sound)
         return link
 
-    def accepts_body(self, call: Call) -> bool:
+    def accepts_body(self, call: MacroCall) -> bool:
         return call.definition is None or call.definition.accepts_body(len(call.arguments))
 
     def _parse(self, text: str) -> Template:
-        source, shifts = rewrite_markers(text)
+        source, shifts = _rewrite_markers(text)
         if "{{" not in source:
             return Template(text, source, (source,) if source else (), shifts, Remarks())
         parser = Parser(self._grammar, self, self.limits.nesting)
@@ -195,7 +211,7 @@ class _Reporter:
         for name, place in remarks.loose[:MAX_PROBLEMS]:
             self.report("unconsumed_macro", f"The tag {name!r} has no partner it could form a block with.", name, place)
 
-    def report_unconsumed(self, result: str, registry: MacroRegistry) -> None:
+    def report_unconsumed(self, result: str, registry: MacroDefinitions) -> None:
         """Placeholders in the finished text that came out of values: they are never read again."""
         if "{{" not in result:
             return
@@ -214,3 +230,53 @@ class _Reporter:
         shifts = self._template.shifts
         number = bisect_right(shifts, place, key=lambda shift: shift[0])
         return place - (shifts[number - 1][1] if number else 0)
+
+
+def _rewrite_markers(text: str) -> tuple[str, tuple[_Shift, ...]]:
+    """The text with the old spellings as today's macros, and how far its places have moved."""
+    if "<" not in text and "{{time_" not in text.lower():
+        return text, ()
+    shifts: list[_Shift] = []
+    ahead = 0
+
+    def rewrite(match: re.Match[str]) -> str:
+        nonlocal ahead
+        macro = _MACROS[match[1].lower()] if match[1] else f"{{{{time::{match[2]}}}}}"
+        ahead += len(macro) - len(match[0])
+        shifts.append((match.end() + ahead, ahead))
+        return macro
+
+    return _MARKER.sub(rewrite, text), tuple(shifts)
+
+
+class _TemplateCache:
+    """Keeps templates until there are too many of them or too much text."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._templates: OrderedDict[str, Template] = OrderedDict()
+        self._characters = 0
+
+    def get(self, text: str) -> Template | None:
+        with self._lock:
+            template = self._templates.get(text)
+            if template is not None:
+                self._templates.move_to_end(text)
+            return template
+
+    def put(self, template: Template) -> None:
+        if len(template.text) > _MAX_CHARACTERS:
+            return
+        with self._lock:
+            if template.text in self._templates:
+                return
+            self._templates[template.text] = template
+            self._characters += len(template.text)
+            while len(self._templates) > _MAX_TEMPLATES or self._characters > _MAX_CHARACTERS:
+                oldest, _ = self._templates.popitem(last=False)
+                self._characters -= len(oldest)
+
+    def clear(self) -> None:
+        with self._lock:
+            self._templates.clear()
+            self._characters = 0

@@ -37,7 +37,7 @@ class CardFields(Value, frozen=True, kw_only=True):
     version: str = ""
 
 
-class Group(Value, frozen=True, kw_only=True):
+class GroupNames(Value, frozen=True, kw_only=True):
     """The names of a group's members, and of those who are muted."""
 
     members: tuple[str, ...]
@@ -56,7 +56,7 @@ class ChatLine(Value, frozen=True, kw_only=True):
     swipe_count: int = 0
 
 
-class PromptSettings(Value, frozen=True, kw_only=True):
+class MacroSettings(Value, frozen=True, kw_only=True):
     """The templates and switches that some macros quote."""
 
     instruct: Instruct = Instruct(enabled=False)
@@ -111,7 +111,7 @@ class MacroInputs(Value, frozen=True, kw_only=True):
     character_name: str = ""
     names_in_card: tuple[str, str] | None = None
     """User and character as the card's own texts call them, where a caller has overridden the two names above."""
-    group: Group | None = None
+    group: GroupNames | None = None
     group_override: str = ""
     card: CardFields = CardFields()
     persona: str = ""
@@ -121,7 +121,7 @@ class MacroInputs(Value, frozen=True, kw_only=True):
     first_displayed_message: int | None = None
     chat_id_hash: int = 0
     reroll_seed: str | int | float | None = None
-    settings: PromptSettings = PromptSettings()
+    settings: MacroSettings = MacroSettings()
     model: ModelState = ModelState()
     generation_type: str = ""
     is_mobile: bool = False

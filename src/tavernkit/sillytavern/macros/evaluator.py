@@ -7,10 +7,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tavernkit.sillytavern.macros.environment import Environment
-from tavernkit.sillytavern.macros.limits import LimitReached, Limits
-from tavernkit.sillytavern.macros.nodes import Argument, Call, Parts, Shorthand, Template
+from tavernkit.sillytavern.macros.limits import LimitReached, MacroLimits
+from tavernkit.sillytavern.macros.nodes import Argument, MacroCall, Shorthand, Template, TemplateParts
 from tavernkit.sillytavern.macros.problems import MacroFailure, ProblemCode
-from tavernkit.sillytavern.macros.registry import MacroDefinition, MacroRegistry
+from tavernkit.sillytavern.macros.registry import MacroDefinition, MacroDefinitions
 from tavernkit.sillytavern.macros.scoped_text import dedent
 from tavernkit.sillytavern.macros.shorthand import operate
 from tavernkit.sillytavern.macros.variables import value_text
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 GROWTH_COST = 10
 
 
-class Expansion:
+class MacroExpansion:
     """One text being expanded: what macros see of it, and the count of what it has cost.
 
     `call` is the call that is being answered, `scoped` whether its last argument was a block's body.
@@ -39,10 +39,10 @@ class Expansion:
         self.engine: ParserMacros = engine
         self.environment: Environment = environment
         self.text: str = text
-        self.call: Call | None = None
+        self.call: MacroCall | None = None
         self.original_is_used = False
         self._report = report
-        self._limits: Limits = engine.limits
+        self._limits: MacroLimits = engine.limits
         self._dynamic = engine.dynamic_macros(environment)
         self._post_process = environment.post_process
         self._constants: dict[str, str] = {}
@@ -59,7 +59,7 @@ class Expansion:
         return string_hash(self.text)
 
     @property
-    def registry(self) -> MacroRegistry:
+    def registry(self) -> MacroDefinitions:
         return self.engine.registry
 
     @property
@@ -125,19 +125,19 @@ class Expansion:
         if self._steps > self._limits.steps:
             raise LimitReached(f"more than {self._limits.steps} pieces of text and calls")
 
-    def _call(self) -> Call:
+    def _call(self) -> MacroCall:
         if self.call is None:
             raise MacroFailure("is not inside a call")
         return self.call
 
-    def _evaluate(self, parts: Parts) -> str:
+    def _evaluate(self, parts: TemplateParts) -> str:
         self._step(len(parts))
         constants = self._constants
         out: list[str] = []
         for part in parts:
             if isinstance(part, str):
                 out.append(part)
-            elif isinstance(part, Call):
+            elif isinstance(part, MacroCall):
                 known = constants.get(part.key) if part.values == () else None
                 out.append(self._answer(part) if known is None else known)
             else:
@@ -150,13 +150,13 @@ class Expansion:
         if argument.plain is not None:
             return argument.plain
         parts = argument.parts
-        if len(parts) == 1 and isinstance(parts[0], Call):
+        if len(parts) == 1 and isinstance(parts[0], MacroCall):
             self._steps += 1
             known = self._constants.get(parts[0].key) if parts[0].values == () else None
             return self._answer(parts[0]) if known is None else known
         return self._evaluate(parts)
 
-    def _answer(self, call: Call) -> str:
+    def _answer(self, call: MacroCall) -> str:
         definition = call.definition
         if self._dynamic and call.key in self._dynamic:
             return self._dynamic_answer(call, definition)
@@ -179,7 +179,7 @@ class Expansion:
             self._constants[call.key] = answer
         return answer
 
-    def _values(self, call: Call, definition: MacroDefinition | None) -> tuple[str, ...]:
+    def _values(self, call: MacroCall, definition: MacroDefinition | None) -> tuple[str, ...]:
         source = self._source
         body = call.body
         if definition is not None and definition.delayed:
@@ -193,7 +193,7 @@ class Expansion:
             values.append(text if "#" in call.flags else dedent(text))
         return tuple(values)
 
-    def _dynamic_answer(self, call: Call, definition: MacroDefinition | None) -> str:
+    def _dynamic_answer(self, call: MacroCall, definition: MacroDefinition | None) -> str:
         value = self._dynamic[call.key]
         values = self._values(call, definition)
         if values:
@@ -201,10 +201,10 @@ class Expansion:
         answer = value_text(value() if callable(value) else value)
         return answer if self._post_process is None else self._post_process(answer)
 
-    def _unknown(self, call: Call, values: tuple[str, ...]) -> str:
+    def _unknown(self, call: MacroCall, values: tuple[str, ...]) -> str:
         return self._as_text(call, values, "unknown_macro", f"There is no macro {call.name!r}.")
 
-    def _as_text(self, call: Call, values: tuple[str, ...], code: ProblemCode, message: str) -> str:
+    def _as_text(self, call: MacroCall, values: tuple[str, ...], code: ProblemCode, message: str) -> str:
         """The call as it was written, with what its arguments came to in their places."""
         if self._report is not None and self._nesting == 1:
             self._report(code, message, call.name, call.start)

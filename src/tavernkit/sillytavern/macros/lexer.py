@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from enum import Enum
 
-from tavernkit.sillytavern.macros.nodes import Argument, Call
+from tavernkit.sillytavern.macros.nodes import Argument, MacroCall
 from tavernkit.text.js_strings import JS_WHITESPACE
 
 _WS = f"[{re.escape(JS_WHITESPACE)}]"
@@ -84,7 +84,7 @@ class RawCall:
         self.scope = scope
         self.operator = operator
         self.arguments: list[tuple[int, int]] = []
-        self.children: list[RawCall | Call] = []
+        self.children: list[RawCall | MacroCall] = []
         self.spoiled: dict[int, list[int]] | None = None
         self.depth = 1
 
@@ -99,7 +99,7 @@ class Scan:
     __slots__ = ("broken", "calls", "unfinished")
 
     def __init__(self) -> None:
-        self.calls: list[RawCall | Call] = []
+        self.calls: list[RawCall | MacroCall] = []
         self.broken: list[int] = []
         self.unfinished: int | None = None
 
@@ -259,7 +259,7 @@ def _after_white_space(text: str, place: int) -> int:
     return place if match is None else match.end()
 
 
-def _add(call: RawCall | Call, pending: list[_Open], found: Scan) -> None:
+def _add(call: RawCall | MacroCall, pending: list[_Open], found: Scan) -> None:
     if not pending:
         found.calls.append(call)
         return
@@ -324,10 +324,10 @@ def _after_filter(text: str, place: int) -> int:
     return len(text) if end is None else end.start()
 
 
-def _simple_call(match: re.Match[str]) -> Call:
+def _simple_call(match: re.Match[str]) -> MacroCall:
     rest = match.group(2)
     end = match.end()
-    return Call(match.start(), end, "", match.group(1), _simple_arguments(rest, end - 2) if rest else ())
+    return MacroCall(match.start(), end, "", match.group(1), _simple_arguments(rest, end - 2) if rest else ())
 
 
 def _simple_arguments(rest: str, end: int) -> tuple[Argument, ...]:

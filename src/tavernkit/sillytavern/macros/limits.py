@@ -5,7 +5,7 @@ from __future__ import annotations
 from tavernkit.values import Value
 
 
-class Limits(Value, frozen=True, kw_only=True):
+class MacroLimits(Value, frozen=True, kw_only=True):
     """Calls inside calls; pieces of text and calls worked through; characters put together; characters read again.
 
     The last are those of conditions and branches: a block inside ten others is read eleven times.
@@ -17,7 +17,7 @@ class Limits(Value, frozen=True, kw_only=True):
     rereading: int = 1_000_000
 
 
-DEFAULT_LIMITS = Limits()
+DEFAULT_LIMITS = MacroLimits()
 
 
 class LimitReached(Exception):  # noqa: N818 - never leaves the engine: the text stays as it was

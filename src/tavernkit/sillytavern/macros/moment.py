@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta, timezone
 
-from tavernkit.text.english_dates import MONTHS, WEEKDAYS
+from tavernkit.text.js_dates import MONTHS, WEEKDAYS
 
 _DAYS = (WEEKDAYS[-1], *WEEKDAYS[:-1])
 

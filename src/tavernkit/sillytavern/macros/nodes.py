@@ -14,26 +14,26 @@ class Argument:
 
     __slots__ = ("end", "parts", "plain", "start")
 
-    def __init__(self, start: int, end: int, plain: str | None, parts: Parts = ()) -> None:
+    def __init__(self, start: int, end: int, plain: str | None, parts: TemplateParts = ()) -> None:
         self.start = start
         self.end = end
         self.plain = plain
         self.parts = parts
 
 
-class Body:
+class MacroBody:
     """What stands between an opening tag and its closing tag, which ends at `closing_end`."""
 
     __slots__ = ("closing_end", "end", "parts", "start")
 
-    def __init__(self, start: int, end: int, closing_end: int, parts: Parts) -> None:
+    def __init__(self, start: int, end: int, closing_end: int, parts: TemplateParts) -> None:
         self.start = start
         self.end = end
         self.closing_end = closing_end
         self.parts = parts
 
 
-class Call:
+class MacroCall:
     """`{{name::argument}}`. `values` holds the arguments when all of them are plain, and such as the macro wants;
     `sound` says that the macro cannot complain, whatever they come to. The four
     fields without a value get theirs when the call is linked to its macro.
@@ -53,7 +53,7 @@ class Call:
         self.name = name
         self.arguments = arguments
         self.closes = False
-        self.body: Body | None = None
+        self.body: MacroBody | None = None
 
 
 class Shorthand:
@@ -70,8 +70,8 @@ class Shorthand:
         self.value = value
 
 
-Part: TypeAlias = str | Call | Shorthand
-Parts: TypeAlias = tuple[Part, ...]
+TemplatePart: TypeAlias = str | MacroCall | Shorthand
+TemplateParts: TypeAlias = tuple[TemplatePart, ...]
 
 
 class Remarks:
@@ -93,7 +93,7 @@ class Template:
     __slots__ = ("parts", "remarks", "shifts", "source", "text")
 
     def __init__(
-        self, text: str, source: str, parts: Parts, shifts: Sequence[tuple[int, int]], remarks: Remarks
+        self, text: str, source: str, parts: TemplateParts, shifts: Sequence[tuple[int, int]], remarks: Remarks
     ) -> None:
         self.text = text
         self.source = source

@@ -6,16 +6,24 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from tavernkit.sillytavern.macros.lexer import Grammar, RawCall, scan
-from tavernkit.sillytavern.macros.nodes import Argument, Body, Call, Part, Parts, Remarks, Shorthand
+from tavernkit.sillytavern.macros.nodes import (
+    Argument,
+    MacroBody,
+    MacroCall,
+    Remarks,
+    Shorthand,
+    TemplatePart,
+    TemplateParts,
+)
 from tavernkit.text.js_strings import JS_WHITESPACE, js_trim
 
 
 class Linker(Protocol):
     """Knows the macros: what a call means, and whether one with that many arguments may have a body."""
 
-    def link(self, call: Call) -> None: ...
+    def link(self, call: MacroCall) -> None: ...
 
-    def accepts_body(self, call: Call) -> bool: ...
+    def accepts_body(self, call: MacroCall) -> bool: ...
 
 
 class Parser:
@@ -29,27 +37,29 @@ class Parser:
         self._loose: list[tuple[str, int]] = []
         self.remarks = Remarks()
 
-    def parse(self, text: str) -> Parts:
+    def parse(self, text: str) -> TemplateParts:
         found = scan(text, self._grammar)
         self.remarks = Remarks(sorted(found.broken), self._deep, self._loose)
         return self._document(text, found.calls, 0, len(text), self._max_nesting)
 
-    def _document(self, text: str, calls: Sequence[RawCall | Call], start: int, end: int, nesting: int) -> Parts:
+    def _document(
+        self, text: str, calls: Sequence[RawCall | MacroCall], start: int, end: int, nesting: int
+    ) -> TemplateParts:
         """The parts of `text[start:end]`, in which `calls` are the outermost calls."""
         nodes = [node for call in calls if (node := self._node(text, call, nesting)) is not None]
-        if self._grammar is Grammar.V1_15 or not any(node.closes for node in nodes if node.__class__ is Call):
+        if self._grammar is Grammar.V1_15 or not any(node.closes for node in nodes if node.__class__ is MacroCall):
             return _sequence(text, nodes, start, end)
         return self._level(text, _Tags(nodes, self._linker), 0, len(nodes), start, end, nesting)
 
-    def _level(self, text: str, tags: _Tags, low: int, high: int, start: int, end: int, nesting: int) -> Parts:
+    def _level(self, text: str, tags: _Tags, low: int, high: int, start: int, end: int, nesting: int) -> TemplateParts:
         """The parts of `text[start:end]`, which holds the nodes from `low` to `high`: blocks there, bodies inside."""
-        kept: list[Call | Shorthand] = []
+        kept: list[MacroCall | Shorthand] = []
         free = _FreeClosers(tags, low, high)
         as_text: set[int] = set()
         number = low
         while number < high:
             node = tags.nodes[number]
-            if not isinstance(node, Call):
+            if not isinstance(node, MacroCall):
                 kept.append(node)
             elif node.closes or number in as_text:
                 if number not in as_text or node.closes:
@@ -60,7 +70,7 @@ class Parser:
                 else:
                     closing = tags.nodes[closer]
                     body = self._level(text, tags, number + 1, closer, node.end, closing.start, nesting - 1)
-                    node.body = Body(node.end, closing.start, closing.end, body)
+                    node.body = MacroBody(node.end, closing.start, closing.end, body)
                     self._linker.link(node)
                     kept.append(node)
                 number = closer
@@ -72,8 +82,8 @@ class Parser:
             number += 1
         return _sequence(text, kept, start, end)
 
-    def _node(self, text: str, call: RawCall | Call, nesting: int) -> Call | Shorthand | None:
-        if isinstance(call, Call):
+    def _node(self, text: str, call: RawCall | MacroCall, nesting: int) -> MacroCall | Shorthand | None:
+        if isinstance(call, MacroCall):
             self._linker.link(call)
             return call
         if call.depth > nesting:
@@ -82,7 +92,7 @@ class Parser:
         if call.scope:
             return self._shorthand(text, call, nesting)
         arguments = self._arguments(text, call, nesting - 1)
-        node = Call(call.start, call.end, call.flags, call.name, arguments)
+        node = MacroCall(call.start, call.end, call.flags, call.name, arguments)
         node.closes = "/" in call.flags or (call.name == "//" and _starts_with_slash(text, call))
         self._linker.link(node)
         return node
@@ -106,7 +116,7 @@ class Parser:
         return tuple(arguments)
 
     def _spoiled(
-        self, text: str, inside: Sequence[RawCall | Call], heads: Sequence[int], start: int, end: int, nesting: int
+        self, text: str, inside: Sequence[RawCall | MacroCall], heads: Sequence[int], start: int, end: int, nesting: int
     ) -> Argument:
         """An argument with a broken call in it. 1.19 reads it again; 1.15 does not, as 1.19 does not read values."""
         if self._grammar is Grammar.V1_19:
@@ -138,7 +148,7 @@ class Parser:
 class _Tags:
     """The nodes of one text, with openers and closers of each name matched as brackets are."""
 
-    def __init__(self, nodes: Sequence[Call | Shorthand], linker: Linker) -> None:
+    def __init__(self, nodes: Sequence[MacroCall | Shorthand], linker: Linker) -> None:
         self.nodes = nodes
         self._accepting: set[int] = set()
         self.partners: dict[int, int] = {}
@@ -146,7 +156,7 @@ class _Tags:
         self._depths: dict[int, int] = {}
         waiting: dict[str, list[int]] = {}
         for number, node in enumerate(nodes):
-            if not isinstance(node, Call):
+            if not isinstance(node, MacroCall):
                 continue
             if node.closes:
                 self.closers.setdefault(node.key, []).append(number)
@@ -211,25 +221,25 @@ class _FreeClosers:
         return left.pop() if left else None
 
 
-def _sequence(text: str, nodes: Sequence[Call | Shorthand], start: int, end: int) -> Parts:
+def _sequence(text: str, nodes: Sequence[MacroCall | Shorthand], start: int, end: int) -> TemplateParts:
     """The nodes with the text between them."""
-    parts: list[Part] = []
+    parts: list[TemplatePart] = []
     place = start
     for node in nodes:
         if node.start > place:
             parts.append(text[place : node.start])
         parts.append(node)
-        place = node.body.closing_end if isinstance(node, Call) and node.body is not None else node.end
+        place = node.body.closing_end if isinstance(node, MacroCall) and node.body is not None else node.end
     if place < end:
         parts.append(text[place:end])
     return tuple(parts)
 
 
 def _with_ends(
-    text: str, nodes: Sequence[Call | Shorthand], heads: Sequence[int], start: int, end: int
-) -> tuple[Part, ...]:
+    text: str, nodes: Sequence[MacroCall | Shorthand], heads: Sequence[int], start: int, end: int
+) -> tuple[TemplatePart, ...]:
     """A value that is not read again: broken calls without a name in it print their heads with an end."""
-    parts: list[Part] = []
+    parts: list[TemplatePart] = []
     first = 0
     for head in heads:
         last = first
@@ -253,7 +263,7 @@ def _starts_with_slash(text: str, call: RawCall) -> bool:
     return text.startswith("/", place) and place < end
 
 
-def _move(call: RawCall | Call, distance: int) -> None:
+def _move(call: RawCall | MacroCall, distance: int) -> None:
     """Count the places of a call, and of those in it, from further back."""
     waiting = [call]
     while waiting:

@@ -42,8 +42,8 @@ assert engine.expand("{{description}} It is {{time}}.", environment) == "Mira pa
 assert engine.expand("{{.hp = 3}}{{if {{.hp > 2}}}}well{{else}}hurt{{/if}}", environment) == "well"
 ```
 
-An `Environment` holds all that macros can see: the names and the `Group`, `CardFields`, `ChatLine`s,
-`PromptSettings`, `ModelState`, `AuthorsNotes`, outlets, the clock, the zone and the locale, a source of chance, and
+An `Environment` holds all that macros can see: the names and the `GroupNames`, `CardFields`, `ChatLine`s,
+`MacroSettings`, `ModelState`, `AuthorsNotes`, outlets, the clock, the zone and the locale, a source of chance, and
 the variables. Macros change its variables and its list of banned words, nothing else. A template is parsed once and
 kept by its text. Text without `{{`, `<` and `\\` is returned as it is.
 
@@ -67,20 +67,20 @@ assert ParserMacros("1.19").expand("Hi {{nobody}}", Environment(), on_problem=pr
 assert [(problem.code, problem.name, problem.position) for problem in problems] == [("unknown_macro", "nobody", 3)]
 ```
 
-`Limits` bounds nesting, steps, the characters put together and those read again.
+`MacroLimits` bounds nesting, steps, the characters put together and those read again.
 
 ## Macros of your own
 
-A macro is a function of the `Expansion` and of its arguments, all text. An engine's `registry` is its own
-`MacroRegistry` in front of the shared one; `tavernkit.on_load("sillytavern.macros", hook)` gives the hook the
+A macro is a function of the `MacroExpansion` and of its arguments, all text. An engine's `registry` is its own
+`MacroDefinitions` in front of the shared one; `tavernkit.on_load("sillytavern.macros", hook)` gives the hook the
 registries that all engines share, by version, as `shared_registry` does. A macro that cannot answer raises
 `MacroFailure`.
 
 ```python
-from tavernkit.sillytavern.macros import Environment, Expansion, MacroArgument, ParserMacros
+from tavernkit.sillytavern.macros import Environment, MacroExpansion, MacroArgument, ParserMacros
 
 
-def shout(expansion: Expansion, text: str) -> str:
+def shout(expansion: MacroExpansion, text: str) -> str:
     return text.upper() + "!"
 
 

@@ -11,7 +11,7 @@ from tavernkit.text.js_numbers import to_number
 from tavernkit.values import Value
 
 if TYPE_CHECKING:
-    from tavernkit.sillytavern.macros.evaluator import Expansion
+    from tavernkit.sillytavern.macros.evaluator import MacroExpansion
 
 ValueType: TypeAlias = Literal["string", "integer", "number", "boolean"]
 Handler: TypeAlias = Callable[..., str]
@@ -113,10 +113,10 @@ class MacroDefinition(Value, frozen=True, kw_only=True):
         return {0: "no arguments", 1: "one argument"}.get(low, f"{low} arguments")
 
 
-class MacroRegistry:
+class MacroDefinitions:
     """The macros an engine knows. What is not here is looked up in `parent`, which stays as it is."""
 
-    def __init__(self, parent: MacroRegistry | None = None, *, case_sensitive: bool | None = None) -> None:
+    def __init__(self, parent: MacroDefinitions | None = None, *, case_sensitive: bool | None = None) -> None:
         self._parent = parent
         if case_sensitive is None:
             case_sensitive = parent is not None and parent.case_sensitive
@@ -204,7 +204,7 @@ class Pack:
         self,
         name: str,
         description: str,
-        read: Callable[[Expansion], str],
+        read: Callable[[MacroExpansion], str],
         *,
         aliases: tuple[Alias, ...] = (),
         **rules: Any,

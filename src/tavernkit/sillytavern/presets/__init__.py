@@ -1,12 +1,15 @@
 """SillyTavern's preset files, decoded into typed values."""
 
-from tavernkit.sillytavern.presets.chat import ChatPreset, Prompt, PromptOrder, PromptToggle
-from tavernkit.sillytavern.presets.context import ContextTemplate
-from tavernkit.sillytavern.presets.detect import Preset, read_preset, write_preset
+from tavernkit.sillytavern.presets.chat import ChatPreset, PresetPrompt, PromptOrder, PromptToggle
+from tavernkit.sillytavern.presets.detect import SillyTavernPreset, read_preset, write_preset
 from tavernkit.sillytavern.presets.instruct import Instruct
-from tavernkit.sillytavern.presets.master import MasterExport, StartReplyWith
-from tavernkit.sillytavern.presets.reasoning import ReasoningTemplate
-from tavernkit.sillytavern.presets.system_prompt import SystemPrompt
+from tavernkit.sillytavern.presets.templates import (
+    ContextTemplate,
+    MasterExport,
+    ReasoningTemplate,
+    StartReplyWith,
+    SystemPrompt,
+)
 from tavernkit.sillytavern.presets.text import TextPreset
 
 __all__ = [
@@ -14,11 +17,11 @@ __all__ = [
     "ContextTemplate",
     "Instruct",
     "MasterExport",
-    "Preset",
-    "Prompt",
+    "PresetPrompt",
     "PromptOrder",
     "PromptToggle",
     "ReasoningTemplate",
+    "SillyTavernPreset",
     "StartReplyWith",
     "SystemPrompt",
     "TextPreset",

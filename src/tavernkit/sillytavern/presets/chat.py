@@ -12,7 +12,7 @@ EVERY_CHARACTER = 100001
 """The `character_id` under which SillyTavern keeps the order that is the same for all characters."""
 
 
-class Prompt(PresetFile, frozen=True, kw_only=True):
+class PresetPrompt(PresetFile, frozen=True, kw_only=True):
     """One prompt of the prompt manager; a marker stands for something that is filled in, such as the history."""
 
     identifier: str = ""
@@ -93,7 +93,7 @@ class ChatPreset(PresetFile, frozen=True, kw_only=True):
     max_context_unlocked: bool = False
 
     # Prompts
-    prompts: tuple[Prompt, ...] = ()
+    prompts: tuple[PresetPrompt, ...] = ()
     prompt_order: tuple[PromptOrder, ...] = ()
     new_chat_prompt: str = "[A new chat begins here.]"
     new_group_chat_prompt: str = "[A new chat of several characters begins here: {{group}}.]"

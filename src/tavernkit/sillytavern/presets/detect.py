@@ -9,16 +9,13 @@ from tavernkit.errors import ParseError, PresetParseError, TavernKitError
 from tavernkit.reading import ImportReport, ReportBuilder, parse_json
 from tavernkit.sillytavern.errors import InvalidContextTemplateError, InvalidInstructError, InvalidPresetError
 from tavernkit.sillytavern.presets.chat import ChatPreset
-from tavernkit.sillytavern.presets.context import ContextTemplate
 from tavernkit.sillytavern.presets.fields import PresetFile, decode, encode
 from tavernkit.sillytavern.presets.instruct import Instruct
-from tavernkit.sillytavern.presets.master import MasterExport
-from tavernkit.sillytavern.presets.reasoning import ReasoningTemplate
-from tavernkit.sillytavern.presets.system_prompt import SystemPrompt
+from tavernkit.sillytavern.presets.templates import ContextTemplate, MasterExport, ReasoningTemplate, SystemPrompt
 from tavernkit.sillytavern.presets.text import TextPreset
 from tavernkit.values import Json, JsonObject
 
-Preset: TypeAlias = (
+SillyTavernPreset: TypeAlias = (
     ChatPreset | TextPreset | Instruct | ContextTemplate | SystemPrompt | ReasoningTemplate | MasterExport
 )
 
@@ -53,7 +50,7 @@ CHAT_SAMPLERS = frozenset({"temperature", "top_p", "frequency_penalty", "presenc
 MASTER_PARTS = ("instruct", "context", "sysprompt", "preset", "reasoning")
 
 
-def read_preset(source: bytes | str | Mapping[str, Json]) -> tuple[Preset, ImportReport]:
+def read_preset(source: bytes | str | Mapping[str, Json]) -> tuple[SillyTavernPreset, ImportReport]:
     """Read a preset file of any kind.
 
     Raises InvalidPresetError for a file that is no preset, InvalidInstructError and InvalidContextTemplateError for
@@ -69,7 +66,7 @@ def read_preset(source: bytes | str | Mapping[str, Json]) -> tuple[Preset, Impor
     return decode(kind, document, report), report.build(FORMATS[kind])
 
 
-def write_preset(preset: Preset) -> dict[str, Json]:
+def write_preset(preset: SillyTavernPreset) -> dict[str, Json]:
     """Write a preset file; what was read and not changed is written as it was."""
     return encode(preset)
 
@@ -84,7 +81,7 @@ def _parse(source: bytes | str) -> JsonObject:
     return document
 
 
-def _kind_of(document: JsonObject) -> type[Preset]:
+def _kind_of(document: JsonObject) -> type[SillyTavernPreset]:
     names = document.keys()
     if names & {"input_sequence", "output_sequence"}:
         return Instruct

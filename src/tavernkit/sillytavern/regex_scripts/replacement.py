@@ -26,16 +26,16 @@ class GroupName(Value, frozen=True, kw_only=True):
     name: str
 
 
-Part = str | GroupNumber | GroupName
+ReplacementPart = str | GroupNumber | GroupName
 
 
 @lru_cache(maxsize=1024)
-def replacement_parts(replace: str) -> tuple[Part, ...]:
+def replacement_parts(replace: str) -> tuple[ReplacementPart, ...]:
     """What a script has in its replace field, taken apart."""
     return tuple(_parts(_WHOLE_MATCH.sub("$0", replace)))
 
 
-def _parts(replace: str) -> Iterator[Part]:
+def _parts(replace: str) -> Iterator[ReplacementPart]:
     end = 0
     for match in _GROUP.finditer(replace):
         if match.start() > end:
@@ -52,7 +52,7 @@ def _number(digits: str) -> int | None:
     return int(significant) if len(significant) <= _MOST_DIGITS else None
 
 
-def fill(parts: tuple[Part, ...], cut: JsCut, text: str, trim: Callable[[str], str]) -> Iterator[str]:
+def fill(parts: tuple[ReplacementPart, ...], cut: JsCut, text: str, trim: Callable[[str], str]) -> Iterator[str]:
     """The parts with the groups of one match of the text in their places; `trim` is done to what a group took."""
     for part in parts:
         if isinstance(part, str):

@@ -13,7 +13,7 @@ from tavernkit.sillytavern.macros.environment import ChatLine
 from tavernkit.sillytavern.reasoning import ChatThought, PromptReasoning, returned_reasoning
 from tavernkit.sillytavern.regex_scripts import Placement, RegexBudget, apply_scripts
 from tavernkit.sillytavern.scene import Scene
-from tavernkit.sillytavern.turns import Turn
+from tavernkit.sillytavern.turns import ChatTurn
 from tavernkit.values import JsonObject
 
 FIRST_WINDOW = 128
@@ -82,11 +82,11 @@ def user_messages(ctx: Context) -> int:
     return ctx.history.count_role("user") - dropped + bool(ctx.message)
 
 
-def whole_chat(ctx: Context) -> Iterator[Turn]:
+def whole_chat(ctx: Context) -> Iterator[ChatTurn]:
     """The messages from the newest on, hidden ones among them, as far back as one asks."""
     user, character = ctx.require_user().name, ctx.require_character().name
     if ctx.message:
-        yield Turn(index=len(ctx.history), text=ctx.message, name=user, is_user=True)
+        yield ChatTurn(index=len(ctx.history), text=ctx.message, name=user, is_user=True)
     size, known = FIRST_WINDOW, int(_drops_last(ctx))
     while (window := ctx.history.last(size))[: len(window) - known]:
         for place in range(len(window) - known - 1, -1, -1):
@@ -128,7 +128,7 @@ def read_further(ctx: Context, scene: Scene) -> bool:
     return True
 
 
-def affordable_turns(ctx: Context, scene: Scene, budget: int) -> tuple[Turn, ...]:
+def affordable_turns(ctx: Context, scene: Scene, budget: int) -> tuple[ChatTurn, ...]:
     """The newest turns, up to the first that does not fit into the budget; only as much of the chat is read."""
     estimate, model, wording = ctx.estimator.estimate, ctx.model, scene.least_wording()
     counted = 0
@@ -143,7 +143,7 @@ def affordable_turns(ctx: Context, scene: Scene, budget: int) -> tuple[Turn, ...
             return turns
 
 
-def _turns(ctx: Context, scene: Scene, messages: Sequence[Message], first: int) -> list[Turn]:
+def _turns(ctx: Context, scene: Scene, messages: Sequence[Message], first: int) -> list[ChatTurn]:
     user, character = ctx.require_user().name, ctx.require_character().name
     return [
         _turn(message, first + place, user=user, character=character)
@@ -152,7 +152,7 @@ def _turns(ctx: Context, scene: Scene, messages: Sequence[Message], first: int) 
     ]
 
 
-def _as_sent(ctx: Context, scene: Scene, turns: list[Turn]) -> tuple[Turn, ...]:
+def _as_sent(ctx: Context, scene: Scene, turns: list[ChatTurn]) -> tuple[ChatTurn, ...]:
     """Turns that are older than all that have been read."""
     if turns and turns[0].index == 0:
         # The greeting is the card's, and may not have been expanded when the chat began.
@@ -194,7 +194,7 @@ def is_hidden(message: Message) -> bool:
     return message.metadata.get("is_system") is True
 
 
-def _turn(message: Message, index: int, *, user: str, character: str) -> Turn:
+def _turn(message: Message, index: int, *, user: str, character: str) -> ChatTurn:
     role, metadata = message.role, message.metadata
     is_user, narrator, bias = role == "user", role == "system", ""
     extra = metadata.get("extra")
@@ -204,7 +204,7 @@ def _turn(message: Message, index: int, *, user: str, character: str) -> Turn:
         bias = loose.text("bias")
     if role in TOOL_ROLES:
         metadata = {**metadata, "role": role}
-    return Turn(
+    return ChatTurn(
         index=index,
         text=message.content,
         name=message.name or (user if is_user else "" if narrator else character),
@@ -219,7 +219,7 @@ def _turn(message: Message, index: int, *, user: str, character: str) -> Turn:
     )
 
 
-def _regexed(ctx: Context, scene: Scene, turns: Sequence[Turn]) -> Sequence[Turn]:
+def _regexed(ctx: Context, scene: Scene, turns: Sequence[ChatTurn]) -> Sequence[ChatTurn]:
     if not any(True for _ in scene.story.regex_scripts):
         return turns
     budget = RegexBudget(SCRIPT_SECONDS)
@@ -244,7 +244,7 @@ def _newest_depth(ctx: Context, scene: Scene) -> int:
     return len(scene.turns) - (ctx.generation_type == "continue")
 
 
-def _returning_thoughts(ctx: Context, scene: Scene, turns: Sequence[Turn]) -> tuple[Turn, ...]:
+def _returning_thoughts(ctx: Context, scene: Scene, turns: Sequence[ChatTurn]) -> tuple[ChatTurn, ...]:
     """The thoughts of the newest messages, in front of their text, where the user wants the model to see them again."""
     thoughts = [_reasoning(turn) if turn.metadata else "" for turn in turns]
     if not any(thoughts):
@@ -271,7 +271,7 @@ def _returning_thoughts(ctx: Context, scene: Scene, turns: Sequence[Turn]) -> tu
     return tuple(turn.with_(text=content) for turn, content in zip(turns, contents, strict=True))
 
 
-def _reasoning(turn: Turn) -> str:
+def _reasoning(turn: ChatTurn) -> str:
     extra = turn.metadata.get("extra")
     thought = extra.get("reasoning") if isinstance(extra, Mapping) else turn.metadata.get("reasoning")
     return thought if isinstance(thought, str) else ""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Iterable
 
 from tavernkit.prompt.context import Context
-from tavernkit.sillytavern.bias import reply_bias
 from tavernkit.sillytavern.errors import UnknownMemberError
 from tavernkit.sillytavern.examples import split_dialogues
 from tavernkit.sillytavern.extension_prompts import ExtensionPrompt, ExtensionRole
@@ -14,13 +14,13 @@ from tavernkit.sillytavern.macros.environment import (
     AuthorsNotes,
     CardFields,
     Environment,
+    MacroSettings,
     ModelState,
-    PromptSettings,
 )
 from tavernkit.sillytavern.macros.problems import MacroProblem, ProblemHandler
-from tavernkit.sillytavern.macros.strictness import warn_in
 from tavernkit.sillytavern.scene import CardTexts, Scene
 from tavernkit.sillytavern.stages.chat import ChatView, read_turns, whole_chat
+from tavernkit.sillytavern.turns import ChatTurn
 from tavernkit.text.js_strings import js_trim
 from tavernkit.text.seeded import string_hash
 
@@ -48,7 +48,7 @@ def hooks(ctx: Context) -> None:
     scene.dialogues = split_dialogues(scene.card.examples)
     read_turns(ctx, scene)
     scene.bias = scene.expand(
-        reply_bias(whole_chat(ctx), scene.story.settings.user_prompt_bias, generation_type=ctx.generation_type)
+        _reply_bias(whole_chat(ctx), scene.story.settings.user_prompt_bias, generation_type=ctx.generation_type)
     )
     _put_depth_prompts(ctx, scene)
     for prompt in scene.story.extension_prompts:
@@ -102,7 +102,7 @@ def _environment(ctx: Context, scene: Scene) -> Environment:
         chat=ChatView(ctx),
         chat_id_hash=string_hash(story.chat_id),
         variables=ctx.variables,
-        settings=PromptSettings(
+        settings=MacroSettings(
             instruct=settings.instruct,
             context=settings.context,
             system_prompt=settings.sysprompt,
@@ -197,3 +197,26 @@ def _role(role: str) -> ExtensionRole:
             return role
         case _:
             return "system"
+
+
+def _reply_bias(newest_first: Iterable[ChatTurn], default: str, *, generation_type: str) -> str:
+    """What the newest message of the user or a narrator asks for, else what the user's settings ask for.
+
+    Hidden messages are asked, too: a hidden one may be there for nothing else.
+    """
+    if generation_type in ("impersonate", "continue"):
+        return ""
+    for place, turn in enumerate(newest_first):
+        is_swiped = generation_type == "swipe" and place == 0
+        if not is_swiped and (turn.is_user or turn.is_system or turn.is_narrator):
+            return turn.bias if turn.bias.strip() else default
+    return default
+
+
+def warn_in(ctx: Context) -> ProblemHandler:
+    """A handler for `expand(…, on_problem=…)` that tells the build of every problem."""
+
+    def warn(problem: MacroProblem) -> None:
+        ctx.warn(problem.code, problem.message, error=problem.error(), macro=problem.name, position=problem.position)
+
+    return warn

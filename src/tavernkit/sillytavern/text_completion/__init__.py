@@ -1,13 +1,13 @@
 """Text-completion prompts as SillyTavern writes them."""
 
 from tavernkit.sillytavern.text_completion.assembling import assemble_text_prompt
-from tavernkit.sillytavern.text_completion.prompt import LeftOut, Piece, TextPrompt
+from tavernkit.sillytavern.text_completion.prompt import LeftOut, TextPiece, TextPrompt
 from tavernkit.sillytavern.text_completion.scene import TextScene
 from tavernkit.sillytavern.text_completion.stages import TextWorkspace, compilation, plan_assembly, trimming
 
 __all__ = [
     "LeftOut",
-    "Piece",
+    "TextPiece",
     "TextPrompt",
     "TextScene",
     "TextWorkspace",

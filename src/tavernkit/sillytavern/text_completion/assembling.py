@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from tavernkit.sillytavern.extension_prompts import ExtensionPrompt
-from tavernkit.sillytavern.text_completion.chat_lines import Chat, alignment, chat_lines
+from tavernkit.sillytavern.text_completion.chat_lines import TextChat, alignment, chat_lines
 from tavernkit.sillytavern.text_completion.ending import bias_behind, ending
 from tavernkit.sillytavern.text_completion.example_texts import example_texts
-from tavernkit.sillytavern.text_completion.prompt import LeftOut, Piece, TextPrompt
+from tavernkit.sillytavern.text_completion.prompt import LeftOut, TextPiece, TextPrompt
 from tavernkit.sillytavern.text_completion.scene import TextScene
 from tavernkit.sillytavern.text_completion.sequences import Sequences
 from tavernkit.sillytavern.text_completion.story import story_in_chat, story_string
@@ -81,9 +81,9 @@ class _Parts(Value, frozen=True, kw_only=True):
     story: str
     examples: tuple[str, ...]
     chat_start: str
-    alignment: Piece | None
+    alignment: TextPiece | None
     injected: tuple[ExtensionPrompt, ...]
-    chat: Chat
+    chat: TextChat
     last_line: str
     pinned: str
 
@@ -95,7 +95,7 @@ class _Parts(Value, frozen=True, kw_only=True):
     def unfinished(self) -> str:
         return "" if self.chat.continued is None else self.chat.continued.text
 
-    def counted(self, chosen: Iterable[Piece] = (), *, aligned: bool = False) -> str:
+    def counted(self, chosen: Iterable[TextPiece] = (), *, aligned: bool = False) -> str:
         """The text that is counted when these lines of the chat have been chosen, in SillyTavern's order.
 
         The alignment message is counted in any case, and once more where it is sent.
@@ -110,9 +110,9 @@ class _Chosen(Value, frozen=True, kw_only=True):
     `by_place` has every line that was written, in the order they were tried; `places` are those that fit.
     """
 
-    lines: tuple[Piece, ...]
+    lines: tuple[TextPiece, ...]
     places: frozenset[int]
-    by_place: Mapping[int, Piece]
+    by_place: Mapping[int, TextPiece]
     aligned: bool
 
 
@@ -137,13 +137,13 @@ def _prepare(scene: TextScene) -> _Parts:
 
 def _choose_lines(scene: TextScene, parts: _Parts, tally: _Tally, mandatory: int) -> _Chosen:
     chat, sequences = parts.chat, Sequences(scene)
-    by_place: dict[int, Piece] = {}
+    by_place: dict[int, TextPiece] = {}
     places: set[int] = set()
     total = mandatory
     for place in chat.by_precedence():
         speech, line = chat.speeches[place], chat.write(scene, sequences, place)
         tokens = tally.of(line)
-        by_place[place] = Piece(text=line, source=speech.source, role=speech.role, tokens=tokens)
+        by_place[place] = TextPiece(text=line, source=speech.source, role=speech.role, tokens=tokens)
         total += tokens
         if total >= scene.budget:
             break
@@ -155,7 +155,7 @@ def _choose_lines(scene: TextScene, parts: _Parts, tally: _Tally, mandatory: int
         sent.insert(0, parts.alignment)
     if not chat.speeches and total < scene.budget:
         # Even without a chat there is something for the last line to stand behind.
-        sent.append(Piece(text="", source="last_line"))
+        sent.append(TextPiece(text="", source="last_line"))
     return _Chosen(
         lines=_without_last_newline(scene, sent),
         places=frozenset(places),
@@ -164,7 +164,7 @@ def _choose_lines(scene: TextScene, parts: _Parts, tally: _Tally, mandatory: int
     )
 
 
-def _without_last_newline(scene: TextScene, sent: list[Piece]) -> tuple[Piece, ...]:
+def _without_last_newline(scene: TextScene, sent: list[TextPiece]) -> tuple[TextPiece, ...]:
     """The last line brings its own newline, unless it stands behind sequences that do without."""
     instruct = scene.settings.instruct
     stays = scene.with_instruct and (not instruct.wrap or scene.generation_type == "quiet")
@@ -193,14 +193,14 @@ def _choose_examples(scene: TextScene, parts: _Parts, tally: _Tally, chosen: _Ch
 
 def _make_room(
     scene: TextScene, parts: _Parts, tally: _Tally, chosen: _Chosen, examples: Mapping[int, LeftOut | None]
-) -> tuple[_Chosen, Mapping[int, LeftOut | None], list[Piece]]:
+) -> tuple[_Chosen, Mapping[int, LeftOut | None], list[TextPiece]]:
     """Count the whole prompt of a continuation, and take away examples from its end and messages from its beginning.
 
     SillyTavern writes the last line once more for every count, and so does this.
     """
     verdicts = dict(examples)
     lines = list(chosen.lines)
-    end: list[Piece] = []
+    end: list[TextPiece] = []
     while True:
         if lines:
             end = [*end, *ending(scene, lines[-1].text + _joined(end))]
@@ -221,16 +221,18 @@ def _make_room(
     return chosen.with_(lines=tuple(lines), places=frozenset(newest), aligned=aligned), verdicts, end
 
 
-def _head(parts: _Parts, tally: _Tally, examples: Mapping[int, LeftOut | None]) -> list[Piece]:
-    pieces = [Piece(text=parts.story, source="story_string", tokens=tally.of(parts.story))]
+def _head(parts: _Parts, tally: _Tally, examples: Mapping[int, LeftOut | None]) -> list[TextPiece]:
+    pieces = [TextPiece(text=parts.story, source="story_string", tokens=tally.of(parts.story))]
     for number, text in enumerate(parts.examples):
         reason = examples[number]
         tokens = tally.of(text) if reason in (None, "budget") else None
-        pieces.append(Piece(text=text, source=f"example:{number}", kept=reason is None, tokens=tokens, reason=reason))
-    return [*pieces, Piece(text=parts.chat_start, source="chat_start", tokens=tally.of(parts.chat_start))]
+        pieces.append(
+            TextPiece(text=text, source=f"example:{number}", kept=reason is None, tokens=tokens, reason=reason)
+        )
+    return [*pieces, TextPiece(text=parts.chat_start, source="chat_start", tokens=tally.of(parts.chat_start))]
 
 
-def _chat_pieces(chat: Chat, chosen: _Chosen) -> Iterator[Piece]:
+def _chat_pieces(chat: TextChat, chosen: _Chosen) -> Iterator[TextPiece]:
     """All of the chat, sent or not, oldest first; what was never written is there in its own words."""
     sent = iter(chosen.lines)
     if chosen.aligned:
@@ -242,16 +244,16 @@ def _chat_pieces(chat: Chat, chosen: _Chosen) -> Iterator[Piece]:
             yield chosen.by_place[place].with_(kept=False, reason="budget")
         else:
             speech = chat.speeches[place]
-            yield Piece(text=speech.text, source=speech.source, role=speech.role, kept=False, reason="behind")
+            yield TextPiece(text=speech.text, source=speech.source, role=speech.role, kept=False, reason="behind")
 
 
-def _joined(pieces: Iterable[Piece]) -> str:
+def _joined(pieces: Iterable[TextPiece]) -> str:
     return "".join(piece.text for piece in pieces)
 
 
-def _cleaned(pieces: Iterable[Piece], *, collapse: bool) -> tuple[Piece, ...]:
+def _cleaned(pieces: Iterable[TextPiece], *, collapse: bool) -> tuple[TextPiece, ...]:
     """The pieces without carriage returns and, if so set, without empty lines, also where two pieces meet."""
-    cleaned: list[Piece] = []
+    cleaned: list[TextPiece] = []
     after_newline = False
     for piece in pieces:
         text = piece.text.replace("\r", "")

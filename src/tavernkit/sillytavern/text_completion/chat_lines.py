@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from tavernkit.sillytavern.extension_prompts import ExtensionPrompt, ExtensionRole, in_key_order, joined_text
-from tavernkit.sillytavern.text_completion.prompt import Piece
-from tavernkit.sillytavern.text_completion.scene import Speakers, TextScene
-from tavernkit.sillytavern.text_completion.sequences import Place, Sequences
+from tavernkit.sillytavern.text_completion.prompt import TextPiece
+from tavernkit.sillytavern.text_completion.scene import TextScene, TextSpeakers
+from tavernkit.sillytavern.text_completion.sequences import SequencePlace, Sequences
 from tavernkit.sillytavern.text_completion.story import STORY_STRING
-from tavernkit.sillytavern.turns import Turn
+from tavernkit.sillytavern.turns import ChatTurn
 from tavernkit.text.js_strings import JS_WHITESPACE
 from tavernkit.values import Value
 
@@ -31,7 +31,7 @@ class Speech(Value, frozen=True, kw_only=True):
         return _role(self)
 
 
-class Chat(Value, frozen=True, kw_only=True):
+class TextChat(Value, frozen=True, kw_only=True):
     """The speeches, newest first, and the places among them that get their share of the budget before all others.
 
     `last_user` is the place of the user's last one. `continued` is the message that is being continued, as it is
@@ -42,7 +42,7 @@ class Chat(Value, frozen=True, kw_only=True):
     speeches: tuple[Speech, ...]
     reserved: tuple[int, ...]
     last_user: int | None
-    continued: Piece | None = None
+    continued: TextPiece | None = None
     has_older: bool = False
 
     def by_precedence(self) -> Iterator[int]:
@@ -57,7 +57,7 @@ class Chat(Value, frozen=True, kw_only=True):
         speech = self.speeches[place]
         if scene.is_continue and self.continued is None and place == 0:
             return _write_unfinished(scene, sequences, speech)
-        where: Place = "between"
+        where: SequencePlace = "between"
         if place == self.last_user:
             where = "last"
         elif place == len(self.speeches) - 1 and not self.has_older:
@@ -65,7 +65,7 @@ class Chat(Value, frozen=True, kw_only=True):
         return _write(scene, sequences, speech, where)
 
 
-def chat_lines(scene: TextScene, prompts: Iterable[ExtensionPrompt]) -> Chat:
+def chat_lines(scene: TextScene, prompts: Iterable[ExtensionPrompt]) -> TextChat:
     """The chat with everything in it that the prompts, the settings and the card put there."""
     prompts = tuple(prompts)
     # What is put before the whole chat stands before the messages that are not here, too.
@@ -85,9 +85,9 @@ def chat_lines(scene: TextScene, prompts: Iterable[ExtensionPrompt]) -> Chat:
             reserved = [place + 1 for place in reserved]
     last_user = next((place for place, speech in enumerate(speeches) if speech.is_user), None)
     if not scene.is_continue or len(speeches) < 2:
-        return Chat(speeches=tuple(speeches), reserved=tuple(reserved), last_user=last_user, has_older=has_older)
+        return TextChat(speeches=tuple(speeches), reserved=tuple(reserved), last_user=last_user, has_older=has_older)
     continued = _piece(speeches[0], _write_unfinished(scene, Sequences(scene), speeches[0]))
-    return Chat(
+    return TextChat(
         speeches=tuple(speeches[1:]),
         reserved=tuple(place - 1 for place in reserved if place > 0),
         last_user=None if last_user is None else last_user - 1,
@@ -96,7 +96,7 @@ def chat_lines(scene: TextScene, prompts: Iterable[ExtensionPrompt]) -> Chat:
     )
 
 
-def alignment(scene: TextScene) -> Piece | None:
+def alignment(scene: TextScene) -> TextPiece | None:
     """What the user is made to say first, where the template wants a chat to begin with the user."""
     message = scene.settings.instruct.user_alignment_message
     if not (scene.with_instruct and message):
@@ -105,7 +105,7 @@ def alignment(scene: TextScene) -> Piece | None:
     return _piece(speech, _write(scene, Sequences(scene), speech, "first"))
 
 
-def least_line(speakers: Speakers) -> Callable[[Turn], str]:
+def least_line(speakers: TextSpeakers) -> Callable[[ChatTurn], str]:
     """How to find out what is sent of a turn at least, wherever in the chat it stands: its line, or the end of it."""
     sequences = Sequences(speakers)
     if speakers.is_continue or not sequences.are_fixed:
@@ -113,7 +113,7 @@ def least_line(speakers: Speakers) -> Callable[[Turn], str]:
     if not speakers.with_instruct:
         return lambda turn: _write(speakers, sequences, _speech(turn), "between")
 
-    def line(turn: Turn) -> str:
+    def line(turn: ChatTurn) -> str:
         name, role = _name(speakers, turn), _role(turn)
         if sequences.are_alike:
             return "".join(sequences.write(turn.text, name, role, turn.force_avatar))
@@ -123,7 +123,7 @@ def least_line(speakers: Speakers) -> Callable[[Turn], str]:
     return line
 
 
-def note_line(speakers: Speakers) -> Callable[[str, str], str]:
+def note_line(speakers: TextSpeakers) -> Callable[[str, str], str]:
     """How a message is written that somebody puts between those of the chat, by its role and its text."""
     sequences = Sequences(speakers)
 
@@ -141,7 +141,7 @@ def note_line(speakers: Speakers) -> Callable[[str, str], str]:
     return line
 
 
-def _speech(turn: Turn) -> Speech:
+def _speech(turn: ChatTurn) -> Speech:
     return Speech(
         source=f"message:{turn.index}",
         text=turn.text,
@@ -188,11 +188,11 @@ def _injection(scene: TextScene, role: ExtensionRole, text: str, keys: list[str]
     )
 
 
-def _piece(speech: Speech, text: str) -> Piece:
-    return Piece(text=text, source=speech.source, role=speech.role)
+def _piece(speech: Speech, text: str) -> TextPiece:
+    return TextPiece(text=text, source=speech.source, role=speech.role)
 
 
-def _write(speakers: Speakers, sequences: Sequences, speech: Speech, place: Place) -> str:
+def _write(speakers: TextSpeakers, sequences: Sequences, speech: Speech, place: SequencePlace) -> str:
     if speakers.with_instruct:
         return "".join(_write_instruct(speakers, sequences, speech, place))
     if speech.name and not speech.is_narrator:
@@ -200,7 +200,7 @@ def _write(speakers: Speakers, sequences: Sequences, speech: Speech, place: Plac
     return f"{speech.text}\n"
 
 
-def _write_unfinished(speakers: Speakers, sequences: Sequences, speech: Speech) -> str:
+def _write_unfinished(speakers: TextSpeakers, sequences: Sequences, speech: Speech) -> str:
     """A message that ends where its text ends, for the model to go on with it."""
     if speakers.with_instruct:
         return _write_instruct(speakers, sequences, speech, "last")[0]
@@ -208,15 +208,17 @@ def _write_unfinished(speakers: Speakers, sequences: Sequences, speech: Speech) 
     return line[: line.rindex(speech.text) + len(speech.text)]
 
 
-def _write_instruct(speakers: Speakers, sequences: Sequences, speech: Speech, place: Place) -> tuple[str, str]:
+def _write_instruct(
+    speakers: TextSpeakers, sequences: Sequences, speech: Speech, place: SequencePlace
+) -> tuple[str, str]:
     return sequences.write(speech.text, _name(speakers, speech), speech.role, speech.force_name, place)
 
 
-def _role(said: Speech | Turn) -> ExtensionRole:
+def _role(said: Speech | ChatTurn) -> ExtensionRole:
     if said.is_narrator:
         return "system"
     return "user" if said.is_user else "assistant"
 
 
-def _name(speakers: Speakers, said: Speech | Turn) -> str:
+def _name(speakers: TextSpeakers, said: Speech | ChatTurn) -> str:
     return said.name if said.is_user else said.name or speakers.character_name

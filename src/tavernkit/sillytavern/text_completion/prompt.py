@@ -11,7 +11,7 @@ LeftOut: TypeAlias = Literal["budget", "behind", "stripped"]
 """Why a piece is not in the prompt: it did not fit, it comes behind one that did not fit, or examples are not sent."""
 
 
-class Piece(Value, frozen=True, kw_only=True):
+class TextPiece(Value, frozen=True, kw_only=True):
     """One stretch of the prompt, or one that was left out of it.
 
     `source` is `story_string`, `example:N`, `chat_start`, `alignment`, `message:INDEX`, `injection:KEY`,
@@ -35,7 +35,7 @@ class TextPrompt(Value, frozen=True, kw_only=True):
     message has found a place.
     """
 
-    pieces: tuple[Piece, ...]
+    pieces: tuple[TextPiece, ...]
     budget: int
     mandatory_tokens: int
 
@@ -44,7 +44,7 @@ class TextPrompt(Value, frozen=True, kw_only=True):
         return "".join(piece.text for piece in self.pieces if piece.kept)
 
     @property
-    def left_out(self) -> tuple[Piece, ...]:
+    def left_out(self) -> tuple[TextPiece, ...]:
         return tuple(piece for piece in self.pieces if not piece.kept)
 
     @property

@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 from tavernkit.sillytavern.extension_prompts import ExtensionPrompt
 from tavernkit.sillytavern.settings import UserSettings
-from tavernkit.sillytavern.turns import Turn
+from tavernkit.sillytavern.turns import ChatTurn
 from tavernkit.values import Value
 
 
-class Speakers(Value, frozen=True, kw_only=True):
+class TextSpeakers(Value, frozen=True, kw_only=True):
     """Who takes part, and what their words are written with.
 
     `group` names the members of a group chat. `expand` expands what the templates of `settings` hold.
@@ -36,7 +36,7 @@ class Speakers(Value, frozen=True, kw_only=True):
         return self.generation_type == "impersonate"
 
 
-class TextScene(Speakers, frozen=True, kw_only=True):
+class TextScene(TextSpeakers, frozen=True, kw_only=True):
     """The inputs of one text prompt; macros are expanded in all of them but the templates of `settings`.
 
     `turns` are the messages that may be sent, oldest first: without the reply that a swipe or a regeneration replaces.
@@ -56,7 +56,7 @@ class TextScene(Speakers, frozen=True, kw_only=True):
     world_info_before: str = ""
     world_info_after: str = ""
     dialogues: tuple[str, ...] = ()
-    turns: tuple[Turn, ...] = ()
+    turns: tuple[ChatTurn, ...] = ()
     has_older: bool = False
     chat_length: int = 0
     last_is_user: bool = False

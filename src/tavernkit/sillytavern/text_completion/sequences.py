@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple, TypeAlias
 
 from tavernkit.sillytavern.extension_prompts import ExtensionRole
-from tavernkit.sillytavern.text_completion.scene import Speakers, TextScene
+from tavernkit.sillytavern.text_completion.scene import TextScene, TextSpeakers
 from tavernkit.text.js_strings import JS_WHITESPACE
 
-Place: TypeAlias = Literal["first", "last", "between"]
+SequencePlace: TypeAlias = Literal["first", "last", "between"]
 """Where in the chat a message stands: the first and the last may have sequences of their own."""
 
 _NAME = re.compile(r"\{\{name\}\}", re.IGNORECASE | re.ASCII)
@@ -23,18 +23,18 @@ def is_changing(text: str) -> bool:
     return _CHANGING.search(text) is not None
 
 
-def separator(speakers: Speakers) -> str:
+def separator(speakers: TextSpeakers) -> str:
     return "\n" if speakers.settings.instruct.wrap else ""
 
 
-def fill(speakers: Speakers, sequence: str, name: str) -> str:
+def fill(speakers: TextSpeakers, sequence: str, name: str) -> str:
     """A sequence with its macros expanded and `{{name}}` filled in, if the template wants that."""
     if not sequence or not speakers.settings.instruct.macro:
         return sequence
     return _NAME.sub(lambda _: name, speakers.expand(sequence))
 
 
-class Around(NamedTuple):
+class MessageFrame(NamedTuple):
     """What is put around somebody's words; `label` is the speaker's name where names are told."""
 
     prefix: str
@@ -48,10 +48,10 @@ class Sequences:
     `are_fixed` says that they do; `are_alike` that they do not depend on where in the chat a message stands.
     """
 
-    def __init__(self, speakers: Speakers) -> None:
+    def __init__(self, speakers: TextSpeakers) -> None:
         self._speakers = speakers
         self._between = separator(speakers)
-        self._known: dict[tuple[str, ExtensionRole, bool, Place], Around] = {}
+        self._known: dict[tuple[str, ExtensionRole, bool, SequencePlace], MessageFrame] = {}
         self.are_fixed = not is_changing("\n".join(_all_sequences(speakers)))
         instruct = speakers.settings.instruct
         self.are_alike = not (
@@ -61,7 +61,9 @@ class Sequences:
             or instruct.last_output_sequence
         )
 
-    def around(self, name: str, role: ExtensionRole, force_name: bool = False, place: Place = "between") -> Around:
+    def around(
+        self, name: str, role: ExtensionRole, force_name: bool = False, place: SequencePlace = "between"
+    ) -> MessageFrame:
         key = (name, role, force_name, place)
         around = self._known.get(key)
         if around is None:
@@ -71,7 +73,7 @@ class Sequences:
         return around
 
     def write(
-        self, text: str, name: str, role: ExtensionRole, force_name: bool = False, place: Place = "between"
+        self, text: str, name: str, role: ExtensionRole, force_name: bool = False, place: SequencePlace = "between"
     ) -> tuple[str, str]:
         """A message in its sequences: everything up to the end of its text, and the suffix."""
         prefix, label, suffix = self.around(name, role, force_name, place)
@@ -79,7 +81,9 @@ class Sequences:
         return f"{prefix}{between}{label}{text}", suffix
 
 
-def _around(speakers: Speakers, name: str, role: ExtensionRole, force_name: bool, place: Place) -> Around:
+def _around(
+    speakers: TextSpeakers, name: str, role: ExtensionRole, force_name: bool, place: SequencePlace
+) -> MessageFrame:
     instruct = speakers.settings.instruct
     prefix, suffix = _sequences(speakers, role, place)
     filler = name or "System"
@@ -88,17 +92,17 @@ def _around(speakers: Speakers, name: str, role: ExtensionRole, force_name: bool
     told = instruct.names_behavior == "always" or (
         instruct.names_behavior == "force" and (speakers.group is not None or force_name) and name != speakers.user_name
     )
-    return Around(prefix, f"{name}: " if told and name and role != "system" else "", suffix)
+    return MessageFrame(prefix, f"{name}: " if told and name and role != "system" else "", suffix)
 
 
-def _all_sequences(speakers: Speakers) -> Iterator[str]:
+def _all_sequences(speakers: TextSpeakers) -> Iterator[str]:
     roles: tuple[ExtensionRole, ...] = ("system", "user", "assistant")
-    places: tuple[Place, ...] = ("first", "last", "between")
+    places: tuple[SequencePlace, ...] = ("first", "last", "between")
     for role, place in itertools.product(roles, places):
         yield from _sequences(speakers, role, place)
 
 
-def _sequences(speakers: Speakers, role: ExtensionRole, place: Place) -> tuple[str, str]:
+def _sequences(speakers: TextSpeakers, role: ExtensionRole, place: SequencePlace) -> tuple[str, str]:
     instruct = speakers.settings.instruct
     if role == "system" and not instruct.system_same_as_user:
         return instruct.system_sequence, instruct.system_suffix

@@ -19,11 +19,11 @@ from tavernkit.sillytavern.stopping_strings import stopping_strings
 from tavernkit.sillytavern.story import Story
 from tavernkit.sillytavern.text_completion.assembling import assemble_text_prompt
 from tavernkit.sillytavern.text_completion.chat_lines import least_line, note_line
-from tavernkit.sillytavern.text_completion.prompt import Piece, TextPrompt
+from tavernkit.sillytavern.text_completion.prompt import TextPiece, TextPrompt
 from tavernkit.sillytavern.text_completion.request import request_options
-from tavernkit.sillytavern.text_completion.scene import Speakers, TextScene
+from tavernkit.sillytavern.text_completion.scene import TextScene, TextSpeakers
 from tavernkit.sillytavern.text_completion.sequences import is_changing
-from tavernkit.sillytavern.turns import Turn
+from tavernkit.sillytavern.turns import ChatTurn
 
 _GROUPS = {"message": "history", "example": "examples", "injection": "history", "post_history": "history"}
 """What may be left out, by the kind of its source."""
@@ -51,9 +51,9 @@ class TextWorkspace(Scene):
             self._expanded_once[text] = self.expand(text)
         return self._expanded_once[text]
 
-    def speakers(self) -> Speakers:
+    def speakers(self) -> TextSpeakers:
         known = self.environment
-        return Speakers(
+        return TextSpeakers(
             settings=self.story.settings,
             user_name=known.user_name,
             character_name=known.character_name,
@@ -62,7 +62,7 @@ class TextWorkspace(Scene):
             expand=self.expand_once,
         )
 
-    def least_wording(self) -> Callable[[Turn], str]:
+    def least_wording(self) -> Callable[[ChatTurn], str]:
         return least_line(self.speakers())
 
 
@@ -202,7 +202,7 @@ def _system_texts(scene: TextWorkspace) -> tuple[str, str]:
     return system_prompt, scene.expand_card(own.post_history, scene.environment.character_name)
 
 
-def _block(ctx: Context, piece: Piece, said: str | None) -> Block:
+def _block(ctx: Context, piece: TextPiece, said: str | None) -> Block:
     """A piece of the text; of a message it is also known what was said, without what the template writes around it."""
     kind = piece.source.partition(":")[0]
     metadata = {"left_out": piece.reason} if piece.reason else {}

@@ -2,9 +2,9 @@
 
 from tavernkit.lore.timed import TimedEffect, TimedState
 from tavernkit.sillytavern.world_info.fields import CharacterFilter, Logic, Position, Source, WorldEntry
-from tavernkit.sillytavern.world_info.matching import Place
+from tavernkit.sillytavern.world_info.matching import WorldInfoPlace
 from tavernkit.sillytavern.world_info.result import (
-    Activation,
+    ActivatedEntry,
     DepthInsertion,
     ExampleInsertion,
     Insertions,
@@ -12,33 +12,44 @@ from tavernkit.sillytavern.world_info.result import (
 )
 from tavernkit.sillytavern.world_info.scan import WorldInfo
 from tavernkit.sillytavern.world_info.scan_input import ScanTexts, WorldInfoInput
-from tavernkit.sillytavern.world_info.settings import SHIPPED_SETTINGS, Strategy, WorldInfoSettings, read_settings
-from tavernkit.sillytavern.world_info.verdicts import REASONS, NearMiss, Reason, Verdict, Verdicts
+from tavernkit.sillytavern.world_info.settings import (
+    SHIPPED_SETTINGS,
+    InsertionStrategy,
+    WorldInfoSettings,
+    read_settings,
+)
+from tavernkit.sillytavern.world_info.verdicts import (
+    REASONS,
+    NearMiss,
+    WorldInfoReason,
+    WorldInfoVerdict,
+    WorldInfoVerdicts,
+)
 
 __all__ = [
     "REASONS",
     "SHIPPED_SETTINGS",
-    "Activation",
+    "ActivatedEntry",
     "CharacterFilter",
     "DepthInsertion",
     "ExampleInsertion",
+    "InsertionStrategy",
     "Insertions",
     "Logic",
     "NearMiss",
-    "Place",
     "Position",
-    "Reason",
     "ScanTexts",
     "Source",
-    "Strategy",
     "TimedEffect",
     "TimedState",
-    "Verdict",
-    "Verdicts",
     "WorldEntry",
     "WorldInfo",
     "WorldInfoInput",
+    "WorldInfoPlace",
+    "WorldInfoReason",
     "WorldInfoResult",
     "WorldInfoSettings",
+    "WorldInfoVerdict",
+    "WorldInfoVerdicts",
     "read_settings",
 ]

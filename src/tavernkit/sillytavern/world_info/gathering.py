@@ -8,7 +8,7 @@ from operator import attrgetter
 from tavernkit.lore.book import Book
 from tavernkit.sillytavern.world_info.fields import Sketch
 from tavernkit.sillytavern.world_info.scan_input import WorldInfoInput
-from tavernkit.sillytavern.world_info.settings import Strategy
+from tavernkit.sillytavern.world_info.settings import InsertionStrategy
 from tavernkit.values import Value
 
 LARGEST_INDEX = 2**32 - 2
@@ -78,15 +78,15 @@ def in_scan_order(
     persona: Sequence[Sketch],
     character: Sequence[Sketch],
     globals: Sequence[Sketch],
-    strategy: Strategy,
+    strategy: InsertionStrategy,
 ) -> tuple[Sketch, ...]:
     """Highest order first within what the strategy keeps apart; the chat's books lead, then the persona's."""
     match strategy:
-        case Strategy.EVENLY:
+        case InsertionStrategy.EVENLY:
             rest = _by_order([*globals, *character])
-        case Strategy.CHARACTER_FIRST:
+        case InsertionStrategy.CHARACTER_FIRST:
             rest = _by_order(character) + _by_order(globals)
-        case Strategy.GLOBAL_FIRST:
+        case InsertionStrategy.GLOBAL_FIRST:
             rest = _by_order(globals) + _by_order(character)
     return (*_by_order(chat), *_by_order(persona), *rest)
 

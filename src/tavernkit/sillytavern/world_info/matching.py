@@ -33,7 +33,7 @@ from tavernkit.sillytavern.world_info.keys import (
 )
 from tavernkit.sillytavern.world_info.scan_input import WorldInfoInput
 from tavernkit.sillytavern.world_info.settings import WorldInfoSettings
-from tavernkit.text.js_regex import JsRegex, Outcome, search_all
+from tavernkit.text.js_regex import JsRegex, PatternOutcome, search_all
 from tavernkit.text.js_strings import js_trim, python_offsets
 from tavernkit.values import Value
 
@@ -59,14 +59,14 @@ _WORD = re.compile("[A-Za-z0-9_]+")
 """What SillyTavern takes for a word: as long as it goes on."""
 
 
-class Place(Value, frozen=True, kw_only=True):
+class WorldInfoPlace(Value, frozen=True, kw_only=True):
     """Where a key was found: in a message, counted from the newest, or in one of the other texts."""
 
     message: int | None = None
     source: Source | None = None
 
 
-_MESSAGES = tuple(Place(message=number) for number in range(MAX_DEPTH))
+_MESSAGES = tuple(WorldInfoPlace(message=number) for number in range(MAX_DEPTH))
 
 
 class _Found:
@@ -131,7 +131,7 @@ class _Shelf(NamedTuple):
     pieces: dict[str, list[int]]
 
 
-class KeyTable:
+class WorldInfoKeys:
     """The keys of the entries of a scan, understood once. `watched` are the entries with a primary key that no
     automaton can look for; they are asked in every pass."""
 
@@ -226,10 +226,10 @@ def _as_compared(texts: Sequence[str], case_sensitive: bool) -> Sequence[str]:
     return texts if case_sensitive else [text.lower() for text in texts]
 
 
-class Haystack:
+class WorldInfoHaystack:
     """What one scan has to look at, and what was found in it. It grows while the scan goes on."""
 
-    def __init__(self, table: KeyTable, scan_input: WorldInfoInput) -> None:
+    def __init__(self, table: WorldInfoKeys, scan_input: WorldInfoInput) -> None:
         messages = list(scan_input.messages[:MAX_DEPTH])
         while messages and not messages[-1]:
             messages.pop()
@@ -283,7 +283,7 @@ class Haystack:
 
     def find(
         self, place: int, entry: WorldEntry, keys: Iterable[Key], *, with_recursion: bool
-    ) -> tuple[Key, Place] | None:
+    ) -> tuple[Key, WorldInfoPlace] | None:
         """The first of an entry's keys that is found within what it can see in this pass. Macros in the keys behind
         that one are not expanded."""
         depth, sources = self._view(entry, with_recursion)
@@ -383,7 +383,7 @@ class Haystack:
     def _record(self, key: LiteralKey) -> _Found | None:
         return self._found[key.case_sensitive].get(key.text)
 
-    def _look_up(self, key: LiteralKey, depth: int, sources: int) -> Place | None:
+    def _look_up(self, key: LiteralKey, depth: int, sources: int) -> WorldInfoPlace | None:
         found = self._found[key.case_sensitive].get(key.text)
         if found is None or depth <= 0:
             return None
@@ -391,9 +391,9 @@ class Haystack:
         if message < depth:
             return _MESSAGES[message]
         elsewhere = sources & (found.sources_whole if key.whole else found.sources)
-        return Place(source=Source(elsewhere & -elsewhere)) if elsewhere else None
+        return WorldInfoPlace(source=Source(elsewhere & -elsewhere)) if elsewhere else None
 
-    def _work_out(self, place: int, entry: WorldEntry, key: Key, depth: int, sources: int) -> Place | None:
+    def _work_out(self, place: int, entry: WorldEntry, key: Key, depth: int, sources: int) -> WorldInfoPlace | None:
         if isinstance(key, MacroKey):
             expanded = self._expand(key.raw)
             if not expanded:
@@ -401,7 +401,7 @@ class Haystack:
             key = read_key(expanded, self._table.rules(place))
         return self._search(entry, key, depth, sources)
 
-    def _search(self, entry: WorldEntry, key: LiteralKey | RegexKey, depth: int, sources: int) -> Place | None:
+    def _search(self, entry: WorldEntry, key: LiteralKey | RegexKey, depth: int, sources: int) -> WorldInfoPlace | None:
         text = self._text(depth, sources)
         if isinstance(key, LiteralKey):
             start = occurs(text if key.case_sensitive else self._lower(depth, sources), key)
@@ -424,7 +424,7 @@ class Haystack:
         patterns = [regex for regex in batch if regex not in self.timed_out]
         starts: dict[JsRegex, int] = {}
         for regex, verdict in zip(patterns, search_all(patterns, text, limit=KEY_SECONDS), strict=True):
-            if verdict.outcome in (Outcome.TIMED_OUT, Outcome.NOT_RUN):
+            if verdict.outcome in (PatternOutcome.TIMED_OUT, PatternOutcome.NOT_RUN):
                 self.timed_out[regex] = None
             elif verdict.start is not None:
                 starts[regex] = verdict.start
@@ -447,20 +447,22 @@ class Haystack:
             lowered = self._lowered[depth, sources] = self._text(depth, sources).lower()
         return lowered
 
-    def _parts(self, depth: int, sources: int) -> list[tuple[str, Place]]:
+    def _parts(self, depth: int, sources: int) -> list[tuple[str, WorldInfoPlace]]:
         # Without any message there is still the empty text of none.
         messages = self._messages[:depth]
-        parts = [(text, Place(message=number)) for number, text in enumerate(messages)] or [("", Place())]
-        parts += [(text, Place(source=source)) for source, text in self._texts.items() if source & sources]
-        parts += [(text, Place(source=Source.INJECTION)) for text in self._injections]
+        parts = [(text, WorldInfoPlace(message=number)) for number, text in enumerate(messages)] or [
+            ("", WorldInfoPlace())
+        ]
+        parts += [(text, WorldInfoPlace(source=source)) for source, text in self._texts.items() if source & sources]
+        parts += [(text, WorldInfoPlace(source=Source.INJECTION)) for text in self._injections]
         if sources & Source.RECURSION:
-            parts += [(text, Place(source=Source.RECURSION)) for text in self._recursion]
+            parts += [(text, WorldInfoPlace(source=Source.RECURSION)) for text in self._recursion]
         return parts
 
-    def _place(self, start: int, depth: int, sources: int) -> Place:
+    def _place(self, start: int, depth: int, sources: int) -> WorldInfoPlace:
         """The text that an offset of the joined text is in."""
         if depth <= 0:
-            return Place()
+            return WorldInfoPlace()
         parts = self._parts(depth, sources)
         ends = itertools.accumulate(len(text) + len(JOINER) for text, _ in parts)
         return next((place for (_, place), end in zip(parts, ends, strict=True) if start < end), parts[-1][1])

@@ -12,7 +12,7 @@ from tavernkit.lore.entry import Entry
 from tavernkit.sillytavern.world_info.decorators import ACTIVATE, split_decorators
 from tavernkit.sillytavern.world_info.fields import Sketch, WorldEntry, decode_entry, reference, sketch_entry
 from tavernkit.sillytavern.world_info.gathering import Gathered, in_file_order, in_scan_order
-from tavernkit.sillytavern.world_info.matching import KeyTable
+from tavernkit.sillytavern.world_info.matching import WorldInfoKeys
 from tavernkit.sillytavern.world_info.settings import WorldInfoSettings
 
 
@@ -29,7 +29,7 @@ class _Entries(dict[int, WorldEntry]):
         return entry
 
 
-class Plan:
+class WorldInfoPlan:
     """All entries in scan order, their keys, and which of them to ask even if no word was found.
 
     An entry's place is its number in this order, under which it is found in `entries`.
@@ -46,7 +46,7 @@ class Plan:
         self._sketches = in_scan_order(chat, persona, character, globals, settings.strategy)
         self._plain: dict[int, bool] = {}
         self.entries = _Entries(self._sketches)
-        self.table = KeyTable(self._sketches, settings)
+        self.table = WorldInfoKeys(self._sketches, settings)
         sources = [entry.source for entry in self._sketches]
         self.always = frozenset(self.table.watched).union(
             [
@@ -92,16 +92,16 @@ def _is_plain(entry: WorldEntry) -> bool:
     return entry.enabled and never_by_itself and never_barred and in_every_pass
 
 
-class PlanCache:
+class WorldInfoPlanCache:
     """Plans by the books they are for. Books are frozen, and are held here, so that an id stays its book's own."""
 
     REMEMBERED = 32
 
     def __init__(self) -> None:
         self._sketched: OrderedDict[Hashable, tuple[Book, tuple[Sketch, ...]]] = OrderedDict()
-        self._plans: OrderedDict[Hashable, Plan] = OrderedDict()
+        self._plans: OrderedDict[Hashable, WorldInfoPlan] = OrderedDict()
 
-    def plan_for(self, gathered: Gathered, settings: WorldInfoSettings) -> Plan:
+    def plan_for(self, gathered: Gathered, settings: WorldInfoSettings) -> WorldInfoPlan:
         scopes = (gathered.chat, gathered.persona, gathered.character, gathered.globals, gathered.shadowed)
         key = (
             tuple(tuple((name, id(book)) for name, book in scope) for scope in scopes),
@@ -112,7 +112,7 @@ class PlanCache:
         plan = self._plans.get(key)
         if plan is None:
             sketches = [self._sketch(name, book) for name, book in gathered.books]
-            plan = self._plans[key] = Plan(gathered, sketches, settings)
+            plan = self._plans[key] = WorldInfoPlan(gathered, sketches, settings)
             _forget_oldest(self._plans, self.REMEMBERED)
         else:
             self._plans.move_to_end(key)

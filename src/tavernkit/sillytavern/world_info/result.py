@@ -9,11 +9,11 @@ from tavernkit.lore.engine import LoreResult
 from tavernkit.lore.timed import TimedState
 from tavernkit.prompt.warning import BuildWarning
 from tavernkit.sillytavern.world_info.fields import Position, WorldEntry
-from tavernkit.sillytavern.world_info.verdicts import Verdicts
+from tavernkit.sillytavern.world_info.verdicts import WorldInfoVerdicts
 from tavernkit.values import Value
 
 
-class Activation(Value, frozen=True, kw_only=True):
+class ActivatedEntry(Value, frozen=True, kw_only=True):
     """An entry that woke up and fits; `content` has its macros expanded."""
 
     entry: WorldEntry
@@ -58,8 +58,8 @@ class WorldInfoResult(LoreResult, frozen=True, kw_only=True):
     """
 
     insertions: Insertions
-    activations: tuple[Activation, ...]
-    verdicts: Verdicts
+    activations: tuple[ActivatedEntry, ...]
+    verdicts: WorldInfoVerdicts
     timed: TimedState
     rolls: tuple[float, ...]
     budget: int
@@ -74,12 +74,12 @@ class _Depth(NamedTuple):
     contents: list[str]
 
 
-def in_prompt_order(activations: Sequence[Activation]) -> list[Activation]:
+def in_prompt_order(activations: Sequence[ActivatedEntry]) -> list[ActivatedEntry]:
     """The lowest order first; of equal ones, who woke up last."""
     return sorted(activations, key=lambda activation: -activation.entry.order)[::-1]
 
 
-def arrange(in_prompt: Sequence[Activation]) -> Insertions:
+def arrange(in_prompt: Sequence[ActivatedEntry]) -> Insertions:
     """Put contents in their places. In an outlet, the highest order comes first."""
     lists: dict[int, list[str]] = {position: [] for position in range(Position.AT_DEPTH)}
     examples: list[ExampleInsertion] = []

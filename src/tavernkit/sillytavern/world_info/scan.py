@@ -13,19 +13,25 @@ from tavernkit.sillytavern.world_info.fields import Logic, WorldEntry
 from tavernkit.sillytavern.world_info.gathering import gather
 from tavernkit.sillytavern.world_info.groups import settle_groups, total_score
 from tavernkit.sillytavern.world_info.keys import Key, LiteralKey, RegexKey
-from tavernkit.sillytavern.world_info.matching import MAX_DEPTH, Haystack, Place
-from tavernkit.sillytavern.world_info.plan import Plan, PlanCache
-from tavernkit.sillytavern.world_info.result import Activation, WorldInfoResult, arrange, in_prompt_order
+from tavernkit.sillytavern.world_info.matching import MAX_DEPTH, WorldInfoHaystack, WorldInfoPlace
+from tavernkit.sillytavern.world_info.plan import WorldInfoPlan, WorldInfoPlanCache
+from tavernkit.sillytavern.world_info.result import ActivatedEntry, WorldInfoResult, arrange, in_prompt_order
 from tavernkit.sillytavern.world_info.scan_input import WorldInfoInput
 from tavernkit.sillytavern.world_info.timed import Timers
-from tavernkit.sillytavern.world_info.verdicts import Cause, NearMiss, Reason, Verdict, Verdicts
+from tavernkit.sillytavern.world_info.verdicts import (
+    NearMiss,
+    WorldInfoCause,
+    WorldInfoReason,
+    WorldInfoVerdict,
+    WorldInfoVerdicts,
+)
 
 
 class WorldInfo:
     """SillyTavern's lore engine. It remembers what it learnt about books, and nothing about scans."""
 
     def __init__(self) -> None:
-        self._plans = PlanCache()
+        self._plans = WorldInfoPlanCache()
 
     def scan(self, scan_input: WorldInfoInput) -> WorldInfoResult:
         return _Scan(self._plan(scan_input), scan_input).run()
@@ -38,7 +44,7 @@ class WorldInfo:
             depth = max(depth, furthest + 1 if (furthest := settings.min_activations_depth_max) > 0 else MAX_DEPTH)
         return min(depth, MAX_DEPTH)
 
-    def _plan(self, scan_input: WorldInfoInput) -> Plan:
+    def _plan(self, scan_input: WorldInfoInput) -> WorldInfoPlan:
         return self._plans.plan_for(gather(scan_input), scan_input.settings)
 
 
@@ -51,7 +57,7 @@ class _Pass(IntEnum):
 
 
 # How far an entry came: what happened later in this list is the better answer to "why not?".
-_PROGRESS: tuple[frozenset[Reason], ...] = (
+_PROGRESS: tuple[frozenset[WorldInfoReason], ...] = (
     frozenset({"disabled", "filtered_trigger", "filtered_character", "filtered_tag", "delay", "cooldown"}),
     frozenset({"recursion_delayed", "decorator"}),
     frozenset({"no_keys", "no_key"}),
@@ -68,12 +74,12 @@ _RANKS = {reason: rank for rank, reasons in enumerate(_PROGRESS) for reason in r
 class _Scan:
     """One scan's moving parts."""
 
-    def __init__(self, plan: Plan, scan_input: WorldInfoInput) -> None:
+    def __init__(self, plan: WorldInfoPlan, scan_input: WorldInfoInput) -> None:
         self.plan = plan
         self.entries = plan.entries
         self.input = scan_input
         self.settings = scan_input.settings
-        self.haystack = Haystack(plan.table, scan_input)
+        self.haystack = WorldInfoHaystack(plan.table, scan_input)
         self.timers = Timers(
             scan_input.timed,
             plan.entries,
@@ -95,7 +101,7 @@ class _Scan:
         self.expanded: dict[int, str] = {}
         self.said = ""
         self.rolls: list[float] = []
-        self.notes: dict[int, Verdict] = {}
+        self.notes: dict[int, WorldInfoVerdict] = {}
 
     def run(self) -> WorldInfoResult:
         self.haystack.open()
@@ -159,7 +165,7 @@ class _Scan:
             return False
         return self._is_keyed(place, entry)
 
-    def _gate(self, place: int, entry: WorldEntry) -> Reason | None:
+    def _gate(self, place: int, entry: WorldEntry) -> WorldInfoReason | None:
         """What keeps an entry from being looked at in this pass."""
         barred = self._bar(place, entry)
         if barred is not None or place in self.timers.sticky:
@@ -171,7 +177,7 @@ class _Scan:
             return "recursion_excluded"
         return None
 
-    def _bar(self, place: int, entry: WorldEntry) -> Reason | None:
+    def _bar(self, place: int, entry: WorldEntry) -> WorldInfoReason | None:
         """What keeps an entry out of the whole scan."""
         if not entry.enabled:
             return "disabled"
@@ -190,7 +196,7 @@ class _Scan:
             return "cooldown"
         return None
 
-    def _immediate_cause(self, place: int, entry: WorldEntry) -> Cause | None:
+    def _immediate_cause(self, place: int, entry: WorldEntry) -> WorldInfoCause | None:
         if ACTIVATE in entry.decorators:
             return "decorator"
         if DONT_ACTIVATE in entry.decorators:
@@ -212,7 +218,7 @@ class _Scan:
         if entry.secondary_keys and not self._meets_logic(place, entry, secondary):
             self._note(place, "secondary_logic", cause="key", key=key.raw, place=where, logic=entry.logic)
             return False
-        self.notes[place] = Verdict(
+        self.notes[place] = WorldInfoVerdict(
             world=entry.world, entry=entry.source, reason="activated", cause="key", key=key.raw, place=where
         )
         return True
@@ -234,7 +240,7 @@ class _Scan:
             case _:
                 return False
 
-    def _first_hit(self, place: int, entry: WorldEntry, keys: Sequence[Key]) -> tuple[Key, Place] | None:
+    def _first_hit(self, place: int, entry: WorldEntry, keys: Sequence[Key]) -> tuple[Key, WorldInfoPlace] | None:
         return self.haystack.find(place, entry, keys, with_recursion=self.state is not _Pass.MIN_ACTIVATIONS)
 
     def _is_called(self, place: int, entry: WorldEntry) -> bool:
@@ -317,7 +323,7 @@ class _Scan:
 
     def _result(self) -> WorldInfoResult:
         activations = [
-            Activation(entry=self.entries[place], content=content) for place, content in self.activated.items()
+            ActivatedEntry(entry=self.entries[place], content=content) for place, content in self.activated.items()
         ]
         in_prompt = in_prompt_order(activations)
         contents = [activation.content for activation in in_prompt if activation.content]
@@ -328,7 +334,7 @@ class _Scan:
             trim_report=self._trim_report(total),
             insertions=arrange(in_prompt),
             activations=tuple(activations),
-            verdicts=Verdicts(self._verdicts),
+            verdicts=WorldInfoVerdicts(self._verdicts),
             timed=self.timers.after(self.activated),
             rolls=tuple(self.rolls),
             budget=self.budget,
@@ -371,24 +377,24 @@ class _Scan:
     def _note(
         self,
         number: int,
-        reason: Reason,
+        reason: WorldInfoReason,
         *,
-        cause: Cause | None = None,
+        cause: WorldInfoCause | None = None,
         key: str | None = None,
-        place: Place | None = None,
+        place: WorldInfoPlace | None = None,
         logic: int | None = None,
     ) -> None:
         known = self.notes.get(number)
         if known is None or _RANKS[reason] >= _RANKS[known.reason]:
             entry = self.entries[number]
-            self.notes[number] = Verdict(
+            self.notes[number] = WorldInfoVerdict(
                 world=entry.world, entry=entry.source, reason=reason, cause=cause, key=key, place=place, logic=logic
             )
 
     def _turn_down(
         self,
         place: int,
-        reason: Reason,
+        reason: WorldInfoReason,
         *,
         group: str | None = None,
         lost_to: str | None = None,
@@ -397,23 +403,23 @@ class _Scan:
         """An entry that had woken up may not stay; why it woke up is kept."""
         self.notes[place] = self.notes[place].with_(reason=reason, group=group, lost_to=lost_to, roll=roll)
 
-    def _verdicts(self) -> list[Verdict]:
+    def _verdicts(self) -> list[WorldInfoVerdict]:
         self.haystack.read_all()
         verdicts = [self._verdict(place) for place in self.plan.listing]
         shadowed = [(name, entry) for name, book in self.plan.gathered.shadowed for entry in book.entries]
-        return verdicts + [Verdict(world=name, entry=entry, reason="shadowed") for name, entry in shadowed]
+        return verdicts + [WorldInfoVerdict(world=name, entry=entry, reason="shadowed") for name, entry in shadowed]
 
-    def _verdict(self, place: int) -> Verdict:
+    def _verdict(self, place: int) -> WorldInfoVerdict:
         entry = self.entries[place]
         verdict = self.notes.get(place)
         if verdict is None:
             # Nothing called it in any pass, so no pass has looked at it.
-            verdict = Verdict(world=entry.world, entry=entry.source, reason=self._silent_reason(place, entry))
+            verdict = WorldInfoVerdict(world=entry.world, entry=entry.source, reason=self._silent_reason(place, entry))
         if verdict.reason == "no_key":
             return verdict.with_(near_miss=self._near_miss(place, entry))
         return verdict
 
-    def _silent_reason(self, place: int, entry: WorldEntry) -> Reason:
+    def _silent_reason(self, place: int, entry: WorldEntry) -> WorldInfoReason:
         barred = self._bar(place, entry)
         if barred is not None:
             return barred

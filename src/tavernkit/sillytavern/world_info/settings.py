@@ -9,7 +9,7 @@ from tavernkit.reading import LooseObject
 from tavernkit.values import Value
 
 
-class Strategy(IntEnum):
+class InsertionStrategy(IntEnum):
     """How the character's books and the global ones are ordered against each other."""
 
     EVENLY = 0
@@ -30,7 +30,7 @@ class WorldInfoSettings(Value, frozen=True, kw_only=True):
     max_recursion_steps: int = 0
     case_sensitive: bool = False
     match_whole_words: bool = False
-    strategy: Strategy = Strategy.CHARACTER_FIRST
+    strategy: InsertionStrategy = InsertionStrategy.CHARACTER_FIRST
     use_group_scoring: bool = False
 
     def budget(self, max_context: int) -> int:
@@ -66,6 +66,8 @@ def read_settings(source: LooseObject) -> WorldInfoSettings:
         max_recursion_steps=source.integer("world_info_max_recursion_steps", default=default.max_recursion_steps),
         case_sensitive=source.flag("world_info_case_sensitive", default=default.case_sensitive),
         match_whole_words=source.flag("world_info_match_whole_words", default=default.match_whole_words),
-        strategy=Strategy(strategy) if strategy in Strategy.__members__.values() else default.strategy,
+        strategy=InsertionStrategy(strategy)
+        if strategy in InsertionStrategy.__members__.values()
+        else default.strategy,
         use_group_scoring=source.flag("world_info_use_group_scoring", default=default.use_group_scoring),
     )

@@ -12,7 +12,7 @@ from tavernkit.sillytavern.world_info.result import WorldInfoResult
 from tavernkit.sillytavern.world_info.scan import WorldInfo
 from tavernkit.sillytavern.world_info.scan_input import WorldInfoInput
 from tavernkit.sillytavern.world_info.settings import SHIPPED_SETTINGS
-from tavernkit.sillytavern.world_info.verdicts import Verdict
+from tavernkit.sillytavern.world_info.verdicts import WorldInfoVerdict
 from tavernkit.values import Value
 
 
@@ -112,6 +112,6 @@ def _place(position: int, depth: int) -> str:
     return names.get(position, str(position))
 
 
-def _name(verdict: Verdict) -> str:
+def _name(verdict: WorldInfoVerdict) -> str:
     entry = verdict.entry
     return entry.name or entry.comment or ", ".join(entry.keys[:3])

@@ -8,10 +8,10 @@ from typing import Literal, TypeAlias, get_args
 from tavernkit.lore.entry import Entry
 from tavernkit.lore.verdicts import LazyVerdicts
 from tavernkit.sillytavern.world_info.fields import Logic, Source
-from tavernkit.sillytavern.world_info.matching import Place
+from tavernkit.sillytavern.world_info.matching import WorldInfoPlace
 from tavernkit.values import Value
 
-Reason: TypeAlias = Literal[
+WorldInfoReason: TypeAlias = Literal[
     "activated",
     "shadowed",
     "disabled",
@@ -32,9 +32,9 @@ Reason: TypeAlias = Literal[
     "budget",
 ]
 
-REASONS: tuple[Reason, ...] = get_args(Reason)
+REASONS: tuple[WorldInfoReason, ...] = get_args(WorldInfoReason)
 
-Cause: TypeAlias = Literal["key", "constant", "sticky", "decorator", "forced"]
+WorldInfoCause: TypeAlias = Literal["key", "constant", "sticky", "decorator", "forced"]
 """What woke an entry up."""
 
 
@@ -51,17 +51,17 @@ class NearMiss(Value, frozen=True, kw_only=True):
         return f"“{self.key}” was found inside a longer word"
 
 
-class Verdict(Value, frozen=True, kw_only=True):
+class WorldInfoVerdict(Value, frozen=True, kw_only=True):
     """What became of one entry. `cause` says why it woke up, also where it was turned down afterwards; `key`
     and `place` by which key and where; `logic` the condition of its secondary keys that was not met;
     `lost_to` who had the better claim to the `group`; `roll` the number that was drawn, out of 100."""
 
     world: str
     entry: Entry
-    reason: Reason
-    cause: Cause | None = None
+    reason: WorldInfoReason
+    cause: WorldInfoCause | None = None
     key: str | None = None
-    place: Place | None = None
+    place: WorldInfoPlace | None = None
     logic: int | None = None
     group: str | None = None
     lost_to: str | None = None
@@ -76,7 +76,7 @@ class Verdict(Value, frozen=True, kw_only=True):
         return _SENTENCES[self.reason](self)
 
 
-class Verdicts(LazyVerdicts[Verdict]):
+class WorldInfoVerdicts(LazyVerdicts[WorldInfoVerdict]):
     """The verdicts of a scan, in the order of the entries, worked out when they are first asked for."""
 
 
@@ -99,7 +99,7 @@ _CONDITIONS = {
 }
 
 
-def _where(verdict: Verdict) -> str:
+def _where(verdict: WorldInfoVerdict) -> str:
     place = verdict.place
     if place is not None and place.source is not None:
         return f"in {_SOURCES[place.source]}"
@@ -108,7 +108,7 @@ def _where(verdict: Verdict) -> str:
     return "anywhere"
 
 
-def _activated(verdict: Verdict) -> str:
+def _activated(verdict: WorldInfoVerdict) -> str:
     match verdict.cause:
         case "key":
             return f"“{verdict.key}” was found {_where(verdict)}"
@@ -122,20 +122,20 @@ def _activated(verdict: Verdict) -> str:
             return "activated from outside"
 
 
-def _with_near_miss(sentence: str) -> Callable[[Verdict], str]:
+def _with_near_miss(sentence: str) -> Callable[[WorldInfoVerdict], str]:
     return lambda verdict: f"{sentence}; {verdict.near_miss}" if verdict.near_miss else sentence
 
 
-def _group_lost(verdict: Verdict) -> str:
+def _group_lost(verdict: WorldInfoVerdict) -> str:
     return f"lost the group “{verdict.group}”" + (f" to {verdict.lost_to}" if verdict.lost_to else "")
 
 
-def _secondary(verdict: Verdict) -> str:
+def _secondary(verdict: WorldInfoVerdict) -> str:
     condition = next((text for logic, text in _CONDITIONS.items() if logic == verdict.logic), "unknown logic")
     return f"“{verdict.key}” was found {_where(verdict)}, but {condition}"
 
 
-_SENTENCES: dict[Reason, Callable[[Verdict], str]] = {
+_SENTENCES: dict[WorldInfoReason, Callable[[WorldInfoVerdict], str]] = {
     "activated": _activated,
     "shadowed": lambda _: "another book of this name takes precedence",
     "disabled": lambda _: "switched off",

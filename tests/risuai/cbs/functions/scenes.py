@@ -8,9 +8,9 @@ from typing import Any
 from tavernkit.macros.variables import Variables
 from tavernkit.risuai.cbs import CBSOptions, expand
 from tavernkit.risuai.character import RisuCharacter
-from tavernkit.risuai.chat import Chat, ChatMessage
-from tavernkit.risuai.scene import Scene
-from tavernkit.risuai.settings import Settings
+from tavernkit.risuai.chat import RisuChat, RisuMessage
+from tavernkit.risuai.scene import RisuScene
+from tavernkit.risuai.settings import RisuSettings
 
 NOW = datetime(2025, 3, 9, 14, 7, 5, tzinfo=UTC)
 
@@ -24,28 +24,28 @@ KEEPER = RisuCharacter(
 )
 
 MESSAGES = (
-    ChatMessage(role="user", data="Anyone there?", time=1741525200000),
-    ChatMessage(role="char", data="Only me, {{user}}.", time=1741525261000),
-    ChatMessage(role="user", data="The tide turned.", time=1741528925000),
+    RisuMessage(role="user", data="Anyone there?", time=1741525200000),
+    RisuMessage(role="char", data="Only me, {{user}}.", time=1741525261000),
+    RisuMessage(role="user", data="The tide turned.", time=1741528925000),
 )
 
 
 def a_scene(
     *,
     character: RisuCharacter | None = KEEPER,
-    messages: Sequence[ChatMessage] = MESSAGES,
+    messages: Sequence[RisuMessage] = MESSAGES,
     variables: Mapping[str, Any] | None = None,
     random: Sequence[float] = (0.5,),
     now: datetime = NOW,
     zone: tzinfo = UTC,
-    settings: Settings | None = None,
+    settings: RisuSettings | None = None,
     greeting_index: int = -1,
     **more: Any,
-) -> Scene:
-    return Scene(
+) -> RisuScene:
+    return RisuScene(
         character=character,
-        chat=Chat(messages=list(messages), greeting_index=greeting_index, id="chat-1"),
-        settings=settings or Settings(),
+        chat=RisuChat(messages=list(messages), greeting_index=greeting_index, id="chat-1"),
+        settings=settings or RisuSettings(),
         now=lambda: now.astimezone(zone),
         random=cycle(random).__next__,
         user_name="Tess",
@@ -54,6 +54,6 @@ def a_scene(
     )
 
 
-def says(text: str, scene: Scene | None = None, **options: Any) -> str:
+def says(text: str, scene: RisuScene | None = None, **options: Any) -> str:
     """What the text becomes."""
     return expand(text, scene or a_scene(), CBSOptions(**options))

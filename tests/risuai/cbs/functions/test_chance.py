@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tavernkit.risuai.chance import draws_of, pick_hash_rand
-from tavernkit.risuai.chat import ChatMessage
+from tavernkit.risuai.chat import RisuMessage
 
 from .scenes import a_scene, says
 
@@ -58,7 +58,7 @@ def test_while_tokens_are_counted_the_first_choice_stands_for_all() -> None:
 
 
 def test_a_pick_stays_until_the_chat_goes_on() -> None:
-    messages = [ChatMessage(role="user", data="z")]
+    messages = [RisuMessage(role="user", data="z")]
     first, again = says("{{pick}}|{{pick}}", a_scene(messages=messages)).split("|")
     assert first == again == str(pick_hash_rand(1, "cha-1chat-1"))
     assert says("{{pick}}", a_scene(messages=messages * 2)) != first

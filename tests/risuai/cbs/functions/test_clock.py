@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tavernkit.risuai.chat import ChatMessage
+from tavernkit.risuai.chat import RisuMessage
 
 from .scenes import MESSAGES, a_scene, says
 
@@ -65,7 +65,7 @@ def test_when_a_message_was_sent(chat_index: int, time: str, date: str) -> None:
 
 
 def test_a_message_of_an_older_version_has_no_time() -> None:
-    scene = a_scene(messages=[ChatMessage(role="user", data="x", time=0)])
+    scene = a_scene(messages=[RisuMessage(role="user", data="x", time=0)])
     older = "[Cannot get time, message was sent in older version]"
     assert says("{{messagetime}}", scene, chat_index=0) == says("{{idleduration}}", scene) == older
     assert says("{{messageunixtimearray}}", scene) == '["0"]'

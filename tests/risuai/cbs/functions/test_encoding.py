@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tavernkit.risuai.cbs import Call, CBSOptions, Functions
+from tavernkit.risuai.cbs import CBSCall, CBSOptions, Functions
 from tavernkit.risuai.cbs.functions import BUILTIN
 
 from .scenes import a_scene, says
@@ -12,7 +12,7 @@ from .scenes import a_scene, says
 
 def answer(name: str, *arguments: str) -> str | None:
     function = Functions(BUILTIN).table[name]
-    call = Call(
+    call = CBSCall(
         text=name, arguments=arguments, scene=a_scene(), options=CBSOptions(), temporary={}, parse=lambda text: text
     )
     return function(call)

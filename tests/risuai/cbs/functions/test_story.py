@@ -6,11 +6,11 @@ import pytest
 
 from tavernkit.risuai.cbs import CBSOptions
 from tavernkit.risuai.character import RisuCharacter
-from tavernkit.risuai.chat import ChatMessage
+from tavernkit.risuai.chat import RisuMessage
 from tavernkit.risuai.lore_entry import LoreEntry
 from tavernkit.risuai.module import AssetName, Module
 from tavernkit.risuai.scene import Screen
-from tavernkit.risuai.settings import Settings
+from tavernkit.risuai.settings import RisuSettings
 
 from .scenes import KEEPER, a_scene, says
 
@@ -113,7 +113,7 @@ def test_history_is_parsed_as_objects_and_raw_as_lines() -> None:
 
 
 def test_a_message_keeps_the_fields_it_was_read_with() -> None:
-    message = ChatMessage(role="char", data="{{user}}", written={"role": "char", "data": "", "swipe": 2})
+    message = RisuMessage(role="char", data="{{user}}", written={"role": "char", "data": "", "swipe": 2})
     (written,) = json.loads(says("{{charhistory}}", a_scene(messages=[message])))
     assert written == '{"role":"char","data":"Tess","swipe":2}'
 
@@ -163,7 +163,7 @@ def test_places_in_the_chat() -> None:
 
 
 def test_settings() -> None:
-    settings = Settings(
+    settings = RisuSettings(
         model="claude-x", sub_model="small", main_prompt="For {{char}}", jailbreak_on=True, max_context=9
     )
     scene = a_scene(settings=settings, persona="{{user}}!", screen=Screen(width=3, height=4), trigger_id="btn")
@@ -192,5 +192,5 @@ def test_metadata(key: str, told: str) -> None:
 
 
 def test_a_model_that_is_not_known_is_described_by_its_name() -> None:
-    scene = a_scene(settings=Settings(model="mine", language=""))
+    scene = a_scene(settings=RisuSettings(model="mine", language=""))
     assert says("{{metadata::modelname}} {{metadata::modelprovider}} [{{metadata::lang}}]", scene) == "mine 4 []"

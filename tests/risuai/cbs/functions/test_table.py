@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tavernkit.risuai.cbs import Call, CBSOptions, Functions, LeftAsText, ParseReturn
+from tavernkit.risuai.cbs import CBSCall, CBSOptions, Functions, LeftAsText, ParseReturn
 from tavernkit.risuai.cbs.functions import BUILTIN
 
 from .scenes import KEEPER, a_scene, says
@@ -53,7 +53,7 @@ def test_what_only_the_page_resolves_stays_in_the_text(name: str) -> None:
 def test_a_function_answers_with_a_text_or_leaves_the_macro(
     name: str, arguments: list[str], has_character: bool, chat_index: int, runs: bool
 ) -> None:
-    call = Call(
+    call = CBSCall(
         text="::".join([name, *arguments]),
         arguments=arguments,
         scene=a_scene(character=KEEPER if has_character else None),

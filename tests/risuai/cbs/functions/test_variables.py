@@ -4,7 +4,7 @@ import pytest
 
 from tavernkit.macros.variables import Variables
 from tavernkit.risuai.default_variables import get_chat_variable, parse_key_values, set_chat_variable
-from tavernkit.risuai.settings import Settings
+from tavernkit.risuai.settings import RisuSettings
 
 from .scenes import a_scene, says
 
@@ -24,7 +24,7 @@ def test_defaults_are_lines_of_key_and_value(text: str, pairs: list[tuple[str, s
 
 
 def test_a_variable_is_looked_for_in_the_chat_then_the_character_then_the_template() -> None:
-    scene = a_scene(variables={"lives": "9"}, settings=Settings(template_default_variables="mood=t\nrank=captain"))
+    scene = a_scene(variables={"lives": "9"}, settings=RisuSettings(template_default_variables="mood=t\nrank=captain"))
     assert says("{{getvar::lives}} {{getvar::mood}} {{getvar::rank}} {{getvar::x}}", scene) == "9 grey captain null"
 
 

@@ -15,16 +15,16 @@ from tavernkit.sillytavern.macros.environment import (
     ChatLine,
     DynamicMacro,
     Environment,
-    Group,
+    GroupNames,
+    MacroSettings,
     ModelState,
-    PromptSettings,
 )
 from tavernkit.sillytavern.macros.legacy import LegacyMacros
 from tavernkit.sillytavern.macros.legacy.card import expanded_card
-from tavernkit.sillytavern.macros.legacy.expansion import Expansion
+from tavernkit.sillytavern.macros.legacy.expansion import LegacyExpansion
 from tavernkit.sillytavern.macros.legacy.named_values import MARKER_PASSES, named_passes
 from tavernkit.sillytavern.macros.legacy.order import PASSES_AFTER_NAMES, PASSES_BEFORE_NAMES
-from tavernkit.sillytavern.macros.limits import Limits
+from tavernkit.sillytavern.macros.limits import MacroLimits
 from tavernkit.sillytavern.macros.problems import MacroProblem
 from tavernkit.sillytavern.presets import Instruct, SystemPrompt
 
@@ -59,7 +59,7 @@ class TestNames:
         assert expand("{{user}}", environment) == "{{user}}"
 
     def test_not_char_holds_muted_members_and_the_user(self) -> None:
-        group = Group(members=("Mira", "Oskar", "Pell"), muted=frozenset({"Pell"}))
+        group = GroupNames(members=("Mira", "Oskar", "Pell"), muted=frozenset({"Pell"}))
 
         assert expand("{{group}}|{{groupNotMuted}}|{{notChar}}", zed(group=group)) == (
             "Mira, Oskar, Pell|Mira, Oskar|Oskar, Pell, Zed"
@@ -285,14 +285,14 @@ class TestTemplates:
         instruct = Instruct(enabled=True, input_sequence="IN {{user}}", output_sequence="OUT")
 
         for enabled, result in [(True, "IN Zed|OUT"), (False, "|")]:
-            environment = zed(settings=PromptSettings(instruct=instruct.with_(enabled=enabled)))
+            environment = zed(settings=MacroSettings(instruct=instruct.with_(enabled=enabled)))
             assert expand("{{instructInput}}|{{instructLastOutput}}", environment) == result
 
     def test_the_card_may_bring_the_system_prompt(self) -> None:
         prompt = SystemPrompt(enabled=True, content="Default for {{char}}.")
 
         for preferred, result in [(True, "Speak as Mira."), (False, "Default for Mira.")]:
-            environment = zed(settings=PromptSettings(system_prompt=prompt, prefer_character_prompt=preferred))
+            environment = zed(settings=MacroSettings(system_prompt=prompt, prefer_character_prompt=preferred))
             assert expand("{{systemPrompt}}", environment) == result
 
 
@@ -334,7 +334,9 @@ class TestSkipping:
     def test_leaving_out_passes_changes_nothing(self, text: str, name: str) -> None:
         environment = zed(user_name=name)
         every_pass = zed(user_name=name)
-        expansion = Expansion(text, every_pass, expanded_card(every_pass, expand), expand=expand, limits=Limits())
+        expansion = LegacyExpansion(
+            text, every_pass, expanded_card(every_pass, expand), expand=expand, limits=MacroLimits()
+        )
         result = text
         for kind in (*MARKER_PASSES, *PASSES_BEFORE_NAMES, *named_passes(every_pass), *PASSES_AFTER_NAMES):
             result = kind.run(result, expansion)
@@ -373,13 +375,13 @@ class TestLimits:
     )
     def test_a_text_that_would_grow_too_long_is_left_as_it_is(self, text: str) -> None:
         problems: list[MacroProblem] = []
-        engine = LegacyMacros(limits=Limits(output=60), on_problem=problems.append)
+        engine = LegacyMacros(limits=MacroLimits(output=60), on_problem=problems.append)
 
         assert engine.expand(text, zed(dynamic_macros={"long": "x" * 50})) == text
         assert [problem.code for problem in problems] == ["macro_limit"]
 
     def test_so_is_a_text_with_too_many_calls_or_dice(self) -> None:
-        engine = LegacyMacros(limits=Limits(steps=100))
+        engine = LegacyMacros(limits=MacroLimits(steps=100))
 
         for text in ["{{user}}" * 101, "{{roll 99d6}}{{roll 99d6}}"]:
             assert engine.expand(text, zed()) == text

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tavernkit.conformance.macros_legacy import check
+from tavernkit.conformance.macro_cases import check_legacy
 from tavernkit.conformance.vectors import read_vectors
 from tavernkit.values import JsonObject
 
@@ -14,6 +14,6 @@ CASES = list(read_vectors(RECORDED).cases())
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
 def test_we_make_the_same(case: JsonObject) -> None:
-    expected, actual = check(case)
+    expected, actual = check_legacy(case)
 
     assert actual == expected

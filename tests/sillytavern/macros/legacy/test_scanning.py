@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.support.hanging import not_hanging
 
 from tavernkit.sillytavern.macros.legacy import scanning
-from tavernkit.sillytavern.macros.legacy.scanning import Call, Finder
+from tavernkit.sillytavern.macros.legacy.scanning import Finder, LegacyCall
 
 _NOT_LINE_END = "[^\n\r\u2028\u2029]"
 _OPEN = re.compile(r"\{\{x:", re.IGNORECASE)
@@ -45,7 +45,7 @@ def test_finder_agrees_with_the_regular_expression(kind: str, text: str) -> None
     found = list(find(text))
 
     assert found == [
-        Call(match.start(), match.end(), match.groups()) for match in re.finditer(pattern, text, re.IGNORECASE)
+        LegacyCall(match.start(), match.end(), match.groups()) for match in re.finditer(pattern, text, re.IGNORECASE)
     ]
 
 

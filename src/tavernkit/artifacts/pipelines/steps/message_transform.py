@@ -8,7 +8,7 @@ from tavernkit.artifacts.liquid import LiquidTemplate
 from tavernkit.artifacts.pipelines.problems import Problems
 from tavernkit.artifacts.pipelines.scope import StepScope
 from tavernkit.artifacts.pipelines.step import Step
-from tavernkit.artifacts.pipelines.steps.rules import Rule, apply_rules
+from tavernkit.artifacts.pipelines.steps.transform import Rule, apply_rules
 from tavernkit.artifacts.pipelines.threads import in_thread
 from tavernkit.errors import StepFailed
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import ClassVar, Literal
 
 from tavernkit.artifacts.artifact import NonBlank
@@ -10,10 +10,32 @@ from tavernkit.artifacts.json_patch import apply_patch
 from tavernkit.artifacts.pipelines.problems import Problems
 from tavernkit.artifacts.pipelines.scope import StepScope
 from tavernkit.artifacts.pipelines.step import Step
-from tavernkit.artifacts.pipelines.steps.rules import Rule, apply_rules
 from tavernkit.artifacts.pipelines.threads import in_thread
+from tavernkit.artifacts.wire import Wire
 from tavernkit.errors import JsonPatchError, StepFailed
 from tavernkit.reading import kind_of
+from tavernkit.text.js_regex import compile_regex
+
+
+class Rule(Wire, frozen=True, kw_only=True):
+    """What `text.replace(pattern, replacement)` does in JavaScript."""
+
+    spellings: ClassVar[Mapping[str, str]] = {"replace": "replacement"}
+    needs: ClassVar[Mapping[str, str]] = {"pattern": "A rule needs a pattern."}
+
+    pattern: NonBlank
+    flags: str = "g"
+    replacement: str = ""
+
+    def check(self, problems: Problems, path: str) -> None:
+        with problems.caught_at(f"{path}.pattern"):
+            compile_regex(self.pattern, self.flags)
+
+
+def apply_rules(text: str, rules: Iterable[Rule]) -> str:
+    for rule in rules:
+        text = compile_regex(rule.pattern, rule.flags).replace(text, rule.replacement)
+    return text
 
 
 class TransformStep(Step, frozen=True, kw_only=True, tag="transform"):

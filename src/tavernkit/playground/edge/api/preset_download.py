@@ -8,7 +8,7 @@ from tavernkit.playground.base.database.models import Preset
 from tavernkit.playground.edge.api.files import attachment, json_download
 from tavernkit.playground.story.presets.kinds import RISUAI, decode_preset
 from tavernkit.risuai.files import write_preset_file
-from tavernkit.risuai.settings import Settings as RisuSettings
+from tavernkit.risuai.settings import RisuSettings as RisuSettings
 
 
 def download(row: Preset) -> Response:

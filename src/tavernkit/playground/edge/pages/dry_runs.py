@@ -8,7 +8,7 @@ from uuid import UUID
 from fastapi import APIRouter, Form, Query, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
-from tavernkit.artifacts.pipelines.profile import Trigger
+from tavernkit.artifacts.pipelines.profile import PipelineTrigger
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.jobs.service import request_cancel
 from tavernkit.playground.base.refused import Refused
@@ -42,7 +42,7 @@ async def begin(
     viewer: Looking,
     profile_id: UUID,
     conversation_id: Annotated[UUID | None, Form()] = None,
-    trigger: Annotated[Trigger, Form()] = "user_message",
+    trigger: Annotated[PipelineTrigger, Form()] = "user_message",
     with_reply: Annotated[bool, Form()] = False,
     content: Text = "",
 ) -> Response:
@@ -107,7 +107,7 @@ async def _begun(
     viewer: Viewer,
     profile_id: UUID,
     conversation_id: UUID | None,
-    trigger: Trigger,
+    trigger: PipelineTrigger,
     *,
     with_reply: bool,
     text: str,

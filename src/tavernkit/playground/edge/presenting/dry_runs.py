@@ -12,7 +12,7 @@ from uuid import UUID
 from anyio import to_thread
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from tavernkit.artifacts.pipelines.profile import Trigger
+from tavernkit.artifacts.pipelines.profile import PipelineTrigger
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Job
 from tavernkit.playground.base.jobs.queries import find_job
@@ -32,7 +32,7 @@ STORIES_SHOWN = 30
 LINES_AROUND = 3
 LAST_WORDS = 60
 
-TRIGGERS: Mapping[Trigger, str] = {
+TRIGGERS: Mapping[PipelineTrigger, str] = {
     "user_message": "Somebody has said something",
     "regenerate": "A reply is told anew",
     "manual": "Somebody presses Run now",
@@ -55,7 +55,7 @@ class DryRunFormView(Value, frozen=True, kw_only=True):
     profile_name: str
     stories: tuple[StoryChoice, ...]
     chosen: str = ""
-    trigger: Trigger = "user_message"
+    trigger: PipelineTrigger = "user_message"
     with_reply: bool = False
     problem: str = ""
 
@@ -158,7 +158,7 @@ async def dry_run_form(
     profile_id: UUID,
     *,
     chosen: UUID | None = None,
-    trigger: Trigger = "user_message",
+    trigger: PipelineTrigger = "user_message",
     with_reply: bool = False,
     problem: str = "",
 ) -> DryRunFormView:

@@ -8,7 +8,7 @@ from typing import Final
 from tavernkit.artifacts.artifact import ArtifactDefinition
 from tavernkit.artifacts.axes import SurfacePlace, Visibility, is_in_prompt, is_on_page
 from tavernkit.artifacts.pipelines import GuardStep, LlmStep, Profile, Step, StepPipeline
-from tavernkit.artifacts.pipelines.profile import Trigger
+from tavernkit.artifacts.pipelines.profile import PipelineTrigger
 from tavernkit.artifacts.pipelines.step import Hook, StepKind
 from tavernkit.playground.base.storable import presentable
 from tavernkit.values import Value
@@ -22,7 +22,7 @@ KINDS: Final[Mapping[StepKind, str]] = {
     "python": "calls a function",
 }
 HOOKS: Final[Mapping[Hook, str]] = {"before": "before the reply", "after": "after the reply"}
-TRIGGERS: Final[Mapping[Trigger, str]] = {
+TRIGGERS: Final[Mapping[PipelineTrigger, str]] = {
     "user_message": "a new reply",
     "regenerate": "a reply told anew",
     "manual": "by hand",

@@ -19,8 +19,8 @@ from tavernkit.playground.story.presets.kinds import decode_preset
 from tavernkit.playground.story.presets.prompt_manager import listed_prompts
 from tavernkit.playground.story.presets.queries import default_preset_id, preset_for, presets_page
 from tavernkit.prompt.tokens import default_estimator
-from tavernkit.risuai import Settings as RisuSettings
-from tavernkit.sillytavern.presets import ChatPreset, Prompt
+from tavernkit.risuai import RisuSettings as RisuSettings
+from tavernkit.sillytavern.presets import ChatPreset, PresetPrompt
 from tavernkit.values import Json, JsonObject, Value
 
 PRESETS_PER_PAGE = 200
@@ -218,7 +218,7 @@ def _prompts(preset: ChatPreset) -> tuple[PromptView, ...]:
     )
 
 
-def _place(prompt: Prompt) -> str:
+def _place(prompt: PresetPrompt) -> str:
     return f"in the chat at depth {prompt.injection_depth}" if prompt.injection_position == 1 else ""
 
 

@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, exists, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.artifacts.pipelines import RunReport
-from tavernkit.artifacts.pipelines.profile import Trigger
+from tavernkit.artifacts.pipelines.profile import PipelineTrigger
 from tavernkit.playground.base.database.models import PipelineRun, Run
 from tavernkit.playground.base.jobs.step_outputs import forget_outputs
 
@@ -53,7 +53,7 @@ async def _abandon(session: AsyncSession, run: PipelineRun, now: datetime, why: 
         idempotency_key=run.idempotency_key,
         profile_id="" if run.profile_id is None else str(run.profile_id),
         profile_version=run.profile_version,
-        trigger=cast("Trigger", run.trigger),
+        trigger=cast("PipelineTrigger", run.trigger),
         turn=run.turn,
         status="aborted",
         message=why,

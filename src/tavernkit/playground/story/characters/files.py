@@ -16,7 +16,7 @@ from tavernkit.playground.story.characters.pictures import Picture, PictureError
 from tavernkit.risuai.files import MODULE_FILE, module_of, with_module
 from tavernkit.values import Value
 
-MAX_FILE_BYTES = characters.Limits().file_bytes
+MAX_FILE_BYTES = characters.CardLimits().file_bytes
 MAX_ASSETS_BYTES = 128 * 1024 * 1024
 MAX_NOTES = 20
 

@@ -17,7 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from tavernkit import Message, Variables
 from tavernkit.artifacts import PromptCandidate
 from tavernkit.artifacts.pipelines import ChatInfo, Profile, RunContext, idempotency_key, prompt_candidates
-from tavernkit.artifacts.pipelines.profile import Trigger
+from tavernkit.artifacts.pipelines.profile import PipelineTrigger
 from tavernkit.errors import TavernKitError
 from tavernkit.playground.base.database.models import (
     Conversation,
@@ -41,7 +41,7 @@ from tavernkit.playground.story.prompting.platforms import platform_for
 from tavernkit.playground.story.runs.storing import ReplyIds
 from tavernkit.values import Json, JsonObject, Value
 
-TRIGGERS: Mapping[str, Trigger] = {
+TRIGGERS: Mapping[str, PipelineTrigger] = {
     "user_turn": "user_message",
     "auto_mode": "user_message",
     "force_talk": "user_message",
@@ -61,7 +61,7 @@ class Beginning(Value, frozen=True, kw_only=True):
 
     id: UUID
     profile: Profile
-    trigger: Trigger
+    trigger: PipelineTrigger
     now: datetime
     ids: ReplyIds | None = None
     turn: int | None = None
@@ -97,7 +97,7 @@ async def beginning_of(session: AsyncSession, runtime: Runtime, run: Run) -> Beg
     )
 
 
-async def _as_it_began(session: AsyncSession, known: PipelineRun, trigger: Trigger) -> Beginning | None:
+async def _as_it_began(session: AsyncSession, known: PipelineRun, trigger: PipelineTrigger) -> Beginning | None:
     profile = None if known.profile_id is None else await session.get(PipelineProfile, known.profile_id)
     if profile is None or known.message_id is None or known.swipe_id is None:
         # Somebody has deleted what it followed; the reply comes without it.

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field
 
-from tavernkit.artifacts.pipelines.profile import Trigger
+from tavernkit.artifacts.pipelines.profile import PipelineTrigger
 from tavernkit.playground.base.database.models import Job, PipelineRun
 from tavernkit.playground.story.pipelines.documents import Content, In
 
@@ -18,7 +18,7 @@ PipelineId = Annotated[str, Field(min_length=1, max_length=200)]
 class DryRun(In):
     conversation_id: UUID = Field(description="The conversation to try it on; nothing in it is changed.")
     content: Content | None = Field(default=None, description="The profile as somebody writes it; else as it is saved.")
-    trigger: Trigger = Field(default="user_message", description="Pipelines that do not have it are left out.")
+    trigger: PipelineTrigger = Field(default="user_message", description="Pipelines that do not have it are left out.")
     with_reply: bool = Field(
         default=False,
         description="Ask the story's model for a reply as well, for the steps behind it; else they get the last one.",
@@ -67,7 +67,7 @@ class PipelineRunOut(BaseModel):
     job_id: UUID | None = Field(description="The job that carries it out, if it was asked for alone.")
     profile_id: UUID | None = Field(description="The profile that was followed; null once it is deleted.")
     profile_version: int
-    trigger: Trigger
+    trigger: PipelineTrigger
     status: Literal["running", "done", "aborted", "error"]
     failed_type: str | None
     message: str | None

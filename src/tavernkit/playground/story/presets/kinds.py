@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
 from tavernkit.reading import ImportReport, LooseObject, ReportBuilder
-from tavernkit.risuai.settings import Settings as RisuSettings
+from tavernkit.risuai.settings import RisuSettings as RisuSettings
 from tavernkit.risuai.settings import read_settings
 from tavernkit.sillytavern.presets import (
     ChatPreset,
     ContextTemplate,
     Instruct,
     MasterExport,
-    Preset,
     ReasoningTemplate,
+    SillyTavernPreset,
     SystemPrompt,
     TextPreset,
     write_preset,
@@ -24,11 +24,11 @@ from tavernkit.values import Json, JsonObject
 
 Kind: TypeAlias = Literal["chat", "text", "instruct", "context", "system_prompt", "reasoning", "master", "risuai"]
 
-AnyPreset: TypeAlias = Preset | RisuSettings
+AnyPreset: TypeAlias = SillyTavernPreset | RisuSettings
 
 RISUAI = "risuai"
 
-KINDS: Mapping[str, type[Preset]] = {
+KINDS: Mapping[str, type[SillyTavernPreset]] = {
     "chat": ChatPreset,
     "text": TextPreset,
     "instruct": Instruct,

@@ -10,14 +10,14 @@ from collections.abc import Sequence
 
 from tavernkit.playground.base.refused import Refused, existing
 from tavernkit.sillytavern.chat_completion.entries import prompt_order
-from tavernkit.sillytavern.presets import ChatPreset, Prompt, PromptOrder, PromptToggle
+from tavernkit.sillytavern.presets import ChatPreset, PresetPrompt, PromptOrder, PromptToggle
 from tavernkit.values import Json
 
 EVERY_CHARACTER = 100001
 MAX_PROMPTS = 1000
 
 
-def listed_prompts(preset: ChatPreset) -> list[tuple[Prompt, bool | None]]:
+def listed_prompts(preset: ChatPreset) -> list[tuple[PresetPrompt, bool | None]]:
     """The prompts that are in the order, in it, each with whether it is sent; then the others, with None."""
     prompts = {prompt.identifier: prompt for prompt in preset.prompts}
     ordered = [
@@ -27,7 +27,7 @@ def listed_prompts(preset: ChatPreset) -> list[tuple[Prompt, bool | None]]:
     return [*ordered, *((prompt, None) for prompt in preset.prompts if prompt.identifier not in placed)]
 
 
-def add_prompt(preset: ChatPreset, prompt: Prompt, *, position: int | None, enabled: bool) -> ChatPreset:
+def add_prompt(preset: ChatPreset, prompt: PresetPrompt, *, position: int | None, enabled: bool) -> ChatPreset:
     """Put a new prompt into the order, at the end unless a place is named."""
     if _find(preset, prompt.identifier) is not None:
         raise Refused(
@@ -87,7 +87,7 @@ def order_prompts(preset: ChatPreset, order: Sequence[tuple[str, bool]]) -> Chat
     )
 
 
-def _find(preset: ChatPreset, identifier: str) -> Prompt | None:
+def _find(preset: ChatPreset, identifier: str) -> PresetPrompt | None:
     return next((prompt for prompt in preset.prompts if prompt.identifier == identifier), None)
 
 

@@ -40,7 +40,7 @@ from tavernkit.playground.story.presets.queries import (
     preset_for,
 )
 from tavernkit.reading import ImportReport
-from tavernkit.sillytavern.presets import ChatPreset, Prompt, write_preset
+from tavernkit.sillytavern.presets import ChatPreset, PresetPrompt, write_preset
 from tavernkit.values import Json, JsonObject
 
 MAX_FILE_BYTES = 8 * 1024 * 1024
@@ -138,7 +138,7 @@ async def set_default_preset(runtime: Runtime, viewer: Viewer, preset_id: UUID |
 async def add_prompt(runtime: Runtime, viewer: Viewer, preset_id: UUID, new: NewPrompt) -> tuple[Preset, ChatPreset]:
     """Put a new prompt into a chat preset."""
     identifier = storable(new.identifier or "") or str(runtime.ids())
-    prompt = Prompt(identifier=identifier, **{"name": "", "role": "system", **new.given()})
+    prompt = PresetPrompt(identifier=identifier, **{"name": "", "role": "system", **new.given()})
     return await _edit(
         runtime,
         viewer,

@@ -15,7 +15,7 @@ from tavernkit.playground.story.prompting.presets import ChosenPreset, chosen_pr
 from tavernkit.playground.story.prompting.requests import model_request
 from tavernkit.playground.story.prompting.state import variables_in
 from tavernkit.risuai import RisuResult
-from tavernkit.risuai import Settings as RisuSettings
+from tavernkit.risuai import RisuSettings as RisuSettings
 from tavernkit.sillytavern import SillyTavernResult
 from tavernkit.values import Value
 

@@ -16,7 +16,7 @@ from tavernkit.playground.story.prompting.parts import part_name
 from tavernkit.playground.story.prompting.presets import budget_for, chosen_preset
 from tavernkit.playground.story.prompting.state import variables_in
 from tavernkit.prompt.tokens import default_estimator
-from tavernkit.risuai import Settings as RisuSettings
+from tavernkit.risuai import RisuSettings as RisuSettings
 from tavernkit.sillytavern.presets import ChatPreset
 
 LEFT_OUT = "left_out"

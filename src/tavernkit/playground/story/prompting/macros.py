@@ -8,12 +8,12 @@ from datetime import UTC, datetime
 
 from tavernkit import Character, User, Variables
 from tavernkit.playground.story.prompting.platforms import Platform
-from tavernkit.risuai import Settings
+from tavernkit.risuai import RisuSettings
 from tavernkit.risuai.cards import from_card
 from tavernkit.risuai.cbs import CBSOptions, expand
-from tavernkit.risuai.chat import Chat
-from tavernkit.risuai.scene import Scene
-from tavernkit.sillytavern.macros import CardFields, Environment, Group, macro_engine
+from tavernkit.risuai.chat import RisuChat
+from tavernkit.risuai.scene import RisuScene
+from tavernkit.sillytavern.macros import CardFields, Environment, GroupNames, macro_engine
 
 _MACROS = macro_engine()
 
@@ -35,7 +35,7 @@ def expand_macros(
     environment = Environment(
         user_name=user.name,
         character_name=character.display_name,
-        group=Group(members=tuple(group)) if len(group) > 1 else None,
+        group=GroupNames(members=tuple(group)) if len(group) > 1 else None,
         card=CardFields(
             description=character.description,
             personality=character.personality,
@@ -60,10 +60,10 @@ def expand_macros(
 def _expand_cbs(
     text: str, character: Character, user: User, *, variables: Variables, clock: Callable[[], datetime], seed: int
 ) -> str:
-    scene = Scene(
+    scene = RisuScene(
         character=from_card(character),
-        chat=Chat(),
-        settings=Settings(),
+        chat=RisuChat(),
+        settings=RisuSettings(),
         now=clock,
         random=random.Random(seed).random,  # noqa: S311 - chance in a story, not a secret
         user_name=user.name,

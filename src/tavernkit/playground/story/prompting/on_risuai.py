@@ -101,18 +101,18 @@ def _character(inputs: PromptInputs) -> RisuCharacter:
     )
 
 
-def _settings(inputs: PromptInputs) -> risuai.Settings:
+def _settings(inputs: PromptInputs) -> risuai.RisuSettings:
     """The preset: RisuAI's own, or one of SillyTavern's as RisuAI would take it over, for the model that answers."""
     provider, own = inputs.provider, inputs.presets.preset
     wanted: tuple[int | None, int | None]
     match own:
-        case risuai.Settings():
+        case risuai.RisuSettings():
             settings, wanted = own, (own.max_context, own.max_response)
         case ChatPreset():
-            settings = risuai.Settings(template=risuai.convert_preset(write_preset(own)))
+            settings = risuai.RisuSettings(template=risuai.convert_preset(write_preset(own)))
             wanted = (own.openai_max_context, own.openai_max_tokens)
         case _:
-            settings, wanted = risuai.Settings(main_prompt=MAIN_PROMPT), (None, None)
+            settings, wanted = risuai.RisuSettings(main_prompt=MAIN_PROMPT), (None, None)
     context, reply = budget_for(inputs.settings.llm, provider, *wanted)
     return settings.with_(
         model=kind_of(provider).risu_model,

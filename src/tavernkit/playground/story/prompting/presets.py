@@ -22,7 +22,7 @@ from tavernkit.sillytavern.presets import (
     ContextTemplate,
     Instruct,
     MasterExport,
-    Prompt,
+    PresetPrompt,
     ReasoningTemplate,
     SystemPrompt,
     TextPreset,
@@ -112,7 +112,7 @@ def _with_system_prompt(preset: ChatPreset, chosen: SystemPrompt) -> ChatPreset:
         prompts=(
             *(prompt.with_(content=replaced.get(prompt.identifier, prompt.content)) for prompt in preset.prompts),
             *(
-                Prompt(identifier=identifier, content=text, system_prompt=True)
+                PresetPrompt(identifier=identifier, content=text, system_prompt=True)
                 for identifier, text in replaced.items()
                 if identifier not in known
             ),

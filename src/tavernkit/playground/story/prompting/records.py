@@ -21,7 +21,7 @@ from tavernkit.playground.base.storable import presentable, storable
 from tavernkit.playground.story.prompting.building import Prompt
 from tavernkit.playground.story.prompting.requests import model_request
 from tavernkit.playground.story.prompting.unused_blocks import note_removed_prompts, while_blocks_stay
-from tavernkit.prompt.fingerprint import fingerprint
+from tavernkit.prompt.plan import fingerprint
 from tavernkit.prompt.tokens import default_estimator
 from tavernkit.prompt.trimming import TrimReport
 from tavernkit.values import Json, Value

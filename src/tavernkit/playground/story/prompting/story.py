@@ -11,13 +11,13 @@ from tavernkit.playground.story.settings_schema.groups.authors_note import Autho
 from tavernkit.playground.story.settings_schema.groups.world_info import WorldInfoSettings
 from tavernkit.sillytavern import AuthorsNote, Story
 from tavernkit.sillytavern.regex_scripts import RegexScripts, embedded_scripts
-from tavernkit.sillytavern.world_info import Strategy
+from tavernkit.sillytavern.world_info import InsertionStrategy
 from tavernkit.sillytavern.world_info import WorldInfoSettings as LibraryWorldInfo
 
 _STRATEGIES = {
-    "evenly": Strategy.EVENLY,
-    "character_first": Strategy.CHARACTER_FIRST,
-    "global_first": Strategy.GLOBAL_FIRST,
+    "evenly": InsertionStrategy.EVENLY,
+    "character_first": InsertionStrategy.CHARACTER_FIRST,
+    "global_first": InsertionStrategy.GLOBAL_FIRST,
 }
 
 

@@ -20,20 +20,20 @@ from tavernkit.playground.story.prompting.cards import library_character
 from tavernkit.playground.story.settings_schema.groups.turns import SpaceSettings
 from tavernkit.sillytavern.groups import (
     GroupMember,
+    GroupStrategy,
     StoryGroup,
-    Strategy,
     activate,
     mentions_in_any_script,
     read_talkativeness,
 )
-from tavernkit.sillytavern.turns import Turn
+from tavernkit.sillytavern.turns import ChatTurn
 from tavernkit.values import Value
 
-STRATEGIES: Mapping[str, Strategy] = {
-    "manual": Strategy.MANUAL,
-    "natural": Strategy.NATURAL,
-    "list": Strategy.LIST,
-    "pooled": Strategy.POOLED,
+STRATEGIES: Mapping[str, GroupStrategy] = {
+    "manual": GroupStrategy.MANUAL,
+    "natural": GroupStrategy.NATURAL,
+    "list": GroupStrategy.LIST,
+    "pooled": GroupStrategy.POOLED,
 }
 TURNS_LOOKED_AT = 200
 """How far back it matters who has spoken."""
@@ -107,7 +107,7 @@ async def choose_speakers(
     )
     activation = activate(
         group,
-        chat=await _turns(session, conversation.id, members, whole=strategy is Strategy.POOLED),
+        chat=await _turns(session, conversation.id, members, whole=strategy is GroupStrategy.POOLED),
         user_input=said or "",
         random=random.Random(seed).random,  # noqa: S311 - chance in a story, not a secret
         mentions=mentions_in_any_script,
@@ -125,12 +125,12 @@ async def choose_speakers(
 
 
 async def _group_members(
-    session: AsyncSession, members: Sequence[SpaceMembership], strategy: Strategy
+    session: AsyncSession, members: Sequence[SpaceMembership], strategy: GroupStrategy
 ) -> list[GroupMember]:
     """The members as the library's group knows them; cards are read only where it matters how talkative they are."""
     unsaid = [member.character_id for member in members if member.talkativeness is None and member.character_id]
     by_card: dict[UUID | None, float] = {}
-    if strategy is Strategy.NATURAL and len(members) > 1 and unsaid:
+    if strategy is GroupStrategy.NATURAL and len(members) > 1 and unsaid:
         rows = await session.scalars(select(models.Character).where(models.Character.id.in_(unsaid)))
         by_card = {row.id: read_talkativeness(library_character(row).extensions) for row in rows}
     usual = read_talkativeness({})
@@ -148,7 +148,7 @@ async def _group_members(
 
 async def _turns(
     session: AsyncSession, conversation_id: UUID, members: Sequence[SpaceMembership], *, whole: bool
-) -> list[Turn]:
+) -> list[ChatTurn]:
     """The last turns, or the last one alone. Whoever a model writes for takes turns as a character does."""
     spoken_for = {member.id for member in members if member.kind == "human"}
     rows = await session.execute(
@@ -162,7 +162,7 @@ async def _turns(
         .limit(TURNS_LOOKED_AT if whole else 1)
     )
     turns = [
-        Turn(
+        ChatTurn(
             index=seq,
             text=content,
             name=name,

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from tavernkit.risuai.arrays import parse_array
-from tavernkit.risuai.cbs.call import Call, LeftAsText
+from tavernkit.risuai.cbs.call import CBSCall, LeftAsText
 from tavernkit.risuai.character import RisuCharacter
 from tavernkit.text import js_values
 from tavernkit.text.js_numbers import to_number
@@ -23,24 +23,24 @@ UNDEFINED = "undefined"
 """What JavaScript writes for an argument that was not given."""
 
 
-def text_at(call: Call, place: int) -> str:
+def text_at(call: CBSCall, place: int) -> str:
     """The argument as a template literal writes it: one that is missing is the word `undefined`."""
     argument = call.get(place)
     return UNDEFINED if argument is None else argument
 
 
-def number_at(call: Call, place: int) -> float:
+def number_at(call: CBSCall, place: int) -> float:
     """The argument as `Number` reads it; one that is missing is not-a-number."""
     argument = call.get(place)
     return math.nan if argument is None else to_number(argument)
 
 
-def items_or_arguments(call: Call) -> Sequence[Json]:
+def items_or_arguments(call: CBSCall) -> Sequence[Json]:
     """Several arguments as they are, or the items of the only one."""
     return call.arguments if len(call.arguments) > 1 else parse_array(call.need(0))
 
 
-def numbers_at(call: Call) -> list[float]:
+def numbers_at(call: CBSCall) -> list[float]:
     """The items as numbers; whatever is none counts as zero."""
     numbers = map(js_values.to_number, items_or_arguments(call))
     return [0.0 if math.isnan(number) else number for number in numbers]
@@ -51,7 +51,7 @@ def flag(holds: object) -> str:
     return "1" if holds else "0"
 
 
-def character(call: Call) -> RisuCharacter:
+def character(call: CBSCall) -> RisuCharacter:
     """The chosen character; without one the macro stays in the text."""
     if call.scene.character is None:
         raise LeftAsText

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from tavernkit.risuai.arrays import parse_array, write_array
-from tavernkit.risuai.cbs.call import Call, LeftAsText
+from tavernkit.risuai.cbs.call import CBSCall, LeftAsText
 from tavernkit.risuai.cbs.functions.arguments import LONGEST_TEXT, MOST_ITEMS, answer, number_at
 from tavernkit.risuai.cbs.registry import FunctionPack
 from tavernkit.text import js_values
@@ -16,7 +16,7 @@ from tavernkit.values import Json
 ARRAYS = FunctionPack("arrays")
 
 
-def _joined(call: Call, between: str) -> str:
+def _joined(call: CBSCall, between: str) -> str:
     items = parse_array(call.need(0))
     if len(items) * len(between) > LONGEST_TEXT:
         raise LeftAsText
@@ -24,28 +24,28 @@ def _joined(call: Call, between: str) -> str:
 
 
 @ARRAYS.function("join")
-def join(call: Call) -> str:
+def join(call: CBSCall) -> str:
     between = call.get(1)
     return _joined(call, "," if between is None else between)
 
 
 @ARRAYS.function("spread")
-def spread(call: Call) -> str:
+def spread(call: CBSCall) -> str:
     return _joined(call, "::")
 
 
 @ARRAYS.function("makearray", "array", "a")
-def make_array(call: Call) -> str:
+def make_array(call: CBSCall) -> str:
     return write_array(call.arguments)
 
 
 @ARRAYS.function("arraylength")
-def array_length(call: Call) -> str:
+def array_length(call: CBSCall) -> str:
     return str(len(parse_array(call.need(0))))
 
 
 @ARRAYS.function("arrayelement")
-def array_element(call: Call) -> str:
+def array_element(call: CBSCall) -> str:
     items = parse_array(call.need(0))
     index = to_integer(number_at(call, 1))
     index = index + len(items) if index < 0 else index
@@ -54,22 +54,22 @@ def array_element(call: Call) -> str:
 
 
 @ARRAYS.function("arrayshift")
-def array_shift(call: Call) -> str:
+def array_shift(call: CBSCall) -> str:
     return write_array(parse_array(call.need(0))[1:])
 
 
 @ARRAYS.function("arraypop")
-def array_pop(call: Call) -> str:
+def array_pop(call: CBSCall) -> str:
     return write_array(parse_array(call.need(0))[:-1])
 
 
 @ARRAYS.function("arraypush")
-def array_push(call: Call) -> str:
+def array_push(call: CBSCall) -> str:
     return write_array([*parse_array(call.need(0)), call.get(1)])
 
 
 @ARRAYS.function("arraysplice")
-def array_splice(call: Call) -> str:
+def array_splice(call: CBSCall) -> str:
     items = parse_array(call.need(0))
     start = to_integer(number_at(call, 1))
     start = max(start + len(items), 0) if start < 0 else min(start, len(items))
@@ -79,7 +79,7 @@ def array_splice(call: Call) -> str:
 
 
 @ARRAYS.function("arrayassert")
-def array_assert(call: Call) -> str:
+def array_assert(call: CBSCall) -> str:
     items = parse_array(call.need(0))
     index = number_at(call, 1)
     # A name that is no place in an array becomes a property, which JSON does not write.
@@ -91,7 +91,7 @@ def array_assert(call: Call) -> str:
 
 
 @ARRAYS.function("range")
-def number_range(call: Call) -> str:
+def number_range(call: CBSCall) -> str:
     match [js_values.to_number(item) for item in parse_array(call.need(0))]:
         case []:
             return "[]"
@@ -111,7 +111,7 @@ def number_range(call: Call) -> str:
 
 
 @ARRAYS.function("filter")
-def filter_array(call: Call) -> str:
+def filter_array(call: CBSCall) -> str:
     kind = call.get(1)
     keeps_empty, keeps_doubles = kind == "unique", kind == "nonempty"
     kept: list[Json] = []

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable
 
-from tavernkit.risuai.cbs.call import Call, LeftAsText
+from tavernkit.risuai.cbs.call import CBSCall, LeftAsText
 from tavernkit.risuai.cbs.functions.arguments import character, number_at
 from tavernkit.risuai.cbs.registry import FunctionPack
 from tavernkit.risuai.chance import DRAWS, draws_of
@@ -21,16 +21,16 @@ _BETWEEN_ROLLS = 15
 
 
 @CHANCE.function("random")
-def random(call: Call) -> str:
+def random(call: CBSCall) -> str:
     return _choose(call, call.scene.random())
 
 
 @CHANCE.function("pick")
-def pick(call: Call) -> str:
+def pick(call: CBSCall) -> str:
     return _choose(call, _settled(call, 0))
 
 
-def _choose(call: Call, drawn: float) -> str:
+def _choose(call: CBSCall, drawn: float) -> str:
     """One of the arguments, or of the choices in the only one; without any, the number that was drawn."""
     if not call.arguments:
         return number_to_string(drawn)
@@ -44,14 +44,14 @@ def _choose(call: Call, drawn: float) -> str:
     return chosen.replace(_KEPT_COMMA, ",") if is_list else chosen
 
 
-def _settled(call: Call, passed_over: int) -> float:
+def _settled(call: CBSCall, passed_over: int) -> float:
     """The number that belongs to this length of this chat, or one so many draws behind it."""
     chat = call.scene.chat
     return draws_of(character(call).id + chat.id)[(len(chat.messages) + passed_over) % DRAWS]
 
 
 @CHANCE.function("randint")
-def random_integer(call: Call) -> str:
+def random_integer(call: CBSCall) -> str:
     low, high = number_at(call, 0), number_at(call, 1)
     if math.isnan(low) or math.isnan(high):
         return "NaN"
@@ -59,7 +59,7 @@ def random_integer(call: Call) -> str:
 
 
 @CHANCE.function("dice")
-def dice(call: Call) -> str:
+def dice(call: CBSCall) -> str:
     notation = call.need(0).split("d")
     count = to_number(notation[0])
     sides = to_number(notation[1]) if len(notation) > 1 else math.nan
@@ -69,16 +69,16 @@ def dice(call: Call) -> str:
 
 
 @CHANCE.function("roll")
-def roll(call: Call) -> str:
+def roll(call: CBSCall) -> str:
     return _roll(call, lambda _: call.scene.random())
 
 
 @CHANCE.function("rollp", "rollpick")
-def roll_settled(call: Call) -> str:
+def roll_settled(call: CBSCall) -> str:
     return _roll(call, lambda place: _settled(call, place * _BETWEEN_ROLLS))
 
 
-def _roll(call: Call, draw: Callable[[int], float]) -> str:
+def _roll(call: CBSCall, draw: Callable[[int], float]) -> str:
     if not call.arguments:
         return "1"
     count, sides = 1.0, 6.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tavernkit.risuai.arrays import write_array
-from tavernkit.risuai.cbs.call import Call, LeftAsText
+from tavernkit.risuai.cbs.call import CBSCall, LeftAsText
 from tavernkit.risuai.cbs.functions.arguments import character, flag
 from tavernkit.risuai.cbs.registry import FunctionPack
 from tavernkit.risuai.lore_entry import write_lore_entry
@@ -13,31 +13,31 @@ CHARACTER = FunctionPack("character")
 
 
 @CHARACTER.function("personality", "charpersona")
-def personality(call: Call) -> str:
+def personality(call: CBSCall) -> str:
     chosen = character(call)
     return "" if chosen.is_group else call.parse(chosen.personality)
 
 
 @CHARACTER.function("description", "chardesc")
-def description(call: Call) -> str:
+def description(call: CBSCall) -> str:
     chosen = character(call)
     return "" if chosen.is_group else call.parse(chosen.description)
 
 
 @CHARACTER.function("scenario")
-def scenario(call: Call) -> str:
+def scenario(call: CBSCall) -> str:
     chosen = character(call)
     return "" if chosen.is_group else call.parse(chosen.scenario)
 
 
 @CHARACTER.function("exampledialogue", "examplemessage")
-def example_dialogue(call: Call) -> str:
+def example_dialogue(call: CBSCall) -> str:
     chosen = character(call)
     return "" if chosen.is_group else call.parse(chosen.example_message)
 
 
 @CHARACTER.function("lorebook", "worldinfo")
-def lorebook(call: Call) -> str:
+def lorebook(call: CBSCall) -> str:
     lore = call.scene.lore()
     chosen = character(call)
     own = len(chosen.lore) if chosen.is_group else 0  # a group's own lore is not listed
@@ -45,7 +45,7 @@ def lorebook(call: Call) -> str:
 
 
 @CHARACTER.function("emotionlist")
-def emotion_list(call: Call) -> str:
+def emotion_list(call: CBSCall) -> str:
     chosen = call.scene.character
     if chosen is None:
         return ""
@@ -55,7 +55,7 @@ def emotion_list(call: Call) -> str:
 
 
 @CHARACTER.function("assetlist")
-def asset_list(call: Call) -> str:
+def asset_list(call: CBSCall) -> str:
     chosen = call.scene.character
     if chosen is None or chosen.is_group:
         return ""
@@ -65,7 +65,7 @@ def asset_list(call: Call) -> str:
 
 
 @CHARACTER.function("chardisplayasset")
-def displayed_assets(call: Call) -> str:
+def displayed_assets(call: CBSCall) -> str:
     chosen = character(call)
     if not chosen.lists_assets:
         return "[]"
@@ -73,12 +73,12 @@ def displayed_assets(call: Call) -> str:
 
 
 @CHARACTER.function("moduleenabled")
-def module_enabled(call: Call) -> str:
+def module_enabled(call: CBSCall) -> str:
     return flag(any(module.namespace == call.get(0) for module in call.scene.modules))
 
 
 @CHARACTER.function("moduleassetlist")
-def module_asset_list(call: Call) -> str:
+def module_asset_list(call: CBSCall) -> str:
     namespace = call.get(0)
     module = next((module for module in call.scene.modules if module.namespace == namespace), None)
     if module is None:

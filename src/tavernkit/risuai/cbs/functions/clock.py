@@ -6,11 +6,11 @@ import math
 from datetime import UTC, datetime, timedelta, tzinfo
 
 from tavernkit.risuai.arrays import write_array
-from tavernkit.risuai.cbs.call import Call, LeftAsText
+from tavernkit.risuai.cbs.call import CBSCall, LeftAsText
 from tavernkit.risuai.cbs.functions.arguments import number_at
 from tavernkit.risuai.cbs.functions.history import chat_of, message_at
 from tavernkit.risuai.cbs.registry import FunctionPack
-from tavernkit.text.english_dates import MONTHS, WEEKDAYS
+from tavernkit.text.js_dates import MONTHS, WEEKDAYS
 from tavernkit.text.js_numbers import js_floor, js_remainder, number_to_string, to_fixed, to_integer
 from tavernkit.text.js_strings import utf16_length
 
@@ -58,12 +58,12 @@ def _milliseconds(moment: datetime) -> int:
     return (moment - _EPOCH) // timedelta(milliseconds=1)
 
 
-def _now(call: Call) -> _Moment:
+def _now(call: CBSCall) -> _Moment:
     now = call.scene.now()
     return _Moment(_milliseconds(now), now.tzinfo)
 
 
-def _moment(call: Call, milliseconds: float) -> _Moment | None:
+def _moment(call: CBSCall, milliseconds: float) -> _Moment | None:
     """The moment of a timestamp, or None for one beyond the calendar."""
     if not abs(milliseconds) <= _LAST_MOMENT:
         return None
@@ -71,27 +71,27 @@ def _moment(call: Call, milliseconds: float) -> _Moment | None:
 
 
 @CLOCK.function("unixtime")
-def unix_time(call: Call) -> str:
+def unix_time(call: CBSCall) -> str:
     return to_fixed(_now(call).milliseconds / 1000)
 
 
 @CLOCK.function("isotime")
-def iso_time(call: Call) -> str:
+def iso_time(call: CBSCall) -> str:
     return _time(call.scene.now().astimezone(UTC))
 
 
 @CLOCK.function("isodate")
-def iso_date(call: Call) -> str:
+def iso_date(call: CBSCall) -> str:
     return _date(call.scene.now().astimezone(UTC))
 
 
 @CLOCK.function("time")
-def time(call: Call) -> str:
+def time(call: CBSCall) -> str:
     return _formatted(call) if call.arguments else _time(call.scene.now())
 
 
 @CLOCK.function("date", "datetimeformat")
-def date(call: Call) -> str:
+def date(call: CBSCall) -> str:
     return _formatted(call) if call.arguments else _date(call.scene.now())
 
 
@@ -103,7 +103,7 @@ def _date(moment: datetime) -> str:
     return f"{moment.year}-{moment.month}-{moment.day}"
 
 
-def _formatted(call: Call) -> str:
+def _formatted(call: CBSCall) -> str:
     pattern = call.need(0)
     if not pattern:
         return ""
@@ -145,7 +145,7 @@ def _tokens(moment: _Moment) -> tuple[tuple[str, str], ...]:
 
 
 @CLOCK.function("messagetime")
-def message_time(call: Call) -> str:
+def message_time(call: CBSCall) -> str:
     moment = _sent(call)
     if isinstance(moment, str):
         return moment
@@ -154,12 +154,12 @@ def message_time(call: Call) -> str:
 
 
 @CLOCK.function("messagedate")
-def message_date(call: Call) -> str:
+def message_date(call: CBSCall) -> str:
     moment = _sent(call)
     return moment if isinstance(moment, str) else f"{moment.local.month}/{moment.local.day}/{moment.year}"
 
 
-def _sent(call: Call) -> _Moment | str:
+def _sent(call: CBSCall) -> _Moment | str:
     """When the message was sent whose text is parsed, or why that cannot be said."""
     if call.options.tokenizes_accurately:
         return _NOT_COUNTED
@@ -172,12 +172,12 @@ def _sent(call: Call) -> _Moment | str:
 
 
 @CLOCK.function("messageunixtimearray")
-def message_times(call: Call) -> str:
+def message_times(call: CBSCall) -> str:
     return write_array(number_to_string(message.time or 0) for message in chat_of(call).messages)
 
 
 @CLOCK.function("messageidleduration")
-def message_idle_duration(call: Call) -> str:
+def message_idle_duration(call: CBSCall) -> str:
     """How long the user was away before the last message of theirs, up to the one whose text is parsed."""
     if call.options.tokenizes_accurately:
         return _NOT_COUNTED
@@ -199,7 +199,7 @@ def message_idle_duration(call: Call) -> str:
 
 
 @CLOCK.function("idleduration")
-def idle_duration(call: Call) -> str:
+def idle_duration(call: CBSCall) -> str:
     if call.options.tokenizes_accurately:
         return _NOT_COUNTED
     messages = chat_of(call).messages

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tavernkit.risuai.cbs.call import Call, LeftAsText
+from tavernkit.risuai.cbs.call import CBSCall, LeftAsText
 from tavernkit.risuai.cbs.functions.arguments import text_at
 from tavernkit.risuai.cbs.registry import FunctionPack
 from tavernkit.text.js_base64 import decode_base64, decode_utf8
@@ -13,40 +13,40 @@ _CODE = str.maketrans({'"': "&quot;", "'": "&#39;", "<": "&lt;", ">": "&gt;"})  
 
 
 @DISPLAY.function("button")
-def button(call: Call) -> str:
+def button(call: CBSCall) -> str:
     return f'<button class="button-default" risu-trigger="{text_at(call, 1)}">{text_at(call, 0)}</button>'
 
 
 @DISPLAY.function("risu")
-def logo(call: Call) -> str:
+def logo(call: CBSCall) -> str:
     size = call.get(0) or "45"
     return f'<img src="/logo2.png" style="height:{size}px;width:{size}px" />'
 
 
 @DISPLAY.function("file")
-def file(call: Call) -> str:
+def file(call: CBSCall) -> str:
     if call.options.is_display:
         return f'<br><div class="risu-file">{text_at(call, 0)}</div><br>'
     return decode_utf8(decode_base64(call.need(1)))
 
 
 @DISPLAY.function("comment")
-def comment(call: Call) -> str:
+def comment(call: CBSCall) -> str:
     return f'<div class="risu-comment">{text_at(call, 0)}</div>' if call.options.is_display else ""
 
 
 @DISPLAY.function("tex", "latex", "katex")
-def tex(call: Call) -> str:
+def tex(call: CBSCall) -> str:
     return f"$${text_at(call, 0)}$$"
 
 
 @DISPLAY.function("ruby", "furigana")
-def ruby(call: Call) -> str:
+def ruby(call: CBSCall) -> str:
     return f"<ruby>{text_at(call, 0)}<rp> (</rp><rt>{text_at(call, 1)}</rt><rp>) </rp></ruby>"
 
 
 @DISPLAY.function("codeblock")
-def code_block(call: Call) -> str:
+def code_block(call: CBSCall) -> str:
     if not call.arguments:
         raise LeftAsText
     code = call.arguments[-1].translate(_CODE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from base64 import b64encode
 
-from tavernkit.risuai.cbs.call import Call
+from tavernkit.risuai.cbs.call import CBSCall
 from tavernkit.risuai.cbs.functions.arguments import number_at, text_at
 from tavernkit.risuai.cbs.registry import FunctionPack
 from tavernkit.risuai.chance import pick_hash_rand
@@ -22,19 +22,19 @@ _BYTE_ORDER_MARK = "\ufeff"
 
 
 @ENCODING.function("unicodeencode")
-def unicode_encode(call: Call) -> str:
+def unicode_encode(call: CBSCall) -> str:
     units = utf16_units(call.need(0))
     index = to_integer(number_at(call, 1)) if call.get(1) else 0
     return str(units[int(index)]) if 0 <= index < len(units) else "NaN"
 
 
 @ENCODING.function("unicodedecode")
-def unicode_decode(call: Call) -> str:
+def unicode_decode(call: CBSCall) -> str:
     return from_units([_unit(number_at(call, 0))])
 
 
 @ENCODING.function("u", "unicodedecodefromhex", "ue", "unicodeencodefromhex")
-def unicode_decode_hex(call: Call) -> str:
+def unicode_decode_hex(call: CBSCall) -> str:
     return from_units([_unit(parse_int(text_at(call, 0), 16))])
 
 
@@ -44,35 +44,35 @@ def _unit(number: float) -> int:
 
 
 @ENCODING.function("fromhex")
-def from_hex(call: Call) -> str:
+def from_hex(call: CBSCall) -> str:
     return number_to_string(parse_int(text_at(call, 0), 16))
 
 
 @ENCODING.function("tohex")
-def to_hex(call: Call) -> str:
+def to_hex(call: CBSCall) -> str:
     number = parse_int(text_at(call, 0))
     return f"{int(number):x}" if math.isfinite(number) else number_to_string(number)
 
 
 @ENCODING.function("hash")
-def hash_text(call: Call) -> str:
+def hash_text(call: CBSCall) -> str:
     return to_fixed(pick_hash_rand(0, call.need(0)) * 10_000_000 + 1).rjust(7, "0")
 
 
 @ENCODING.function("xor", "xorencrypt", "xorencode", "xore")
-def xor(call: Call) -> str:
+def xor(call: CBSCall) -> str:
     data = well_formed(call.get(0) or "").encode()
     return b64encode(data.translate(_FLIPPED)).decode("ascii")
 
 
 @ENCODING.function("xordecrypt", "xordecode", "xord")
-def xor_decrypt(call: Call) -> str:
+def xor_decrypt(call: CBSCall) -> str:
     data = decode_base64(call.need(0)).translate(_FLIPPED)
     return data.decode("utf-8", "replace").removeprefix(_BYTE_ORDER_MARK)
 
 
 @ENCODING.function("crypt", "crypto", "caesar", "encrypt", "decrypt")
-def crypt(call: Call) -> str:
+def crypt(call: CBSCall) -> str:
     units = utf16_units(call.need(0))
     shift = to_number(call.get(1) or "NaN")
     shift = _USUAL_SHIFT if math.isnan(shift) else shift

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tavernkit.risuai.cbs.call import Call, LeftAsText
+from tavernkit.risuai.cbs.call import CBSCall, LeftAsText
 from tavernkit.risuai.cbs.functions.arguments import LONGEST_TEXT, number_at
 from tavernkit.risuai.cbs.registry import FunctionPack
 from tavernkit.text.js_numbers import to_integer
@@ -28,7 +28,7 @@ _ESCAPED = {
 
 def _enter(names: tuple[str, ...], text: str) -> None:
     @ESCAPES.function(*names)
-    def character(_call: Call) -> str:
+    def character(_call: CBSCall) -> str:
         return text
 
 
@@ -37,7 +37,7 @@ for _names, _text in _ESCAPED.items():
 
 
 @ESCAPES.function("cbr", "cnl", "cnewline")
-def escaped_newline(call: Call) -> str:
+def escaped_newline(call: CBSCall) -> str:
     """The escape of a newline; with a count it is the macro's own text that RisuAI repeats."""
     if not call.arguments:
         return r"\n"

@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tavernkit.risuai.arrays import write_array
-from tavernkit.risuai.cbs.call import Call, LeftAsText
+from tavernkit.risuai.cbs.call import CBSCall, LeftAsText
 from tavernkit.risuai.cbs.functions.arguments import character, flag, number_at
 from tavernkit.risuai.cbs.registry import FunctionPack
-from tavernkit.risuai.chat import Chat, ChatMessage, write_message
+from tavernkit.risuai.chat import RisuChat, RisuMessage, write_message
 from tavernkit.text.js_json import to_json
 
 HISTORY = FunctionPack("history")
 
 
-def chat_of(call: Call) -> Chat:
+def chat_of(call: CBSCall) -> RisuChat:
     """The chat with the chosen character; without one the macro stays in the text."""
     character(call)
     return call.scene.chat
 
 
-def message_at(call: Call, index: int) -> ChatMessage:
+def message_at(call: CBSCall, index: int) -> RisuMessage:
     """A message of the chat; where there is none the macro stays in the text."""
     messages = chat_of(call).messages
     if not 0 <= index < len(messages):
@@ -28,7 +28,7 @@ def message_at(call: Call, index: int) -> ChatMessage:
     return messages[index]
 
 
-def _greeting(call: Call) -> str:
+def _greeting(call: CBSCall) -> str:
     """The greeting as it was written; one that does not exist leaves the macro in the text."""
     chosen, index = character(call), call.scene.chat.greeting_index
     if index == -1:
@@ -38,7 +38,7 @@ def _greeting(call: Call) -> str:
     return chosen.alternate_greetings[index]
 
 
-def _last_before(call: Call, place: int, role: str) -> str:
+def _last_before(call: CBSCall, place: int, role: str) -> str:
     messages = chat_of(call).messages
     if place >= len(messages):
         raise LeftAsText
@@ -48,64 +48,64 @@ def _last_before(call: Call, place: int, role: str) -> str:
 
 
 @HISTORY.function("previouscharchat", "lastcharmessage")
-def previous_char_chat(call: Call) -> str:
+def previous_char_chat(call: CBSCall) -> str:
     index = call.options.chat_index
     return _last_before(call, (len(chat_of(call).messages) if index == -1 else index) - 1, "char")
 
 
 @HISTORY.function("previoususerchat", "lastusermessage")
-def previous_user_chat(call: Call) -> str:
+def previous_user_chat(call: CBSCall) -> str:
     index = call.options.chat_index
     return "" if index == -1 else _last_before(call, index - 1, "user")
 
 
-def _as_objects(call: Call, messages: Iterable[ChatMessage]) -> str:
+def _as_objects(call: CBSCall, messages: Iterable[RisuMessage]) -> str:
     return write_array(to_json(write_message(message.with_(data=call.parse(message.data)))) for message in messages)
 
 
 @HISTORY.function("userhistory", "usermessages")
-def user_history(call: Call) -> str:
+def user_history(call: CBSCall) -> str:
     return _as_objects(call, [message for message in chat_of(call).messages if message.role == "user"])
 
 
 @HISTORY.function("charhistory", "charmessages")
-def char_history(call: Call) -> str:
+def char_history(call: CBSCall) -> str:
     return _as_objects(call, [message for message in chat_of(call).messages if message.role == "char"])
 
 
 @HISTORY.function("history", "messages")
-def history(call: Call) -> str:
+def history(call: CBSCall) -> str:
     messages = chat_of(call).messages
     if not call.arguments:
-        return _as_objects(call, [ChatMessage(role="char", data=_greeting(call)), *messages])
+        return _as_objects(call, [RisuMessage(role="char", data=_greeting(call)), *messages])
     names_roles = "role" in call.arguments
     return write_array(f"{message.role}: {message.data}" if names_roles else message.data for message in messages)
 
 
 @HISTORY.function("chatindex")
-def chat_index(call: Call) -> str:
+def chat_index(call: CBSCall) -> str:
     return str(call.options.chat_index)
 
 
 @HISTORY.function("firstmsgindex", "firstmessageindex")
-def greeting_index(call: Call) -> str:
+def greeting_index(call: CBSCall) -> str:
     return str(chat_of(call).greeting_index)
 
 
 @HISTORY.function("lastmessage")
-def last_message(call: Call) -> str:
+def last_message(call: CBSCall) -> str:
     if call.scene.character is None:
         return ""
     return message_at(call, len(call.scene.chat.messages) - 1).data
 
 
 @HISTORY.function("lastmessageid", "lastmessageindex")
-def last_message_id(call: Call) -> str:
+def last_message_id(call: CBSCall) -> str:
     return "" if call.scene.character is None else str(len(call.scene.chat.messages) - 1)
 
 
 @HISTORY.function("previouschatlog")
-def previous_chat_log(call: Call) -> str:
+def previous_chat_log(call: CBSCall) -> str:
     index = number_at(call, 0)
     messages = call.scene.chat.messages if call.scene.character is not None else []
     if index.is_integer() and 0 <= index < len(messages):
@@ -114,7 +114,7 @@ def previous_chat_log(call: Call) -> str:
 
 
 @HISTORY.function("role")
-def role(call: Call) -> str:
+def role(call: CBSCall) -> str:
     options = call.options
     if options.chat_role:
         return options.chat_role
@@ -126,5 +126,5 @@ def role(call: Call) -> str:
 
 
 @HISTORY.function("isfirstmsg", "isfirstmessage")
-def is_first_message(call: Call) -> str:
+def is_first_message(call: CBSCall) -> str:
     return flag(call.options.is_first_message)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from tavernkit.risuai.cbs.call import Call, LeftAsText
+from tavernkit.risuai.cbs.call import CBSCall, LeftAsText
 from tavernkit.risuai.cbs.registry import FunctionPack
 
 NAMES = FunctionPack("names")
 
 
 @NAMES.function("char", "bot")
-def char(call: Call) -> str:
+def char(call: CBSCall) -> str:
     if call.options.consistent_names:
         return "botname"
     chosen = call.scene.character
@@ -23,10 +23,10 @@ def char(call: Call) -> str:
 
 
 @NAMES.function("user")
-def user(call: Call) -> str:
+def user(call: CBSCall) -> str:
     return "username" if call.options.consistent_names else call.scene.user_name
 
 
 @NAMES.function("trigger_id")
-def trigger_id(call: Call) -> str:
+def trigger_id(call: CBSCall) -> str:
     return "null" if call.scene.trigger_id is None else call.scene.trigger_id

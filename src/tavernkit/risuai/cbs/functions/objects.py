@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tavernkit.risuai.cbs.call import Call, LeftAsText
+from tavernkit.risuai.cbs.call import CBSCall, LeftAsText
 from tavernkit.risuai.cbs.functions.arguments import MOST_ITEMS, UNDEFINED, answer, text_at
 from tavernkit.risuai.cbs.functions.properties import MISSING, Inherited, property_of
 from tavernkit.risuai.cbs.registry import FunctionPack
@@ -30,7 +30,7 @@ def _object(text: str | None) -> Json:
 
 
 @OBJECTS.function("dictelement", "objectelement")
-def dict_element(call: Call) -> str:
+def dict_element(call: CBSCall) -> str:
     found = property_of(_object(call.get(0)), text_at(call, 1))
     if isinstance(found, Inherited):
         return UNDEFINED
@@ -38,7 +38,7 @@ def dict_element(call: Call) -> str:
 
 
 @OBJECTS.function("element", "ele")
-def element(call: Call) -> str:
+def element(call: CBSCall) -> str:
     current: Json = call.need(0)
     for name in call.arguments[1:]:
         try:
@@ -54,7 +54,7 @@ def element(call: Call) -> str:
 
 
 @OBJECTS.function("makedict", "dict", "d", "makeobject", "object", "o")
-def make_dict(call: Call) -> str:
+def make_dict(call: CBSCall) -> str:
     pairs = (argument.partition("=") for argument in call.arguments if "=" in argument)
     # A text given to `__proto__` is not kept.
     fields: dict[str, Json] = {name: value for name, _, value in pairs if name != "__proto__"}
@@ -62,7 +62,7 @@ def make_dict(call: Call) -> str:
 
 
 @OBJECTS.function("objectassert", "dictassert")
-def object_assert(call: Call) -> str:
+def object_assert(call: CBSCall) -> str:
     holder, name, value = _object(call.get(0)), text_at(call, 1), call.get(2)
     found = property_of(holder, name)
     if isinstance(found, Inherited) or (found is not MISSING and is_truthy(found)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tavernkit.risuai.arrays import write_array
-from tavernkit.risuai.cbs.call import Call, LeftAsText
+from tavernkit.risuai.cbs.call import CBSCall, LeftAsText
 from tavernkit.risuai.cbs.functions.arguments import LONGEST_TEXT, flag, text_at
 from tavernkit.risuai.cbs.registry import FunctionPack
 from tavernkit.text.graphemes import split_graphemes
@@ -15,22 +15,22 @@ _LAST_OF_ONE_UNIT = "\uffff"
 
 
 @STRINGS.function("startswith")
-def starts_with(call: Call) -> str:
+def starts_with(call: CBSCall) -> str:
     return flag(split_halves(call.need(0)).startswith(split_halves(text_at(call, 1))))
 
 
 @STRINGS.function("endswith")
-def ends_with(call: Call) -> str:
+def ends_with(call: CBSCall) -> str:
     return flag(split_halves(call.need(0)).endswith(split_halves(text_at(call, 1))))
 
 
 @STRINGS.function("contains")
-def contains(call: Call) -> str:
+def contains(call: CBSCall) -> str:
     return flag(split_halves(text_at(call, 1)) in split_halves(call.need(0)))
 
 
 @STRINGS.function("replace")
-def replace(call: Call) -> str:
+def replace(call: CBSCall) -> str:
     try:
         return replace_all(call.need(0), text_at(call, 1), text_at(call, 2), longest=LONGEST_TEXT)
     except OverflowError:
@@ -38,7 +38,7 @@ def replace(call: Call) -> str:
 
 
 @STRINGS.function("split")
-def split(call: Call) -> str:
+def split(call: CBSCall) -> str:
     text, between = call.need(0), call.get(1)
     if between is None:
         return write_array([text])
@@ -48,27 +48,27 @@ def split(call: Call) -> str:
 
 
 @STRINGS.function("trim")
-def trim(call: Call) -> str:
+def trim(call: CBSCall) -> str:
     return js_trim(call.need(0))
 
 
 @STRINGS.function("length")
-def length(call: Call) -> str:
+def length(call: CBSCall) -> str:
     return str(utf16_length(call.need(0)))
 
 
 @STRINGS.function("lower")
-def lower(call: Call) -> str:
+def lower(call: CBSCall) -> str:
     return call.need(0).lower()
 
 
 @STRINGS.function("upper")
-def upper(call: Call) -> str:
+def upper(call: CBSCall) -> str:
     return call.need(0).upper()
 
 
 @STRINGS.function("capitalize")
-def capitalize(call: Call) -> str:
+def capitalize(call: CBSCall) -> str:
     text = call.need(0)
     first = text[:1]
     # The first half of a pair has no capital, and so such a character stays as it is.
@@ -76,6 +76,6 @@ def capitalize(call: Call) -> str:
 
 
 @STRINGS.function("reverse")
-def reverse(call: Call) -> str:
+def reverse(call: CBSCall) -> str:
     """The macro's own text backwards, its name included, which is what RisuAI does."""
     return "".join(reversed(split_graphemes(call.text)))

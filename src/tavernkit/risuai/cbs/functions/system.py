@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tavernkit.risuai.cbs.call import Call
+from tavernkit.risuai.cbs.call import CBSCall
 from tavernkit.risuai.cbs.registry import FunctionPack
-from tavernkit.risuai.scene import Scene
+from tavernkit.risuai.scene import RisuScene
 
 SYSTEM = FunctionPack("system")
 
@@ -32,7 +32,7 @@ _MODELS = {"gpt4o": _Model("GPT-4o", "gpt-4o", provider=0, tokenizer=2)}
 
 
 @SYSTEM.function("metadata")
-def metadata(call: Call) -> str:
+def metadata(call: CBSCall) -> str:
     asked = call.need(0)
     key = asked.lower()
     for told in (_of_application(key, call.scene), _of_model(key, call.scene)):
@@ -41,7 +41,7 @@ def metadata(call: Call) -> str:
     return f"Error: {asked} is not a valid metadata key."
 
 
-def _of_application(key: str, scene: Scene) -> str | None:
+def _of_application(key: str, scene: RisuScene) -> str | None:
     match key:
         case "mobile" | "local" | "node":
             return "0"
@@ -63,7 +63,7 @@ def _of_application(key: str, scene: Scene) -> str | None:
             return None
 
 
-def _of_model(key: str, scene: Scene) -> str | None:
+def _of_model(key: str, scene: RisuScene) -> str | None:
     identity = scene.settings.model
     model = _MODELS.get(identity, _Model(identity, identity))
     match key:

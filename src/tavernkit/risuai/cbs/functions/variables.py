@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tavernkit.risuai.cbs.calculator import calculate
-from tavernkit.risuai.cbs.call import Call, LeftAsText, ParseReturn
+from tavernkit.risuai.cbs.call import CBSCall, LeftAsText, ParseReturn
 from tavernkit.risuai.cbs.functions.arguments import UNDEFINED, character, number_at, text_at
 from tavernkit.risuai.cbs.functions.properties import inherited_text
 from tavernkit.risuai.cbs.registry import FunctionPack
@@ -18,13 +18,13 @@ _RETURNS = "__force_return__"
 
 
 @VARIABLES.function("tempvar", "gettempvar")
-def temporary_variable(call: Call) -> str:
+def temporary_variable(call: CBSCall) -> str:
     name = text_at(call, 0)
     return call.temporary[name] if name in call.temporary else inherited_text(name)
 
 
 @VARIABLES.function("settempvar")
-def set_temporary_variable(call: Call) -> str:
+def set_temporary_variable(call: CBSCall) -> str:
     _keep(call, text_at(call, 0), call.get(1))
     if call.temporary.get(_RETURNS):
         raise ParseReturn(call.temporary.get(_RETURNED, "null"))
@@ -32,12 +32,12 @@ def set_temporary_variable(call: Call) -> str:
 
 
 @VARIABLES.function("return")
-def return_from_parse(call: Call) -> str:
+def return_from_parse(call: CBSCall) -> str:
     value = call.get(0)
     raise ParseReturn("null" if value is None else value)
 
 
-def _keep(call: Call, name: str, value: str | None) -> None:
+def _keep(call: CBSCall, name: str, value: str | None) -> None:
     if value is None:
         call.temporary.pop(name, None)
     elif name != "__proto__":  # a text given to it is not kept
@@ -45,12 +45,12 @@ def _keep(call: Call, name: str, value: str | None) -> None:
 
 
 @VARIABLES.function("getvar")
-def chat_variable(call: Call) -> str:
+def chat_variable(call: CBSCall) -> str:
     return get_chat_variable(call.scene, text_at(call, 0))
 
 
 @VARIABLES.function("getglobalvar")
-def global_variable(call: Call) -> str:
+def global_variable(call: CBSCall) -> str:
     name = text_at(call, 0)
     if inherited_text(name) and not call.scene.variables.has(name, "global"):
         return UNDEFINED
@@ -58,7 +58,7 @@ def global_variable(call: Call) -> str:
 
 
 @VARIABLES.function("setvar")
-def set_variable(call: Call) -> str | None:
+def set_variable(call: CBSCall) -> str | None:
     if not _runs(call):
         return _without_running(call)
     character(call)
@@ -71,7 +71,7 @@ def set_variable(call: Call) -> str | None:
 
 
 @VARIABLES.function("addvar")
-def add_to_variable(call: Call) -> str | None:
+def add_to_variable(call: CBSCall) -> str | None:
     if not _runs(call):
         return _without_running(call)
     character(call)
@@ -82,7 +82,7 @@ def add_to_variable(call: Call) -> str | None:
 
 
 @VARIABLES.function("setdefaultvar")
-def set_default_variable(call: Call) -> str | None:
+def set_default_variable(call: CBSCall) -> str | None:
     if not _runs(call):
         return _without_running(call)
     if not get_chat_variable(call.scene, text_at(call, 0)):
@@ -90,16 +90,16 @@ def set_default_variable(call: Call) -> str | None:
     return ""
 
 
-def _runs(call: Call) -> bool:
+def _runs(call: CBSCall) -> bool:
     return call.options.runs_variables and not call.options.removes_variables
 
 
-def _without_running(call: Call) -> str | None:
+def _without_running(call: CBSCall) -> str | None:
     return "" if call.options.removes_variables else None
 
 
 @VARIABLES.function("calc")
-def calc(call: Call) -> str:
+def calc(call: CBSCall) -> str:
     expression = call.get(0)
     if expression is None:
         raise LeftAsText

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Literal
 
 from tavernkit.risuai.triggers.effects.pack import Action, EffectPack
-from tavernkit.risuai.triggers.operand import Fields, Operand
-from tavernkit.risuai.triggers.run import Returned, Run
+from tavernkit.risuai.triggers.operand import EffectFields, Operand
+from tavernkit.risuai.triggers.run import Returned, TriggerRun
 
 pack = EffectPack()
 
@@ -15,8 +15,8 @@ _FAILED = "null"
 
 
 @pack.effect("triggerlua", "triggercode")
-def scripted(_: Fields) -> Action:
-    def act(run: Run) -> None:
+def scripted(_: EffectFields) -> Action:
+    def act(run: TriggerRun) -> None:
         run.shared.warn(
             "trigger_lua",
             "A trigger is written in Lua and was not run: there is no interpreter that could shut it in and stop it.",
@@ -26,17 +26,17 @@ def scripted(_: Fields) -> Action:
 
 
 @pack.effect("command")
-def command_v1(fields: Fields) -> Action:
+def command_v1(fields: EffectFields) -> Action:
     return _command(Operand(text=fields.optional_text("value")))
 
 
 @pack.effect("v2Command")
-def command(fields: Fields) -> Action:
+def command(fields: EffectFields) -> Action:
     return _command(fields.operand("value"))
 
 
 def _command(value: Operand) -> Action:
-    def act(run: Run) -> None:
+    def act(run: TriggerRun) -> None:
         text = run.text(value)
         run.ask_host("run a command", lambda host: host.run_command(text), None)
 
@@ -44,8 +44,8 @@ def _command(value: Operand) -> Action:
 
 
 @pack.effect("sendAIprompt", "v2SendAIprompt")
-def send_prompt(_: Fields) -> Action:
-    def act(run: Run) -> None:
+def send_prompt(_: EffectFields) -> Action:
+    def act(run: TriggerRun) -> None:
         if run.has_low_level_access:
             run.send_ai_prompt = True
 
@@ -53,10 +53,10 @@ def send_prompt(_: Fields) -> Action:
 
 
 @pack.effect("showAlert")
-def alert_v1(fields: Fields) -> Action:
+def alert_v1(fields: EffectFields) -> Action:
     value, output, kind = fields.optional_text("value"), fields.optional_text("inputVar"), fields.text("alertType")
 
-    def act(run: Run) -> None:
+    def act(run: TriggerRun) -> None:
         if not run.has_low_level_access:
             return
         _leave_display(run)
@@ -74,10 +74,10 @@ def alert_v1(fields: Fields) -> Action:
 
 
 @pack.effect("v2ShowAlert")
-def alert(fields: Fields) -> Action:
+def alert(fields: EffectFields) -> Action:
     value = fields.operand("value")
 
-    def act(run: Run) -> None:
+    def act(run: TriggerRun) -> None:
         _leave_display(run)
         _show(run, run.text(value), is_error=False)
 
@@ -85,10 +85,10 @@ def alert(fields: Fields) -> Action:
 
 
 @pack.effect("v2GetAlertInput")
-def ask(fields: Fields) -> Action:
+def ask(fields: EffectFields) -> Action:
     display, output = fields.operand("display"), fields.optional_text("outputVar")
 
-    def act(run: Run) -> None:
+    def act(run: TriggerRun) -> None:
         _leave_display(run)
         run.put(output, _ask(run, run.text(display)))
 
@@ -96,10 +96,10 @@ def ask(fields: Fields) -> Action:
 
 
 @pack.effect("v2GetAlertSelect")
-def choose(fields: Fields) -> Action:
+def choose(fields: EffectFields) -> Action:
     display, value, output = fields.operand("display"), fields.operand("value"), fields.optional_text("outputVar")
 
-    def act(run: Run) -> None:
+    def act(run: TriggerRun) -> None:
         _leave_display(run)
         shown = run.text(display)
         run.put(output, _choose(run, run.text(value).split("|"), shown))
@@ -107,29 +107,29 @@ def choose(fields: Fields) -> Action:
     return act
 
 
-def _leave_display(run: Run) -> None:
+def _leave_display(run: TriggerRun) -> None:
     """Nobody is asked while a text is about to be shown or sent: the run ends there."""
     if run.display_data is not None:
         raise Returned
 
 
-def _show(run: Run, text: str, *, is_error: bool) -> None:
+def _show(run: TriggerRun, text: str, *, is_error: bool) -> None:
     run.ask_host("show an alert", lambda host: host.alert(text, is_error=is_error), None)
 
 
-def _ask(run: Run, text: str) -> str:
+def _ask(run: TriggerRun, text: str) -> str:
     return run.ask_host("ask the user", lambda host: host.ask(text), "")
 
 
-def _choose(run: Run, options: list[str], text: str) -> str:
+def _choose(run: TriggerRun, options: list[str], text: str) -> str:
     return run.ask_host("let the user choose", lambda host: host.choose(options, text), "")
 
 
 @pack.effect("runLLM")
-def model_v1(fields: Fields) -> Action:
+def model_v1(fields: EffectFields) -> Action:
     value, output = fields.optional_text("value"), fields.text("inputVar")
 
-    def act(run: Run) -> None:
+    def act(run: TriggerRun) -> None:
         if run.has_low_level_access:
             answer = _ask_model(run, run.expand(value), "model")
             run.set(output, "Error: no answer" if answer is None else answer)
@@ -138,11 +138,11 @@ def model_v1(fields: Fields) -> Action:
 
 
 @pack.effect("v2RunLLM")
-def model(fields: Fields) -> Action:
+def model(fields: EffectFields) -> Action:
     value, output = fields.operand("value"), fields.optional_text("outputVar")
     which: Literal["model", "submodel"] = "submodel" if fields.text("model") == "submodel" else "model"
 
-    def act(run: Run) -> None:
+    def act(run: TriggerRun) -> None:
         if run.has_low_level_access:
             answer = _ask_model(run, run.text(value), which)
             run.put(output, _FAILED if answer is None else answer)
@@ -150,16 +150,16 @@ def model(fields: Fields) -> Action:
     return act
 
 
-def _ask_model(run: Run, prompt: str, which: Literal["model", "submodel"]) -> str | None:
+def _ask_model(run: TriggerRun, prompt: str, which: Literal["model", "submodel"]) -> str | None:
     return run.ask_host("ask a model", lambda host: host.ask_model(prompt, which), None)
 
 
 @pack.effect("checkSimilarity")
-def similarity_v1(fields: Fields) -> Action:
+def similarity_v1(fields: EffectFields) -> Action:
     value, source = fields.optional_text("value"), fields.optional_text("source")
     output = fields.text("inputVar")
 
-    def act(run: Run) -> None:
+    def act(run: TriggerRun) -> None:
         if run.has_low_level_access:
             candidates = run.expand(value)
             run.set(output, _most_similar(run, run.expand(source), candidates))
@@ -168,10 +168,10 @@ def similarity_v1(fields: Fields) -> Action:
 
 
 @pack.effect("v2CheckSimilarity")
-def similarity(fields: Fields) -> Action:
+def similarity(fields: EffectFields) -> Action:
     source, value, output = fields.operand("source"), fields.operand("value"), fields.optional_text("outputVar")
 
-    def act(run: Run) -> None:
+    def act(run: TriggerRun) -> None:
         if run.has_low_level_access:
             text = run.text(source)
             run.put(output, _most_similar(run, text, run.text(value)))
@@ -179,17 +179,17 @@ def similarity(fields: Fields) -> Action:
     return act
 
 
-def _most_similar(run: Run, text: str, candidates: str) -> str:
+def _most_similar(run: TriggerRun, text: str, candidates: str) -> str:
     listed = candidates.split(_OPTION_MARK)
     return _OPTION_MARK.join(run.ask_host("compare texts", lambda host: host.most_similar(text, listed), ()))
 
 
 @pack.effect("runImgGen")
-def image_v1(fields: Fields) -> Action:
+def image_v1(fields: EffectFields) -> Action:
     value, negative = fields.optional_text("value"), fields.optional_text("negValue")
     output = fields.text("inputVar")
 
-    def act(run: Run) -> None:
+    def act(run: TriggerRun) -> None:
         if run.has_low_level_access:
             prompt = run.expand(value)
             picture = _image(run, prompt, run.expand(negative))
@@ -199,10 +199,10 @@ def image_v1(fields: Fields) -> Action:
 
 
 @pack.effect("v2ImgGen")
-def image(fields: Fields) -> Action:
+def image(fields: EffectFields) -> Action:
     value, negative, output = fields.operand("value"), fields.operand("negValue"), fields.optional_text("outputVar")
 
-    def act(run: Run) -> None:
+    def act(run: TriggerRun) -> None:
         if run.has_low_level_access:
             prompt = run.text(value)
             picture = _image(run, prompt, run.text(negative))
@@ -211,16 +211,16 @@ def image(fields: Fields) -> Action:
     return act
 
 
-def _image(run: Run, prompt: str, negative: str) -> str | None:
+def _image(run: TriggerRun, prompt: str, negative: str) -> str | None:
     id = run.ask_host("make a picture", lambda host: host.make_image(prompt, negative), None)
     return None if id is None else f"{{{{inlay::{id}}}}}"
 
 
 @pack.effect("v2Wait")
-def wait(fields: Fields) -> Action:
+def wait(fields: EffectFields) -> Action:
     value = fields.operand("value")
 
-    def act(run: Run) -> None:
+    def act(run: TriggerRun) -> None:
         seconds = run.number(value)
         run.ask_host("wait", lambda host: host.wait(seconds), None)
 
@@ -228,11 +228,11 @@ def wait(fields: Fields) -> Action:
 
 
 @pack.effect("v2UpdateGUI")
-def refresh(_: Fields) -> Action:
+def refresh(_: EffectFields) -> Action:
     return lambda run: run.ask_host("draw the page anew", lambda host: host.refresh(None), None)
 
 
 @pack.effect("v2UpdateChatAt")
-def refresh_message(fields: Fields) -> Action:
+def refresh_message(fields: EffectFields) -> Action:
     index = fields.text("index")
     return lambda run: run.ask_host("draw a message anew", lambda host: host.refresh(index), None)

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from tavernkit.risuai.triggers import properties
 from tavernkit.risuai.triggers.effects.pack import Action, EffectPack
-from tavernkit.risuai.triggers.operand import Fields
+from tavernkit.risuai.triggers.operand import EffectFields
 from tavernkit.risuai.triggers.places import place_from_end, sliced
-from tavernkit.risuai.triggers.run import Returned, Run, ThrownError
+from tavernkit.risuai.triggers.run import Returned, ThrownError, TriggerRun
 from tavernkit.text.js_numbers import number_to_string
 from tavernkit.text.js_strings import split_halves
 from tavernkit.text.js_values import join, to_text
@@ -21,10 +21,10 @@ _NONE = "null"
 
 
 @pack.effect("v2MakeArrayVar")
-def make(fields: Fields) -> Action:
+def make(fields: EffectFields) -> Action:
     variable = fields.optional_text("var")
 
-    def act(run: Run) -> None:
+    def act(run: TriggerRun) -> None:
         name = run.expand(variable)
         if name.startswith("[") and name.endswith("]"):
             raise Returned
@@ -33,22 +33,22 @@ def make(fields: Fields) -> Action:
     return act
 
 
-def _value_of(run: Run, variable: str | None) -> Json:
+def _value_of(run: TriggerRun, variable: str | None) -> Json:
     return run.json(run.variables.get(run.expand(variable)))
 
 
-def _list_of(run: Run, variable: str | None) -> list[Json]:
+def _list_of(run: TriggerRun, variable: str | None) -> list[Json]:
     value = _value_of(run, variable)
     if not isinstance(value, list):
         raise ThrownError(f"The variable {variable!r} holds no array.")
     return value
 
 
-def _answering(fields: Fields, answer: Callable[[Run, Json], Json], otherwise: str) -> Action:
+def _answering(fields: EffectFields, answer: Callable[[TriggerRun, Json], Json], otherwise: str) -> Action:
     """An effect that asks something of the array and writes the answer, or this text where that cannot be told."""
     variable, output = fields.optional_text("var"), fields.optional_text("outputVar")
 
-    def act(run: Run) -> None:
+    def act(run: TriggerRun) -> None:
         try:
             found = answer(run, _value_of(run, variable))
         except ThrownError:
@@ -58,11 +58,11 @@ def _answering(fields: Fields, answer: Callable[[Run, Json], Json], otherwise: s
     return act
 
 
-def _changing(fields: Fields, change: Callable[[Run, list[Json]], object]) -> Action:
+def _changing(fields: EffectFields, change: Callable[[TriggerRun, list[Json]], object]) -> Action:
     """An effect that changes the array; what is no array becomes an empty one instead."""
     variable = fields.optional_text("var")
 
-    def act(run: Run) -> None:
+    def act(run: TriggerRun) -> None:
         try:
             items = _list_of(run, variable)
             change(run, items)
@@ -74,8 +74,8 @@ def _changing(fields: Fields, change: Callable[[Run, list[Json]], object]) -> Ac
 
 
 @pack.effect("v2GetArrayVarLength")
-def length(fields: Fields) -> Action:
-    def answer(_: Run, value: Json) -> str:
+def length(fields: EffectFields) -> Action:
+    def answer(_: TriggerRun, value: Json) -> str:
         found = properties.get(value, "length")
         if found is None:
             raise ThrownError("It has no length.")
@@ -85,10 +85,10 @@ def length(fields: Fields) -> Action:
 
 
 @pack.effect("v2GetArrayVar")
-def item(fields: Fields) -> Action:
+def item(fields: EffectFields) -> Action:
     index = fields.operand("index")
 
-    def answer(run: Run, value: Json) -> Json:
+    def answer(run: TriggerRun, value: Json) -> Json:
         found = properties.get(value, number_to_string(run.number(index)))
         return _NONE if found is None else found
 
@@ -96,10 +96,10 @@ def item(fields: Fields) -> Action:
 
 
 @pack.effect("v2GetIndexOfValueInArrayVar")
-def place_of(fields: Fields) -> Action:
+def place_of(fields: EffectFields) -> Action:
     wanted = fields.operand("value")
 
-    def answer(run: Run, value: Json) -> str:
+    def answer(run: TriggerRun, value: Json) -> str:
         text = run.text(wanted)
         if isinstance(value, list):
             return str(value.index(text) if text in value else -1)
@@ -111,11 +111,11 @@ def place_of(fields: Fields) -> Action:
 
 
 @pack.effect("v2SliceArrayVar")
-def part(fields: Fields) -> Action:
+def part(fields: EffectFields) -> Action:
     first, last = fields.operand("start"), fields.operand("end")
     variable, output = fields.optional_text("var"), fields.optional_text("outputVar")
 
-    def act(run: Run) -> None:
+    def act(run: TriggerRun) -> None:
         try:
             value = _value_of(run, variable)
             start, end = run.number(first), run.number(last)
@@ -136,10 +136,10 @@ def _sliced(value: Json, start: float, end: float) -> Json:
 
 
 @pack.effect("v2JoinArrayVar")
-def joined(fields: Fields) -> Action:
+def joined(fields: EffectFields) -> Action:
     array, delimiter, output = fields.operand("var"), fields.operand("delimiter"), fields.optional_text("outputVar")
 
-    def act(run: Run) -> None:
+    def act(run: TriggerRun) -> None:
         try:
             items = run.json(run.text(array))
             between = run.text(delimiter)
@@ -151,7 +151,7 @@ def joined(fields: Fields) -> Action:
     return act
 
 
-def _joined(run: Run, items: Json, between: str) -> str:
+def _joined(run: TriggerRun, items: Json, between: str) -> str:
     if not isinstance(items, list):
         raise ThrownError("It is no array.")
     run.shared.budget.write(len(items) * len(between))
@@ -159,10 +159,10 @@ def _joined(run: Run, items: Json, between: str) -> str:
 
 
 @pack.effect("v2SetArrayVar")
-def set_item(fields: Fields) -> Action:
+def set_item(fields: EffectFields) -> Action:
     variable, index, value = fields.optional_text("var"), fields.operand("index"), fields.operand("value")
 
-    def act(run: Run) -> None:
+    def act(run: TriggerRun) -> None:
         new = run.text(value)
         place = run.number(index)
         if place != place:  # not-a-number
@@ -177,22 +177,22 @@ def set_item(fields: Fields) -> Action:
 
 
 @pack.effect("v2PushArrayVar")
-def push(fields: Fields) -> Action:
+def push(fields: EffectFields) -> Action:
     value = fields.operand("value")
     return _changing(fields, lambda run, items: items.append(run.text(value)))
 
 
 @pack.effect("v2UnshiftArrayVar")
-def unshift(fields: Fields) -> Action:
+def unshift(fields: EffectFields) -> Action:
     value = fields.operand("value")
     return _changing(fields, lambda run, items: items.insert(0, run.text(value)))
 
 
 @pack.effect("v2SpliceArrayVar")
-def insert(fields: Fields) -> Action:
+def insert(fields: EffectFields) -> Action:
     start, new = fields.operand("start"), fields.operand("item")
 
-    def change(run: Run, items: list[Json]) -> None:
+    def change(run: TriggerRun, items: list[Json]) -> None:
         place = place_from_end(run.number(start), len(items))
         items.insert(place, run.text(new))
 
@@ -200,10 +200,10 @@ def insert(fields: Fields) -> Action:
 
 
 @pack.effect("v2RemoveIndexFromArrayVar")
-def remove(fields: Fields) -> Action:
+def remove(fields: EffectFields) -> Action:
     index = fields.operand("index")
 
-    def change(run: Run, items: list[Json]) -> None:
+    def change(run: TriggerRun, items: list[Json]) -> None:
         place = place_from_end(run.number(index), len(items))
         del items[place : place + 1]
 
@@ -211,20 +211,20 @@ def remove(fields: Fields) -> Action:
 
 
 @pack.effect("v2PopArrayVar")
-def pop(fields: Fields) -> Action:
+def pop(fields: EffectFields) -> Action:
     return _taking(fields, -1)
 
 
 @pack.effect("v2ShiftArrayVar")
-def shift(fields: Fields) -> Action:
+def shift(fields: EffectFields) -> Action:
     return _taking(fields, 0)
 
 
-def _taking(fields: Fields, place: int) -> Action:
+def _taking(fields: EffectFields, place: int) -> Action:
     """An effect that takes an item out and writes it down."""
     variable, output = fields.optional_text("var"), fields.optional_text("outputVar")
 
-    def act(run: Run) -> None:
+    def act(run: TriggerRun) -> None:
         name = run.expand(variable)
         try:
             items = _list_of(run, variable)

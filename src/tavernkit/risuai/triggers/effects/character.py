@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from tavernkit.risuai.triggers.effects.pack import Action, EffectPack
-from tavernkit.risuai.triggers.operand import Fields
-from tavernkit.risuai.triggers.run import Run
+from tavernkit.risuai.triggers.operand import EffectFields
+from tavernkit.risuai.triggers.run import TriggerRun
 
 pack = EffectPack()
 
 
 @pack.effect("v2GetCharacterDesc")
-def get_description(fields: Fields) -> Action:
+def get_description(fields: EffectFields) -> Action:
     output = fields.optional_text("outputVar")
     return lambda run: run.put(output, run.character.description)
 
 
 @pack.effect("v2SetCharacterDesc")
-def set_description(fields: Fields) -> Action:
+def set_description(fields: EffectFields) -> Action:
     value = fields.operand("value")
 
-    def act(run: Run) -> None:
+    def act(run: TriggerRun) -> None:
         text = run.text(value)
         run.shared.budget.write(len(text))
         run.change_character(run.character.with_(description=text))
@@ -28,16 +28,16 @@ def set_description(fields: Fields) -> Action:
 
 
 @pack.effect("v2GetReplaceGlobalNote")
-def get_global_note(fields: Fields) -> Action:
+def get_global_note(fields: EffectFields) -> Action:
     output = fields.optional_text("outputVar")
     return lambda run: run.put(output, run.character.replace_global_note)
 
 
 @pack.effect("v2SetReplaceGlobalNote")
-def set_global_note(fields: Fields) -> Action:
+def set_global_note(fields: EffectFields) -> Action:
     value = fields.operand("value")
 
-    def act(run: Run) -> None:
+    def act(run: TriggerRun) -> None:
         text = run.text(value)
         run.shared.budget.write(len(text))
         run.change_character(run.character.with_(replace_global_note=text))
@@ -46,16 +46,16 @@ def set_global_note(fields: Fields) -> Action:
 
 
 @pack.effect("v2GetPersonaDesc")
-def get_persona(fields: Fields) -> Action:
+def get_persona(fields: EffectFields) -> Action:
     output = fields.optional_text("outputVar")
     return lambda run: run.put(output, run.scene.persona)
 
 
 @pack.effect("v2SetPersonaDesc")
-def set_persona(fields: Fields) -> Action:
+def set_persona(fields: EffectFields) -> Action:
     value = fields.operand("value")
 
-    def act(run: Run) -> None:
+    def act(run: TriggerRun) -> None:
         text = run.text(value)
         run.shared.budget.write(len(text))
         run.scene.persona = text

@@ -4,28 +4,28 @@ from __future__ import annotations
 
 import math
 
-from tavernkit.risuai.chat import ChatMessage
+from tavernkit.risuai.chat import RisuMessage
+from tavernkit.risuai.triggers.conditions import is_in_chat
 from tavernkit.risuai.triggers.effects.pack import Action, EffectPack
-from tavernkit.risuai.triggers.operand import Fields, Operand
+from tavernkit.risuai.triggers.operand import EffectFields, Operand
 from tavernkit.risuai.triggers.places import place_in, sliced
-from tavernkit.risuai.triggers.run import Run
-from tavernkit.risuai.triggers.search import is_in_chat
+from tavernkit.risuai.triggers.run import TriggerRun
 
 pack = EffectPack()
 
 _NONE = "null"
 
 
-def _operand(fields: Fields, key: str) -> Operand:
+def _operand(fields: EffectFields, key: str) -> Operand:
     """The field as its version reads it: the older effects know values only."""
     return fields.operand(key) if fields.type.startswith("v2") else Operand(text=fields.optional_text(key))
 
 
 @pack.effect("systemprompt", "v2SystemPrompt")
-def add_system_prompt(fields: Fields) -> Action:
+def add_system_prompt(fields: EffectFields) -> Action:
     location, value = fields.text("location"), _operand(fields, "value")
 
-    def act(run: Run) -> None:
+    def act(run: TriggerRun) -> None:
         text = run.text(value)
         prompts = run.shared.prompts
         if location in prompts:
@@ -36,24 +36,24 @@ def add_system_prompt(fields: Fields) -> Action:
 
 
 @pack.effect("impersonate", "v2Impersonate")
-def impersonate(fields: Fields) -> Action:
+def impersonate(fields: EffectFields) -> Action:
     role, value = fields.text("role"), _operand(fields, "value")
 
-    def act(run: Run) -> None:
+    def act(run: TriggerRun) -> None:
         text = run.text(value)
         if role in ("user", "char"):
             run.shared.budget.write(len(text))
-            run.messages.append(ChatMessage(role=role, data=text))
+            run.messages.append(RisuMessage(role=role, data=text))
 
     return act
 
 
 @pack.effect("cutchat", "v2CutChat")
-def cut_chat(fields: Fields) -> Action:
+def cut_chat(fields: EffectFields) -> Action:
     first, last = _operand(fields, "start"), _operand(fields, "end")
     is_whole_without_number = fields.type == "v2CutChat"
 
-    def act(run: Run) -> None:
+    def act(run: TriggerRun) -> None:
         start, end = run.number(first), run.number(last)
         if is_whole_without_number and math.isnan(end):
             end = math.inf
@@ -63,10 +63,10 @@ def cut_chat(fields: Fields) -> Action:
 
 
 @pack.effect("modifychat", "v2ModifyChat")
-def modify_chat(fields: Fields) -> Action:
+def modify_chat(fields: EffectFields) -> Action:
     index, value = _operand(fields, "index"), _operand(fields, "value")
 
-    def act(run: Run) -> None:
+    def act(run: TriggerRun) -> None:
         place = place_in(run.messages, run.number(index))
         text = run.text(value)
         if place is not None:
@@ -77,25 +77,25 @@ def modify_chat(fields: Fields) -> Action:
 
 
 @pack.effect("v2GetLastMessage")
-def last_message(fields: Fields) -> Action:
+def last_message(fields: EffectFields) -> Action:
     output = fields.optional_text("outputVar")
     return lambda run: run.put(output, run.messages[-1].data if run.messages else _NONE)
 
 
 @pack.effect("v2GetLastUserMessage")
-def last_user_message(fields: Fields) -> Action:
+def last_user_message(fields: EffectFields) -> Action:
     return _last_of("user", fields)
 
 
 @pack.effect("v2GetLastCharMessage")
-def last_character_message(fields: Fields) -> Action:
+def last_character_message(fields: EffectFields) -> Action:
     return _last_of("char", fields)
 
 
-def _last_of(role: str, fields: Fields) -> Action:
+def _last_of(role: str, fields: EffectFields) -> Action:
     output = fields.optional_text("outputVar")
 
-    def act(run: Run) -> None:
+    def act(run: TriggerRun) -> None:
         said = (message.data for message in reversed(run.messages) if message.role == role)
         run.put(output, next(said, _NONE))
 
@@ -103,10 +103,10 @@ def _last_of(role: str, fields: Fields) -> Action:
 
 
 @pack.effect("v2GetMessageAtIndex")
-def message_at(fields: Fields) -> Action:
+def message_at(fields: EffectFields) -> Action:
     index, output = fields.operand("index"), fields.optional_text("outputVar")
 
-    def act(run: Run) -> None:
+    def act(run: TriggerRun) -> None:
         place = place_in(run.messages, run.number(index))
         run.put(output, _NONE if place is None else run.messages[place].data)
 
@@ -114,16 +114,16 @@ def message_at(fields: Fields) -> Action:
 
 
 @pack.effect("v2GetMessageCount")
-def message_count(fields: Fields) -> Action:
+def message_count(fields: EffectFields) -> Action:
     output = fields.optional_text("outputVar")
     return lambda run: run.put(output, str(len(run.messages)))
 
 
 @pack.effect("v2GetFirstMessage")
-def first_message(fields: Fields) -> Action:
+def first_message(fields: EffectFields) -> Action:
     output = fields.optional_text("outputVar")
 
-    def act(run: Run) -> None:
+    def act(run: TriggerRun) -> None:
         index = run.scene.chat.greeting_index
         greetings = run.character.alternate_greetings
         if index == -1:
@@ -135,11 +135,11 @@ def first_message(fields: Fields) -> Action:
 
 
 @pack.effect("v2QuickSearchChat")
-def search_chat(fields: Fields) -> Action:
+def search_chat(fields: EffectFields) -> Action:
     value, depth = fields.operand("value"), fields.operand("depth")
     how, output = fields.text("condition"), fields.optional_text("outputVar")
 
-    def act(run: Run) -> None:
+    def act(run: TriggerRun) -> None:
         wanted, messages = run.text(value), run.number(depth)
         is_found = not math.isnan(messages) and is_in_chat(run, wanted, how, messages)
         run.put(output, "1" if is_found else "0")
@@ -148,16 +148,16 @@ def search_chat(fields: Fields) -> Action:
 
 
 @pack.effect("v2GetAuthorNote")
-def get_note(fields: Fields) -> Action:
+def get_note(fields: EffectFields) -> Action:
     output = fields.optional_text("outputVar")
     return lambda run: run.put(output, run.note)
 
 
 @pack.effect("v2SetAuthorNote")
-def set_note(fields: Fields) -> Action:
+def set_note(fields: EffectFields) -> Action:
     value = fields.operand("value")
 
-    def act(run: Run) -> None:
+    def act(run: TriggerRun) -> None:
         note = run.text(value)
         run.shared.budget.write(len(note))
         run.note = run.scene.chat.note = note

@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable
 
 from tavernkit.risuai.triggers.effects.pack import Action, EffectPack, Jump
-from tavernkit.risuai.triggers.operand import Fields, Operand
-from tavernkit.risuai.triggers.run import Run, ThrownError
+from tavernkit.risuai.triggers.operand import EffectFields, Operand
+from tavernkit.risuai.triggers.run import ThrownError, TriggerRun
 from tavernkit.text.js_numbers import to_number
 from tavernkit.values import Json
 
@@ -18,18 +18,18 @@ _NEARLY = 0.0001
 
 
 @pack.effect("v2Header", "v2Loop", "v2LoopNTimes", "v2Comment")
-def nothing(_: Fields) -> Action:
+def nothing(_: EffectFields) -> Action:
     """A loop is the business of its end."""
     return lambda _: None
 
 
 @pack.jumping("v2If", "v2IfAdvanced")
-def branch(fields: Fields, jump: Jump) -> Action:
+def branch(fields: EffectFields, jump: Jump) -> Action:
     is_variable = fields.type == "v2If" or fields.text("sourceType") == "var"
     source = Operand(text=fields.optional_text("source"), is_variable=is_variable)
     target, operator = fields.operand("target"), fields.text("condition")
 
-    def act(run: Run) -> int | None:
+    def act(run: TriggerRun) -> int | None:
         left = run.text(source)
         right = run.text(target)
         return None if _holds(run, left, operator, right) else jump.place
@@ -37,7 +37,7 @@ def branch(fields: Fields, jump: Jump) -> Action:
     return act
 
 
-def _holds(run: Run, left: str, operator: str, right: str) -> bool:
+def _holds(run: TriggerRun, left: str, operator: str, right: str) -> bool:
     match operator:
         case "=":
             return _is_same(left, right)
@@ -81,7 +81,7 @@ def _is_alike(left: str, right: str) -> bool:
     return abs(numbers[0] - numbers[1]) < _NEARLY
 
 
-def _includes(run: Run, json: str, wanted: str) -> bool:
+def _includes(run: TriggerRun, json: str, wanted: str) -> bool:
     """Whether the array, or text, that is written as JSON has the text."""
     try:
         value: Json = run.json(json)
@@ -91,16 +91,16 @@ def _includes(run: Run, json: str, wanted: str) -> bool:
 
 
 @pack.jumping("v2Else", "v2BreakLoop")
-def jump_away(_: Fields, jump: Jump) -> Action:
+def jump_away(_: EffectFields, jump: Jump) -> Action:
     return lambda _: jump.place
 
 
 @pack.jumping("v2EndIndent")
-def end_of_level(fields: Fields, jump: Jump) -> Action:
+def end_of_level(fields: EffectFields, jump: Jump) -> Action:
     goes_on = _loop(jump) if fields.flag("endOfLoop") else None
     level = fields.level
 
-    def act(run: Run) -> int | None:
+    def act(run: TriggerRun) -> int | None:
         is_again = goes_on is not None and goes_on(run)
         if level is not None:
             run.variables.leave(level)
@@ -109,14 +109,14 @@ def end_of_level(fields: Fields, jump: Jump) -> Action:
     return act
 
 
-def _loop(jump: Jump) -> Callable[[Run], bool]:
+def _loop(jump: Jump) -> Callable[[TriggerRun], bool]:
     """Whether the loop begins anew. A counter is never set back, so an inner loop is short from its second time on."""
     begin, loop = jump.begin, jump.loop
     if begin is None or loop is None or begin.type == "v2Loop":
         return lambda _: True
     times = begin.operand("value")
 
-    def counted(run: Run) -> bool:
+    def counted(run: TriggerRun) -> bool:
         wanted = run.number(times)
         run.loops[loop] = run.loops.get(loop, 0) + 1
         return run.loops[loop] < (0.0 if math.isnan(wanted) else wanted)
@@ -125,31 +125,31 @@ def _loop(jump: Jump) -> Callable[[Run], bool]:
 
 
 @pack.effect("v2StopTrigger")
-def stop_trigger(_: Fields) -> Action:
+def stop_trigger(_: EffectFields) -> Action:
     return lambda _: _BEYOND_THE_LAST
 
 
 @pack.effect("stop", "v2StopPromptSending")
-def stop_sending(_: Fields) -> Action:
-    def act(run: Run) -> None:
+def stop_sending(_: EffectFields) -> Action:
+    def act(run: TriggerRun) -> None:
         run.stop_sending = True
 
     return act
 
 
 @pack.effect("runtrigger")
-def start_run_v1(fields: Fields) -> Action:
+def start_run_v1(fields: EffectFields) -> Action:
     name = fields.text("value")
     return lambda run: run.shared.start_run(run, name)
 
 
 @pack.effect("v2RunTrigger")
-def start_run(fields: Fields) -> Action:
+def start_run(fields: EffectFields) -> Action:
     name = fields.text("target")
     return lambda run: run.shared.start_run(run, name)
 
 
 @pack.effect("v2ConsoleLog")
-def log(fields: Fields) -> Action:
+def log(fields: EffectFields) -> Action:
     source = fields.operand("source")
     return lambda run: run.write_log(run.text(source))

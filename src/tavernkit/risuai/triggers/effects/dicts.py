@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from tavernkit.risuai.triggers import properties
 from tavernkit.risuai.triggers.effects.pack import Action, EffectPack
-from tavernkit.risuai.triggers.operand import Fields
-from tavernkit.risuai.triggers.run import Returned, Run, ThrownError
+from tavernkit.risuai.triggers.operand import EffectFields
+from tavernkit.risuai.triggers.run import Returned, ThrownError, TriggerRun
 from tavernkit.text.js_json import to_json
 from tavernkit.values import Json
 
@@ -15,10 +15,10 @@ pack = EffectPack()
 
 
 @pack.effect("v2MakeDictVar", "v2ClearDict")
-def make(fields: Fields) -> Action:
+def make(fields: EffectFields) -> Action:
     variable = fields.optional_text("var")
 
-    def act(run: Run) -> None:
+    def act(run: TriggerRun) -> None:
         if variable is not None and variable.startswith("{") and variable.endswith("}"):
             raise Returned
         run.put(variable, "{}")
@@ -26,11 +26,11 @@ def make(fields: Fields) -> Action:
     return act
 
 
-def _answering(fields: Fields, answer: Callable[[Run, Json], Json], otherwise: str) -> Action:
+def _answering(fields: EffectFields, answer: Callable[[TriggerRun, Json], Json], otherwise: str) -> Action:
     """An effect that asks something of the dictionary and writes the answer, or this text where that cannot be told."""
     dictionary, output = fields.operand("var"), fields.optional_text("outputVar")
 
-    def act(run: Run) -> None:
+    def act(run: TriggerRun) -> None:
         try:
             found = answer(run, run.json(run.text(dictionary)))
         except ThrownError:
@@ -41,10 +41,10 @@ def _answering(fields: Fields, answer: Callable[[Run, Json], Json], otherwise: s
 
 
 @pack.effect("v2GetDictVar")
-def item(fields: Fields) -> Action:
+def item(fields: EffectFields) -> Action:
     key = fields.operand("key")
 
-    def answer(run: Run, value: Json) -> Json:
+    def answer(run: TriggerRun, value: Json) -> Json:
         found = properties.get(value, run.text(key))
         return "null" if found is None else found
 
@@ -52,32 +52,32 @@ def item(fields: Fields) -> Action:
 
 
 @pack.effect("v2HasDictKey")
-def has_key(fields: Fields) -> Action:
+def has_key(fields: EffectFields) -> Action:
     key = fields.operand("key")
     return _answering(fields, lambda run, value: "1" if properties.has(value, run.text(key)) else "0", "0")
 
 
 @pack.effect("v2GetDictSize")
-def size(fields: Fields) -> Action:
+def size(fields: EffectFields) -> Action:
     return _answering(fields, lambda _, value: str(len(properties.names(value))), "0")
 
 
 @pack.effect("v2GetDictKeys")
-def keys(fields: Fields) -> Action:
+def keys(fields: EffectFields) -> Action:
     return _answering(fields, lambda _, value: to_json(properties.names(value)), "[]")
 
 
 @pack.effect("v2GetDictValues")
-def values(fields: Fields) -> Action:
+def values(fields: EffectFields) -> Action:
     return _answering(fields, lambda _, value: to_json(properties.values(value)), "[]")
 
 
 @pack.effect("v2SetDictVar")
-def set_item(fields: Fields) -> Action:
+def set_item(fields: EffectFields) -> Action:
     variable, kind = fields.optional_text("var"), fields.text("varType")
     key, value = fields.operand("key"), fields.operand("value")
 
-    def act(run: Run) -> None:
+    def act(run: TriggerRun) -> None:
         new, name = run.text(value), run.text(key)
         if kind == "value":
             return
@@ -94,10 +94,10 @@ def set_item(fields: Fields) -> Action:
 
 
 @pack.effect("v2DeleteDictKey")
-def delete_item(fields: Fields) -> Action:
+def delete_item(fields: EffectFields) -> Action:
     variable, kind, key = fields.optional_text("var"), fields.text("varType"), fields.operand("key")
 
-    def act(run: Run) -> None:
+    def act(run: TriggerRun) -> None:
         if kind == "value":
             return
         try:

@@ -11,9 +11,9 @@ import math
 from tavernkit.risuai.lore_entry import LoreEntry
 from tavernkit.risuai.triggers import literal
 from tavernkit.risuai.triggers.effects.pack import Action, EffectPack
-from tavernkit.risuai.triggers.operand import Fields, Operand
+from tavernkit.risuai.triggers.operand import EffectFields, Operand
 from tavernkit.risuai.triggers.places import place_in
-from tavernkit.risuai.triggers.run import Run, ThrownError
+from tavernkit.risuai.triggers.run import ThrownError, TriggerRun
 from tavernkit.text.js_numbers import number_to_string, to_number
 from tavernkit.text.js_regex import JsRegex
 
@@ -25,15 +25,15 @@ _USUAL_ORDER = 100
 _OLD_SWITCH = "2"
 
 
-def _write(run: Run, lore: list[LoreEntry]) -> None:
+def _write(run: TriggerRun, lore: list[LoreEntry]) -> None:
     run.change_character(run.character.with_(lore=tuple(lore)))
 
 
 @pack.effect("v2ModifyLorebook")
-def modify_old(fields: Fields) -> Action:
+def modify_old(fields: EffectFields) -> Action:
     target, value = fields.operand("target"), fields.operand("value")
 
-    def act(run: Run) -> None:
+    def act(run: TriggerRun) -> None:
         run.text(target)
         run.text(value)
         if run.scene.character is not None:
@@ -43,10 +43,10 @@ def modify_old(fields: Fields) -> Action:
 
 
 @pack.effect("v2GetLorebook")
-def get_old(fields: Fields) -> Action:
+def get_old(fields: EffectFields) -> Action:
     target, output = fields.operand("target"), fields.optional_text("outputVar")
 
-    def act(run: Run) -> None:
+    def act(run: TriggerRun) -> None:
         run.text(target)
         run.put(output, _NONE)
 
@@ -54,10 +54,10 @@ def get_old(fields: Fields) -> Action:
 
 
 @pack.effect("v2GetLorebookEntry")
-def entry_old(fields: Fields) -> Action:
+def entry_old(fields: EffectFields) -> Action:
     index, output = fields.operand("index"), fields.optional_text("outputVar")
 
-    def act(run: Run) -> None:
+    def act(run: TriggerRun) -> None:
         run.text(index)
         run.put(output, _NONE)
 
@@ -65,10 +65,10 @@ def entry_old(fields: Fields) -> Action:
 
 
 @pack.effect("v2GetLorebookIndexViaName")
-def index_old(fields: Fields) -> Action:
+def index_old(fields: EffectFields) -> Action:
     name, output = fields.operand("name"), fields.optional_text("outputVar")
 
-    def act(run: Run) -> None:
+    def act(run: TriggerRun) -> None:
         run.text(name)
         run.put(output, "-1")
 
@@ -76,10 +76,10 @@ def index_old(fields: Fields) -> Action:
 
 
 @pack.effect("v2SetLorebookActivation")
-def activate_old(fields: Fields) -> Action:
+def activate_old(fields: EffectFields) -> Action:
     index, value = fields.operand("index"), fields.raw("value")
 
-    def act(run: Run) -> None:
+    def act(run: TriggerRun) -> None:
         lore = list(run.character.lore)
         place = place_in(lore, run.number(index))
         if place is None:
@@ -91,22 +91,22 @@ def activate_old(fields: Fields) -> Action:
 
 
 @pack.effect("v2GetLorebookCount", "v2GetLorebookCountNew")
-def count(fields: Fields) -> Action:
+def count(fields: EffectFields) -> Action:
     output = fields.optional_text("outputVar")
     return lambda run: run.put(output, str(len(run.character.lore)))
 
 
 @pack.effect("v2GetAllLorebooks")
-def contents(fields: Fields) -> Action:
+def contents(fields: EffectFields) -> Action:
     output = fields.optional_text("outputVar")
     return lambda run: run.put_json(run.expand(output), [entry.content for entry in run.character.lore])
 
 
 @pack.effect("v2GetLorebookByName")
-def find_by_name(fields: Fields) -> Action:
+def find_by_name(fields: EffectFields) -> Action:
     name, output = fields.operand("name"), fields.optional_text("outputVar")
 
-    def act(run: Run) -> None:
+    def act(run: TriggerRun) -> None:
         pattern = run.regex(run.text(name), "i")
         found = [place for place, entry in enumerate(run.character.lore) if _is_found(run, pattern, entry.comment)]
         run.put_json(run.expand(output), found)
@@ -114,15 +114,15 @@ def find_by_name(fields: Fields) -> Action:
     return act
 
 
-def _is_found(run: Run, pattern: JsRegex, text: str) -> bool:
+def _is_found(run: TriggerRun, pattern: JsRegex, text: str) -> bool:
     return run.match(text, lambda limit: pattern.test(text, limit=limit))
 
 
 @pack.effect("v2GetLorebookByIndex")
-def content_at(fields: Fields) -> Action:
+def content_at(fields: EffectFields) -> Action:
     index, output = fields.operand("index"), fields.optional_text("outputVar")
 
-    def act(run: Run) -> None:
+    def act(run: TriggerRun) -> None:
         place = place_in(run.character.lore, run.number(index))
         run.put(output, _NONE if place is None else run.character.lore[place].content)
 
@@ -130,11 +130,11 @@ def content_at(fields: Fields) -> Action:
 
 
 @pack.effect("v2CreateLorebook")
-def create(fields: Fields) -> Action:
+def create(fields: EffectFields) -> Action:
     name, key, content = fields.operand("name"), fields.operand("key"), fields.operand("content")
     insert_order = fields.operand("insertOrder")
 
-    def act(run: Run) -> None:
+    def act(run: TriggerRun) -> None:
         comment, keys, text = run.text(name), run.text(key), run.text(content)
         order = run.number(insert_order)
         run.shared.budget.step(100 * len(run.character.lore))
@@ -148,11 +148,11 @@ def create(fields: Fields) -> Action:
 
 
 @pack.effect("v2ModifyLorebookByIndex")
-def modify(fields: Fields) -> Action:
+def modify(fields: EffectFields) -> Action:
     index, name, key = fields.operand("index"), fields.operand("name"), fields.operand("key")
     content, insert_order = fields.operand("content"), fields.operand("insertOrder")
 
-    def act(run: Run) -> None:
+    def act(run: TriggerRun) -> None:
         lore = list(run.character.lore)
         place = place_in(lore, run.number(index))
         if place is None:
@@ -171,16 +171,16 @@ def modify(fields: Fields) -> Action:
     return act
 
 
-def _filled(run: Run, operand: Operand, old: str) -> str:
+def _filled(run: TriggerRun, operand: Operand, old: str) -> str:
     """The new text, with the old one where it says `{{slot}}`."""
     return literal.replace_all(run, run.text(operand), _SLOT, old)
 
 
 @pack.effect("v2DeleteLorebookByIndex")
-def delete(fields: Fields) -> Action:
+def delete(fields: EffectFields) -> Action:
     index = fields.operand("index")
 
-    def act(run: Run) -> None:
+    def act(run: TriggerRun) -> None:
         lore = list(run.character.lore)
         place = place_in(lore, run.number(index))
         if place is not None:
@@ -191,10 +191,10 @@ def delete(fields: Fields) -> Action:
 
 
 @pack.effect("v2SetLorebookAlwaysActive")
-def set_always_active(fields: Fields) -> Action:
+def set_always_active(fields: EffectFields) -> Action:
     index, value = fields.operand("index"), fields.flag("value")
 
-    def act(run: Run) -> None:
+    def act(run: TriggerRun) -> None:
         lore = list(run.character.lore)
         place = place_in(lore, run.number(index))
         if place is not None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from tavernkit.risuai.triggers.operand import Fields
-from tavernkit.risuai.triggers.run import Run
+from tavernkit.risuai.triggers.operand import EffectFields
+from tavernkit.risuai.triggers.run import TriggerRun
 from tavernkit.values import Value
 
-Action: TypeAlias = Callable[[Run], int | None]
+Action: TypeAlias = Callable[[TriggerRun], int | None]
 """Does the effect; answers with the place of the next one where that is not the one behind it."""
 
 
@@ -18,10 +18,10 @@ class Jump(Value, frozen=True, kw_only=True):
 
     place: int
     loop: int | None = None
-    begin: Fields | None = None
+    begin: EffectFields | None = None
 
 
-Builder: TypeAlias = Callable[[Fields, Jump], Action]
+Builder: TypeAlias = Callable[[EffectFields, Jump], Action]
 
 
 class EffectPack:
@@ -30,10 +30,10 @@ class EffectPack:
     def __init__(self) -> None:
         self.builders: dict[str, Builder] = {}
 
-    def effect(self, *types: str) -> Callable[[Callable[[Fields], Action]], Callable[[Fields], Action]]:
+    def effect(self, *types: str) -> Callable[[Callable[[EffectFields], Action]], Callable[[EffectFields], Action]]:
         """Enter an effect that needs its fields alone."""
 
-        def enter(build: Callable[[Fields], Action]) -> Callable[[Fields], Action]:
+        def enter(build: Callable[[EffectFields], Action]) -> Callable[[EffectFields], Action]:
             for type in types:
                 self.builders[type] = lambda fields, _: build(fields)
             return build

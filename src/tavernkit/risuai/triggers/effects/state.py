@@ -9,9 +9,9 @@ from collections.abc import Callable
 
 from tavernkit.risuai.triggers import properties
 from tavernkit.risuai.triggers.effects.pack import Action, EffectPack
-from tavernkit.risuai.triggers.operand import Fields
+from tavernkit.risuai.triggers.operand import EffectFields
 from tavernkit.risuai.triggers.places import place_in
-from tavernkit.risuai.triggers.run import Returned, Run, ThrownError
+from tavernkit.risuai.triggers.run import Returned, ThrownError, TriggerRun
 from tavernkit.text.js_json import to_json
 from tavernkit.text.js_numbers import number_to_string
 from tavernkit.text.js_values import to_text
@@ -22,17 +22,17 @@ pack = EffectPack()
 _ROLES = ("user", "assistant", "system")
 
 
-def _state(run: Run) -> str:
+def _state(run: TriggerRun) -> str:
     if run.display_data is None:
         raise Returned
     return run.display_data
 
 
 @pack.effect("v2GetDisplayState")
-def get_display(fields: Fields) -> Action:
+def get_display(fields: EffectFields) -> Action:
     output = fields.optional_text("outputVar")
 
-    def act(run: Run) -> None:
+    def act(run: TriggerRun) -> None:
         state = _state(run)
         run.put(output, state)
 
@@ -40,10 +40,10 @@ def get_display(fields: Fields) -> Action:
 
 
 @pack.effect("v2SetDisplayState")
-def set_display(fields: Fields) -> Action:
+def set_display(fields: EffectFields) -> Action:
     value = fields.operand("value")
 
-    def act(run: Run) -> None:
+    def act(run: TriggerRun) -> None:
         _state(run)
         text = run.text(value)
         run.shared.budget.write(len(text))
@@ -53,19 +53,19 @@ def set_display(fields: Fields) -> Action:
 
 
 @pack.effect("v2GetRequestState")
-def get_request(fields: Fields) -> Action:
+def get_request(fields: EffectFields) -> Action:
     return _reading(fields, "content")
 
 
 @pack.effect("v2GetRequestStateRole")
-def get_role(fields: Fields) -> Action:
+def get_role(fields: EffectFields) -> Action:
     return _reading(fields, "role")
 
 
-def _reading(fields: Fields, key: str) -> Action:
+def _reading(fields: EffectFields, key: str) -> Action:
     index, output = fields.operand("index"), fields.optional_text("outputVar")
 
-    def act(run: Run) -> None:
+    def act(run: TriggerRun) -> None:
         request = run.json(_state(run))
         place = number_to_string(run.number(index))
         message = None if request is None else properties.get(request, place)
@@ -76,19 +76,19 @@ def _reading(fields: Fields, key: str) -> Action:
 
 
 @pack.effect("v2SetRequestState")
-def set_request(fields: Fields) -> Action:
+def set_request(fields: EffectFields) -> Action:
     return _writing(fields, "content", lambda _: True)
 
 
 @pack.effect("v2SetRequestStateRole")
-def set_role(fields: Fields) -> Action:
+def set_role(fields: EffectFields) -> Action:
     return _writing(fields, "role", lambda role: role in _ROLES)
 
 
-def _writing(fields: Fields, key: str, is_allowed: Callable[[str], bool]) -> Action:
+def _writing(fields: EffectFields, key: str, is_allowed: Callable[[str], bool]) -> Action:
     index, value = fields.operand("index"), fields.operand("value")
 
-    def act(run: Run) -> None:
+    def act(run: TriggerRun) -> None:
         request = run.json(_state(run))
         number = run.number(index)
         text = run.text(value)
@@ -113,10 +113,10 @@ def _message(request: Json, number: float) -> dict[str, Json]:
 
 
 @pack.effect("v2GetRequestStateLength")
-def request_length(fields: Fields) -> Action:
+def request_length(fields: EffectFields) -> Action:
     output = fields.optional_text("outputVar")
 
-    def act(run: Run) -> None:
+    def act(run: TriggerRun) -> None:
         length = properties.get(run.json(_state(run)), "length")
         if length is None:
             raise ThrownError("The request is no list.")

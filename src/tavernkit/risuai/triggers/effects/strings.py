@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from tavernkit.risuai.triggers import literal
 from tavernkit.risuai.triggers.effects.pack import Action, EffectPack
-from tavernkit.risuai.triggers.operand import Fields, Operand
+from tavernkit.risuai.triggers.operand import EffectFields, Operand
 from tavernkit.risuai.triggers.places import place_in
-from tavernkit.risuai.triggers.run import Run, ThrownError
+from tavernkit.risuai.triggers.run import ThrownError, TriggerRun
 from tavernkit.text.js_json import is_index
 from tavernkit.text.js_numbers import number_to_string
 from tavernkit.text.js_regex import JsCut
@@ -22,10 +22,10 @@ _PATTERN_WITH_FLAGS = re.compile(r"/([^\n\r\u2028\u2029]+)/([gimuy]*)")
 
 
 @pack.effect("v2GetCharAt")
-def character_at(fields: Fields) -> Action:
+def character_at(fields: EffectFields) -> Action:
     source, index, output = fields.operand("source"), fields.operand("index"), fields.optional_text("outputVar")
 
-    def act(run: Run) -> None:
+    def act(run: TriggerRun) -> None:
         units = split_halves(run.text(source))
         place = place_in(units, run.number(index))
         run.put(output, "null" if place is None else units[place])
@@ -34,11 +34,11 @@ def character_at(fields: Fields) -> Action:
 
 
 @pack.effect("v2SetCharAt")
-def set_character_at(fields: Fields) -> Action:
+def set_character_at(fields: EffectFields) -> Action:
     source, index, value = fields.operand("source"), fields.operand("index"), fields.operand("value")
     output = fields.optional_text("outputVar")
 
-    def act(run: Run) -> None:
+    def act(run: TriggerRun) -> None:
         characters = list(run.text(source))
         number = run.number(index)
         new = run.text(value)
@@ -51,28 +51,28 @@ def set_character_at(fields: Fields) -> Action:
 
 
 @pack.effect("v2GetCharCount")
-def character_count(fields: Fields) -> Action:
+def character_count(fields: EffectFields) -> Action:
     source, output = fields.operand("source"), fields.optional_text("outputVar")
     return lambda run: run.put(output, str(utf16_length(run.text(source))))
 
 
 @pack.effect("v2ToLowerCase")
-def lower_case(fields: Fields) -> Action:
+def lower_case(fields: EffectFields) -> Action:
     source, output = fields.operand("source"), fields.optional_text("outputVar")
     return lambda run: run.put(output, run.text(source).lower())
 
 
 @pack.effect("v2ToUpperCase")
-def upper_case(fields: Fields) -> Action:
+def upper_case(fields: EffectFields) -> Action:
     source, output = fields.operand("source"), fields.optional_text("outputVar")
     return lambda run: run.put(output, run.text(source).upper())
 
 
 @pack.effect("v2ConcatString")
-def concatenate(fields: Fields) -> Action:
+def concatenate(fields: EffectFields) -> Action:
     first, second, output = fields.operand("source1"), fields.operand("source2"), fields.optional_text("outputVar")
 
-    def act(run: Run) -> None:
+    def act(run: TriggerRun) -> None:
         text = run.text(first)
         run.put(output, text + run.text(second))
 
@@ -80,12 +80,12 @@ def concatenate(fields: Fields) -> Action:
 
 
 @pack.effect("v2SplitString")
-def split(fields: Fields) -> Action:
+def split(fields: EffectFields) -> Action:
     source, output = fields.operand("source"), fields.optional_text("outputVar")
     kind = fields.text("delimiterType")
     delimiter = Operand(text=fields.optional_text("delimiter"), is_variable=kind == "var")
 
-    def act(run: Run) -> None:
+    def act(run: TriggerRun) -> None:
         text = run.text(source)
         between = run.text(delimiter)
         if kind == "regex":
@@ -97,7 +97,7 @@ def split(fields: Fields) -> Action:
     return act
 
 
-def _split_by_pattern(run: Run, text: str, written: str) -> Sequence[str | None]:
+def _split_by_pattern(run: TriggerRun, text: str, written: str) -> Sequence[str | None]:
     match = _PATTERN_WITH_FLAGS.fullmatch(written)
     source, flags = (match[1], match[2]) if match else (written, "")
     try:
@@ -108,11 +108,11 @@ def _split_by_pattern(run: Run, text: str, written: str) -> Sequence[str | None]
 
 
 @pack.effect("v2RegexTest")
-def regex_test(fields: Fields) -> Action:
+def regex_test(fields: EffectFields) -> Action:
     value, regex, flags = fields.operand("value"), fields.operand("regex"), fields.operand("flags")
     output = fields.optional_text("outputVar")
 
-    def act(run: Run) -> None:
+    def act(run: TriggerRun) -> None:
         try:
             text = run.text(value)
             pattern = run.regex(run.text(regex), run.text(flags))
@@ -125,11 +125,11 @@ def regex_test(fields: Fields) -> Action:
 
 
 @pack.effect("v2ExtractRegex")
-def extract(fields: Fields) -> Action:
+def extract(fields: EffectFields) -> Action:
     value, regex, flags = fields.operand("value"), fields.operand("regex"), fields.operand("flags")
     result, output = fields.operand("result"), fields.optional_text("outputVar")
 
-    def act(run: Run) -> None:
+    def act(run: TriggerRun) -> None:
         text = run.text(value)
         groups = _first_match(run, text, run.text(regex), run.text(flags)) or [""]
         run.put(output, _fill(run, run.text(result), [group or "" for group in groups], missing=""))
@@ -138,11 +138,11 @@ def extract(fields: Fields) -> Action:
 
 
 @pack.effect("extractRegex")
-def extract_v1(fields: Fields) -> Action:
+def extract_v1(fields: EffectFields) -> Action:
     value, regex, flags = fields.optional_text("value"), fields.text("regex"), fields.text("flags")
     result, output = fields.text("result"), fields.text("inputVar")
 
-    def act(run: Run) -> None:
+    def act(run: TriggerRun) -> None:
         if not run.has_low_level_access:
             return
         groups = _first_match(run, run.expand(value), regex, flags)
@@ -154,14 +154,14 @@ def extract_v1(fields: Fields) -> Action:
     return act
 
 
-def _first_match(run: Run, text: str, source: str, flags: str) -> list[str | None] | None:
+def _first_match(run: TriggerRun, text: str, source: str, flags: str) -> list[str | None] | None:
     """The first match and its groups, or None."""
     pattern = run.regex(source, flags)
     found = run.match(text, lambda limit: pattern.find_all(text, limit=limit))
     return [found[0].text, *found[0].groups] if found else None
 
 
-def _fill(run: Run, template: str, groups: Sequence[str], *, missing: str) -> str:
+def _fill(run: TriggerRun, template: str, groups: Sequence[str], *, missing: str) -> str:
     """The template with `$1`, `$&` and `$$`."""
 
     def group(found: re.Match[str]) -> str:
@@ -173,7 +173,7 @@ def _fill(run: Run, template: str, groups: Sequence[str], *, missing: str) -> st
     return _finish(run, _GROUP.sub(group, template), groups[0])
 
 
-def _finish(run: Run, text: str, whole: str) -> str:
+def _finish(run: TriggerRun, text: str, whole: str) -> str:
     return literal.replace_all(run, text, "$&", whole).replace("$$", "$")
 
 
@@ -182,12 +182,12 @@ def _place(digits: str) -> int:
 
 
 @pack.effect("v2ReplaceString")
-def replace(fields: Fields) -> Action:
+def replace(fields: EffectFields) -> Action:
     source, regex, flags = fields.operand("source"), fields.operand("regex"), fields.operand("flags")
     result, replacement = fields.operand("result"), fields.operand("replacement")
     output = fields.optional_text("outputVar")
 
-    def act(run: Run) -> None:
+    def act(run: TriggerRun) -> None:
         text = run.text(source)
         try:
             pattern_source, form, new = run.text(regex), run.text(result), run.text(replacement)
@@ -202,7 +202,7 @@ def replace(fields: Fields) -> Action:
     return act
 
 
-def _replaced(run: Run, cut: JsCut, form: str, new: str) -> str:
+def _replaced(run: TriggerRun, cut: JsCut, form: str, new: str) -> str:
     """What takes the place of one match: for a lone `$1` the match with that group replaced, else the form, filled."""
     whole = cut.groups[0] or ""
     # RisuAI takes the last two things that it is told for no groups. With named groups it is told one thing more, so

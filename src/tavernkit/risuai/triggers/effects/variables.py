@@ -8,8 +8,8 @@ import re
 from tavernkit.risuai.cbs.calculator import calculate
 from tavernkit.risuai.cbs.call import LeftAsText
 from tavernkit.risuai.triggers.effects.pack import Action, EffectPack
-from tavernkit.risuai.triggers.operand import Fields, Operand
-from tavernkit.risuai.triggers.run import Run, ThrownError
+from tavernkit.risuai.triggers.operand import EffectFields, Operand
+from tavernkit.risuai.triggers.run import ThrownError, TriggerRun
 from tavernkit.text.js_numbers import number_to_string, parse_float, to_number
 
 pack = EffectPack()
@@ -18,20 +18,20 @@ _NAME = re.compile(r"\$([a-zA-Z0-9_]+)")
 
 
 @pack.effect("setvar")
-def set_variable_v1(fields: Fields) -> Action:
+def set_variable_v1(fields: EffectFields) -> Action:
     return _setting(fields, Operand(text=fields.optional_text("value")))
 
 
 @pack.effect("v2SetVar")
-def set_variable(fields: Fields) -> Action:
+def set_variable(fields: EffectFields) -> Action:
     return _setting(fields, fields.operand("value"))
 
 
-def _setting(fields: Fields, value: Operand) -> Action:
+def _setting(fields: EffectFields, value: Operand) -> Action:
     variable, operator = fields.optional_text("var"), fields.text("operator")
     has_remainder = fields.type == "v2SetVar"
 
-    def act(run: Run) -> None:
+    def act(run: TriggerRun) -> None:
         given = run.text(value)
         name = run.expand(variable)
         if operator == "=":
@@ -69,10 +69,10 @@ def _divide(left: float, right: float) -> float:
 
 
 @pack.effect("v2DeclareLocalVar")
-def declare_local(fields: Fields) -> Action:
+def declare_local(fields: EffectFields) -> Action:
     variable, value, level = fields.optional_text("var"), fields.operand("value"), fields.level
 
-    def act(run: Run) -> None:
+    def act(run: TriggerRun) -> None:
         given = run.text(value)
         name = run.expand(variable)
         if level is not None and level >= 0:
@@ -83,10 +83,10 @@ def declare_local(fields: Fields) -> Action:
 
 
 @pack.effect("v2Random")
-def random_number(fields: Fields) -> Action:
+def random_number(fields: EffectFields) -> Action:
     smallest, largest, output = fields.operand("min"), fields.operand("max"), fields.optional_text("outputVar")
 
-    def act(run: Run) -> None:
+    def act(run: TriggerRun) -> None:
         low, high = run.number(smallest), run.number(largest)
         drawn = run.scene.random() * (high - low + 1) + low
         run.put(output, number_to_string(math.floor(drawn) if math.isfinite(drawn) else drawn))
@@ -95,10 +95,10 @@ def random_number(fields: Fields) -> Action:
 
 
 @pack.effect("v2Calculate")
-def calculation(fields: Fields) -> Action:
+def calculation(fields: EffectFields) -> Action:
     expression, output = fields.operand("expression"), fields.optional_text("outputVar")
 
-    def act(run: Run) -> None:
+    def act(run: TriggerRun) -> None:
         try:
             result = number_to_string(_result(run, run.text(expression)))
         except ThrownError:
@@ -108,7 +108,7 @@ def calculation(fields: Fields) -> Action:
     return act
 
 
-def _result(run: Run, expression: str) -> float:
+def _result(run: TriggerRun, expression: str) -> float:
     run.shared.budget.step(len(expression))
     try:
         return calculate(_NAME.sub(lambda found: _number_of(run, found[1]), expression), run.scene)
@@ -116,16 +116,16 @@ def _result(run: Run, expression: str) -> float:
         raise ThrownError(f"{expression[:40]!r} cannot be calculated.") from None
 
 
-def _number_of(run: Run, name: str) -> str:
+def _number_of(run: TriggerRun, name: str) -> str:
     number = parse_float(run.variables.get(name))
     return "0" if math.isnan(number) else number_to_string(number)
 
 
 @pack.effect("v2Tokenize")
-def count_tokens(fields: Fields) -> Action:
+def count_tokens(fields: EffectFields) -> Action:
     value, output = fields.operand("value"), fields.optional_text("outputVar")
 
-    def act(run: Run) -> None:
+    def act(run: TriggerRun) -> None:
         text = run.text(value)
         run.shared.budget.step(len(text))
         run.put(output, str(run.scene.count_tokens(text)))

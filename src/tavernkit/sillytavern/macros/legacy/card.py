@@ -8,15 +8,15 @@ from typing import TypeAlias
 
 from tavernkit.sillytavern.macros.environment import Environment
 from tavernkit.sillytavern.macros.examples import format_examples
-from tavernkit.sillytavern.macros.legacy.expansion import Expansion
+from tavernkit.sillytavern.macros.legacy.expansion import LegacyExpansion
 from tavernkit.text.js_strings import js_trim
 
-Expand: TypeAlias = Callable[[str, Environment], str]
+ExpandText: TypeAlias = Callable[[str, Environment], str]
 
 _LINE_BREAKS = re.compile("\n{2,}")
 
 
-def expanded_card(environment: Environment, expand: Expand) -> Mapping[str, str]:
+def expanded_card(environment: Environment, expand: ExpandText) -> Mapping[str, str]:
     """Every text of the card, expanded before anything else, whether it is asked for or not.
 
     That is how it is there, and it shows: a variable that a description sets can be read from any text.
@@ -42,22 +42,22 @@ def expanded_card(environment: Environment, expand: Expand) -> Mapping[str, str]
     return {name: text.replace("\r", "") for name, text in expanded.items()}
 
 
-def _text(name: str) -> Callable[[Expansion], str]:
+def _text(name: str) -> Callable[[LegacyExpansion], str]:
     return lambda expansion: expansion.card[name]
 
 
-def _examples(expansion: Expansion) -> str:
+def _examples(expansion: LegacyExpansion) -> str:
     inside = expansion.environment.for_card_text()
     # What stands around the examples may quote the card, but not the examples once more.
     around = inside.with_(expands_card=True, card=inside.card.with_(message_examples=""))
     return format_examples(expansion.card["mesExamplesRaw"], inside, lambda text: expansion.expand(text, around))
 
 
-def _version(expansion: Expansion) -> str:
+def _version(expansion: LegacyExpansion) -> str:
     return expansion.environment.card.version
 
 
-CARD_MACROS: Mapping[str, Callable[[Expansion], str]] = {
+CARD_MACROS: Mapping[str, Callable[[LegacyExpansion], str]] = {
     "charPrompt": _text("charPrompt"),
     "charJailbreak": _text("charInstruction"),
     "charInstruction": _text("charInstruction"),

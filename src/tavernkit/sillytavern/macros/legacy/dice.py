@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from tavernkit.sillytavern.macros.dice import MAX_DICE, roll
-from tavernkit.sillytavern.macros.legacy.expansion import Expansion
+from tavernkit.sillytavern.macros.legacy.expansion import LegacyExpansion
 from tavernkit.sillytavern.macros.legacy.passes import CallPass, any_case
 from tavernkit.sillytavern.macros.legacy.scanning import find_braced
 from tavernkit.text.js_numbers import number_to_string
@@ -14,7 +14,7 @@ from tavernkit.text.js_strings import js_trim
 _DICE = re.compile(r"([0-9]{1,6})d", re.IGNORECASE | re.ASCII)
 
 
-def _roll(expansion: Expansion, formula: str) -> str:
+def _roll(expansion: LegacyExpansion, formula: str) -> str:
     formula = js_trim(formula)
     dice = _DICE.match(formula)
     expansion.spend(calls=min(int(dice[1]), MAX_DICE) if dice else 1, length=0)

@@ -13,22 +13,22 @@ from tavernkit.macros.engine import MacroEnvironment
 from tavernkit.sillytavern.macros.environment import Environment
 from tavernkit.sillytavern.macros.foreign import as_environment
 from tavernkit.sillytavern.macros.legacy.card import expanded_card
-from tavernkit.sillytavern.macros.legacy.expansion import Expansion
+from tavernkit.sillytavern.macros.legacy.expansion import LegacyExpansion
 from tavernkit.sillytavern.macros.legacy.heads import Heads
 from tavernkit.sillytavern.macros.legacy.leftovers import leftovers
 from tavernkit.sillytavern.macros.legacy.named_values import MARKER_PASSES, named_passes
 from tavernkit.sillytavern.macros.legacy.order import PASSES_AFTER_NAMES, PASSES_BEFORE_NAMES
 from tavernkit.sillytavern.macros.legacy.passes import Pass
-from tavernkit.sillytavern.macros.limits import LimitReached, Limits
+from tavernkit.sillytavern.macros.limits import LimitReached, MacroLimits
 from tavernkit.sillytavern.macros.problems import MacroProblem, ProblemHandler
 
-_LIMITS = Limits()
+_LIMITS = MacroLimits()
 
 
 class LegacyMacros:
     """Expands texts as SillyTavern 1.15 does while its parser engine is switched off."""
 
-    def __init__(self, *, limits: Limits = _LIMITS, on_problem: ProblemHandler | None = None) -> None:
+    def __init__(self, *, limits: MacroLimits = _LIMITS, on_problem: ProblemHandler | None = None) -> None:
         self.limits = limits
         self._on_problem = on_problem
 
@@ -54,7 +54,7 @@ class LegacyMacros:
         if not _may_hold_macros(text):
             return text
         card = expanded_card(environment, self._expand)
-        expansion = Expansion(text, environment, card, expand=self._expand, limits=self.limits)
+        expansion = LegacyExpansion(text, environment, card, expand=self._expand, limits=self.limits)
         heads = Heads(text)
         for kind in _passes(environment):
             if heads.may_hold(kind.heads):

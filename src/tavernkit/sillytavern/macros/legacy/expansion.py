@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 
 from tavernkit.sillytavern.macros.environment import Environment
-from tavernkit.sillytavern.macros.limits import LimitReached, Limits
+from tavernkit.sillytavern.macros.limits import LimitReached, MacroLimits
 from tavernkit.text.seeded import string_hash
 
 
-class Expansion:
+class LegacyExpansion:
     """One text being expanded: its environment, the card's texts by their macros' names, and what it has cost.
 
     `expand` expands another text on the way.
@@ -23,7 +23,7 @@ class Expansion:
         card: Mapping[str, str],
         *,
         expand: Callable[[str, Environment], str],
-        limits: Limits,
+        limits: MacroLimits,
     ) -> None:
         self.environment = environment
         self.card = card

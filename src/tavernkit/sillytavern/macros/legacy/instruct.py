@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tavernkit.sillytavern.macros.legacy.expansion import Expansion
+from tavernkit.sillytavern.macros.legacy.expansion import LegacyExpansion
 from tavernkit.sillytavern.macros.legacy.passes import NamePass, Pass
 from tavernkit.sillytavern.macros.packs.instruct import INSTRUCT
 
@@ -14,7 +14,7 @@ def _pass(*names: str, means: str | None = None) -> Pass:
     return NamePass(*(f"{{{{{name}}}}}" for name in names), value=_READ[means or names[-1]])
 
 
-def _system_prompt(expansion: Expansion) -> str:
+def _system_prompt(expansion: LegacyExpansion) -> str:
     settings = expansion.environment.settings
     if not settings.system_prompt.enabled:
         return ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tavernkit.sillytavern.macros.legacy.expansion import Expansion
+from tavernkit.sillytavern.macros.legacy.expansion import LegacyExpansion
 from tavernkit.sillytavern.macros.legacy.heads import heads_of
 from tavernkit.sillytavern.macros.legacy.passes import CallPass, any_case
 from tavernkit.sillytavern.macros.legacy.scanning import Finder, find_braced
@@ -29,7 +29,7 @@ def _items(listed: str) -> list[str]:
     return [js_trim(item).replace("\\,", ",") for item in _UNESCAPED_COMMA.split(listed)]
 
 
-def _random(expansion: Expansion, listed: str) -> str:
+def _random(expansion: LegacyExpansion, listed: str) -> str:
     items = _items(listed)
     return items[expansion.environment.random_index(len(items))]
 
@@ -44,7 +44,7 @@ class PickPass:
     heads = heads_of(openings)
     _find = staticmethod(_find_list("pick"))
 
-    def run(self, text: str, expansion: Expansion) -> str:
+    def run(self, text: str, expansion: LegacyExpansion) -> str:
         pieces: list[str] = []
         end = place = 0
         for call in self._find(text):

@@ -8,17 +8,17 @@ from typing import TypeAlias
 
 from tavernkit.sillytavern.macros.environment import DynamicMacro, Environment
 from tavernkit.sillytavern.macros.legacy.card import CARD_MACROS
-from tavernkit.sillytavern.macros.legacy.expansion import Expansion
+from tavernkit.sillytavern.macros.legacy.expansion import LegacyExpansion
 from tavernkit.sillytavern.macros.legacy.passes import CallPass, NamePass, OncePass, Pass, any_case
 from tavernkit.sillytavern.macros.legacy.scanning import find_exactly
 from tavernkit.sillytavern.macros.packs.names import group_names
 from tavernkit.sillytavern.macros.variables import value_text
 from tavernkit.text.js_values import to_text
 
-_Read: TypeAlias = Callable[[Expansion], str]
+_Read: TypeAlias = Callable[[LegacyExpansion], str]
 
 
-def _not_char(expansion: Expansion) -> str:
+def _not_char(expansion: LegacyExpansion) -> str:
     """Everybody but the speaker: muted members too, and the user last."""
     environment = expansion.environment
     members = environment.group.members if environment.group else ()
@@ -76,7 +76,7 @@ def _dynamic_pass(name: str, value: DynamicMacro) -> Pass:
 def _person(name: str) -> _Read:
     """What a marker such as `<USER>` stands for, which a caller may have replaced."""
 
-    def read(expansion: Expansion) -> str:
+    def read(expansion: LegacyExpansion) -> str:
         dynamic = expansion.environment.dynamic_macros
         if name not in dynamic:
             return _PEOPLE[name](expansion)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tavernkit.sillytavern.macros.legacy.chat import CHAT_PASSES
 from tavernkit.sillytavern.macros.legacy.dice import ROLL_PASS
-from tavernkit.sillytavern.macros.legacy.expansion import Expansion
+from tavernkit.sillytavern.macros.legacy.expansion import LegacyExpansion
 from tavernkit.sillytavern.macros.legacy.instruct import INSTRUCT_PASSES
 from tavernkit.sillytavern.macros.legacy.lists import RANDOM_PASS, PickPass
 from tavernkit.sillytavern.macros.legacy.passes import CallPass, NamePass, Pass, any_case
@@ -19,19 +19,19 @@ from tavernkit.sillytavern.macros.legacy.variables import VARIABLE_PASSES
 from tavernkit.text.js_strings import js_trim
 
 
-def _nothing(_: Expansion) -> str:
+def _nothing(_: LegacyExpansion) -> str:
     return ""
 
 
-def _reversed(_: Expansion, text: str) -> str:
+def _reversed(_: LegacyExpansion, text: str) -> str:
     return text[::-1]
 
 
-def _outlet(expansion: Expansion, name: str) -> str:
+def _outlet(expansion: LegacyExpansion, name: str) -> str:
     return expansion.environment.outlets.get(js_trim(name), "")
 
 
-def _ban(expansion: Expansion, words: str) -> str:
+def _ban(expansion: LegacyExpansion, words: str) -> str:
     if expansion.environment.model.api == "text":
         expansion.environment.banned_words.append(words)
     return ""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Protocol
 
-from tavernkit.sillytavern.macros.legacy.expansion import Expansion
+from tavernkit.sillytavern.macros.legacy.expansion import LegacyExpansion
 from tavernkit.sillytavern.macros.legacy.heads import folded, heads_of
 from tavernkit.sillytavern.macros.legacy.scanning import Finder
 from tavernkit.sillytavern.macros.problems import MacroFailure
@@ -22,7 +22,7 @@ class Pass(Protocol):
     @property
     def heads(self) -> frozenset[bytes] | None: ...
 
-    def run(self, text: str, expansion: Expansion) -> str: ...
+    def run(self, text: str, expansion: LegacyExpansion) -> str: ...
 
 
 @lru_cache(maxsize=1024)
@@ -34,13 +34,13 @@ def any_case(source: str) -> re.Pattern[str]:
 class NamePass:
     """Literal texts, such as `{{user}}` or `<BOT>`, in any case, that stand for one value."""
 
-    def __init__(self, *literals: str, value: Callable[[Expansion], str]) -> None:
+    def __init__(self, *literals: str, value: Callable[[LegacyExpansion], str]) -> None:
         self.openings = tuple(folded(literal) if literal.isascii() else b"" for literal in literals)
         self.heads = heads_of(self.openings)
         self._pattern = any_case("|".join(map(re.escape, literals)))
         self._value = value
 
-    def run(self, text: str, expansion: Expansion) -> str:
+    def run(self, text: str, expansion: LegacyExpansion) -> str:
         pieces = self._pattern.split(text)
         if len(pieces) == 1:
             return text
@@ -53,7 +53,7 @@ class NamePass:
 class OncePass(NamePass):
     """A literal text whose value is given once; where it stands again, it stands for nothing."""
 
-    def run(self, text: str, expansion: Expansion) -> str:
+    def run(self, text: str, expansion: LegacyExpansion) -> str:
         before, *after = self._pattern.split(text)
         if not after:
             return text
@@ -74,7 +74,7 @@ class CallPass:
         self._find = find
         self._value = value
 
-    def run(self, text: str, expansion: Expansion) -> str:
+    def run(self, text: str, expansion: LegacyExpansion) -> str:
         pieces: list[str] = []
         length = len(text)
         end = 0

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple, TypeAlias
 
 
-class Call(NamedTuple):
+class LegacyCall(NamedTuple):
     """A call in a text: from `start` up to `end`, with what was captured from it."""
 
     start: int
@@ -20,7 +20,7 @@ class Call(NamedTuple):
     arguments: tuple[str, ...] = ()
 
 
-Finder: TypeAlias = Callable[[str], Iterator[Call]]
+Finder: TypeAlias = Callable[[str], Iterator[LegacyCall]]
 """The calls of one kind, from left to right, none inside another."""
 
 _BRACE = re.compile(r"\}")
@@ -50,9 +50,9 @@ class _Ahead:
 def find_exactly(pattern: re.Pattern[str]) -> Finder:
     """What the pattern matches and what its groups captured; for patterns that cannot backtrack."""
 
-    def find(text: str) -> Iterator[Call]:
+    def find(text: str) -> Iterator[LegacyCall]:
         for match in pattern.finditer(text):
-            yield Call(match.start(), match.end(), match.groups())
+            yield LegacyCall(match.start(), match.end(), match.groups())
 
     return find
 
@@ -60,7 +60,7 @@ def find_exactly(pattern: re.Pattern[str]) -> Finder:
 def find_braced(opening: re.Pattern[str], *, at_least: int = 1) -> Finder:
     """A body without `}`, directly closed by `}}`."""
 
-    def find(text: str) -> Iterator[Call]:
+    def find(text: str) -> Iterator[LegacyCall]:
         brace = _Ahead(_BRACE, text)
         taken = 0
         for match in opening.finditer(text):
@@ -70,7 +70,7 @@ def find_braced(opening: re.Pattern[str], *, at_least: int = 1) -> Finder:
             end = brace.of(body)
             if end - body >= at_least and text.startswith("}}", end):
                 taken = end + 2
-                yield Call(start, taken, (text[body:end],))
+                yield LegacyCall(start, taken, (text[body:end],))
 
     return find
 
@@ -78,7 +78,7 @@ def find_braced(opening: re.Pattern[str], *, at_least: int = 1) -> Finder:
 def find_named_values(opening: re.Pattern[str], *, at_least: int) -> Finder:
     """A name without `:`, then `::`, then a value without `}`, directly closed by `}}`. The name may hold braces."""
 
-    def find(text: str) -> Iterator[Call]:
+    def find(text: str) -> Iterator[LegacyCall]:
         colon = _Ahead(_COLON, text)
         brace = _Ahead(_BRACE, text)
         taken = 0
@@ -93,7 +93,7 @@ def find_named_values(opening: re.Pattern[str], *, at_least: int) -> Finder:
             end = brace.of(value)
             if end - value >= at_least and text.startswith("}}", end):
                 taken = end + 2
-                yield Call(start, taken, (text[body:name_end], text[value:end]))
+                yield LegacyCall(start, taken, (text[body:name_end], text[value:end]))
 
     return find
 
@@ -101,7 +101,7 @@ def find_named_values(opening: re.Pattern[str], *, at_least: int) -> Finder:
 def find_in_line(opening: re.Pattern[str]) -> Finder:
     """At least one character, up to the first `}}` behind it, all within one line."""
 
-    def find(text: str) -> Iterator[Call]:
+    def find(text: str) -> Iterator[LegacyCall]:
         line_end = _Ahead(_LINE_END, text)
         closing = _Ahead(_CLOSING, text)
         taken = 0
@@ -112,7 +112,7 @@ def find_in_line(opening: re.Pattern[str]) -> Finder:
             end = closing.of(body + 1)
             if end < line_end.of(body):
                 taken = end + 2
-                yield Call(start, taken, (text[body:end],))
+                yield LegacyCall(start, taken, (text[body:end],))
 
     return find
 
@@ -120,7 +120,7 @@ def find_in_line(opening: re.Pattern[str]) -> Finder:
 def find_pairs_in_line(opening: re.Pattern[str]) -> Finder:
     """Two values with the first `::` between them and the first `}}` after it, all within one line."""
 
-    def find(text: str) -> Iterator[Call]:
+    def find(text: str) -> Iterator[LegacyCall]:
         line_end = _Ahead(_LINE_END, text)
         separator = _Ahead(_DOUBLE_COLON, text)
         closing = _Ahead(_CLOSING, text)
@@ -135,7 +135,7 @@ def find_pairs_in_line(opening: re.Pattern[str]) -> Finder:
             end = closing.of(middle + 2)
             if end < line_end.of(body):
                 taken = end + 2
-                yield Call(start, taken, (text[body:middle], text[middle + 2 : end]))
+                yield LegacyCall(start, taken, (text[body:middle], text[middle + 2 : end]))
 
     return find
 
@@ -143,7 +143,7 @@ def find_pairs_in_line(opening: re.Pattern[str]) -> Finder:
 def find_quoted_in_line(opening: re.Pattern[str]) -> Finder:
     """Everything up to the last `"}}` of the line, so that several calls in a line are one."""
 
-    def find(text: str) -> Iterator[Call]:
+    def find(text: str) -> Iterator[LegacyCall]:
         line_end = _Ahead(_LINE_END, text)
         line, last = -1, -1
         taken = 0
@@ -156,20 +156,20 @@ def find_quoted_in_line(opening: re.Pattern[str]) -> Finder:
                 last = text.rfind('"}}', body, line)
             if last >= body:
                 taken = last + 3
-                yield Call(start, taken, (text[body:last],))
+                yield LegacyCall(start, taken, (text[body:last],))
 
     return find
 
 
-def find_comments(text: str) -> Iterator[Call]:
+def find_comments(text: str) -> Iterator[LegacyCall]:
     """`{{//` up to the first `}}`, over as many lines as it takes."""
     end = 0
     while (start := text.find("{{//", end)) >= 0 and (closing := text.find("}}", start + 4)) >= 0:
         end = closing + 2
-        yield Call(start, end)
+        yield LegacyCall(start, end)
 
 
-def find_trims(text: str) -> Iterator[Call]:
+def find_trims(text: str) -> Iterator[LegacyCall]:
     """`{{trim}}` and the line breaks that touch it on both sides."""
     taken = 0
     for match in _TRIM.finditer(text):
@@ -179,4 +179,4 @@ def find_trims(text: str) -> Iterator[Call]:
         while text.startswith(("\n", "\r\n"), end):
             end += 2 if text[end] == "\r" else 1
         taken = end
-        yield Call(start, end)
+        yield LegacyCall(start, end)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tavernkit.sillytavern.macros.legacy.expansion import Expansion
+from tavernkit.sillytavern.macros.legacy.expansion import LegacyExpansion
 from tavernkit.sillytavern.macros.legacy.passes import CallPass, NamePass, Pass, any_case
 from tavernkit.sillytavern.macros.legacy.scanning import find_braced, find_exactly, find_pairs_in_line
 from tavernkit.sillytavern.macros.packs.time import TIME, time_at
@@ -10,7 +10,7 @@ from tavernkit.sillytavern.macros.packs.time import TIME, time_at
 _READ = {definition.name: definition.handler for definition in TIME.definitions}
 
 
-def _time_at(expansion: Expansion, offset: str) -> str:
+def _time_at(expansion: LegacyExpansion, offset: str) -> str:
     return time_at(expansion.environment, f"UTC{offset}")
 
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 
 from tavernkit.macros.variables import VariablesStore
-from tavernkit.sillytavern.macros.legacy.expansion import Expansion
+from tavernkit.sillytavern.macros.legacy.expansion import LegacyExpansion
 from tavernkit.sillytavern.macros.legacy.passes import CallPass, Pass, any_case
 from tavernkit.sillytavern.macros.legacy.scanning import find_braced, find_named_values
 from tavernkit.sillytavern.macros.variables import add_variable, get_variable, set_variable
@@ -20,7 +20,7 @@ _CHARACTERS_PER_STEP = 20
 def _passes(word: str, scope: str) -> Iterator[Pass]:
     """The passes of one scope; `word` is what its macros' names end with."""
 
-    def read(expansion: Expansion, name: str) -> tuple[VariablesStore, str]:
+    def read(expansion: LegacyExpansion, name: str) -> tuple[VariablesStore, str]:
         """The store and the variable's name; a long value costs more, for it is read as a number or as JSON."""
         store, name = expansion.environment.variables, js_trim(name)
         value = store.get(name, scope)
@@ -28,21 +28,21 @@ def _passes(word: str, scope: str) -> Iterator[Pass]:
             expansion.spend(calls=len(value) // _CHARACTERS_PER_STEP, length=0)
         return store, name
 
-    def put(expansion: Expansion, name: str, value: str) -> str:
+    def put(expansion: LegacyExpansion, name: str, value: str) -> str:
         set_variable(expansion.environment.variables, js_trim(name), value, scope)
         return ""
 
-    def add(expansion: Expansion, name: str, value: str) -> str:
+    def add(expansion: LegacyExpansion, name: str, value: str) -> str:
         add_variable(*read(expansion, name), value, scope)
         return ""
 
-    def increment(expansion: Expansion, name: str) -> str:
+    def increment(expansion: LegacyExpansion, name: str) -> str:
         return _counted(add_variable(*read(expansion, name), 1, scope))
 
-    def decrement(expansion: Expansion, name: str) -> str:
+    def decrement(expansion: LegacyExpansion, name: str) -> str:
         return _counted(add_variable(*read(expansion, name), -1, scope))
 
-    def get(expansion: Expansion, name: str) -> str:
+    def get(expansion: LegacyExpansion, name: str) -> str:
         return to_text(get_variable(*read(expansion, name), scope))
 
     yield CallPass(f"{{{{set{word}::", find_named_values(any_case(rf"\{{\{{set{word}::"), at_least=0), put)

@@ -14,7 +14,7 @@ from tavernkit.sillytavern.macros.packs.state import MAX_PROMPT, STATE, STATE_NE
 from tavernkit.sillytavern.macros.packs.time import TIME
 from tavernkit.sillytavern.macros.packs.utility import UTILITY, UTILITY_1_15, UTILITY_1_19
 from tavernkit.sillytavern.macros.packs.variables import VARIABLES, VARIABLES_1_19
-from tavernkit.sillytavern.macros.registry import MacroRegistry
+from tavernkit.sillytavern.macros.registry import MacroDefinitions
 
 __all__ = ["built_in_macros"]
 
@@ -25,9 +25,9 @@ _PACKS = {
 }
 
 
-def built_in_macros(version: Literal["1.15", "1.19"]) -> MacroRegistry:
+def built_in_macros(version: Literal["1.15", "1.19"]) -> MacroDefinitions:
     """A new registry of that version's macros; since 1.15 names do not depend on case."""
-    registry = MacroRegistry(case_sensitive=version == "1.15")
+    registry = MacroDefinitions(case_sensitive=version == "1.15")
     for pack in _PACKS[version]:
         for definition in pack.definitions:
             registry.add(definition)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tavernkit.sillytavern.macros.evaluator import Expansion
+from tavernkit.sillytavern.macros.evaluator import MacroExpansion
 from tavernkit.sillytavern.macros.examples import format_examples
 from tavernkit.sillytavern.macros.problems import MacroFailure
 from tavernkit.sillytavern.macros.registry import Alias, MacroArgument, Pack
@@ -11,7 +11,7 @@ CARD = Pack("character")
 GREETINGS = Pack("character")
 
 
-def character_prompt(expansion: Expansion) -> str:
+def character_prompt(expansion: MacroExpansion) -> str:
     """The card's main prompt, where the settings let it replace the preset's."""
     environment = expansion.environment
     if not environment.settings.prefer_character_prompt:
@@ -19,14 +19,14 @@ def character_prompt(expansion: Expansion) -> str:
     return expansion.card_text(environment.card.system_prompt)
 
 
-def _character_instruction(expansion: Expansion) -> str:
+def _character_instruction(expansion: MacroExpansion) -> str:
     environment = expansion.environment
     if not environment.settings.prefer_character_jailbreak:
         return ""
     return expansion.card_text(environment.card.post_history_instructions)
 
 
-def _examples(expansion: Expansion) -> str:
+def _examples(expansion: MacroExpansion) -> str:
     raw = expansion.card_text(expansion.environment.card.message_examples)
     environment = expansion.environment
     return format_examples(raw, environment, lambda text: expansion.engine.expand(text, environment))
@@ -83,7 +83,7 @@ CARD.value(
 
 
 @CARD.macro("original", "The text that this one replaces; once, then nothing.")
-def _original(expansion: Expansion) -> str:
+def _original(expansion: MacroExpansion) -> str:
     original = expansion.environment.original
     if original is None:
         raise MacroFailure("has no text to refer to here")
@@ -99,7 +99,7 @@ def _original(expansion: Expansion) -> str:
     MacroArgument(name="index", types=("integer",), optional=True, default="0"),
     aliases=(Alias(name="greeting"),),
 )
-def _greeting(expansion: Expansion, index: str = "0") -> str:
+def _greeting(expansion: MacroExpansion, index: str = "0") -> str:
     card = expansion.environment.card
     greetings = (card.first_message, *card.alternate_greetings)
     number = int(index)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tavernkit.sillytavern.macros.evaluator import Expansion
+from tavernkit.sillytavern.macros.evaluator import MacroExpansion
 from tavernkit.sillytavern.macros.lexer import Grammar, RawCall, scan
 from tavernkit.sillytavern.macros.registry import MacroArgument, Pack
 from tavernkit.sillytavern.macros.scoped_text import dedent
@@ -25,7 +25,7 @@ _VARIABLE = re.compile(r"([.$])([A-Za-z](?:[A-Za-z0-9_-]*[A-Za-z0-9_])?)")
     MacroArgument(name="content"),
     delayed=True,
 )
-def _if(expansion: Expansion, condition: str, content: str) -> str:
+def _if(expansion: MacroExpansion, condition: str, content: str) -> str:
     offset = expansion.offset
     keeps_white_space = expansion.keeps_white_space
     asked = condition.lstrip(JS_WHITESPACE)
@@ -42,11 +42,11 @@ def _if(expansion: Expansion, condition: str, content: str) -> str:
 
 
 @CONDITION.macro("else", "Stands between the two branches of an `{{if}}`.")
-def _else(_: Expansion) -> str:
+def _else(_: MacroExpansion) -> str:
     return ELSE_MARKER
 
 
-def _value(expansion: Expansion, condition: str, offset: int) -> str:
+def _value(expansion: MacroExpansion, condition: str, offset: int) -> str:
     """What a condition stands for: a variable, a macro that needs no arguments, or itself."""
     variable = _VARIABLE.fullmatch(condition)
     if variable is not None:

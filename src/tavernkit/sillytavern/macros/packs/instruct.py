@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tavernkit.sillytavern.macros.environment import Environment
-from tavernkit.sillytavern.macros.evaluator import Expansion
+from tavernkit.sillytavern.macros.evaluator import MacroExpansion
 from tavernkit.sillytavern.macros.packs.card import character_prompt
 from tavernkit.sillytavern.macros.registry import Alias, Pack
 from tavernkit.sillytavern.presets import Instruct
@@ -17,7 +17,7 @@ EXTENSIONS = Pack("prompts")
 def _sequence(name: str, description: str, read: Callable[[Instruct], str], *aliases: str) -> None:
     """A part of the instruct template, empty while instruct is off."""
 
-    def value(expansion: Expansion) -> str:
+    def value(expansion: MacroExpansion) -> str:
         instruct = expansion.environment.settings.instruct
         return read(instruct) if instruct.enabled else ""
 
@@ -68,7 +68,7 @@ def _default_system_prompt(environment: Environment) -> str:
     return prompt.content if prompt.enabled else ""
 
 
-def _system_prompt(expansion: Expansion) -> str:
+def _system_prompt(expansion: MacroExpansion) -> str:
     environment = expansion.environment
     if not environment.settings.system_prompt.enabled:
         return ""

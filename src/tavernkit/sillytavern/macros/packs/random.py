@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from tavernkit.sillytavern.macros.dice import roll
-from tavernkit.sillytavern.macros.evaluator import Expansion
+from tavernkit.sillytavern.macros.evaluator import MacroExpansion
 from tavernkit.sillytavern.macros.registry import MacroArgument, Pack
 from tavernkit.text.js_numbers import number_to_string
 from tavernkit.text.js_strings import js_trim
@@ -16,7 +16,7 @@ RANDOM = Pack("random")
 _COMMA = "\0comma\0"
 
 
-def pick_place(expansion: Expansion) -> float:
+def pick_place(expansion: MacroExpansion) -> float:
     """A number from 0 up to 1 that is the same for the same chat, text and place."""
     environment = expansion.environment
     seeds: list[object] = [environment.chat_id_hash, expansion.content_hash, expansion.offset]
@@ -38,18 +38,18 @@ def _choices(items: tuple[str, ...]) -> list[str]:
 @RANDOM.macro(
     "roll", "The sum of a roll of dice, such as `2d6+1`.", MacroArgument(name="formula"), returns=("integer",)
 )
-def _roll(expansion: Expansion, formula: str) -> str:
+def _roll(expansion: MacroExpansion, formula: str) -> str:
     total = roll(formula, expansion.draw)
     return "" if total is None else number_to_string(total)
 
 
 @RANDOM.macro("random", "One of the items, another each time.", takes_list=True)
-def _random(expansion: Expansion, *items: str) -> str:
+def _random(expansion: MacroExpansion, *items: str) -> str:
     choices = _choices(items)
     return choices[expansion.environment.random_index(len(choices))] if choices else ""
 
 
 @RANDOM.macro("pick", "One of the items, in the same place of the same chat always the same.", takes_list=True)
-def _pick(expansion: Expansion, *items: str) -> str:
+def _pick(expansion: MacroExpansion, *items: str) -> str:
     choices = _choices(items)
     return choices[math.floor(pick_place(expansion) * len(choices))] if choices else ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tavernkit.sillytavern.macros.evaluator import Expansion
+from tavernkit.sillytavern.macros.evaluator import MacroExpansion
 from tavernkit.sillytavern.macros.registry import Alias, MacroArgument, Pack
 
 STATE = Pack("state")
@@ -23,7 +23,7 @@ STATE.value(
 )
 
 
-def _max_prompt(expansion: Expansion) -> str:
+def _max_prompt(expansion: MacroExpansion) -> str:
     return str(expansion.environment.model.prompt_tokens)
 
 
@@ -53,5 +53,5 @@ STATE_NEXT.value(
     "Whether an extension of that name is there and on.",
     MacroArgument(name="extensionName"),
 )
-def _has_extension(expansion: Expansion, name: str) -> str:
+def _has_extension(expansion: MacroExpansion, name: str) -> str:
     return "true" if name in expansion.environment.extensions else "false"

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from tavernkit.sillytavern.macros.dates import parse_sent, parse_written
 from tavernkit.sillytavern.macros.environment import Environment
-from tavernkit.sillytavern.macros.evaluator import Expansion
+from tavernkit.sillytavern.macros.evaluator import MacroExpansion
 from tavernkit.sillytavern.macros.moment import format_moment, humanize, with_offset
 from tavernkit.sillytavern.macros.registry import Alias, MacroArgument, Pack
 
@@ -60,7 +60,7 @@ def time_difference(environment: Environment, left: str, right: str) -> str:
     "The time of day, here or at an offset such as `UTC+2`.",
     MacroArgument(name="offset", optional=True, default="null"),
 )
-def _time(expansion: Expansion, offset: str = "") -> str:
+def _time(expansion: MacroExpansion, offset: str = "") -> str:
     return time_at(expansion.environment, offset)
 
 
@@ -71,7 +71,7 @@ TIME.macro("isodate", "The date as `2024-03-15`.")(lambda expansion: format_now(
 
 
 @TIME.macro("datetimeformat", "The present moment by a format of Moment.js.", MacroArgument(name="format"))
-def _datetimeformat(expansion: Expansion, format: str) -> str:
+def _datetimeformat(expansion: MacroExpansion, format: str) -> str:
     return format_now(expansion.environment, format or "YYYY-MM-DDTHH:mm:ssZ")
 
 
@@ -85,5 +85,5 @@ TIME.macro(
 @TIME.macro(
     "timeDiff", "How the first time lies to the second.", MacroArgument(name="left"), MacroArgument(name="right")
 )
-def _time_difference(expansion: Expansion, left: str, right: str) -> str:
+def _time_difference(expansion: MacroExpansion, left: str, right: str) -> str:
     return time_difference(expansion.environment, left, right)

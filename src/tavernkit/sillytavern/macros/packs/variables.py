@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tavernkit.sillytavern.macros.evaluator import Expansion
+from tavernkit.sillytavern.macros.evaluator import MacroExpansion
 from tavernkit.sillytavern.macros.registry import Alias, MacroArgument, Pack
 from tavernkit.sillytavern.macros.variables import (
     add_variable,
@@ -24,25 +24,25 @@ _VALUE = MacroArgument(name="value", types=("string", "number"))
 
 def _register(scope: str, infix: str, where: str) -> None:
     @VARIABLES.macro(f"set{infix}var", f"Sets a variable of {where}.", _NAME, _VALUE)
-    def _set(expansion: Expansion, name: str, value: str) -> str:
+    def _set(expansion: MacroExpansion, name: str, value: str) -> str:
         set_variable(expansion.environment.variables, name, value, scope)
         return ""
 
     @VARIABLES.macro(f"add{infix}var", f"Adds to a variable of {where}: sum, list or text.", _NAME, _VALUE)
-    def _add(expansion: Expansion, name: str, value: str) -> str:
+    def _add(expansion: MacroExpansion, name: str, value: str) -> str:
         expansion.allow_growth(add_variable(expansion.environment.variables, name, value, scope))
         return ""
 
     @VARIABLES.macro(f"inc{infix}var", f"Adds 1 to a variable of {where} and prints it.", _NAME, returns=("number",))
-    def _increase(expansion: Expansion, name: str) -> str:
+    def _increase(expansion: MacroExpansion, name: str) -> str:
         return value_text(add_variable(expansion.environment.variables, name, 1, scope))
 
     @VARIABLES.macro(f"dec{infix}var", f"Takes 1 from a variable of {where} and prints it.", _NAME, returns=("number",))
-    def _decrease(expansion: Expansion, name: str) -> str:
+    def _decrease(expansion: MacroExpansion, name: str) -> str:
         return value_text(add_variable(expansion.environment.variables, name, -1, scope))
 
     @VARIABLES.macro(f"get{infix}var", f"Prints a variable of {where}.", _NAME, returns=("string", "number"))
-    def _get(expansion: Expansion, name: str) -> str:
+    def _get(expansion: MacroExpansion, name: str) -> str:
         return value_text(get_variable(expansion.environment.variables, name, scope))
 
 
@@ -50,13 +50,13 @@ def _register_1_19(scope: str, infix: str, where: str) -> None:
     @VARIABLES_1_19.macro(
         f"has{infix}var", f"Whether {where} has the variable.", _NAME, aliases=(Alias(name=f"{infix}varexists"),)
     )
-    def _has(expansion: Expansion, name: str) -> str:
+    def _has(expansion: MacroExpansion, name: str) -> str:
         return "true" if has_variable(expansion.environment.variables, name, scope) else "false"
 
     @VARIABLES_1_19.macro(
         f"delete{infix}var", f"Removes a variable of {where}.", _NAME, aliases=(Alias(name=f"flush{infix}var"),)
     )
-    def _delete(expansion: Expansion, name: str) -> str:
+    def _delete(expansion: MacroExpansion, name: str) -> str:
         expansion.environment.variables.delete(name, scope)
         return ""
 
@@ -68,7 +68,7 @@ def _register_1_19(scope: str, infix: str, where: str) -> None:
         _VALUE,
         aliases=(Alias(name=f"set{infix}varindex"),),
     )
-    def _set_element(expansion: Expansion, name: str, key: str, value: str) -> str:
+    def _set_element(expansion: MacroExpansion, name: str, key: str, value: str) -> str:
         set_element(expansion.environment.variables, name, key, value, scope)
         return ""
 
@@ -80,7 +80,7 @@ def _register_1_19(scope: str, infix: str, where: str) -> None:
         aliases=(Alias(name=f"get{infix}varindex"),),
         returns=("string", "number"),
     )
-    def _get_element(expansion: Expansion, name: str, key: str) -> str:
+    def _get_element(expansion: MacroExpansion, name: str, key: str) -> str:
         return get_element(expansion.environment.variables, name, key, scope)
 
 

@@ -20,7 +20,7 @@ class Word(NamedTuple):
     position: int
 
 
-class Tag(NamedTuple):
+class HandlebarsTag(NamedTuple):
     """A tag: what it is, its words, and its `~` marks."""
 
     kind: TagKind
@@ -29,7 +29,7 @@ class Tag(NamedTuple):
     position: int
 
 
-Token: TypeAlias = str | Tag
+Token: TypeAlias = str | HandlebarsTag
 
 _MARKS: dict[str, TagKind | None] = {
     "{{": None,  # raw blocks
@@ -100,7 +100,7 @@ def split_tags(template: str) -> Iterator[Token]:
         yield joined
 
 
-def _tag(template: str, start: int) -> tuple[Tag, int]:
+def _tag(template: str, start: int) -> tuple[HandlebarsTag, int]:
     if comment := _COMMENT.match(template, start):
         return _comment(template, comment)
     if found := _ELSE.match(template, start):
@@ -115,16 +115,18 @@ def _tag(template: str, start: int) -> tuple[Tag, int]:
     return _words(template, start, place + len(mark), before, kind, end)
 
 
-def _comment(template: str, opening: re.Match[str]) -> tuple[Tag, int]:
+def _comment(template: str, opening: re.Match[str]) -> tuple[HandlebarsTag, int]:
     # `{{!--` runs to `--}}`, so that a comment may hold tags; its two dashes may be those of the end.
     closing = (_COMMENT_END if opening[2] else _TAG_END).search(template, opening.end(1) + 1)
     if closing is None:
         raise problem("a comment has no end.", opening.start())
     strip = Strip(bool(opening[1]), bool(closing[1]))
-    return Tag("comment", (), strip, opening.start()), closing.end()
+    return HandlebarsTag("comment", (), strip, opening.start()), closing.end()
 
 
-def _words(template: str, start: int, place: int, before: bool, kind: TagKind, end: re.Pattern[str]) -> tuple[Tag, int]:
+def _words(
+    template: str, start: int, place: int, before: bool, kind: TagKind, end: re.Pattern[str]
+) -> tuple[HandlebarsTag, int]:
     words: list[Word] = []
     while (found := end.match(template, place)) is None:
         word = _WORD.match(template, place)
@@ -137,4 +139,4 @@ def _words(template: str, start: int, place: int, before: bool, kind: TagKind, e
         place = word.end()
     if kind == "open_inverse" and not words:
         kind = "else"
-    return Tag(kind, tuple(words), Strip(before, bool(found[1])), start), found.end()
+    return HandlebarsTag(kind, tuple(words), Strip(before, bool(found[1])), start), found.end()

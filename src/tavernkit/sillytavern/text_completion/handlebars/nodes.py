@@ -5,6 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
+MAX_TEMPLATE = 1_000_000
+MAX_TAGS = 10_000
+MAX_DEPTH = 100
+MAX_OUTPUT = 16_000_000
+"""Characters of the rendered text."""
+
 
 class Strip(NamedTuple):
     """Whether a tag has a `~` at its beginning and at its end."""
@@ -13,7 +19,7 @@ class Strip(NamedTuple):
     after: bool = False
 
 
-class Path(NamedTuple):
+class HandlebarsPath(NamedTuple):
     """A name such as `description`, `../char`, `this` or `@root.user`.
 
     `up` is how many contexts it climbs; `data` marks the names that begin with `@`. `text` is how it was written.
@@ -32,27 +38,27 @@ class Path(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Literal:
+class HandlebarsLiteral:
     """A text, a number, `true`, `false`, `null` or `undefined`; `text` is how it was written, without quotes."""
 
     text: str
     value: str | float | bool | None
 
 
-class Call(NamedTuple):
+class HandlebarsCall(NamedTuple):
     """A name with arguments, or without any; named arguments count, but nothing here reads them."""
 
-    target: Path | Literal
+    target: HandlebarsPath | HandlebarsLiteral
     arguments: tuple[Expression, ...]
     has_named: bool
     position: int
 
 
-Expression: TypeAlias = Path | Literal | Call
+Expression: TypeAlias = HandlebarsPath | HandlebarsLiteral | HandlebarsCall
 
 
 @dataclass(slots=True)
-class Text:
+class HandlebarsText:
     """Text between tags. `original` is what was written, `value` what white space control has left of it."""
 
     original: str
@@ -61,10 +67,10 @@ class Text:
     stripped_right: bool = False
 
 
-class Output(NamedTuple):
+class HandlebarsOutput(NamedTuple):
     """A tag that writes a value."""
 
-    call: Call
+    call: HandlebarsCall
     strip: Strip
 
 
@@ -76,35 +82,35 @@ class Comment:
 
 
 @dataclass(slots=True)
-class Body:
+class HandlebarsBody:
     """The nodes of a template or of one arm of a block; `chain` is the block that an `else if` makes of its arm."""
 
     nodes: list[Node] = field(default_factory=list)
-    chain: Block | None = None
+    chain: HandlebarsBlock | None = None
 
 
 @dataclass(slots=True)
-class Block:
+class HandlebarsBlock:
     """A block with one arm or two; `inverted` if the first is the one that is shown for an empty value.
 
     The strips are those of its three tags.
     """
 
-    call: Call
-    first: Body
-    second: Body | None
+    call: HandlebarsCall
+    first: HandlebarsBody
+    second: HandlebarsBody | None
     inverted: bool
     open_strip: Strip
     middle_strip: Strip
     close_strip: Strip
 
     @property
-    def main(self) -> Body | None:
+    def main(self) -> HandlebarsBody | None:
         return self.second if self.inverted else self.first
 
     @property
-    def inverse(self) -> Body | None:
+    def inverse(self) -> HandlebarsBody | None:
         return self.first if self.inverted else self.second
 
 
-Node: TypeAlias = Text | Output | Comment | Block
+Node: TypeAlias = HandlebarsText | HandlebarsOutput | Comment | HandlebarsBlock

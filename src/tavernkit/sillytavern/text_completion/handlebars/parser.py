@@ -5,19 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from tavernkit.sillytavern.text_completion.handlebars.lexer import Tag, Token, Word, problem, split_tags
-from tavernkit.sillytavern.text_completion.handlebars.limits import MAX_DEPTH, MAX_TAGS, MAX_TEMPLATE
+from tavernkit.sillytavern.text_completion.handlebars.lexer import HandlebarsTag, Token, Word, problem, split_tags
 from tavernkit.sillytavern.text_completion.handlebars.nodes import (
-    Block,
-    Body,
-    Call,
+    MAX_DEPTH,
+    MAX_TAGS,
+    MAX_TEMPLATE,
     Comment,
     Expression,
-    Literal,
-    Output,
-    Path,
+    HandlebarsBlock,
+    HandlebarsBody,
+    HandlebarsCall,
+    HandlebarsLiteral,
+    HandlebarsOutput,
+    HandlebarsPath,
+    HandlebarsText,
     Strip,
-    Text,
 )
 from tavernkit.sillytavern.text_completion.handlebars.whitespace import control_whitespace
 
@@ -25,7 +27,7 @@ _CONSTANTS: dict[str, bool | None] = {"true": True, "false": False, "null": None
 _QUOTE = re.compile(r"\\([\"'])")
 
 
-def parse(template: str) -> Body:
+def parse(template: str) -> HandlebarsBody:
     """The template's nodes, white space already controlled."""
     if len(template) > MAX_TEMPLATE:
         raise problem(f"it is {len(template):,} characters long; at most {MAX_TEMPLATE:,} are read.", 0)
@@ -41,7 +43,7 @@ class _Parser:
         self._tokens = split_tags(template)
         self._tags = 0
 
-    def template(self) -> Body:
+    def template(self) -> HandlebarsBody:
         body, end = self._body(0)
         if end is not None:
             raise problem("a block is closed or divided here that was never opened.", end.position)
@@ -49,31 +51,31 @@ class _Parser:
 
     def _next(self) -> Token | None:
         token = next(self._tokens, None)
-        if isinstance(token, Tag):
+        if isinstance(token, HandlebarsTag):
             self._tags += 1
             if self._tags > MAX_TAGS:
                 raise problem(f"it has more than {MAX_TAGS:,} tags.", token.position)
         return token
 
-    def _body(self, depth: int) -> tuple[Body, Tag | None]:
+    def _body(self, depth: int) -> tuple[HandlebarsBody, HandlebarsTag | None]:
         """The nodes up to an `else`, the end of a block or of the template, and the tag that ended them."""
-        body = Body()
+        body = HandlebarsBody()
         while (token := self._next()) is not None:
             if isinstance(token, str):
-                body.nodes.append(Text(token, token))
+                body.nodes.append(HandlebarsText(token, token))
                 continue
             match token.kind:
                 case "comment":
                     body.nodes.append(Comment(token.strip))
                 case "output":
-                    body.nodes.append(Output(_call(token), token.strip))
+                    body.nodes.append(HandlebarsOutput(_call(token), token.strip))
                 case "open" | "open_inverse":
                     body.nodes.append(self._block(token, depth + 1))
                 case "else" | "close":
                     return body, token
         return body, None
 
-    def _block(self, opening: Tag, depth: int) -> Block:
+    def _block(self, opening: HandlebarsTag, depth: int) -> HandlebarsBlock:
         block, end = self._arms(opening, depth)
         name = block.call.target.text
         if end.kind != "close":
@@ -84,41 +86,41 @@ class _Parser:
         _set_close(block, end.strip)
         return block
 
-    def _arms(self, opening: Tag, depth: int) -> tuple[Block, Tag]:
+    def _arms(self, opening: HandlebarsTag, depth: int) -> tuple[HandlebarsBlock, HandlebarsTag]:
         if depth > MAX_DEPTH:
             raise problem(f"its blocks are nested more than {MAX_DEPTH} deep.", opening.position)
         call = _call(opening)
         first, end = self._body(depth)
-        second: Body | None = None
+        second: HandlebarsBody | None = None
         middle_strip = Strip()
         if end is not None and end.kind == "else":
             middle_strip = end.strip
             if end.words:
                 chain, end = self._arms(end, depth + 1)
-                second = Body([chain], chain)
+                second = HandlebarsBody([chain], chain)
             else:
                 second, end = self._body(depth)
         if end is None:
             raise problem(f"the block `{call.target.text}` has no end.", opening.position)
         inverted = opening.kind == "open_inverse"
-        return Block(call, first, second, inverted, opening.strip, middle_strip, close_strip=Strip()), end
+        return HandlebarsBlock(call, first, second, inverted, opening.strip, middle_strip, close_strip=Strip()), end
 
 
-def _set_close(block: Block, strip: Strip) -> None:
+def _set_close(block: HandlebarsBlock, strip: Strip) -> None:
     """The end of a chain of `else if` is the end of each of its blocks."""
     block.close_strip = strip
     if block.second is not None and block.second.chain is not None:
         _set_close(block.second.chain, strip)
 
 
-def _closed_name(tag: Tag) -> str:
+def _closed_name(tag: HandlebarsTag) -> str:
     words = _Words(tag.words, tag.position)
     target = words.name()
     words.finish()
     return target.text
 
 
-def _call(tag: Tag) -> Call:
+def _call(tag: HandlebarsTag) -> HandlebarsCall:
     words = _Words(tag.words, tag.position)
     call = words.call()
     words.finish()
@@ -150,7 +152,7 @@ class _Words:
             word = self._words[self._place]
             raise problem(f"{word.text!r} is not expected here.", word.position)
 
-    def call(self) -> Call:
+    def call(self) -> HandlebarsCall:
         position = self._words[self._place].position if self._place < len(self._words) else self._position
         target = self.name()
         arguments: list[Expression] = []
@@ -165,7 +167,7 @@ class _Words:
                 raise problem("a named argument must stand behind the others.", position)
             else:
                 arguments.append(self._argument())
-        return Call(target, tuple(arguments), has_named, position)
+        return HandlebarsCall(target, tuple(arguments), has_named, position)
 
     def _argument(self) -> Expression:
         if self._peek() != "open":
@@ -181,16 +183,16 @@ class _Words:
         self._depth -= 1
         return call
 
-    def name(self) -> Path | Literal:
+    def name(self) -> HandlebarsPath | HandlebarsLiteral:
         word = self._take()
         match word.kind:
             case "string":
                 text = _QUOTE.sub(r"\1", word.text[1:-1])
-                return Literal(text, text)
+                return HandlebarsLiteral(text, text)
             case "number":
-                return Literal(word.text, float(word.text))
+                return HandlebarsLiteral(word.text, float(word.text))
             case "constant":
-                return Literal(word.text, _CONSTANTS[word.text])
+                return HandlebarsLiteral(word.text, _CONSTANTS[word.text])
             case "at":
                 return self._path(self._take(), data=True)
             case "id" | "segment" | "dot":
@@ -198,7 +200,7 @@ class _Words:
             case _:
                 raise problem(f"{word.text!r} is not expected here.", word.position)
 
-    def _path(self, word: Word, *, data: bool) -> Path:
+    def _path(self, word: Word, *, data: bool) -> HandlebarsPath:
         written = "@" if data else ""
         parts: list[str] = []
         up = 0
@@ -217,6 +219,6 @@ class _Words:
             else:
                 parts.append(word.text)
             if self._peek() != "separator":
-                return Path(written, tuple(parts), up, data, scoped)
+                return HandlebarsPath(written, tuple(parts), up, data, scoped)
             written += self._take().text
             word = self._take()

@@ -8,16 +8,16 @@ from typing import TypeAlias
 
 from tavernkit.sillytavern.errors import InvalidContextTemplateError
 from tavernkit.sillytavern.text_completion.handlebars.lexer import problem
-from tavernkit.sillytavern.text_completion.handlebars.limits import MAX_OUTPUT
 from tavernkit.sillytavern.text_completion.handlebars.nodes import (
-    Block,
-    Body,
-    Call,
+    MAX_OUTPUT,
     Expression,
-    Literal,
-    Output,
-    Path,
-    Text,
+    HandlebarsBlock,
+    HandlebarsBody,
+    HandlebarsCall,
+    HandlebarsLiteral,
+    HandlebarsOutput,
+    HandlebarsPath,
+    HandlebarsText,
 )
 from tavernkit.sillytavern.text_completion.handlebars.parser import parse
 
@@ -47,14 +47,14 @@ class _Rendering:
         self._expand = expand
         self._left = MAX_OUTPUT
 
-    def body(self, body: Body | None, scopes: tuple[Scope, ...]) -> None:
+    def body(self, body: HandlebarsBody | None, scopes: tuple[Scope, ...]) -> None:
         for node in body.nodes if body is not None else ():
             match node:
-                case Text():
+                case HandlebarsText():
                     self._write(node.value)
-                case Output():
+                case HandlebarsOutput():
                     self._write(_as_text(self._output(node.call, scopes)))
-                case Block():
+                case HandlebarsBlock():
                     self._block(node, scopes)
 
     def _write(self, text: str) -> None:
@@ -65,9 +65,9 @@ class _Rendering:
             )
         self.written.append(text)
 
-    def _output(self, call: Call, scopes: tuple[Scope, ...]) -> Result:
+    def _output(self, call: HandlebarsCall, scopes: tuple[Scope, ...]) -> Result:
         name = call.target.text
-        if isinstance(call.target, Path) and not call.target.is_plain_name:
+        if isinstance(call.target, HandlebarsPath) and not call.target.is_plain_name:
             if call.arguments or call.has_named:
                 raise problem(f"`{name}` is no helper and takes no arguments.", call.position)
             return self._look_up(call.target, scopes)
@@ -75,12 +75,12 @@ class _Rendering:
             return self._without_block(call, scopes)
         return self._helper_or_value(call, scopes)
 
-    def _without_block(self, call: Call, scopes: tuple[Scope, ...]) -> Result:
+    def _without_block(self, call: HandlebarsCall, scopes: tuple[Scope, ...]) -> Result:
         # Without arms there is nothing that such a helper could write.
         self._one_argument(call, scopes)
         return None
 
-    def _helper_or_value(self, call: Call, scopes: tuple[Scope, ...]) -> Result:
+    def _helper_or_value(self, call: HandlebarsCall, scopes: tuple[Scope, ...]) -> Result:
         name = _name(call.target)
         if name == "trim":
             return "{{trim}}"
@@ -96,7 +96,7 @@ class _Rendering:
             raise problem(f"`{name}` is a value and takes no arguments.", call.position)
         return value
 
-    def _block(self, block: Block, scopes: tuple[Scope, ...]) -> None:
+    def _block(self, block: HandlebarsBlock, scopes: tuple[Scope, ...]) -> None:
         call = block.call
         match call.target.text:
             case "if":
@@ -119,11 +119,11 @@ class _Rendering:
             case _:
                 self._value_block(block, scopes)
 
-    def _value_block(self, block: Block, scopes: tuple[Scope, ...]) -> None:
+    def _value_block(self, block: HandlebarsBlock, scopes: tuple[Scope, ...]) -> None:
         """A block whose name is no block helper shows its body for whatever the name gives."""
         call = block.call
         value = self._output(call, scopes)
-        is_simple = isinstance(call.target, Literal) or call.target.is_plain_name
+        is_simple = isinstance(call.target, HandlebarsLiteral) or call.target.is_plain_name
         if call.arguments or call.has_named or (is_simple and _name(call.target) in ("trim", "log")):
             self._write(_as_text(value))
         elif value is None or value is False:
@@ -131,21 +131,21 @@ class _Rendering:
         else:
             self.body(block.main, scopes if value is True else _inside(scopes, value))
 
-    def _one_argument(self, call: Call, scopes: tuple[Scope, ...]) -> Result:
+    def _one_argument(self, call: HandlebarsCall, scopes: tuple[Scope, ...]) -> Result:
         if len(call.arguments) != 1:
             raise problem(f"`{call.target.text}` needs exactly one argument.", call.position)
         return self._value(call.arguments[0], scopes)
 
     def _value(self, expression: Expression, scopes: tuple[Scope, ...]) -> Result:
         match expression:
-            case Literal():
+            case HandlebarsLiteral():
                 return expression.value
-            case Path():
+            case HandlebarsPath():
                 return self._look_up(expression, scopes)
-            case Call():
+            case HandlebarsCall():
                 return self._output(expression, scopes)
 
-    def _look_up(self, path: Path, scopes: tuple[Scope, ...]) -> Result:
+    def _look_up(self, path: HandlebarsPath, scopes: tuple[Scope, ...]) -> Result:
         parts = path.parts
         found: Result
         if path.data:
@@ -166,8 +166,8 @@ def _inside(scopes: tuple[Scope, ...], value: Result) -> tuple[Scope, ...]:
     return (*scopes, value if isinstance(value, Mapping) else _as_text(value))
 
 
-def _name(target: Path | Literal) -> str:
-    return target.parts[0] if isinstance(target, Path) and target.parts else target.text
+def _name(target: HandlebarsPath | HandlebarsLiteral) -> str:
+    return target.parts[0] if isinstance(target, HandlebarsPath) and target.parts else target.text
 
 
 def _member(scope: Result, name: str) -> str | None:

@@ -4,24 +4,31 @@ from __future__ import annotations
 
 import re
 
-from tavernkit.sillytavern.text_completion.handlebars.nodes import Block, Body, Comment, Node, Output, Text
+from tavernkit.sillytavern.text_completion.handlebars.nodes import (
+    Comment,
+    HandlebarsBlock,
+    HandlebarsBody,
+    HandlebarsOutput,
+    HandlebarsText,
+    Node,
+)
 from tavernkit.text.js_strings import JS_WHITESPACE
 
 _REST_OF_LINE = re.compile(r"[ \t]*(?:\r?\n)?")
 
 
-def control_whitespace(template: Body) -> None:
+def control_whitespace(template: HandlebarsBody) -> None:
     """Change the values of all texts of a template."""
     _control(template, is_root=True)
 
 
-def _control(body: Body, *, is_root: bool = False) -> None:
+def _control(body: HandlebarsBody, *, is_root: bool = False) -> None:
     nodes = body.nodes
     for place, node in enumerate(nodes):
         match node:
-            case Text():
+            case HandlebarsText():
                 continue
-            case Output() | Comment():
+            case HandlebarsOutput() | Comment():
                 if node.strip.after:
                     _strip_all_before(nodes, place + 1)
                 if node.strip.before:
@@ -30,11 +37,11 @@ def _control(body: Body, *, is_root: bool = False) -> None:
                 if isinstance(node, Comment) and alone:
                     _strip_line_end(nodes, place + 1)
                     _strip_line_start(nodes, place - 1)
-            case Block():
+            case HandlebarsBlock():
                 _control_block(node, nodes, place, is_root)
 
 
-def _control_block(block: Block, nodes: list[Node], place: int, is_root: bool) -> None:
+def _control_block(block: HandlebarsBlock, nodes: list[Node], place: int, is_root: bool) -> None:
     first = block.first
     _control(first)
     if block.second is not None:
@@ -57,7 +64,7 @@ def _control_block(block: Block, nodes: list[Node], place: int, is_root: bool) -
         _strip_line_start(end.nodes, len(end.nodes) - 1)
 
 
-def _control_inside(block: Block) -> None:
+def _control_inside(block: HandlebarsBlock) -> None:
     first = block.first.nodes
     if block.open_strip.after:
         _strip_all_before(first, 0)
@@ -77,19 +84,19 @@ def _control_inside(block: Block) -> None:
         _strip_line_end(second, 0)
 
 
-def _first_of_chain(arm: Body) -> Body:
+def _first_of_chain(arm: HandlebarsBody) -> HandlebarsBody:
     return arm if arm.chain is None else arm.chain.first
 
 
-def _last_of_chain(arm: Body) -> Body:
+def _last_of_chain(arm: HandlebarsBody) -> HandlebarsBody:
     while arm.chain is not None:
         arm = arm.chain.first
     return arm
 
 
-def _text(nodes: list[Node], place: int) -> Text | None:
+def _text(nodes: list[Node], place: int) -> HandlebarsText | None:
     node = nodes[place] if 0 <= place < len(nodes) else None
-    return node if isinstance(node, Text) else None
+    return node if isinstance(node, HandlebarsText) else None
 
 
 def _line_starts(nodes: list[Node], place: int, is_root: bool = False) -> bool:

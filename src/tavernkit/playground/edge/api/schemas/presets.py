@@ -15,7 +15,7 @@ from tavernkit.playground.story.presets.documents import (
     PresetOut,
 )
 from tavernkit.playground.story.presets.prompt_manager import listed_prompts
-from tavernkit.sillytavern.presets import ChatPreset, Prompt
+from tavernkit.sillytavern.presets import ChatPreset, PresetPrompt
 
 
 class PresetImported(BaseModel):
@@ -46,7 +46,7 @@ class PromptOut(BaseModel):
     enabled: bool | None = Field(description="Whether it is sent; null for a prompt that is not in the order.")
 
     @classmethod
-    def of(cls, prompt: Prompt, enabled: bool | None) -> Self:
+    def of(cls, prompt: PresetPrompt, enabled: bool | None) -> Self:
         return cls(
             identifier=presentable(prompt.identifier),
             name=presentable(prompt.name),

@@ -1,5 +1,0 @@
-"""`python -m tavernkit.cli`."""
-
-from tavernkit.cli import main
-
-main()
