@@ -4,8 +4,8 @@ Files of npm packages: the vocabularies of gpt-tokenizer go to `src/tavernkit/pr
 goes to `src/tavernkit/artifacts/liquid/liquidjs/`, each with its licence. The file SHA256SUMS in such a folder says
 which files, and what they must be.
 
-Pages: `frontend/` is built into `src/tavernkit/playground/edge/web/static/`. The file `.stamp` in that folder is a hash of
-everything that went in.
+Pages: `frontend/` is built into `src/tavernkit/playground/edge/web/static/`. The file `.stamp` in that folder is a hash
+of everything that went in.
 
 What is there and right is left alone, so only the first build needs a network. `python hatch_build.py` builds in place;
 `python hatch_build.py check` checks the types of the scripts.

@@ -43,7 +43,7 @@ ADVICE = "Use sqlite:///path/to/file.db or postgresql://user:password@host/name.
 
 
 class Announcements(Protocol):
-    """Where a committed transaction tells others that there is something to look at."""
+    """Where a committed transaction notifies others that there is something to look at."""
 
     async def publish(self, topic: str, data: dict[str, Any]) -> None: ...
 

@@ -1,4 +1,4 @@
-"""The outbox: events that are committed with what they tell of, numbered within their conversation."""
+"""The outbox: events that are committed with what they are about, numbered within their conversation."""
 
 from __future__ import annotations
 

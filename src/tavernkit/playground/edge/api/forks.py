@@ -8,8 +8,9 @@ from uuid import UUID
 from fastapi import APIRouter, Path, Query
 
 from tavernkit.playground.edge.api.errors import documented
-from tavernkit.playground.edge.api.requests import Asked, Limit, Running
+from tavernkit.playground.edge.api.requests import ApiViewer, Limit
 from tavernkit.playground.edge.api.schemas.forks import ForkIn, TreeNodeOut, TreePage
+from tavernkit.playground.edge.web.requests import AppRuntime
 from tavernkit.playground.story.conversations.documents import ConversationOut
 from tavernkit.playground.story.conversations.forking import fork
 from tavernkit.playground.story.conversations.tree import read_tree
@@ -21,7 +22,7 @@ ConversationId = Annotated[UUID, Path(description="The conversation.")]
 
 @router.post("/fork", status_code=201, responses=documented(409))
 async def fork_conversation(
-    runtime: Running, viewer: Asked, conversation_id: ConversationId, body: ForkIn
+    runtime: AppRuntime, viewer: ApiViewer, conversation_id: ConversationId, body: ForkIn
 ) -> ConversationOut:
     """Go on differently from a message: a conversation of its own with everything up to it."""
     child = await fork(
@@ -39,8 +40,8 @@ async def fork_conversation(
 
 @router.get("/tree", responses=documented())
 async def show_tree(
-    runtime: Running,
-    viewer: Asked,
+    runtime: AppRuntime,
+    viewer: ApiViewer,
     conversation_id: ConversationId,
     after: Annotated[UUID | None, Query(description="The `next` of the page before.")] = None,
     limit: Limit = 200,

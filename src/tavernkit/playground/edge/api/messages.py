@@ -9,7 +9,7 @@ from fastapi import APIRouter, Path, Query
 
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.api.errors import documented
-from tavernkit.playground.edge.api.requests import Asked, Limit, Running
+from tavernkit.playground.edge.api.requests import ApiViewer, Limit
 from tavernkit.playground.edge.api.schemas.messages import (
     ActiveSwipeIn,
     MessageEdit,
@@ -21,6 +21,7 @@ from tavernkit.playground.edge.api.schemas.messages import (
     SwipeOut,
     SwipePage,
 )
+from tavernkit.playground.edge.web.requests import AppRuntime
 from tavernkit.playground.story.messages.changing import exclude_message, hide_message, include_message, restore_message
 from tavernkit.playground.story.messages.reading import read_message, read_messages, read_swipes
 from tavernkit.playground.story.messages.service import send_message
@@ -37,8 +38,8 @@ MessageId = Annotated[UUID, Path(description="The message.")]
 
 @router.get("/conversations/{conversation_id}/messages", responses=documented())
 async def list_messages(
-    runtime: Running,
-    viewer: Asked,
+    runtime: AppRuntime,
+    viewer: ApiViewer,
     conversation_id: ConversationId,
     before: Seq = None,
     after: Seq = None,
@@ -51,7 +52,7 @@ async def list_messages(
 
 @router.post("/conversations/{conversation_id}/messages", status_code=201, responses=documented(409, 423))
 async def create_message(
-    runtime: Running, viewer: Asked, conversation_id: ConversationId, body: MessageIn
+    runtime: AppRuntime, viewer: ApiViewer, conversation_id: ConversationId, body: MessageIn
 ) -> MessageOut:
     """Say something. With an id of your own, sending again what may have arrived never doubles it."""
     sent = await send_message(
@@ -66,41 +67,43 @@ async def create_message(
 
 
 @router.get("/messages/{message_id}", responses=documented())
-async def show_message(runtime: Running, viewer: Asked, message_id: MessageId) -> MessageOut:
+async def show_message(runtime: AppRuntime, viewer: ApiViewer, message_id: MessageId) -> MessageOut:
     """One message."""
     return MessageOut.of(await read_message(runtime, viewer, message_id))
 
 
 @router.patch("/messages/{message_id}", responses=documented(409))
-async def change_message(runtime: Running, viewer: Asked, message_id: MessageId, body: MessageEdit) -> MessageOut:
+async def change_message(
+    runtime: AppRuntime, viewer: ApiViewer, message_id: MessageId, body: MessageEdit
+) -> MessageOut:
     """Rewrite the version that is seen."""
     await edit_message(runtime, viewer, message_id, content=body.content, revision=body.revision)
     return await _out(runtime, message_id)
 
 
 @router.post("/messages/{message_id}/hide", responses=documented(409))
-async def hide(runtime: Running, viewer: Asked, message_id: MessageId) -> MessageOut:
+async def hide(runtime: AppRuntime, viewer: ApiViewer, message_id: MessageId) -> MessageOut:
     """Delete a message so that it can be restored."""
     await hide_message(runtime, viewer, message_id)
     return await _out(runtime, message_id)
 
 
 @router.post("/messages/{message_id}/restore", responses=documented(409))
-async def restore(runtime: Running, viewer: Asked, message_id: MessageId) -> MessageOut:
+async def restore(runtime: AppRuntime, viewer: ApiViewer, message_id: MessageId) -> MessageOut:
     """Bring a hidden message back."""
     await restore_message(runtime, viewer, message_id)
     return await _out(runtime, message_id)
 
 
 @router.post("/messages/{message_id}/exclude", responses=documented(409))
-async def exclude(runtime: Running, viewer: Asked, message_id: MessageId) -> MessageOut:
+async def exclude(runtime: AppRuntime, viewer: ApiViewer, message_id: MessageId) -> MessageOut:
     """Keep a message out of prompts."""
     await exclude_message(runtime, viewer, message_id)
     return await _out(runtime, message_id)
 
 
 @router.post("/messages/{message_id}/include", responses=documented(409))
-async def include(runtime: Running, viewer: Asked, message_id: MessageId) -> MessageOut:
+async def include(runtime: AppRuntime, viewer: ApiViewer, message_id: MessageId) -> MessageOut:
     """Put a message back into prompts."""
     await include_message(runtime, viewer, message_id)
     return await _out(runtime, message_id)
@@ -108,8 +111,8 @@ async def include(runtime: Running, viewer: Asked, message_id: MessageId) -> Mes
 
 @router.get("/messages/{message_id}/swipes", responses=documented())
 async def list_swipes(
-    runtime: Running,
-    viewer: Asked,
+    runtime: AppRuntime,
+    viewer: ApiViewer,
     message_id: MessageId,
     after: Annotated[int, Query(ge=-1, le=2**31 - 1, description="The position behind which to begin.")] = -1,
     limit: Limit = 50,
@@ -120,7 +123,7 @@ async def list_swipes(
 
 
 @router.post("/messages/{message_id}/swipes", status_code=201, responses=documented(409))
-async def create_swipe(runtime: Running, viewer: Asked, message_id: MessageId, body: SwipeIn) -> SwipeOut:
+async def create_swipe(runtime: AppRuntime, viewer: ApiViewer, message_id: MessageId, body: SwipeIn) -> SwipeOut:
     """Add a version written by hand."""
     added = await add_swipe(
         runtime,
@@ -134,7 +137,9 @@ async def create_swipe(runtime: Running, viewer: Asked, message_id: MessageId, b
 
 
 @router.put("/messages/{message_id}/active_swipe", responses=documented(409))
-async def choose_swipe(runtime: Running, viewer: Asked, message_id: MessageId, body: ActiveSwipeIn) -> MessageOut:
+async def choose_swipe(
+    runtime: AppRuntime, viewer: ApiViewer, message_id: MessageId, body: ActiveSwipeIn
+) -> MessageOut:
     """Show another version."""
     await select_swipe(runtime, viewer, message_id, body.to, revision=body.revision)
     return await _out(runtime, message_id)
@@ -142,7 +147,7 @@ async def choose_swipe(runtime: Running, viewer: Asked, message_id: MessageId, b
 
 @router.patch("/messages/{message_id}/swipes/{swipe_id}", responses=documented(409))
 async def change_swipe(
-    runtime: Running, viewer: Asked, message_id: MessageId, swipe_id: UUID, body: SwipeEdit
+    runtime: AppRuntime, viewer: ApiViewer, message_id: MessageId, swipe_id: UUID, body: SwipeEdit
 ) -> MessageOut:
     """Rewrite one version, seen or not."""
     await edit_swipe(runtime, viewer, message_id, swipe_id, content=body.content, revision=body.revision)
@@ -151,8 +156,8 @@ async def change_swipe(
 
 @router.delete("/messages/{message_id}/swipes/{swipe_id}", responses=documented(409))
 async def remove_swipe(
-    runtime: Running,
-    viewer: Asked,
+    runtime: AppRuntime,
+    viewer: ApiViewer,
     message_id: MessageId,
     swipe_id: UUID,
     revision: Annotated[Revision, Query()] = None,

@@ -12,9 +12,10 @@ from tavernkit.playground.edge.api.errors import documented
 from tavernkit.playground.edge.api.files import upload
 from tavernkit.playground.edge.api.paging import After, Page, page
 from tavernkit.playground.edge.api.preset_download import download
-from tavernkit.playground.edge.api.requests import Asked, Limit, Running
+from tavernkit.playground.edge.api.requests import ApiViewer, Limit
 from tavernkit.playground.edge.api.schemas.presets import DefaultPreset, PresetImported, PromptsOut, prompts_out
 from tavernkit.playground.edge.web.bodies import takes
+from tavernkit.playground.edge.web.requests import AppRuntime
 from tavernkit.playground.edge.web.uploads import file_body
 from tavernkit.playground.story.lorebooks.documents import notes_of
 from tavernkit.playground.story.presets import queries, service
@@ -35,8 +36,8 @@ router = APIRouter(prefix="/presets", tags=["presets"])
 
 @router.get("", responses=documented())
 async def list_presets(
-    running: Running,
-    asked: Asked,
+    running: AppRuntime,
+    asked: ApiViewer,
     kind: Annotated[Kind | None, Query(description="Only presets of this kind.")] = None,
     limit: Limit = 50,
     after: After = None,
@@ -49,13 +50,13 @@ async def list_presets(
 
 @router.post("", status_code=201, responses=documented(409))
 @takes(service.MAX_FILE_BYTES)
-async def create_preset(running: Running, asked: Asked, new: NewPreset) -> PresetOut:
+async def create_preset(running: AppRuntime, asked: ApiViewer, new: NewPreset) -> PresetOut:
     """Make a preset."""
     return PresetOut.of(await service.create_preset(running, asked, new))
 
 
 @router.post("/import", status_code=201, responses=documented(413), openapi_extra=file_body("file"))
-async def import_preset(running: Running, asked: Asked, request: Request) -> PresetImported:
+async def import_preset(running: AppRuntime, asked: ApiViewer, request: Request) -> PresetImported:
     """Make a preset of a file of SillyTavern, of any kind, or of one of RisuAI."""
     data, name = await upload(request, max_bytes=service.MAX_FILE_BYTES)
     row, report = await service.import_preset(running, asked, data, name=name)
@@ -63,20 +64,20 @@ async def import_preset(running: Running, asked: Asked, request: Request) -> Pre
 
 
 @router.get("/default", responses=documented())
-async def show_default(running: Running, asked: Asked) -> DefaultPreset:
+async def show_default(running: AppRuntime, asked: ApiViewer) -> DefaultPreset:
     """The preset that your new spaces use."""
     async with running.database.read() as session:
         return DefaultPreset(preset_id=await queries.default_preset_id(session, asked.user_id))
 
 
 @router.put("/default", responses=documented())
-async def set_default(running: Running, asked: Asked, new: DefaultPreset) -> DefaultPreset:
+async def set_default(running: AppRuntime, asked: ApiViewer, new: DefaultPreset) -> DefaultPreset:
     """Choose the preset that your new spaces use; null for none."""
     return DefaultPreset(preset_id=await service.set_default_preset(running, asked, new.preset_id))
 
 
 @router.get("/{preset_id}", responses=documented())
-async def show_preset(running: Running, asked: Asked, preset_id: UUID) -> PresetOut:
+async def show_preset(running: AppRuntime, asked: ApiViewer, preset_id: UUID) -> PresetOut:
     """A preset with its file."""
     async with running.database.read() as session:
         return PresetOut.of(await queries.preset_for(session, asked, preset_id))
@@ -84,25 +85,25 @@ async def show_preset(running: Running, asked: Asked, preset_id: UUID) -> Preset
 
 @router.patch("/{preset_id}", responses=documented(409))
 @takes(service.MAX_FILE_BYTES)
-async def update_preset(running: Running, asked: Asked, preset_id: UUID, patch: PatchPreset) -> PresetOut:
+async def update_preset(running: AppRuntime, asked: ApiViewer, preset_id: UUID, patch: PatchPreset) -> PresetOut:
     """Change a preset; of one that is everybody's, a copy of yours, under an id of its own."""
     return PresetOut.of(await service.update_preset(running, asked, preset_id, patch))
 
 
 @router.delete("/{preset_id}", status_code=204, responses=documented(409))
-async def delete_preset(running: Running, asked: Asked, preset_id: UUID) -> None:
+async def delete_preset(running: AppRuntime, asked: ApiViewer, preset_id: UUID) -> None:
     """Delete a preset that is used nowhere."""
     await service.delete_preset(running, asked, preset_id)
 
 
 @router.post("/{preset_id}/duplicate", status_code=201, responses=documented())
-async def duplicate_preset(running: Running, asked: Asked, preset_id: UUID) -> PresetOut:
+async def duplicate_preset(running: AppRuntime, asked: ApiViewer, preset_id: UUID) -> PresetOut:
     """Copy a preset."""
     return PresetOut.of(await service.duplicate_preset(running, asked, preset_id))
 
 
 @router.get("/{preset_id}/export", response_class=Response, responses=documented())
-async def export_preset(running: Running, asked: Asked, preset_id: UUID) -> Response:
+async def export_preset(running: AppRuntime, asked: ApiViewer, preset_id: UUID) -> Response:
     """The preset as a file for the application that it came from."""
     async with running.database.read() as session:
         row = await queries.preset_for(session, asked, preset_id)
@@ -110,7 +111,7 @@ async def export_preset(running: Running, asked: Asked, preset_id: UUID) -> Resp
 
 
 @router.get("/{preset_id}/prompts", responses=documented())
-async def list_prompts(running: Running, asked: Asked, preset_id: UUID) -> PromptsOut:
+async def list_prompts(running: AppRuntime, asked: ApiViewer, preset_id: UUID) -> PromptsOut:
     """The prompts of a chat preset, in their order; of another preset, none."""
     async with running.database.read() as session:
         row = await queries.preset_for(session, asked, preset_id)
@@ -119,20 +120,20 @@ async def list_prompts(running: Running, asked: Asked, preset_id: UUID) -> Promp
 
 
 @router.post("/{preset_id}/prompts", status_code=201, responses=documented(409))
-async def add_prompt(running: Running, asked: Asked, preset_id: UUID, new: NewPrompt) -> PromptsOut:
+async def add_prompt(running: AppRuntime, asked: ApiViewer, preset_id: UUID, new: NewPrompt) -> PromptsOut:
     """Add a prompt to a chat preset."""
     return prompts_out(*await service.add_prompt(running, asked, preset_id, new))
 
 
 @router.put("/{preset_id}/prompts/order", responses=documented(409))
-async def order_prompts(running: Running, asked: Asked, preset_id: UUID, new: OrderPrompts) -> PromptsOut:
+async def order_prompts(running: AppRuntime, asked: ApiViewer, preset_id: UUID, new: OrderPrompts) -> PromptsOut:
     """Put the prompts into an order, each switched on or off; those not named are not sent."""
     return prompts_out(*await service.order_prompts(running, asked, preset_id, new))
 
 
 @router.patch("/{preset_id}/prompts/{identifier}", responses=documented(409))
 async def change_prompt(
-    running: Running, asked: Asked, preset_id: UUID, identifier: str, patch: PatchPrompt
+    running: AppRuntime, asked: ApiViewer, preset_id: UUID, identifier: str, patch: PatchPrompt
 ) -> PromptsOut:
     """Change a prompt, or switch it on or off."""
     return prompts_out(*await service.change_prompt(running, asked, preset_id, identifier, patch))
@@ -140,8 +141,8 @@ async def change_prompt(
 
 @router.delete("/{preset_id}/prompts/{identifier}", responses=documented(409))
 async def remove_prompt(
-    running: Running,
-    asked: Asked,
+    running: AppRuntime,
+    asked: ApiViewer,
     preset_id: UUID,
     identifier: str,
     settings_version: Annotated[int, Query(ge=0, le=2**31 - 1, description="The version that was read.")],

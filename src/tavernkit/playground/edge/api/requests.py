@@ -1,4 +1,4 @@
-"""What the routes of the API share: the running application, who asks, and pages of long lists."""
+"""What the routes of the API share: who asks, and pages of long lists."""
 
 from __future__ import annotations
 
@@ -7,14 +7,8 @@ from typing import Annotated
 from fastapi import Depends, Query, Request
 
 from tavernkit.playground.base.accounts.viewer import Viewer
-from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.web.authentication import viewer_of
 from tavernkit.playground.edge.web.bodies import before_body
-
-
-def _runtime(request: Request) -> Runtime:
-    runtime: Runtime = request.app.state.runtime
-    return runtime
 
 
 @before_body
@@ -22,10 +16,7 @@ async def _viewer(request: Request) -> Viewer:
     return await viewer_of(request)
 
 
-Running = Annotated[Runtime, Depends(_runtime)]
-"""The running application."""
-
-Asked = Annotated[Viewer, Depends(_viewer)]
+ApiViewer = Annotated[Viewer, Depends(_viewer)]
 """Who asks; a request of nobody is refused."""
 
 Limit = Annotated[int, Query(ge=1, le=200, description="How many to give at most.")]

@@ -23,10 +23,10 @@ from tavernkit.playground.base.realtime.bus import conversation_topic, space_top
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.models_api.errors import EndpointError
-from tavernkit.playground.edge.models_api.following import Following
-from tavernkit.playground.edge.models_api.history import Said
-from tavernkit.playground.edge.models_api.leaving import Leaving, leaving
-from tavernkit.playground.edge.models_api.queries import Model, read_reply, run_for
+from tavernkit.playground.edge.models_api.following import ReplyFollower
+from tavernkit.playground.edge.models_api.history import SentMessage
+from tavernkit.playground.edge.models_api.leaving import Disconnect, watch_disconnect
+from tavernkit.playground.edge.models_api.queries import CharacterModel, read_reply, run_for
 from tavernkit.playground.edge.models_api.storing import note_sent_text
 from tavernkit.playground.edge.models_api.wire import Chunks, completion_of, event
 from tavernkit.playground.story.messages.service import send_message
@@ -47,14 +47,14 @@ _REFUSED = EndpointError(
 )
 
 
-class Question(NamedTuple):
+class CompletionRequest(NamedTuple):
     """What is said to whom, and where; a reply that is `last` is continued. `is_named` says that the program has named
     the conversation."""
 
-    model: Model
+    model: CharacterModel
     conversation_id: UUID
     is_named: bool
-    last: Said
+    last: SentMessage
     limits: ReplyLimits
     is_streamed: bool
     include_usage: bool
@@ -63,17 +63,17 @@ class Question(NamedTuple):
 class CompletionResponse(Response):
     """The answer to a question. It watches the connection itself: when the client goes away, the run is stopped.
 
-    `is_welcome` says whether who asked may still read the conversation.
+    `may_read` says whether who asked may still read the conversation.
     """
 
     def __init__(
-        self, runtime: Runtime, viewer: Viewer, question: Question, is_welcome: Callable[[], Awaitable[bool]]
+        self, runtime: Runtime, viewer: Viewer, question: CompletionRequest, may_read: Callable[[], Awaitable[bool]]
     ) -> None:
         super().__init__()
         self._runtime = runtime
         self._viewer = viewer
         self._question = question
-        self._is_welcome = is_welcome
+        self._may_read = may_read
         self._is_said = False
         self._continued = ""
 
@@ -94,15 +94,15 @@ class CompletionResponse(Response):
             space_topic(question.model.space.id),
         )
         async with (
-            leaving(receive, self._runtime.stopping) as watched,
+            watch_disconnect(receive, self._runtime.stopping) as watched,
             # Before anything is said, so that nothing of the reply is missed.
             self._runtime.bus.subscribe(*topics) as news,
         ):
-            run = await self._say() if await self._is_welcome() else _REFUSED
+            run = await self._say() if await self._may_read() else _REFUSED
             if isinstance(run, EndpointError):
                 await run.response()(scope, receive, send)
                 return
-            following = Following(self._runtime, run, news, watched.event, self._is_welcome)
+            following = ReplyFollower(self._runtime, run, news, watched.event, self._may_read)
             if question.is_streamed:
                 await self._stream(run, following, watched, send)
             else:
@@ -144,7 +144,7 @@ class CompletionResponse(Response):
         text = question.last.text if question.is_named else self._continued.strip()
         return await continue_reply(runtime, self._viewer, question.conversation_id, text=text, limits=limits)
 
-    async def _whole(self, following: Following) -> Response:
+    async def _whole(self, following: ReplyFollower) -> Response:
         async for _ in following.pieces():
             pass
         ended = await self._ended(following)
@@ -158,7 +158,7 @@ class CompletionResponse(Response):
         """The reply without what the program had already."""
         return message.content.removeprefix(self._continued)
 
-    async def _stream(self, run: Run, following: Following, watched: Leaving, send: Send) -> None:
+    async def _stream(self, run: Run, following: ReplyFollower, watched: Disconnect, send: Send) -> None:
         chunks = Chunks(self._question.model.name, run, include_usage=self._question.include_usage)
         output = _Output(send, watched)
         await output.begin(chunks.beginning())
@@ -179,7 +179,7 @@ class CompletionResponse(Response):
             await note_sent_text(self._runtime, run.id, (before + sent + rest).strip())
         await output.end((chunks.piece(rest) if rest else "") + chunks.end(run, message))
 
-    async def _ended(self, following: Following) -> tuple[Run, Message] | EndpointError:
+    async def _ended(self, following: ReplyFollower) -> tuple[Run, Message] | EndpointError:
         """The reply, or why there is none."""
         run = following.run
         if following.is_refused and not following.has_ended:
@@ -201,7 +201,7 @@ class CompletionResponse(Response):
 class _Output:
     """A stream of server-sent events; nothing is written to a client that has gone."""
 
-    def __init__(self, send: Send, watched: Leaving) -> None:
+    def __init__(self, send: Send, watched: Disconnect) -> None:
         self._send = send
         self._watched = watched
         self._written_at = 0.0

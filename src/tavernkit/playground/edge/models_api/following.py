@@ -1,4 +1,4 @@
-"""Following a run to its end, through what the conversation's listeners are told."""
+"""Following a run to its end, through what the conversation's listeners receive."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MISSING_SECONDS = 0.5
 """How often what is missing is looked for."""
 
 
-class Following:
+class ReplyFollower:
     """A run that somebody waits for: `run` is how it was seen last, None when it is gone with its conversation;
     `is_refused` is true as soon as they may not read it any more."""
 
@@ -29,7 +29,7 @@ class Following:
         run: Run,
         news: Subscription,
         leaving: asyncio.Event,
-        is_welcome: Callable[[], Awaitable[bool]],
+        may_read: Callable[[], Awaitable[bool]],
     ) -> None:
         self.run: Run | None = run
         self.is_refused = False
@@ -37,7 +37,7 @@ class Following:
         self._run_id = run.id
         self._news = news
         self._leaving = leaving
-        self._is_welcome = is_welcome
+        self._may_read = may_read
         self._text = GrowingText()
         self._looked_at = 0.0
 
@@ -54,7 +54,7 @@ class Following:
             item = await self._news.next(unless=self._leaving, within=within)
             if item is None or "run" not in item:
                 await self._look()
-                self.is_refused = item is not None and is_access_in_question([item]) and not await self._is_welcome()
+                self.is_refused = item is not None and is_access_in_question([item]) and not await self._may_read()
             elif item["run"] == str(self._run_id):
                 self._text.add(item["offset"], item["text"])
                 if self._text.has_hole and self._now() - self._looked_at >= MISSING_SECONDS:

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from starlette.types import Receive
 
 
-class Leaving:
+class Disconnect:
     """`event` happens when the client goes away or the application stops; then `is_gone` says whether it was the
     client."""
 
@@ -19,9 +19,9 @@ class Leaving:
 
 
 @asynccontextmanager
-async def leaving(receive: Receive, stopping: asyncio.Event) -> AsyncIterator[Leaving]:
+async def watch_disconnect(receive: Receive, stopping: asyncio.Event) -> AsyncIterator[Disconnect]:
     """Watch the connection of a request whose body has been read. Who waits looks at the event; nobody is cancelled."""
-    noticed = Leaving()
+    noticed = Disconnect()
 
     async def watch_client() -> None:
         while (await receive())["type"] != "http.disconnect":

@@ -13,8 +13,8 @@ from tavernkit.playground.base.database.models import Conversation
 from tavernkit.playground.base.refused import not_found
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import titled
-from tavernkit.playground.edge.models_api.history import Common, Said, Told, common_part
-from tavernkit.playground.edge.models_api.queries import Model, recent_conversations, told_between
+from tavernkit.playground.edge.models_api.history import CommonPart, SentMessage, StoredMessage, common_part
+from tavernkit.playground.edge.models_api.queries import CharacterModel, recent_conversations, stored_messages
 from tavernkit.playground.edge.models_api.storing import store_said
 from tavernkit.playground.story.access.access import Access, conversation_for, space_for
 from tavernkit.playground.story.conversations.forking import ForkKind, fork
@@ -30,16 +30,16 @@ FIRST_WINDOW, WINDOW = 60, 200
 TITLE_CHARACTERS = 60
 
 
-class Candidate(NamedTuple):
+class ConversationMatch(NamedTuple):
     """A conversation that shares its beginning with the request; `last` is the last message that both have."""
 
     conversation: Conversation
-    common: Common
+    common: CommonPart
     is_whole: bool
-    last: Told | None
+    last: StoredMessage | None
 
 
-async def named_place(runtime: Runtime, viewer: Viewer, model: Model, conversation_id: UUID) -> UUID:
+async def named_conversation(runtime: Runtime, viewer: Viewer, model: CharacterModel, conversation_id: UUID) -> UUID:
     """The conversation that the request names, if it is one of the model's space."""
     async with runtime.database.read() as session:
         conversation, _ = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART)
@@ -48,7 +48,9 @@ async def named_place(runtime: Runtime, viewer: Viewer, model: Model, conversati
     return conversation_id
 
 
-async def place_for(runtime: Runtime, viewer: Viewer, model: Model, earlier: Sequence[Said], last: Said) -> UUID:
+async def conversation_for_request(
+    runtime: Runtime, viewer: Viewer, model: CharacterModel, earlier: Sequence[SentMessage], last: SentMessage
+) -> UUID:
     """Where what was said last belongs: behind what was said before.
 
     That is the conversation that has just that; or a branch of one that has the beginning of it, where the rest is then
@@ -75,37 +77,41 @@ async def place_for(runtime: Runtime, viewer: Viewer, model: Model, earlier: Seq
     return made.id
 
 
-async def _candidates(session: AsyncSession, viewer: Viewer, model: Model, earlier: Sequence[Said]) -> list[Candidate]:
+async def _candidates(
+    session: AsyncSession, viewer: Viewer, model: CharacterModel, earlier: Sequence[SentMessage]
+) -> list[ConversationMatch]:
     """The newest conversations, each with how far it is the same; read no further than that."""
     entry = await space_for(session, model.space.id, viewer, Access.TAKE_PART)
     # Before anything is written down for who may not speak.
     member = speaking_member(entry.member)
     conversations = await recent_conversations(session, entry, limit=CONVERSATIONS)
-    told: dict[UUID, list[Told]] = {conversation.id: [] for conversation in conversations}
-    common = {id: common_part((), earlier) for id in told}
+    stored: dict[UUID, list[StoredMessage]] = {conversation.id: [] for conversation in conversations}
+    common = {id: common_part((), earlier) for id in stored}
     reading, after, until = list(conversations), 0, FIRST_WINDOW
     while reading:
         ids = [conversation.id for conversation in reading]
-        read = await told_between(session, ids, member.id, after=after, until=until)
+        read = await stored_messages(session, ids, member.id, after=after, until=until)
         for id, messages in read.items():
-            told[id] += messages
-            common[id] = common_part(told[id], earlier)
+            stored[id] += messages
+            common[id] = common_part(stored[id], earlier)
         reading = [each for each in reading if common[each.id].is_open and each.last_seq > until]
         after, until = until, until + WINDOW
     return [
-        _candidate(conversation, told[conversation.id], common[conversation.id], len(earlier))
+        _candidate(conversation, stored[conversation.id], common[conversation.id], len(earlier))
         for conversation in conversations
     ]
 
 
-def _candidate(conversation: Conversation, told: Sequence[Told], common: Common, earlier: int) -> Candidate:
-    return Candidate(
+def _candidate(
+    conversation: Conversation, stored: Sequence[StoredMessage], common: CommonPart, earlier: int
+) -> ConversationMatch:
+    return ConversationMatch(
         conversation=conversation,
         common=common,
-        is_whole=common.asked == earlier and common.told == len(told),
-        last=told[common.told - 1] if common.told else None,
+        is_whole=common.asked == earlier and common.stored == len(stored),
+        last=stored[common.stored - 1] if common.stored else None,
     )
 
 
-def _has_talk(said: Sequence[Said]) -> bool:
+def _has_talk(said: Sequence[SentMessage]) -> bool:
     return any(message.role != "system" for message in said)

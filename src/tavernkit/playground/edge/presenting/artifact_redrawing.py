@@ -27,7 +27,7 @@ ALONG_THE_PATH = frozenset({UPDATED, "reply", "message_changed", "message_hidden
 """The kinds of events after which other artifacts may be on the path."""
 
 
-class Redrawn(Value, frozen=True, kw_only=True):
+class PageChanges(Value, frozen=True, kw_only=True):
     """What is to be drawn anew: these messages, or the whole page; and what lies over it, unless that is nothing."""
 
     message_ids: tuple[UUID, ...] = ()
@@ -35,10 +35,10 @@ class Redrawn(Value, frozen=True, kw_only=True):
     overlays: tuple[OverlayView, ...] | None = None
 
 
-async def redrawn_with(session: AsyncSession, conversation_id: UUID, events: Sequence[OutboxEvent]) -> Redrawn:
+async def page_changes(session: AsyncSession, conversation_id: UUID, events: Sequence[OutboxEvent]) -> PageChanges:
     """What changes on open pages with these events, besides the messages that they name."""
     if not any(event.kind in ALONG_THE_PATH for event in events):
-        return Redrawn()
+        return PageChanges()
     heads = await heads_at(session, conversation_id, "chat_history", "overlay")
     chat = [head for head in heads if head.definition["uiSurface"] == "chat_history"]
     tags = {head.tag for head in chat}
@@ -46,7 +46,7 @@ async def redrawn_with(session: AsyncSession, conversation_id: UUID, events: Seq
     named = {UUID(event.payload["message_id"]) for event in events if "message_id" in event.payload}
     also = await _beside(session, conversation_id, chat, updated) if chat else set()
     also |= await _reworded(session, conversation_id, events)
-    return Redrawn(
+    return PageChanges(
         message_ids=tuple(sorted(also - named)),
         whole_page=any(payload["version"] is None for payload in updated),
         overlays=await overlay_views(session, conversation_id) if len(heads) > len(chat) else None,

@@ -15,12 +15,12 @@ from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.text.markdown import render_markdown
 from tavernkit.playground.edge.presenting.trail import KINDS, trail_of
 from tavernkit.playground.edge.views.conversation_tree import Rail, TreeNodeView, TreeView
-from tavernkit.playground.story.access.access import Access, Entry, conversation_for
+from tavernkit.playground.story.access.access import Access, SpaceAccess, conversation_for
 from tavernkit.playground.story.conversations.listing import last_texts
 from tavernkit.playground.story.conversations.tree import TreeNode, read_tree
 
 NODES_SHOWN = 500
-RAILS_DRAWN = 12
+RAILS_SHOWN = 12
 """Branches of branches of branches are drawn no further to the right."""
 
 
@@ -50,7 +50,7 @@ async def tree_view(
         trail=trail,
         nodes=tuple(
             _node(node, rails, titles, texts, conversation_id, entry, is_only=count == 1)
-            for node, rails in _drawn(shown)
+            for node, rails in _with_rails(shown)
         ),
         has_more=len(nodes) > NODES_SHOWN,
         problem=problem,
@@ -59,7 +59,7 @@ async def tree_view(
     )
 
 
-def _drawn(nodes: Sequence[TreeNode]) -> Iterator[tuple[TreeNode, tuple[Rail, ...]]]:
+def _with_rails(nodes: Sequence[TreeNode]) -> Iterator[tuple[TreeNode, tuple[Rail, ...]]]:
     """The conversations as they are read from top to bottom, each below its parent, with what is drawn beside it.
 
     One whose parent cannot be seen stands at the left.
@@ -75,7 +75,7 @@ def _drawn(nodes: Sequence[TreeNode]) -> Iterator[tuple[TreeNode, tuple[Rail, ..
     waiting: list[tuple[TreeNode, tuple[Rail, ...]]] = [(node, ()) for node in reversed(children[None])]
     while waiting:
         node, rails = waiting.pop()
-        yield node, rails[-RAILS_DRAWN:]
+        yield node, rails[-RAILS_SHOWN:]
         passed: tuple[Rail, ...] = tuple("line" if rail in ("line", "tee") else "gap" for rail in rails)
         below = children[node.conversation.id]
         for place, child in reversed(list(enumerate(below))):
@@ -88,7 +88,7 @@ def _node(
     titles: Mapping[UUID, str],
     texts: Mapping[UUID, str],
     current: UUID,
-    entry: Entry,
+    entry: SpaceAccess,
     *,
     is_only: bool,
 ) -> TreeNodeView:

@@ -13,8 +13,14 @@ from tavernkit.playground.base.names import initials, shown_name
 from tavernkit.playground.base.paging import cursor
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.text.markdown import render_markdown
-from tavernkit.playground.edge.presenting.home_queries import Someone, Told, faces_in, recent_stories, usable_characters
-from tavernkit.playground.edge.views.home import ArchiveView, Choice, Face, HomeView, NewStoryView, StoryCard
+from tavernkit.playground.edge.presenting.home_queries import (
+    CharacterFace,
+    RecentStory,
+    faces_in,
+    recent_stories,
+    usable_characters,
+)
+from tavernkit.playground.edge.views.home import ArchiveView, CastChoice, Face, HomeView, NewStoryView, StoryCard
 from tavernkit.playground.edge.web.requests import API_PREFIX
 from tavernkit.playground.story.conversations.opening import FIRST_TITLE
 from tavernkit.playground.story.personas.queries import all_personas
@@ -105,16 +111,16 @@ def face(name: str, picture_sha256: str | None) -> Face:
     return Face(name=shown_name(name), initials=initials(name), picture=picture)
 
 
-def told_title(row: Told) -> str:
+def story_title(row: RecentStory) -> str:
     """The title of a conversation, where it says more than that there is one."""
     title = row.conversation.title
     return "" if title in (row.space.name, FIRST_TITLE) else shown_name(title)
 
 
-def _story_card(row: Told, faces: Sequence[Someone]) -> StoryCard:
+def _story_card(row: RecentStory, faces: Sequence[CharacterFace]) -> StoryCard:
     return StoryCard(
         id=str(row.conversation.id),
-        title=told_title(row),
+        title=story_title(row),
         space_name=shown_name(row.space.name),
         kind=KINDS.get(row.conversation.kind, ""),
         faces=tuple(face(*someone) for someone in faces[:FACES_SHOWN]) or (face(row.space.name, None),),
@@ -123,9 +129,9 @@ def _story_card(row: Told, faces: Sequence[Someone]) -> StoryCard:
     )
 
 
-def _character_choice(row: Character, *, is_chosen: bool = False) -> Choice:
+def _character_choice(row: Character, *, is_chosen: bool = False) -> CastChoice:
     card = library_character(row)
-    return Choice(
+    return CastChoice(
         id=str(row.id),
         face=face(card.display_name, row.thumbnail_sha256),
         tagline=_one_line(card.creator_notes or card.scenario or card.description),
@@ -133,10 +139,10 @@ def _character_choice(row: Character, *, is_chosen: bool = False) -> Choice:
     )
 
 
-def _persona_choice(row: Persona, *, is_chosen: bool) -> Choice:
+def _persona_choice(row: Persona, *, is_chosen: bool) -> CastChoice:
     # The macros are for the model.
     about = row.description.replace("{{user}}", shown_name(row.name))
-    return Choice(id=str(row.id), face=face(row.name, None), tagline=_one_line(about), is_chosen=is_chosen)
+    return CastChoice(id=str(row.id), face=face(row.name, None), tagline=_one_line(about), is_chosen=is_chosen)
 
 
 def _one_line(text: str) -> str:

@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from tavernkit.playground.base.database.models import Character, Message, MessageSwipe, Persona, Run, SpaceMembership
 
 
-class DrawnMessage(NamedTuple):
+class MessageRow(NamedTuple):
     """A message, who said it, which of its versions is seen, and what the run that wrote it took."""
 
     message: Message
@@ -29,20 +29,20 @@ class DrawnMessage(NamedTuple):
     debug: Mapping[str, Any] | None
 
 
-async def drawn_messages(
+async def read_message_rows(
     session: AsyncSession, conversation_id: UUID, *, before: int | None, limit: int
-) -> list[DrawnMessage]:
+) -> list[MessageRow]:
     """The newest `limit` messages below `before` that are not hidden, oldest first."""
     query = _shown().where(Message.conversation_id == conversation_id).order_by(Message.seq.desc()).limit(limit)
     if before is not None:
         query = query.where(Message.seq < before)
-    return [DrawnMessage(*row) for row in reversed((await session.execute(query)).all())]
+    return [MessageRow(*row) for row in reversed((await session.execute(query)).all())]
 
 
-async def drawn_message(session: AsyncSession, message_id: UUID) -> DrawnMessage | None:
+async def read_message_row(session: AsyncSession, message_id: UUID) -> MessageRow | None:
     """One message, unless it is hidden."""
     row = (await session.execute(_shown().where(Message.id == message_id))).one_or_none()
-    return None if row is None else DrawnMessage(*row)
+    return None if row is None else MessageRow(*row)
 
 
 def _shown() -> Select[

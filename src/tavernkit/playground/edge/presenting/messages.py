@@ -14,15 +14,15 @@ from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.text.markdown import calls_pictures, render_markdown
 from tavernkit.playground.edge.presenting.artifact_cards import IN_CHAT, content_view
 from tavernkit.playground.edge.presenting.artifacts import chat_artifacts
-from tavernkit.playground.edge.presenting.message_rows import DrawnMessage, drawn_message, drawn_messages
-from tavernkit.playground.edge.presenting.permissions import standing_of
+from tavernkit.playground.edge.presenting.message_rows import MessageRow, read_message_row, read_message_rows
+from tavernkit.playground.edge.presenting.permissions import permissions_of
 from tavernkit.playground.edge.presenting.step_failures import failures_by_message
 from tavernkit.playground.edge.views.artifacts import ChatArtifactView
-from tavernkit.playground.edge.views.chat import MessageView, Standing
+from tavernkit.playground.edge.views.chat import MessagePermissions, MessageView
 from tavernkit.playground.story.access.access import Access, message_for
 from tavernkit.playground.story.characters.queries import pictures_of
 from tavernkit.playground.story.prompting.fitting import LEFT_OUT, left_out_words
-from tavernkit.playground.story.prompting.history import REASONING, told_text
+from tavernkit.playground.story.prompting.history import REASONING, prompt_text
 from tavernkit.playground.story.prompting.records import LORE
 
 MESSAGES_PER_PAGE = 20
@@ -33,7 +33,7 @@ async def message_views(
     session: AsyncSession, conversation_id: UUID, *, before: int | None
 ) -> tuple[tuple[MessageView, ...], int | None]:
     """The newest messages below `before`, oldest first; and the number of the first, when there are older ones."""
-    rows = await drawn_messages(session, conversation_id, before=before, limit=MESSAGES_PER_PAGE + 1)
+    rows = await read_message_rows(session, conversation_id, before=before, limit=MESSAGES_PER_PAGE + 1)
     has_older = len(rows) > MESSAGES_PER_PAGE
     views = await _views(session, rows[1:] if has_older else rows)
     return views, views[0].seq if has_older else None
@@ -41,21 +41,21 @@ async def message_views(
 
 async def message_view(session: AsyncSession, message_id: UUID) -> MessageView | None:
     """One message that is not hidden, ready to be shown."""
-    row = await drawn_message(session, message_id)
+    row = await read_message_row(session, message_id)
     return None if row is None else (await _views(session, [row]))[0]
 
 
 async def shown_to(
     runtime: Runtime, viewer: Viewer, message_id: UUID, *, needs: Access = Access.READ
-) -> tuple[MessageView, Standing]:
+) -> tuple[MessageView, MessagePermissions]:
     """A message, if this person may do with it what they want to, and what else they may do with it."""
     async with runtime.database.read() as session:
         found = await message_for(session, message_id, viewer, needs)
         view = await message_view(session, message_id)
-        return existing(view, "message"), standing_of(*found[1:])
+        return existing(view, "message"), permissions_of(*found[1:])
 
 
-async def _views(session: AsyncSession, rows: Sequence[DrawnMessage]) -> tuple[MessageView, ...]:
+async def _views(session: AsyncSession, rows: Sequence[MessageRow]) -> tuple[MessageView, ...]:
     callers = {row.character_id for row in rows if row.character_id and calls_pictures(row.message.content)}
     pictures = await pictures_of(session, callers) if callers else {}
     if not rows:
@@ -69,9 +69,9 @@ async def _views(session: AsyncSession, rows: Sequence[DrawnMessage]) -> tuple[M
     return tuple(view.with_(failures=failures.get(view.id, ())) for view in views)
 
 
-def _view(row: DrawnMessage, pictures: Mapping[str, str], artifacts: tuple[ChatArtifactView, ...]) -> MessageView:
+def _view(row: MessageRow, pictures: Mapping[str, str], artifacts: tuple[ChatArtifactView, ...]) -> MessageView:
     message = row.message
-    told = told_text(message.content, row.swipe_metadata, message.text_id)
+    sent_text = prompt_text(message.content, row.swipe_metadata, message.text_id)
     reasoning = row.swipe_metadata.get(REASONING)
     author = shown_name(row.author_name)
     return MessageView(
@@ -88,7 +88,7 @@ def _view(row: DrawnMessage, pictures: Mapping[str, str], artifacts: tuple[ChatA
         content=message.content,
         reasoning=reasoning if isinstance(reasoning, str) else "",
         is_excluded=message.visibility == "excluded",
-        can_be_retold=message.role == "assistant" and row.author_status == "active",
+        can_regenerate=message.role == "assistant" and row.author_status == "active",
         swipe=row.swipe_position + 1,
         swipes=message.swipes_count,
         run_id="" if message.run_id is None else str(message.run_id),
@@ -97,7 +97,7 @@ def _view(row: DrawnMessage, pictures: Mapping[str, str], artifacts: tuple[ChatA
         lore=0 if row.debug is None else row.debug.get(LORE, 0),
         left_out="" if row.debug is None else left_out_words(row.debug.get(LEFT_OUT, {})),
         revision=message.revision,
-        told_as="" if told == message.content else content_view(told, "text", IN_CHAT).text,
+        sent_text="" if sent_text == message.content else content_view(sent_text, "text", IN_CHAT).text,
         artifacts=artifacts,
         created_at=message.created_at,
     )

@@ -17,7 +17,7 @@ from tavernkit.playground.edge.views.spaces import PanelView, TabView
 from tavernkit.playground.edge.web.rendering import render
 from tavernkit.playground.edge.web.requests import refuse_in, wants_streams
 from tavernkit.playground.edge.web.streams import CONTENT_TYPE, stream
-from tavernkit.playground.story.access.access import Access, Entry, conversation_for
+from tavernkit.playground.story.access.access import Access, SpaceAccess, conversation_for
 
 Tab: TypeAlias = Literal["members", "settings", "lore", "state", "pipelines", "runs"]
 
@@ -48,7 +48,7 @@ IN_PANEL = [refuse_in(PROBLEM)]
 _UNCACHED = {"Cache-Control": "no-store"}
 
 
-async def panel_entry(session: AsyncSession, viewer: Viewer, conversation_id: UUID) -> tuple[Conversation, Entry]:
+async def panel_entry(session: AsyncSession, viewer: Viewer, conversation_id: UUID) -> tuple[Conversation, SpaceAccess]:
     """The conversation, for those who are in its space: others who may read the story do not see what is behind it."""
     conversation, entry = await conversation_for(session, conversation_id, viewer, Access.READ)
     if entry.member is None and entry.access < Access.ADMINISTER:
@@ -56,7 +56,7 @@ async def panel_entry(session: AsyncSession, viewer: Viewer, conversation_id: UU
     return conversation, entry
 
 
-def panel_view(conversation: Conversation, entry: Entry, tab: Tab, problem: str = "") -> PanelView:
+def panel_view(conversation: Conversation, entry: SpaceAccess, tab: Tab, problem: str = "") -> PanelView:
     """What every tab shows around what is its own."""
     return PanelView(
         conversation_id=str(conversation.id),

@@ -9,15 +9,15 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Conversation
 from tavernkit.playground.base.refused import Refused
-from tavernkit.playground.edge.views.chat import Standing
-from tavernkit.playground.story.access.access import Access, Entry, conversation_for
+from tavernkit.playground.edge.views.chat import MessagePermissions
+from tavernkit.playground.story.access.access import Access, SpaceAccess, conversation_for
 
 
-def standing_of(conversation: Conversation, entry: Entry) -> Standing:
+def permissions_of(conversation: Conversation, entry: SpaceAccess) -> MessagePermissions:
     """What somebody who may read the conversation may do in it beyond that."""
     takes_part = entry.access >= Access.TAKE_PART and entry.space.status == "active"
     in_use = takes_part and conversation.status == "ready"
-    return Standing(
+    return MessagePermissions(
         member_id="" if entry.member is None else str(entry.member.id),
         can_take_part=in_use,
         can_moderate=in_use and entry.access >= Access.MODERATE,
@@ -26,9 +26,9 @@ def standing_of(conversation: Conversation, entry: Entry) -> Standing:
     )
 
 
-async def find_standing(session: AsyncSession, conversation_id: UUID, viewer: Viewer) -> Standing:
+async def find_permissions(session: AsyncSession, conversation_id: UUID, viewer: Viewer) -> MessagePermissions:
     """The same, for a conversation that the person has just done something in, and may have left by it."""
     try:
-        return standing_of(*await conversation_for(session, conversation_id, viewer, Access.READ))
+        return permissions_of(*await conversation_for(session, conversation_id, viewer, Access.READ))
     except Refused:
-        return Standing()
+        return MessagePermissions()

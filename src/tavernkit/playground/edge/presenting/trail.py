@@ -9,13 +9,13 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from tavernkit.playground.base.database.models import Conversation
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.edge.views.spaces import CrumbView, TrailView
-from tavernkit.playground.story.access.access import Access, Entry
+from tavernkit.playground.story.access.access import Access, SpaceAccess
 
 KINDS: Mapping[str, str] = {"branch": "Branch", "checkpoint": "Checkpoint", "thread": "Thread"}
 """What a conversation is called that is not the first of its tree."""
 
 
-async def trail_of(session: AsyncSession, conversation: Conversation, entry: Entry) -> TrailView:
+async def trail_of(session: AsyncSession, conversation: Conversation, entry: SpaceAccess) -> TrailView:
     """The way to a conversation for somebody who may read it; the root is only named where it is another one."""
     space = entry.space
     is_inside = entry.member is not None or entry.access >= Access.ADMINISTER

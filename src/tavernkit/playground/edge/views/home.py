@@ -28,7 +28,7 @@ class StoryCard(Value, frozen=True, kw_only=True):
     may_restore: bool = False
 
 
-class Choice(Value, frozen=True, kw_only=True):
+class CastChoice(Value, frozen=True, kw_only=True):
     """A character or a persona that can be chosen."""
 
     id: str
@@ -41,7 +41,7 @@ class HomeView(Value, frozen=True, kw_only=True):
     """The first page. `older` is where the list goes on, or empty; `is_first` is false behind that."""
 
     stories: tuple[StoryCard, ...]
-    characters: tuple[Choice, ...]
+    characters: tuple[CastChoice, ...]
     older: str
     is_first: bool
     model_name: str
@@ -60,15 +60,15 @@ class ArchiveView(Value, frozen=True, kw_only=True):
 class NewStoryView(Value, frozen=True, kw_only=True):
     """The page on which a story is put together, with what was chosen so far; `has_more`: search finds others."""
 
-    characters: tuple[Choice, ...]
-    personas: tuple[Choice, ...]
+    characters: tuple[CastChoice, ...]
+    personas: tuple[CastChoice, ...]
     search: str = ""
     has_more: bool = False
     name: str = ""
     error: str = ""
 
 
-class Place(Value, frozen=True, kw_only=True):
+class PaletteLink(Value, frozen=True, kw_only=True):
     """Somewhere to go from the palette."""
 
     kind: str

@@ -7,7 +7,7 @@ from tavernkit.playground.story.settings_schema.leaf import Control, Layer, Sour
 from tavernkit.values import Value
 
 
-class FieldView(Value, frozen=True, kw_only=True):
+class SettingFieldView(Value, frozen=True, kw_only=True):
     """One setting. `value` is what stands in the control, `placeholder` what counts while it is empty.
 
     `own` is the layer's own value as JSON, `null` for none. `condition` says, as JSON, when it matters.
@@ -48,7 +48,7 @@ class GroupView(Value, frozen=True, kw_only=True):
     key: str
     label: str
     about: str
-    fields: tuple[FieldView, ...]
+    fields: tuple[SettingFieldView, ...]
 
 
 class LayerView(Value, frozen=True, kw_only=True):
@@ -70,6 +70,6 @@ class SettingsView(Value, frozen=True, kw_only=True):
     version: int
     resource: str
     context: str
-    quick: tuple[FieldView, ...]
+    quick: tuple[SettingFieldView, ...]
     groups: tuple[GroupView, ...]
     may_change: bool

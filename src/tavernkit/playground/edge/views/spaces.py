@@ -116,7 +116,7 @@ class MembersView(Value, frozen=True, kw_only=True):
     search: str
 
 
-class BookView(Value, frozen=True, kw_only=True):
+class LinkedBookView(Value, frozen=True, kw_only=True):
     """A lorebook in play. One inside a card has no link of its own, and is on or off with the card."""
 
     link_id: str
@@ -129,11 +129,11 @@ class BookView(Value, frozen=True, kw_only=True):
     may_change: bool
 
 
-class LoreView(Value, frozen=True, kw_only=True):
+class LorePanelView(Value, frozen=True, kw_only=True):
     """The books in play in a conversation, and those that could be."""
 
     panel: PanelView
-    books: tuple[BookView, ...]
+    books: tuple[LinkedBookView, ...]
     attachable: tuple[ChoiceView, ...]
     places: tuple[ChoiceView, ...]
 

@@ -25,7 +25,7 @@ class Redacted(BaseModel):
     length: int
 
 
-class VersionOut(BaseModel):
+class ArtifactVersionOut(BaseModel):
     """A value that an artifact has or had."""
 
     version: int

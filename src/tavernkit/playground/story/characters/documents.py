@@ -7,9 +7,10 @@ from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, Field
 
 from tavernkit.playground.base.database.models import Character, CharacterAsset
+from tavernkit.playground.base.schemas import StrictModel
 from tavernkit.playground.base.storable import presentable
 from tavernkit.playground.story.characters.queries import CharacterLine
 
@@ -27,7 +28,7 @@ Short = Annotated[str, Field(max_length=1_000), AfterValidator(_without_nul)]
 Version = Annotated[int, Field(ge=1, le=2**31 - 1, description="The version that the change was made from.")]
 
 
-class CharacterLineOut(BaseModel):
+class CharacterLineOut(StrictModel):
     """A character in a list."""
 
     id: UUID
@@ -98,8 +99,6 @@ class CharacterOut(CharacterLineOut):
 
 class CardEdit(BaseModel):
     """Fields of the card to change; what is not named stays as it is."""
-
-    model_config = ConfigDict(extra="forbid")
 
     version: Version
     name: Short | None = None

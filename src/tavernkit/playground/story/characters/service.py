@@ -28,7 +28,7 @@ from tavernkit.playground.base.database.models import (
 from tavernkit.playground.base.refused import Refused, existing, stale
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import storable
-from tavernkit.playground.story.access.events import tell_space
+from tavernkit.playground.story.access.events import append_space_event
 from tavernkit.playground.story.characters.cards import fill, stored_card
 from tavernkit.playground.story.characters.documents import CharacterOut
 from tavernkit.playground.story.characters.pictures import PictureError, read_picture
@@ -164,7 +164,7 @@ async def _leave_spaces(session: AsyncSession, runtime: Runtime, viewer: Viewer,
         .returning(SpaceMembership.space_id)
     )
     for space_id in sorted(left):
-        await tell_space(session, space_id, "members", now)
+        await append_space_event(session, space_id, "members", now)
         await members_changed(session, runtime, space_id)
 
 

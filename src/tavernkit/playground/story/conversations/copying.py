@@ -24,11 +24,11 @@ async def copy_path(session: AsyncSession, source_id: UUID, target_id: UUID, unt
 
     The caller has locked the source. The target has no messages yet.
     """
-    told = (Message.conversation_id == source_id, Message.seq <= until, Message.visibility != "hidden")
+    is_copied = (Message.conversation_id == source_id, Message.seq <= until, Message.visibility != "hidden")
     copied = await session.execute(
         copy_rows(
             Message,
-            *told,
+            *is_copied,
             id=derived_id(target_id, Message.id),
             conversation_id=literal(target_id),
             hidden_from=literal(None),
@@ -41,7 +41,7 @@ async def copy_path(session: AsyncSession, source_id: UUID, target_id: UUID, unt
         copy_rows(
             MessageSwipe,
             MessageSwipe.message_id == Message.id,
-            *told,
+            *is_copied,
             id=derived_id(target_id, MessageSwipe.id),
             message_id=derived_id(target_id, MessageSwipe.message_id),
         )

@@ -19,7 +19,7 @@ from tavernkit.playground.base.refused import Refused, not_found
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import titled
 from tavernkit.playground.base.text.markdown import render_markdown
-from tavernkit.playground.story.access.access import Access, Entry, conversation_for
+from tavernkit.playground.story.access.access import Access, SpaceAccess, conversation_for
 from tavernkit.playground.story.conversations.copying import copy_path
 
 ForkKind: TypeAlias = Literal["branch", "thread", "checkpoint"]
@@ -126,7 +126,7 @@ async def _default_title(session: AsyncSession, message_id: UUID, seq: int) -> s
     return f"{start}: “{words if len(words) <= room else words[: room - 1].rstrip() + '…'}”"
 
 
-def _require_forkable(parent: Conversation, entry: Entry, kind: ForkKind, visibility: str) -> None:
+def _require_forkable(parent: Conversation, entry: SpaceAccess, kind: ForkKind, visibility: str) -> None:
     if parent.status in ("pending", "failed"):
         raise Refused(code="conflict", sentence="This conversation is still being copied. Wait until it is complete.")
     if kind != "thread" and entry.space.kind != "playground":

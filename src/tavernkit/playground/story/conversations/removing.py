@@ -39,7 +39,7 @@ async def _texts_of(session: AsyncSession, conversation_id: UUID, these: ColumnE
 
 
 async def remove_unused_texts(session: AsyncSession, ids: Sequence[UUID]) -> int:
-    """Branches share texts: one that is still told anywhere stays. How many were removed."""
+    """Branches share texts: one that is still in use anywhere stays. How many were removed."""
     removed = 0
     for start in range(0, len(ids), _CHUNK):
         gone = await session.scalars(

@@ -18,8 +18,8 @@ from tavernkit.playground.base.realtime.outbox import append_event
 from tavernkit.playground.base.refused import Refused, not_found
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import titled
-from tavernkit.playground.story.access.access import Access, Entry, conversation_for, space_for
-from tavernkit.playground.story.access.events import tell_space
+from tavernkit.playground.story.access.access import Access, SpaceAccess, conversation_for, space_for
+from tavernkit.playground.story.access.events import append_space_event
 from tavernkit.playground.story.access.identity import story_user
 from tavernkit.playground.story.access.in_use import require_in_use
 from tavernkit.playground.story.access.members import active_members
@@ -100,7 +100,7 @@ async def change_conversation(
         return conversation
 
 
-def may_restore(entry: Entry) -> bool:
+def may_restore(entry: SpaceAccess) -> bool:
     """Whether this person may restore an archived conversation; its space comes back with it."""
     return entry.access >= (Access.ADMINISTER if entry.space.status == "archived" else Access.MODERATE)
 
@@ -120,7 +120,7 @@ async def restore_conversation(runtime: Runtime, viewer: Viewer, conversation_id
         if entry.space.status == "archived":
             entry.space.status, entry.space.updated_at = "active", now
             entry.space.settings_version += 1
-            await tell_space(session, space_id, "space", now)
+            await append_space_event(session, space_id, "space", now)
         if conversation.status == "archived":
             conversation.status = "ready"
             conversation.settings_version += 1

@@ -51,12 +51,12 @@ from tavernkit.playground.story.artifacts.path import reader_again, turns_before
 from tavernkit.playground.story.paths.queries import end_of_path
 from tavernkit.playground.story.pipelines.asking import StepModels
 from tavernkit.playground.story.pipelines.choosing import reserve_profile
-from tavernkit.playground.story.pipelines.following import Beginning, NotFollowedError, run_context, usable_profile
+from tavernkit.playground.story.pipelines.following import NotFollowedError, PipelineStart, run_context, usable_profile
 from tavernkit.playground.story.pipelines.queries import followed_profile
 from tavernkit.playground.story.pipelines.reading import profile_of
 from tavernkit.playground.story.pipelines.reports import KnownRun, known_runs
 from tavernkit.playground.story.previews.previewing import speaker_at_hand
-from tavernkit.playground.story.prompting.inputs import PromptInputs, Turn, inputs_for
+from tavernkit.playground.story.prompting.inputs import PromptInputs, PromptTurn, inputs_for
 from tavernkit.playground.story.prompting.usage import count_usage, used_by_steps
 from tavernkit.playground.story.runs.asking import locked
 from tavernkit.playground.story.runs.conversation_queries import active_run
@@ -208,11 +208,11 @@ async def carry_out_pipelines(work: JobWork) -> dict[str, Any]:
     guard = JobGuard(conversation_id=conversation_id, job=work.claim)
     states: set[tuple[str | None, str | None]] = set()
 
-    async def tell(event: PipelineEvent) -> None:
+    async def publish_event(event: PipelineEvent) -> None:
         if work.is_leaving:
             return
-        told = {"pipeline": msgspec.to_builtins(event), "for": str(work.claim.job_id)}
-        await runtime.bus.publish(conversation_topic(conversation_id), told)
+        published = {"pipeline": msgspec.to_builtins(event), "for": str(work.claim.job_id)}
+        await runtime.bus.publish(conversation_topic(conversation_id), published)
         if event.type == "pipeline.step.done" and not work.stopping.is_set():
             states.add((event.pipeline, event.step))
             await work.report(len(states))
@@ -230,7 +230,7 @@ async def carry_out_pipelines(work: JobWork) -> dict[str, Any]:
         clock=runtime.clock,
         ids=lambda: str(runtime.ids()),
         functions=runtime.functions,
-        emit=tell,
+        emit=publish_event,
         abort=work.stopping,
     )
     try:
@@ -261,7 +261,7 @@ async def _read(work: JobWork) -> tuple[RunContext, PromptInputs, int]:
         version = await session.get_one(PipelineProfileVersion, (profile.id, run.profile_version))
         conversation = await session.get_one(Conversation, run.conversation_id)
         await check_tokens(session, conversation.id)
-        turn = Turn(
+        turn = PromptTurn(
             conversation=conversation,
             space=await session.get_one(Space, conversation.space_id),
             speaker=speaker,
@@ -277,7 +277,7 @@ async def _read(work: JobWork) -> tuple[RunContext, PromptInputs, int]:
         ids = None
         if run.message_id is not None and run.swipe_id is not None:
             ids = ReplyIds(message_id=run.message_id, swipe_id=run.swipe_id)
-        begun = Beginning(
+        begun = PipelineStart(
             id=run.id,
             profile=usable_profile(profile, version.content).with_(version=run.profile_version),
             trigger="manual" if run.trigger == "manual" else "api",

@@ -24,7 +24,7 @@ from tavernkit.playground.story.lorebooks.documents import LorebookOut, NewLoreb
 from tavernkit.playground.story.lorebooks.entry_fields import as_character_book, as_world_info, book_form, entry_forms
 from tavernkit.playground.story.lorebooks.named_links import link_book, places_that_name
 from tavernkit.playground.story.lorebooks.queries import all_entries, lorebook_of
-from tavernkit.playground.story.lorebooks.telling import tell_of_book
+from tavernkit.playground.story.lorebooks.telling import append_book_event
 from tavernkit.reading import ImportReport, Note
 from tavernkit.values import Json
 
@@ -114,7 +114,7 @@ async def update_lorebook(runtime: Runtime, viewer: Viewer, lorebook_id: UUID, p
         row.updated_at = runtime.clock()
         if patch.name is not None:
             await session.flush()
-            await tell_of_book(session, row.id, row.updated_at)
+            await append_book_event(session, row.id, row.updated_at)
         return row
 
 
@@ -151,7 +151,7 @@ async def delete_lorebook(runtime: Runtime, viewer: Viewer, lorebook_id: UUID) -
     """Delete a book with its entries; wherever it was in use, it is not any more."""
     async with runtime.database.write() as session:
         row = await lorebook_of(session, viewer, lorebook_id, lock=True)
-        await tell_of_book(session, row.id, runtime.clock())
+        await append_book_event(session, row.id, runtime.clock())
         await session.execute(delete(Lorebook).where(Lorebook.id == row.id))
 
 

@@ -1,4 +1,4 @@
-"""Telling everybody who has a conversation open that other lorebooks are in play there."""
+"""Events for everybody who has a conversation open when other lorebooks are in play there."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.database.models import LorebookLink, Space, SpaceMembership
 from tavernkit.playground.base.realtime.outbox import append_event
-from tavernkit.playground.story.access.events import tell_space
+from tavernkit.playground.story.access.events import append_space_event
 
 
-async def tell_of_book(session: AsyncSession, lorebook_id: UUID, now: datetime) -> None:
-    """The book itself has changed, or goes: tell of it wherever it is in use."""
+async def append_book_event(session: AsyncSession, lorebook_id: UUID, now: datetime) -> None:
+    """The book itself has changed, or goes: announce it wherever it is in use."""
     links = await session.scalars(select(LorebookLink).where(LorebookLink.lorebook_id == lorebook_id))
-    await tell_of_links(session, links.all(), now)
+    await append_link_events(session, links.all(), now)
 
 
-async def tell_of_links(session: AsyncSession, links: Iterable[LorebookLink], now: datetime) -> None:
+async def append_link_events(session: AsyncSession, links: Iterable[LorebookLink], now: datetime) -> None:
     """Write an event into each conversation where these books count, and announce them once they are committed."""
     links = list(links)
     for space_id in await _spaces(session, links):
-        await tell_space(session, space_id, "lore", now)
+        await append_space_event(session, space_id, "lore", now)
     for conversation_id in sorted({link.conversation_id for link in links if link.conversation_id is not None}):
         await append_event(session, conversation_id, "lore", now)
 

@@ -11,7 +11,7 @@ from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import SpaceMembership
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.storable import storable, titled
-from tavernkit.playground.story.access.access import Access, Entry
+from tavernkit.playground.story.access.access import Access, SpaceAccess
 from tavernkit.playground.story.access.identity import persona_of
 from tavernkit.playground.story.settings.references import refuse_unknown_in
 
@@ -24,7 +24,7 @@ _CHARACTERS = ("talkativeness",)
 
 
 async def refuse_change(
-    session: AsyncSession, viewer: Viewer, entry: Entry, member: SpaceMembership, changes: Mapping[str, Any]
+    session: AsyncSession, viewer: Viewer, entry: SpaceAccess, member: SpaceMembership, changes: Mapping[str, Any]
 ) -> None:
     """Why the change cannot be made, if so."""
     if member.status == "removed":
@@ -51,7 +51,7 @@ def apply_change(member: SpaceMembership, changes: Mapping[str, Any]) -> None:
     _apply_copilot(member, changes.get("copilot_mode"), changes.get("copilot_remaining_steps"))
 
 
-def _refuse_fields(entry: Entry, member: SpaceMembership, changes: Mapping[str, Any]) -> None:
+def _refuse_fields(entry: SpaceAccess, member: SpaceMembership, changes: Mapping[str, Any]) -> None:
     for field in changes:
         if field in _OWNERS and entry.access < Access.ADMINISTER:
             raise Refused(code="forbidden", sentence=f"Only the owner of the space changes the {field} of members.")

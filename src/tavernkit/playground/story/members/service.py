@@ -17,8 +17,8 @@ from tavernkit.playground.base.realtime.bus import user_topic
 from tavernkit.playground.base.refused import Refused, existing
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import storable
-from tavernkit.playground.story.access.access import Access, Entry, member_for, space_for
-from tavernkit.playground.story.access.events import tell_space
+from tavernkit.playground.story.access.access import Access, SpaceAccess, member_for, space_for
+from tavernkit.playground.story.access.events import append_space_event
 from tavernkit.playground.story.access.identity import display_name, usable_characters
 from tavernkit.playground.story.access.member_documents import MemberOut
 from tavernkit.playground.story.access.members import active_members, find_member, next_position
@@ -69,7 +69,7 @@ async def add_member(
             _revive(member, position)
             member.cached_display_name = await display_name(session, member)
         await session.flush()
-        await tell_space(session, space_id, "members", now, member_id=str(member.id))
+        await append_space_event(session, space_id, "members", now, member_id=str(member.id))
         return member
 
 
@@ -93,7 +93,7 @@ async def change_member(
             )
         await session.flush()
         member.cached_display_name = await display_name(session, member)
-        await tell_space(session, member.space_id, "members", now, member_id=str(member.id))
+        await append_space_event(session, member.space_id, "members", now, member_id=str(member.id))
         await members_changed(session, runtime, member.space_id)
         return member
 
@@ -117,7 +117,7 @@ async def remove_member(
         await session.flush()
         if member.user_id is not None:
             announce_access_change(session, user_topic(member.user_id))
-        await tell_space(session, member.space_id, "members", now, member_id=str(member.id))
+        await append_space_event(session, member.space_id, "members", now, member_id=str(member.id))
         await members_changed(session, runtime, member.space_id)
         return member
 
@@ -138,11 +138,11 @@ async def reorder_members(
         for position, member_id in enumerate(member_ids):
             members[member_id].position = position
         await session.flush()
-        await tell_space(session, space_id, "members", now)
+        await append_space_event(session, space_id, "members", now)
         return [members[member_id] for member_id in member_ids]
 
 
-async def _require_room(session: AsyncSession, entry: Entry, *, human: bool) -> None:
+async def _require_room(session: AsyncSession, entry: SpaceAccess, *, human: bool) -> None:
     members = await active_members(session, entry.space.id)
     if len(members) >= MAX_MEMBERS:
         raise Refused(code="conflict", sentence=f"At most {MAX_MEMBERS} can be in a space.")

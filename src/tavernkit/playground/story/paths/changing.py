@@ -39,7 +39,7 @@ async def refuse_stale(session: AsyncSession, message: Message, revision: int | 
 
 
 async def note_change(session: AsyncSession, runtime: Runtime, message: Message, kind: str) -> None:
-    """Count the change, and tell the pages."""
+    """Count the change, and announce it to the pages."""
     message.revision += 1
     await session.flush()
     await append_event(session, message.conversation_id, kind, runtime.clock(), message_id=str(message.id))

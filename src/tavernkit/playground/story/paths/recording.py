@@ -20,7 +20,7 @@ async def record_delta(
     set: Mapping[str, Json] | None = None,
     unset: Iterable[str] = (),
 ) -> None:
-    """Add to what telling the message this way changes, in a transaction that has locked the conversation."""
+    """Add to what this swipe of the message changes, in a transaction that has locked the conversation."""
     swipe.state_delta = changed_delta(swipe.state_delta, set=set or {}, unset=unset)
     await session.flush()
     if swipe.id == message.active_swipe_id and message.visibility != "hidden":

@@ -1,6 +1,6 @@
 """Chat variables: values that macros and people set, and that follow the path.
 
-They are written into the swipe that is seen last, so that whoever swipes, hides or branches has those of that telling.
+They are written into the swipe that is seen last, so that whoever swipes, hides or branches has those of that swipe.
 Before anybody has said anything, they are what the story begins with.
 """
 

@@ -17,10 +17,10 @@ from tavernkit.playground.base.database.models import (
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.refused import Refused, not_found, stale
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.story.pipelines.choices import choices_here
+from tavernkit.playground.story.pipelines.choices import read_profile_choices
 from tavernkit.playground.story.pipelines.choosing import follow, place_columns, require_may_choose
 from tavernkit.playground.story.pipelines.copies import example_in_full
-from tavernkit.playground.story.pipelines.documents import AddExample, Place, ProfileOut
+from tavernkit.playground.story.pipelines.documents import AddExample, ProfileOut, ProfilePlace
 from tavernkit.playground.story.pipelines.queries import choice_at, choices_count, free_name, profile_for, version_of
 from tavernkit.playground.story.pipelines.reading import checked_content, profile_of
 from tavernkit.playground.story.pipelines.service import add_profile, add_version
@@ -94,12 +94,12 @@ async def _followed_as_seen(session: AsyncSession, viewer: Viewer, new: AddExamp
     return profile
 
 
-async def _in_force(session: AsyncSession, viewer: Viewer, place: Place) -> PipelineChoice | None:
+async def _in_force(session: AsyncSession, viewer: Viewer, place: ProfilePlace) -> PipelineChoice | None:
     """The choice that counts at a place, be it a wider one."""
     if place.conversation_id is not None:
         conversation = await session.get_one(Conversation, place.conversation_id)
         space = await session.get_one(Space, conversation.space_id)
-        decisions = (await choices_here(session, conversation, space)).decisions()
+        decisions = (await read_profile_choices(session, conversation, space)).decisions()
         if len(decisions) > 1:
             raise Refused(
                 code="conflict",
@@ -132,7 +132,9 @@ async def _joined(profile: Profile, content: JsonObject, key: str) -> dict[str, 
     return await checked_content({**content, "pipelines": [*content.get("pipelines", ()), *source["pipelines"]]})
 
 
-async def _is_ones_own_alone(session: AsyncSession, viewer: Viewer, place: Place, profile: PipelineProfile) -> bool:
+async def _is_ones_own_alone(
+    session: AsyncSession, viewer: Viewer, place: ProfilePlace, profile: PipelineProfile
+) -> bool:
     """Whether the profile is the person's, and followed at this place and at no other."""
     here = await choice_at(session, place_columns(viewer, place))
     if profile.owner_id != viewer.user_id or here is None or here.profile_id != profile.id:

@@ -94,11 +94,11 @@ class StepModels:
 def _usage(question: ChatRequest, text: str, finished: Finished | None) -> ModelUsage:
     """The provider's own figures; where it gives none, or was not heard to its end, what our counting says."""
     count = default_estimator().estimate
-    told = finished or Counts()
+    counts = finished or Counts()
     asked = "\n".join(str(message["content"]) for message in question.messages)
     return ModelUsage(
         calls=1,
-        prompt_tokens=count(asked, question.model) if told.prompt_tokens is None else told.prompt_tokens,
-        completion_tokens=count(text, question.model) if told.completion_tokens is None else told.completion_tokens,
-        cost=told.cost,
+        prompt_tokens=count(asked, question.model) if counts.prompt_tokens is None else counts.prompt_tokens,
+        completion_tokens=count(text, question.model) if counts.completion_tokens is None else counts.completion_tokens,
+        cost=counts.cost,
     )

@@ -39,7 +39,7 @@ def place_of(choice: PipelineChoice) -> PlaceKind:
     return next(place for place, id in zip(PLACES, ids, strict=True) if id is not None)
 
 
-class Around(Value, frozen=True, kw_only=True):
+class ProfileChoices(Value, frozen=True, kw_only=True):
     """Every choice around a conversation, the nearest first, with the characters that speak in it."""
 
     choices: tuple[PipelineChoice, ...]
@@ -60,7 +60,7 @@ class Around(Value, frozen=True, kw_only=True):
         )
 
     def decisions(self) -> list[tuple[UUID | None, PipelineChoice | None]]:
-        """The choice that counts for each who speaks; it is told once, for nobody by name, if it is the same."""
+        """The choice that counts for each who speaks; it is listed once, for nobody by name, if it is the same."""
         speakers: list[UUID | None] = [*self.names] or [None]
         decided = [(speaker, self.deciding(speaker)) for speaker in speakers]
         is_same = len({None if choice is None else choice.id for _, choice in decided}) == 1
@@ -72,14 +72,14 @@ class Around(Value, frozen=True, kw_only=True):
         return shown_name(self.profiles[choice.profile_id].name)
 
 
-async def choices_here(session: AsyncSession, conversation: Conversation, space: Space) -> Around:
+async def read_profile_choices(session: AsyncSession, conversation: Conversation, space: Space) -> ProfileChoices:
     """Everything that was chosen for a conversation or around it."""
     members = [member for member in await active_members(session, space.id) if member.character_id is not None]
     names = {member.character_id: shown_name(member.cached_display_name) for member in members if member.character_id}
     rows = await session.scalars(select(Character).where(Character.id.in_(names)))
     choices = await choices_around(session, conversation, space, list(names))
     ids = {choice.profile_id for choice in choices if choice.profile_id is not None}
-    return Around(
+    return ProfileChoices(
         choices=tuple(choices),
         profiles=await profiles_by_id(session, ids) if ids else {},
         characters={row.id: row for row in rows},

@@ -10,10 +10,10 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from tavernkit.playground.base.database import announce
 from tavernkit.playground.base.database.models import SpaceMembership
 from tavernkit.playground.base.realtime.bus import owner_topic, space_topic
-from tavernkit.playground.story.pipelines.documents import Place
+from tavernkit.playground.story.pipelines.documents import ProfilePlace
 
 
-async def tell_around(session: AsyncSession, user_id: UUID, place: Place, mark: str) -> None:
+async def announce_choice(session: AsyncSession, user_id: UUID, place: ProfilePlace, mark: str) -> None:
     """Say, once this is committed, what was chosen in a space, with a character, or in everything of a person's."""
     if place.space_id is not None:
         announce(session, space_topic(place.space_id), place="space", chosen=mark)

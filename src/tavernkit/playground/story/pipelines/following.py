@@ -49,14 +49,14 @@ TRIGGERS: Mapping[str, Trigger] = {
     "continue": "regenerate",
 }
 """What each kind of run is to pipelines; those that write for a person are none of their business. Going on with a
-reply tells the whole reply anew: its steps read what was before it."""
+reply regenerates the whole reply: its steps read what was before it."""
 
 
 class NotFollowedError(TavernKitError):
     """A profile that counts in a conversation cannot be followed in it; the sentence says why, and what to do."""
 
 
-class Beginning(Value, frozen=True, kw_only=True):
+class PipelineStart(Value, frozen=True, kw_only=True):
     """How a run of pipelines begins, or, where it is known already, how it has begun."""
 
     id: UUID
@@ -77,7 +77,7 @@ def usable_profile(profile: PipelineProfile, content: JsonObject) -> Profile:
         raise NotFollowedError(refused.sentence) from None
 
 
-async def beginning_of(session: AsyncSession, runtime: Runtime, run: Run) -> Beginning | None:
+async def pipeline_start(session: AsyncSession, runtime: Runtime, run: Run) -> PipelineStart | None:
     """What a run follows, as it is now or as it was when it began; None if it follows nothing."""
     trigger = TRIGGERS.get(run.kind)
     if trigger is None:
@@ -92,18 +92,18 @@ async def beginning_of(session: AsyncSession, runtime: Runtime, run: Run) -> Beg
     if followed is None:
         return None
     profile, version = followed
-    return Beginning(
+    return PipelineStart(
         id=runtime.ids(), profile=usable_profile(profile, version.content), trigger=trigger, now=runtime.clock()
     )
 
 
-async def _as_it_began(session: AsyncSession, known: PipelineRun, trigger: Trigger) -> Beginning | None:
+async def _as_it_began(session: AsyncSession, known: PipelineRun, trigger: Trigger) -> PipelineStart | None:
     profile = None if known.profile_id is None else await session.get(PipelineProfile, known.profile_id)
     if profile is None or known.message_id is None or known.swipe_id is None:
         # Somebody has deleted what it followed; the reply comes without it.
         return None
     version = await session.get_one(PipelineProfileVersion, (profile.id, known.profile_version))
-    return Beginning(
+    return PipelineStart(
         id=known.id,
         profile=usable_profile(profile, version.content).with_(version=known.profile_version),
         trigger=trigger,
@@ -156,13 +156,13 @@ async def run_context(
     session: AsyncSession,
     inputs: PromptInputs,
     conversation_id: UUID,
-    begun: Beginning,
+    begun: PipelineStart,
     *,
     ids: ReplyIds | None,
     request: str,
 ) -> RunContext:
     """Everything that the steps may know; `request` is what makes this run one, however often it is begun. What they
-    write belongs to the telling that `ids` name."""
+    write belongs to the swipe that `ids` name."""
     conversation = await session.get_one(Conversation, conversation_id)
     turn = begun.turn if begun.turn is not None else await turns_before(session, conversation_id, inputs.reply_seq)
     return RunContext(

@@ -1,4 +1,4 @@
-"""What people are told about steps: how one stands, why it was left out, where it runs."""
+"""Labels of steps: how one stands, why it was left out, where it runs."""
 
 from __future__ import annotations
 

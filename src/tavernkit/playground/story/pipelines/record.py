@@ -50,13 +50,13 @@ def run_words(status: str, failed: int) -> str:
 
 def pipelines_view(run: PipelineRun) -> PipelinesView:
     """What became of them; nothing of what they have made is quoted."""
-    told, failed = PipelineRunOut.of(run), failed_steps(run)
+    report, failed = PipelineRunOut.of(run), failed_steps(run)
     return PipelinesView(
-        state=told.status,
-        words=run_words(RUN_STATES[told.status], len(failed)),
+        state=report.status,
+        words=run_words(RUN_STATES[report.status], len(failed)),
         failed_steps=failed,
-        message=told.message or "",
-        steps=tuple(_line(step) for step in told.steps),
+        message=report.message or "",
+        steps=tuple(_line(step) for step in report.steps),
     )
 
 

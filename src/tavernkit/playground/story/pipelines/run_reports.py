@@ -10,12 +10,13 @@ from pydantic import BaseModel, Field
 
 from tavernkit.artifacts.pipelines.profile import Trigger
 from tavernkit.playground.base.database.models import Job, PipelineRun
-from tavernkit.playground.story.pipelines.documents import Content, In
+from tavernkit.playground.base.schemas import StrictModel
+from tavernkit.playground.story.pipelines.documents import Content
 
 PipelineId = Annotated[str, Field(min_length=1, max_length=200)]
 
 
-class DryRun(In):
+class DryRun(StrictModel):
     conversation_id: UUID = Field(description="The conversation to try it on; nothing in it is changed.")
     content: Content | None = Field(default=None, description="The profile as somebody writes it; else as it is saved.")
     trigger: Trigger = Field(default="user_message", description="Pipelines that do not have it are left out.")
@@ -25,7 +26,7 @@ class DryRun(In):
     )
 
 
-class RunPipelines(In):
+class RunPipelines(StrictModel):
     request_id: UUID = Field(description="Made by you: whoever asks again with it is answered with the first run.")
     pipelines: list[PipelineId] | None = Field(
         default=None, min_length=1, max_length=100, description="Which of the profile's; without them, all that may."

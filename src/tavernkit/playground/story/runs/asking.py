@@ -16,7 +16,7 @@ from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Conversation, Run, SpaceMembership
 from tavernkit.playground.base.refused import Refused, not_found
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.story.access.access import Access, Entry, conversation_for
+from tavernkit.playground.story.access.access import Access, SpaceAccess, conversation_for
 from tavernkit.playground.story.access.in_use import require_in_use
 from tavernkit.playground.story.paths.queries import end_of_path
 from tavernkit.playground.story.runs.conversation_queries import active_run, queued_run
@@ -40,7 +40,7 @@ async def force_talk(runtime: Runtime, viewer: Viewer, conversation_id: UUID, *,
             reason = "forced"
         else:
             raise not_found("character")
-        await make_way(session, runtime, conversation)
+        await apply_input_policy(session, runtime, conversation)
         return await plan_run(session, runtime, conversation.id, speaker_id, kind="force_talk", reason=reason)
 
 
@@ -61,7 +61,7 @@ async def continue_reply(
         if text is not None and end[0].content.strip() != text:
             raise Refused(code="conflict", sentence="The conversation does not end with this reply any more.")
         await check_is_here(session, end[0].membership_id)
-        await make_way(session, runtime, conversation)
+        await apply_input_policy(session, runtime, conversation)
         return await plan_run(
             session,
             runtime,
@@ -79,11 +79,11 @@ async def impersonate(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -
     async with runtime.database.write() as session:
         conversation, entry = await _open_conversation(session, viewer, conversation_id)
         author = speaking_member(entry.member)
-        await make_way(session, runtime, conversation)
+        await apply_input_policy(session, runtime, conversation)
         return await plan_run(session, runtime, conversation.id, author.id, kind="impersonate", reason="asked")
 
 
-async def make_way(
+async def apply_input_policy(
     session: AsyncSession, runtime: Runtime, conversation: Conversation, *, even_queued: bool = False
 ) -> None:
     """End what goes on, as the space wants it: refuse while a reply is written, stop it, or let it finish alone.
@@ -109,7 +109,7 @@ async def make_way(
 
 async def _open_conversation(
     session: AsyncSession, viewer: Viewer, conversation_id: UUID
-) -> tuple[Conversation, Entry]:
+) -> tuple[Conversation, SpaceAccess]:
     found = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART, lock=True)
     require_in_use(found[0])
     return found

@@ -15,22 +15,22 @@ from tavernkit.playground.story.access.access import Access, conversation_for
 from tavernkit.playground.story.access.in_use import require_in_use
 from tavernkit.playground.story.access.locks import lock_space_of
 from tavernkit.playground.story.access.members import active_members
-from tavernkit.playground.story.runs.asking import locked, make_way
+from tavernkit.playground.story.runs.asking import apply_input_policy, locked
 from tavernkit.playground.story.runs.conversation_queries import active_round, active_run
 from tavernkit.playground.story.runs.documents import TurnsOut
 from tavernkit.playground.story.runs.planner import cancel_queued, leave_running, settle_undecided
 from tavernkit.playground.story.runs.queries import Turns, shown_turns
 from tavernkit.playground.story.runs.rounds import (
+    append_round_event,
     begin_round,
     end_round,
     go_on,
     set_queue,
     skip_slot,
     switch_automation_off,
-    tell_round,
 )
 from tavernkit.playground.story.runs.service import end_if_left
-from tavernkit.playground.story.runs.speakers import Chosen, can_speak
+from tavernkit.playground.story.runs.speakers import ChosenSpeakers, can_speak
 
 
 async def pause_round(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> Turns:
@@ -40,7 +40,7 @@ async def pause_round(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -
         if round.scheduling_state == "ai_generating":
             round.scheduling_state = "paused"
             await cancel_queued(session, runtime, conversation_id)
-            await tell_round(session, runtime, round)
+            await append_round_event(session, runtime, round)
         return await shown_turns(session, conversation)
 
 
@@ -60,7 +60,7 @@ async def skip_turn(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> 
         conversation, round = await _going_on(session, viewer, conversation_id)
         await settle_undecided(session, runtime, conversation_id)
         await skip_slot(session, runtime, conversation, round, reason="skipped")
-        await tell_round(session, runtime, round)
+        await append_round_event(session, runtime, round)
         return await shown_turns(session, conversation)
 
 
@@ -76,7 +76,7 @@ async def stop_round(runtime: Runtime, viewer: Viewer, conversation_id: UUID) ->
         await end_round(session, runtime, conversation_id, "canceled", reason="stopped")
         if running is not None:
             await end_if_left(session, runtime, conversation, running)
-        await tell_round(session, runtime, round)
+        await append_round_event(session, runtime, round)
         return await shown_turns(session, conversation)
 
 
@@ -96,13 +96,15 @@ async def choose_queue(
         if (None if round is None else round.id) != round_id:
             turns = TurnsOut.of(await shown_turns(session, conversation), runtime.live_text)
             raise stale("round", turns.model_dump(mode="json"))
-        chosen = [Chosen(member_id=id, cause="chosen", reason={"sentence": "Chosen by hand."}) for id in member_ids]
+        chosen = [
+            ChosenSpeakers(member_id=id, cause="chosen", reason={"sentence": "Chosen by hand."}) for id in member_ids
+        ]
         if round is not None:
             await set_queue(session, runtime, round, chosen)
         elif not chosen:
             raise _no_round()
         else:
-            await make_way(session, runtime, conversation)
+            await apply_input_policy(session, runtime, conversation)
             await begin_round(session, runtime, conversation, runtime.ids(), chosen)
         return await shown_turns(session, conversation)
 

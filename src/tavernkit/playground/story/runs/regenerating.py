@@ -1,6 +1,6 @@
 """Telling a reply anew, without losing anything: the earlier ones stay as swipes, as hidden messages, or elsewhere.
 
-Where later messages or branches hang on what would be told anew, a branch is made and told on there.
+Where later messages or branches hang on what would be regenerated, a branch is made and told on there.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tavernkit.playground.story.runs.rounds import end_round, rules_of, start_ro
 from tavernkit.playground.story.runs.speakers import is_group
 
 MOST_HIDDEN = 100
-"""A longer turn than this is told anew in a branch."""
+"""A longer turn than this is regenerated in a branch."""
 
 
 async def regenerate(

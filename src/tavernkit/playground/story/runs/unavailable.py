@@ -37,7 +37,7 @@ async def members_changed(session: AsyncSession, runtime: Runtime, space_id: UUI
 
 
 async def before_hiding(session: AsyncSession, runtime: Runtime, conversation: Conversation, message: Message) -> None:
-    """A message is about to be hidden: what answers it, or tells it anew, ends. Other replies are left alone."""
+    """A message is about to be hidden: what answers it, or regenerates it, ends. Other replies are left alone."""
     end = await end_of_path(session, conversation.id)
     round = await active_round(session, conversation.id)
     is_end = end is not None and end[0].id == message.id

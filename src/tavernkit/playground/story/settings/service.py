@@ -13,7 +13,7 @@ from tavernkit.playground.base.realtime.outbox import append_event
 from tavernkit.playground.base.refused import Refused, not_found
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.access.access import Access, conversation_for, member_for, space_for
-from tavernkit.playground.story.access.events import tell_space
+from tavernkit.playground.story.access.events import append_space_event
 from tavernkit.playground.story.access.in_use import require_in_use
 from tavernkit.playground.story.runs.automation import stop_auto_mode
 from tavernkit.playground.story.settings.documents import SettingsOut, settings_out
@@ -63,7 +63,7 @@ async def change_space_settings(
         await session.flush()
         if was_automatic and not space.auto_mode_enabled:
             await stop_auto_mode(session, runtime, space.id)
-        await tell_space(session, space.id, "settings", now)
+        await append_space_event(session, space.id, "settings", now)
         return _of_space(space)
 
 
@@ -79,7 +79,7 @@ async def change_member_settings(
         before = _of_member(entry.space, member)
         await _change(session, viewer, member, "member", settings_version, patch, before)
         await session.flush()
-        await tell_space(session, member.space_id, "settings", now, member_id=str(member.id))
+        await append_space_event(session, member.space_id, "settings", now, member_id=str(member.id))
         return _of_member(entry.space, member)
 
 

@@ -28,7 +28,7 @@ from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import storable, titled
 from tavernkit.playground.story.access.access import Access, space_for
-from tavernkit.playground.story.access.events import tell_space
+from tavernkit.playground.story.access.events import append_space_event
 from tavernkit.playground.story.access.identity import (
     character_name,
     display_name,
@@ -125,7 +125,7 @@ async def change_space(
         if archived is not None:
             space.status = "archived" if archived else "active"
         space.updated_at = now
-        await tell_space(session, space.id, "space", now)
+        await append_space_event(session, space.id, "space", now)
         return space
 
 

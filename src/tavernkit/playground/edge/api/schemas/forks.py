@@ -5,16 +5,15 @@ from __future__ import annotations
 from typing import Literal, Self
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
+from tavernkit.playground.base.schemas import StrictModel
 from tavernkit.playground.story.conversations.documents import ConversationOut
 from tavernkit.playground.story.conversations.tree import TreeNode
 
 
-class ForkIn(BaseModel):
+class ForkIn(StrictModel):
     """Where to go on differently, and as what."""
-
-    model_config = ConfigDict(extra="forbid")
 
     message_id: UUID = Field(description="The last message that both have.")
     id: UUID | None = Field(default=None, description="Made by the client, so that asking again never doubles it.")

@@ -8,8 +8,8 @@ from uuid import UUID
 from pydantic import BaseModel, Field
 
 from tavernkit.playground.base.database.models import LorebookLink
+from tavernkit.playground.base.schemas import StrictModel
 from tavernkit.playground.story.lorebooks.documents import (
-    In,
     LorebookOut,
     NoteOut,
 )
@@ -21,24 +21,24 @@ class LorebookImported(BaseModel):
     notes: list[NoteOut]
 
 
-class NewEntry(In):
+class NewEntry(StrictModel):
     data: dict[str, Any] = Field(
         default={}, description="Fields of SillyTavern's World Info, such as `key`, `comment` and `content`."
     )
 
 
-class PatchEntry(In):
+class PatchEntry(StrictModel):
     revision: int = Field(ge=1, le=2**31 - 1, description="The revision that was read.")
     data: dict[str, Any] = Field(description="The fields to change; the others stay as they are.")
 
 
-class EntryOrder(In):
+class EntryOrder(StrictModel):
     ids: list[UUID] = Field(
         min_length=1, max_length=50_000, description="Entries in their new order; together they keep their places."
     )
 
 
-class ToggleEntries(In):
+class ToggleEntries(StrictModel):
     enabled: bool
     ids: list[UUID] | None = Field(default=None, max_length=50_000, description="Null means all entries of the book.")
 

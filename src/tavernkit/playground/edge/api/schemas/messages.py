@@ -6,9 +6,10 @@ from datetime import datetime
 from typing import Annotated, Any, Literal, Self
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, Field, model_validator
 
 from tavernkit.playground.base.database.models import MessageSwipe
+from tavernkit.playground.base.schemas import StrictModel
 from tavernkit.playground.story.paths.documents import MessageOut
 from tavernkit.playground.story.paths.texts import MAX_MESSAGE_CHARACTERS
 
@@ -19,7 +20,7 @@ Revision = Annotated[
 ]
 
 
-class MessagePage(BaseModel):
+class MessagePage(StrictModel):
     """Messages, oldest first."""
 
     items: list[MessageOut]
@@ -64,8 +65,6 @@ class SwipePage(BaseModel):
 class MessageIn(BaseModel):
     """Something to say."""
 
-    model_config = ConfigDict(extra="forbid")
-
     id: UUID | None = Field(default=None, description="Made by the client, so that sending again never doubles it.")
     content: Content
     role: Literal["user", "system"] = Field(
@@ -73,38 +72,30 @@ class MessageIn(BaseModel):
     )
 
 
-class MessageEdit(BaseModel):
+class MessageEdit(StrictModel):
     """A new text for the active swipe."""
-
-    model_config = ConfigDict(extra="forbid")
 
     content: Content
     revision: Revision = None
 
 
-class SwipeIn(BaseModel):
+class SwipeIn(StrictModel):
     """Another version, written by hand."""
-
-    model_config = ConfigDict(extra="forbid")
 
     id: UUID | None = Field(default=None, description="Made by the client, so that adding again never doubles it.")
     content: Content
     activate: bool = Field(default=True, description="Whether it is seen at once.")
 
 
-class SwipeEdit(BaseModel):
+class SwipeEdit(StrictModel):
     """A new text for one swipe."""
-
-    model_config = ConfigDict(extra="forbid")
 
     content: Content
     revision: Revision = None
 
 
-class ActiveSwipeIn(BaseModel):
+class ActiveSwipeIn(StrictModel):
     """Which swipe is to be seen: by its position, or the one beside the one that is seen now."""
-
-    model_config = ConfigDict(extra="forbid")
 
     position: int | None = Field(default=None, ge=0, le=2**31 - 1)
     direction: Literal["left", "right"] | None = Field(default=None, description="At either end, nothing changes.")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
+
+from tavernkit.playground.base.schemas import StrictModel
 
 
-class StateOut(BaseModel):
+class StateOut(StrictModel):
     """The state behind a message."""
 
     seq: int = Field(description="The number of the message.")
@@ -22,7 +24,5 @@ class VariablesOut(BaseModel):
 
 class VariableIn(BaseModel):
     """What a variable is to hold."""
-
-    model_config = ConfigDict(extra="forbid")
 
     value: Any = Field(description="Any JSON value.")

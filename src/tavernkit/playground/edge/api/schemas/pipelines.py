@@ -9,12 +9,10 @@ from pydantic import BaseModel, Field
 
 from tavernkit.artifacts.pipelines import ProfileProblem
 from tavernkit.playground.base.database.models import PipelineChoice
-from tavernkit.playground.story.pipelines.documents import (
-    In,
-)
+from tavernkit.playground.base.schemas import StrictModel
 
 
-class CheckProfile(In):
+class CheckProfile(StrictModel):
     content: Annotated[Any, Field(description="What would be the content of a profile.")]
 
 

@@ -8,10 +8,10 @@ from uuid import UUID
 from pydantic import BaseModel, Field
 
 from tavernkit.playground.base.database.models import Preset
+from tavernkit.playground.base.schemas import StrictModel
 from tavernkit.playground.base.storable import presentable
 from tavernkit.playground.story.lorebooks.documents import NoteOut
 from tavernkit.playground.story.presets.documents import (
-    In,
     PresetOut,
 )
 from tavernkit.playground.story.presets.prompt_manager import listed_prompts
@@ -23,13 +23,13 @@ class PresetImported(BaseModel):
     notes: list[NoteOut]
 
 
-class DefaultPreset(In):
+class DefaultPreset(StrictModel):
     """The preset that your new spaces use."""
 
     preset_id: UUID | None
 
 
-class PromptOut(BaseModel):
+class PresetPromptOut(BaseModel):
     """A prompt of the prompt manager."""
 
     identifier: str
@@ -68,7 +68,7 @@ class PromptsOut(BaseModel):
 
     preset_id: UUID
     settings_version: int
-    prompts: list[PromptOut]
+    prompts: list[PresetPromptOut]
 
 
 def prompts_out(row: Preset, preset: ChatPreset) -> PromptsOut:
@@ -76,5 +76,5 @@ def prompts_out(row: Preset, preset: ChatPreset) -> PromptsOut:
     return PromptsOut(
         preset_id=row.id,
         settings_version=row.settings_version,
-        prompts=[PromptOut.of(prompt, enabled) for prompt, enabled in listed_prompts(preset)],
+        prompts=[PresetPromptOut.of(prompt, enabled) for prompt, enabled in listed_prompts(preset)],
     )

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from tavernkit.playground.base.schemas import StrictModel
 
 
-class SettingsPatch(BaseModel):
+class SettingsPatch(StrictModel):
     """A change of settings."""
-
-    model_config = ConfigDict(extra="forbid")
 
     settings_version: int = Field(ge=0, description="The version that the change was made from.")
     settings: dict[str, Any] = Field(

@@ -6,8 +6,9 @@ from datetime import datetime
 from typing import Literal
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
+from tavernkit.playground.base.schemas import StrictModel
 from tavernkit.playground.story.access.space_documents import SpaceOut
 from tavernkit.playground.story.conversations.documents import ConversationOut
 from tavernkit.playground.story.spaces.documents import LastMessage
@@ -17,11 +18,7 @@ MAX_PERSONA = 50_000
 MAX_CHARACTERS = 50
 
 
-class _Input(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class SpaceIn(_Input):
+class SpaceIn(StrictModel):
     """A new space."""
 
     kind: Literal["playground", "discussion"] = Field(
@@ -37,7 +34,7 @@ class SpaceIn(_Input):
     greeting: bool = Field(default=True, description="Whether each character says its first message.")
 
 
-class SpaceChange(_Input):
+class SpaceChange(StrictModel):
     """A change of a space; what is left out stays."""
 
     settings_version: int = Field(ge=0, description="The version that the change was made from.")

@@ -18,7 +18,7 @@ class GroupLook(Value, frozen=True, kw_only=True):
     tab: Literal["basic", "prompts", "authors_note", "more"]
 
 
-class Group(BaseModel):
+class SettingsGroup(BaseModel):
     """Settings that belong together."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from tavernkit.playground.story.settings_schema.groups.base import Group, GroupLook
+from tavernkit.playground.story.settings_schema.groups.base import GroupLook, SettingsGroup
 from tavernkit.playground.story.settings_schema.leaf import Leaf, VisibleWhen
 
 MAX_STOPS = 32
@@ -15,7 +15,7 @@ _OPENAI = VisibleWhen(context="provider_kind", values=("openai", "openai_text", 
 _TEXT = VisibleWhen(context="provider_kind", values=("openai_text", "embedded"))
 
 
-class LlmSettings(Group):
+class LlmGroup(SettingsGroup):
     """How replies are generated; what is left empty is as the preset or the provider says."""
 
     look: ClassVar[GroupLook] = GroupLook(label="Generation", tab="basic")

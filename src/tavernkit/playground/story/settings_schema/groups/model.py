@@ -7,13 +7,13 @@ from uuid import UUID
 
 from pydantic import Field
 
-from tavernkit.playground.story.settings_schema.groups.base import Group, GroupLook
+from tavernkit.playground.story.settings_schema.groups.base import GroupLook, SettingsGroup
 from tavernkit.playground.story.settings_schema.leaf import Leaf, VisibleWhen
 
 _TEXT = VisibleWhen(context="provider_kind", values=("openai_text", "embedded"))
 
 
-class ModelSettings(Group):
+class ModelGroup(SettingsGroup):
     """Which model answers, by which preset and templates."""
 
     look: ClassVar[GroupLook] = GroupLook(label="Model", tab="basic")

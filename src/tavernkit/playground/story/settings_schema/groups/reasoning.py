@@ -6,13 +6,13 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from tavernkit.playground.story.settings_schema.groups.base import Group, GroupLook
+from tavernkit.playground.story.settings_schema.groups.base import GroupLook, SettingsGroup
 from tavernkit.playground.story.settings_schema.leaf import Leaf, VisibleWhen
 
 _CHAT_KINDS = VisibleWhen(context="provider_kind", values=("openai", "anthropic", "google"))
 
 
-class ReasoningSettings(Group):
+class ReasoningGroup(SettingsGroup):
     """What is done with a model's thoughts."""
 
     look: ClassVar[GroupLook] = GroupLook(label="Reasoning", tab="more")

@@ -6,11 +6,11 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from tavernkit.playground.story.settings_schema.groups.base import Group, GroupLook
+from tavernkit.playground.story.settings_schema.groups.base import GroupLook, SettingsGroup
 from tavernkit.playground.story.settings_schema.leaf import Leaf, VisibleWhen
 
 
-class WorldInfoSettings(Group):
+class WorldInfoGroup(SettingsGroup):
     """How lore is found in the chat, as a fresh SillyTavern does it."""
 
     look: ClassVar[GroupLook] = GroupLook(label="World Info", tab="prompts")
