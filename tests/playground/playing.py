@@ -13,7 +13,7 @@ from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit import example
-from tavernkit.playground.base.accounts.service import ensure_owner
+from tavernkit.playground.base.accounts.users import ensure_owner
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.config import AppConfig
 from tavernkit.playground.base.database.lease_clock import LeaseClock

@@ -11,7 +11,7 @@ import httpx2
 import pytest
 from pydantic import ValidationError
 
-from tavernkit.playground.base.accounts.tries import PER_ADDRESS
+from tavernkit.playground.base.accounts.sign_in_limits import PER_ADDRESS
 from tavernkit.playground.base.config import AppConfig
 from tests.playground.accounts.house import PASSWORD
 from tests.playground.support.server import ServerProcess, running

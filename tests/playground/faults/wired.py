@@ -21,7 +21,7 @@ from tavernkit.playground.base.llm.scripted_server import scripted_app
 from tavernkit.playground.base.runtime import open_runtime
 from tavernkit.playground.story.providers.documents import NewProvider, TimeoutsIn
 from tavernkit.playground.story.providers.service import add_provider, make_default
-from tavernkit.playground.story.replies.deciding import retry
+from tavernkit.playground.story.replies.actions import retry
 from tests.playground.playing import Play, one_story
 
 __all__ = ["HURRIED", "KEY", "PATHS", "PATIENT", "Wired", "address_of", "scripted", "wired"]

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from tavernkit.playground.base.database.models import Conversation, Space, SpaceMembership
 from tavernkit.playground.story.settings_schema.leaf import LAYERS
 from tavernkit.playground.story.settings_schema.pack import GROUPS, SETTINGS, Setting, json_schema, schema_etag
-from tavernkit.playground.story.settings_schema.readers import READ_BY
 from tavernkit.sillytavern.authors_note import AuthorsNote
 from tavernkit.sillytavern.world_info import SHIPPED_SETTINGS
+from tests.playground.settings.readers import READ_BY
 
 TABLES: dict[str, Any] = {"space": Space, "membership": SpaceMembership, "conversation": Conversation}
 PROVIDER_KINDS = {"openai", "openai_text", "anthropic", "google", "embedded"}

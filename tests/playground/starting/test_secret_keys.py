@@ -13,7 +13,7 @@ from uuid import UUID
 import pytest
 from pydantic import SecretStr
 
-from tavernkit.playground.base.accounts.service import ensure_owner
+from tavernkit.playground.base.accounts.users import ensure_owner
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.config import AppConfig
 from tavernkit.playground.base.database.models import Provider

@@ -15,7 +15,7 @@ import uvicorn
 from tavernkit.errors import TavernKitError
 from tavernkit.playground.base.accounts.queries import can_sign_in_as_administrator
 from tavernkit.playground.base.config import AppConfig
-from tavernkit.playground.base.database.reaching import wait_until_reachable
+from tavernkit.playground.base.database.reachable import wait_until_reachable
 from tavernkit.playground.base.jobs.worker import JobWorker
 from tavernkit.playground.base.runtime import Runtime, open_runtime
 from tavernkit.playground.edge.app import create_app

@@ -11,14 +11,14 @@ from sqlalchemy.exc import IntegrityError
 from tavernkit.playground.base.accounts.browsers import forget_browsers
 from tavernkit.playground.base.accounts.names import free_names, lock_accounts, read_names
 from tavernkit.playground.base.accounts.sessions import SignedIn, end_sessions, open_session
+from tavernkit.playground.base.accounts.sign_in_limits import by_address, count_try
 from tavernkit.playground.base.accounts.tokens import fingerprint
-from tavernkit.playground.base.accounts.tries import by_address, count_try
-from tavernkit.playground.base.accounts.visit import Visit
+from tavernkit.playground.base.accounts.viewer import Visit
 from tavernkit.playground.base.database.models import Invitation, User
-from tavernkit.playground.base.database.starting import start_lock
+from tavernkit.playground.base.database.start_lock import start_lock
 from tavernkit.playground.base.passwords import password_problem
-from tavernkit.playground.base.realtime.access import announce_access_change
 from tavernkit.playground.base.realtime.bus import user_topic
+from tavernkit.playground.base.realtime.outbox import announce_access_change
 from tavernkit.playground.base.refused import Refused, not_found
 from tavernkit.playground.base.runtime import Runtime
 

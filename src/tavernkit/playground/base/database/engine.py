@@ -18,9 +18,9 @@ from sqlalchemy.exc import TimeoutError as NoFreeConnectionError
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker, create_async_engine
 from sqlalchemy.pool import ConnectionPoolEntry
 
+from tavernkit.playground.base.database.connect_limit import connect_with_limit
 from tavernkit.playground.base.database.errors import DatabaseBusyError, DatabaseError, name_errors
 from tavernkit.playground.base.database.functions import add_functions
-from tavernkit.playground.base.database.waiting import connect_with_limit
 from tavernkit.playground.base.private_files import make_folder, make_private
 
 PATIENCE_SECONDS = 15.0

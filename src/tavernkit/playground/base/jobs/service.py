@@ -17,13 +17,19 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database import announce
-from tavernkit.playground.base.database.models import Job, JobFile, Space
+from tavernkit.playground.base.database.models import Job, JobFile, PipelineStepRun, Space
 from tavernkit.playground.base.jobs.queries import find_job
-from tavernkit.playground.base.jobs.step_outputs import forget_outputs
 from tavernkit.playground.base.realtime.bus import JOBS, user_topic
 from tavernkit.playground.base.refused import not_found
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.values import Value
+
+
+async def forget_outputs(session: AsyncSession, pipeline_run_id: UUID) -> None:
+    """Nobody takes the run up any more: what its steps were told and have made in full is not kept."""
+    steps = update(PipelineStepRun).where(PipelineStepRun.pipeline_run_id == pipeline_run_id)
+    await session.execute(steps.values(output=None), execution_options={"synchronize_session": False})
+
 
 REMOVE_KIND = "remove_space"
 """The job that removes a space with everything in it."""

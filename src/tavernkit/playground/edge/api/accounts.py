@@ -18,9 +18,7 @@ from tavernkit.playground.base.accounts.viewer import Viewer, require_administra
 from tavernkit.playground.base.database.models import User
 from tavernkit.playground.base.refused import existing
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.edge.api.errors import documented
-from tavernkit.playground.edge.api.paging import After, Page
-from tavernkit.playground.edge.api.requests import ApiViewer, Limit
+from tavernkit.playground.edge.api.requests import After, ApiViewer, Limit, Page, documented
 from tavernkit.playground.edge.api.schemas.accounts import (
     ApiKeyIn,
     ApiKeyOut,
@@ -38,8 +36,7 @@ from tavernkit.playground.edge.api.schemas.accounts import (
     UserOut,
     UserPatch,
 )
-from tavernkit.playground.edge.web.cookies import drop_cookie, give_cookies
-from tavernkit.playground.edge.web.proof import COOKIE, visit_of
+from tavernkit.playground.edge.web.authentication import COOKIE, drop_cookie, give_cookies, visit_of
 from tavernkit.playground.edge.web.requests import AppRuntime
 
 router = APIRouter(tags=["accounts"])

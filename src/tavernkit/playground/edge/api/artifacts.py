@@ -8,9 +8,7 @@ from uuid import UUID
 from fastapi import APIRouter, Path
 
 from tavernkit.playground.base.paging import behind_number
-from tavernkit.playground.edge.api.errors import documented
-from tavernkit.playground.edge.api.paging import After, Page, page
-from tavernkit.playground.edge.api.requests import ApiViewer, Limit
+from tavernkit.playground.edge.api.requests import After, ApiViewer, Limit, Page, documented, page
 from tavernkit.playground.edge.api.schemas.artifacts import (
     TAG_PATTERN,
     ArtifactOut,

@@ -8,8 +8,7 @@ from fastapi import APIRouter, Path, Request, Response
 
 from tavernkit.playground.base.blobs.queries import find_blob
 from tavernkit.playground.base.refused import existing
-from tavernkit.playground.edge.api.errors import documented
-from tavernkit.playground.edge.api.requests import ApiViewer
+from tavernkit.playground.edge.api.requests import ApiViewer, documented
 from tavernkit.playground.edge.web.blob_responses import BINARY, bytes_response
 from tavernkit.playground.edge.web.requests import AppRuntime
 

@@ -12,10 +12,8 @@ from tavernkit.playground.base.paging import behind_name, behind_number, behind_
 from tavernkit.playground.base.refused import existing
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import presentable
-from tavernkit.playground.edge.api.errors import documented
 from tavernkit.playground.edge.api.files import attachment
-from tavernkit.playground.edge.api.paging import After, Page, page
-from tavernkit.playground.edge.api.requests import ApiViewer, Limit
+from tavernkit.playground.edge.api.requests import After, ApiViewer, Limit, Page, documented, page
 from tavernkit.playground.edge.api.schemas.characters import (
     MAX_EDIT_BYTES,
     CardChangeOut,

@@ -6,12 +6,9 @@ from uuid import UUID
 
 from fastapi import APIRouter
 
-from tavernkit.playground.base.paging import behind_time
-from tavernkit.playground.edge.api.errors import documented
-from tavernkit.playground.edge.api.paging import After, Page, page
-from tavernkit.playground.edge.api.requests import ApiViewer, Limit
+from tavernkit.playground.base.paging import behind_time, moment
+from tavernkit.playground.edge.api.requests import After, ApiViewer, Limit, Page, documented, page
 from tavernkit.playground.edge.api.schemas.conversations import ConversationChange, ConversationIn, ConversationItem
-from tavernkit.playground.edge.web.moments import moment
 from tavernkit.playground.edge.web.requests import AppRuntime
 from tavernkit.playground.story.conversations.documents import ConversationOut
 from tavernkit.playground.story.conversations.listing import ListedConversation, list_conversations, read_conversation

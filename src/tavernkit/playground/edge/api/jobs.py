@@ -10,9 +10,7 @@ from tavernkit.playground.base.jobs.queries import files_of_job, find_job, jobs_
 from tavernkit.playground.base.jobs.service import request_cancel
 from tavernkit.playground.base.paging import behind_number, behind_time
 from tavernkit.playground.base.refused import existing
-from tavernkit.playground.edge.api.errors import documented
-from tavernkit.playground.edge.api.paging import After, Page, page
-from tavernkit.playground.edge.api.requests import ApiViewer, Limit
+from tavernkit.playground.edge.api.requests import After, ApiViewer, Limit, Page, documented, page
 from tavernkit.playground.edge.api.schemas.jobs import JobFileOut, JobOut
 from tavernkit.playground.edge.web.requests import AppRuntime
 

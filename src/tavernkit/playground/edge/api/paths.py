@@ -2,18 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import APIRouter, Path, Query
+from pydantic import BaseModel, Field
 
-from tavernkit.playground.edge.api.errors import documented
-from tavernkit.playground.edge.api.requests import ApiViewer
-from tavernkit.playground.edge.api.schemas.paths import StateOut, VariableIn, VariablesOut
+from tavernkit.playground.base.schemas import StrictModel
+from tavernkit.playground.edge.api.requests import ApiViewer, documented
 from tavernkit.playground.edge.web.requests import AppRuntime
 from tavernkit.playground.story.paths.global_variables import delete_global, get_globals, set_global
 from tavernkit.playground.story.paths.queries import read_state
 from tavernkit.playground.story.paths.variables import MAX_NAME_CHARACTERS, delete_variable, get_variables, set_variable
+
+
+class StateOut(BaseModel):
+    """The state behind a message."""
+
+    seq: int = Field(description="The number of the message.")
+    state: dict[str, Any] = Field(description="Keys such as `variables.gold`.")
+
+
+class VariablesOut(BaseModel):
+    """The chat variables at one place of the path, or the global ones."""
+
+    variables: dict[str, Any]
+
+
+class VariableIn(StrictModel):
+    """What a variable is to hold."""
+
+    value: Any = Field(description="Any JSON value.")
+
 
 router = APIRouter(prefix="/conversations/{conversation_id}", tags=["state"])
 global_router = APIRouter(prefix="/variables", tags=["state"])

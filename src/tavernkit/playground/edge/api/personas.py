@@ -5,18 +5,23 @@ from __future__ import annotations
 from uuid import UUID
 
 from fastapi import APIRouter, Request, Response
+from pydantic import BaseModel, Field
 
 from tavernkit.playground.base.paging import behind_name
-from tavernkit.playground.edge.api.errors import documented
 from tavernkit.playground.edge.api.files import json_download, upload
-from tavernkit.playground.edge.api.paging import After, Page, page
-from tavernkit.playground.edge.api.requests import ApiViewer, Limit
-from tavernkit.playground.edge.api.schemas.personas import PersonasImported
+from tavernkit.playground.edge.api.requests import After, ApiViewer, Limit, Page, documented, page
 from tavernkit.playground.edge.web.requests import AppRuntime
 from tavernkit.playground.edge.web.uploads import file_body
-from tavernkit.playground.story.lorebooks.documents import notes_of
+from tavernkit.playground.story.lorebooks.documents import NoteOut, notes_of
 from tavernkit.playground.story.personas import queries, service
 from tavernkit.playground.story.personas.documents import NewPersona, PatchPersona, PersonaOut
+
+
+class PersonasImported(BaseModel):
+    personas: list[PersonaOut]
+    known: int = Field(description="How many were there already, with the same name and description.")
+    notes: list[NoteOut]
+
 
 router = APIRouter(prefix="/personas", tags=["personas"])
 

@@ -8,15 +8,18 @@ from uuid import UUID
 from fastapi import APIRouter, Path
 
 from tavernkit.playground.base.paging import behind_time
-from tavernkit.playground.edge.api.errors import documented
-from tavernkit.playground.edge.api.paging import After, Page, page
-from tavernkit.playground.edge.api.requests import ApiViewer, Limit
+from tavernkit.playground.edge.api.requests import After, ApiViewer, Limit, Page, documented, page
 from tavernkit.playground.edge.api.schemas.jobs import JobOut
 from tavernkit.playground.edge.web.requests import AppRuntime
 from tavernkit.playground.story.dry_runs.dry_run import ask_dry_run
 from tavernkit.playground.story.dry_runs.manual import run_pipelines
-from tavernkit.playground.story.pipelines.reports import list_pipeline_runs, read_pipeline_run
-from tavernkit.playground.story.pipelines.run_reports import DryRun, PipelineRunOut, RunPipelines
+from tavernkit.playground.story.pipelines.reports import (
+    DryRun,
+    PipelineRunOut,
+    RunPipelines,
+    list_pipeline_runs,
+    read_pipeline_run,
+)
 
 router = APIRouter(tags=["pipelines"])
 

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any, Literal, Self
 from uuid import UUID
 
 from fastapi import APIRouter, Query, Response
+from pydantic import BaseModel, Field
 
+from tavernkit.artifacts.pipelines import ProfileProblem
+from tavernkit.playground.base.database.models import PipelineChoice
 from tavernkit.playground.base.paging import behind_name
-from tavernkit.playground.edge.api.errors import documented
+from tavernkit.playground.base.schemas import StrictModel
 from tavernkit.playground.edge.api.files import json_download
-from tavernkit.playground.edge.api.paging import After, Page, page
-from tavernkit.playground.edge.api.requests import ApiViewer, Limit
-from tavernkit.playground.edge.api.schemas.pipelines import CheckOut, CheckProfile, ChoiceOut, ProblemOut
+from tavernkit.playground.edge.api.requests import After, ApiViewer, Limit, Page, documented, page
 from tavernkit.playground.edge.web.bodies import takes
 from tavernkit.playground.edge.web.requests import AppRuntime
-from tavernkit.playground.story.pipelines import adding, choosing, queries, service
+from tavernkit.playground.story.pipelines import choosing, examples, queries, service
 from tavernkit.playground.story.pipelines.checking import check_content
 from tavernkit.playground.story.pipelines.copies import MAX_FILE_BYTES, exported
 from tavernkit.playground.story.pipelines.documents import (
@@ -27,6 +28,40 @@ from tavernkit.playground.story.pipelines.documents import (
     ProfilePlace,
     ProfileSummary,
 )
+
+
+class CheckProfile(StrictModel):
+    content: Annotated[Any, Field(description="What would be the content of a profile.")]
+
+
+class ProblemOut(BaseModel):
+    """Something that is wrong with a profile, or is probably not meant."""
+
+    path: str = Field(description="Where, such as `pipelines[0].steps[2].kind`; empty for the whole.")
+    severity: Literal["error", "warning"] = Field(description="With an error a profile is not saved.")
+    message: str
+
+    @classmethod
+    def of(cls, problem: ProfileProblem) -> Self:
+        return cls(path=problem.path, severity=problem.severity, message=problem.message)
+
+
+class CheckOut(BaseModel):
+    """What is wrong with a content; nothing, if it can be used as it stands."""
+
+    problems: list[ProblemOut]
+
+
+class ChoiceOut(BaseModel):
+    """What was chosen at a place."""
+
+    chosen: bool = Field(description="False where wider places decide.")
+    profile_id: UUID | None = Field(description="The profile that is followed; null for none.")
+
+    @classmethod
+    def of(cls, row: PipelineChoice | None) -> Self:
+        return cls(chosen=row is not None, profile_id=None if row is None else row.profile_id)
+
 
 router = APIRouter(prefix="/pipeline_profiles", tags=["pipelines"])
 choices_router = APIRouter(prefix="/pipeline_choices", tags=["pipelines"])
@@ -104,7 +139,7 @@ async def choose_profile(running: AppRuntime, asked: ApiViewer, new: Choose) -> 
 @choices_router.post("/add", responses=documented(409))
 async def add_example(running: AppRuntime, asked: ApiViewer, new: AddExample) -> ProfileOut:
     """Follow an example beside what is followed at such a place, in one profile of yours that holds both."""
-    return ProfileOut.with_content(*await adding.add_example(running, asked, new))
+    return ProfileOut.with_content(*await examples.add_example(running, asked, new))
 
 
 @choices_router.delete("", status_code=204, responses=documented(409))

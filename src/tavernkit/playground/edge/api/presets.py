@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Self
 from uuid import UUID
 
 from fastapi import APIRouter, Query, Request, Response
+from pydantic import BaseModel, Field
 
+from tavernkit.playground.base.database.models import Preset
 from tavernkit.playground.base.paging import behind_name
-from tavernkit.playground.edge.api.errors import documented
-from tavernkit.playground.edge.api.files import upload
-from tavernkit.playground.edge.api.paging import After, Page, page
-from tavernkit.playground.edge.api.preset_download import download
-from tavernkit.playground.edge.api.requests import ApiViewer, Limit
-from tavernkit.playground.edge.api.schemas.presets import DefaultPreset, PresetImported, PromptsOut, prompts_out
+from tavernkit.playground.base.schemas import StrictModel
+from tavernkit.playground.base.storable import presentable
+from tavernkit.playground.edge.api.files import attachment, json_download, upload
+from tavernkit.playground.edge.api.requests import After, ApiViewer, Limit, Page, documented, page
 from tavernkit.playground.edge.web.bodies import takes
 from tavernkit.playground.edge.web.requests import AppRuntime
 from tavernkit.playground.edge.web.uploads import file_body
-from tavernkit.playground.story.lorebooks.documents import notes_of
+from tavernkit.playground.story.lorebooks.documents import NoteOut, notes_of
 from tavernkit.playground.story.presets import queries, service
 from tavernkit.playground.story.presets.documents import (
     NewPreset,
@@ -28,8 +28,84 @@ from tavernkit.playground.story.presets.documents import (
     PresetOut,
     PresetSummary,
 )
-from tavernkit.playground.story.presets.kinds import Kind, decode_preset
-from tavernkit.sillytavern.presets import ChatPreset
+from tavernkit.playground.story.presets.kinds import RISUAI, Kind, decode_preset
+from tavernkit.playground.story.presets.prompt_manager import listed_prompts
+from tavernkit.risuai.files import write_preset_file
+from tavernkit.risuai.settings import Settings as RisuSettings
+from tavernkit.sillytavern.presets import ChatPreset, Prompt
+
+
+def download(row: Preset) -> Response:
+    """The preset as a file of the platform that it is for."""
+    preset = decode_preset(row.kind, row.data)[0] if row.kind == RISUAI else None
+    if not isinstance(preset, RisuSettings):
+        return json_download(row.name, row.data)
+    return Response(
+        write_preset_file(preset), media_type="application/octet-stream", headers=attachment(row.name, "risup")
+    )
+
+
+class PresetImported(BaseModel):
+    preset: PresetOut
+    notes: list[NoteOut]
+
+
+class DefaultPreset(StrictModel):
+    """The preset that your new spaces use."""
+
+    preset_id: UUID | None
+
+
+class PresetPromptOut(BaseModel):
+    """A prompt of the prompt manager."""
+
+    identifier: str
+    name: str
+    role: str
+    content: str
+    marker: bool
+    system_prompt: bool
+    injection_position: int
+    injection_depth: int
+    injection_order: int
+    injection_trigger: list[str]
+    forbid_overrides: bool
+    enabled: bool | None = Field(description="Whether it is sent; null for a prompt that is not in the order.")
+
+    @classmethod
+    def of(cls, prompt: Prompt, enabled: bool | None) -> Self:
+        return cls(
+            identifier=presentable(prompt.identifier),
+            name=presentable(prompt.name),
+            role=presentable(prompt.role),
+            content=presentable(prompt.content),
+            marker=prompt.marker,
+            system_prompt=prompt.system_prompt,
+            injection_position=prompt.injection_position,
+            injection_depth=prompt.injection_depth,
+            injection_order=prompt.injection_order,
+            injection_trigger=presentable(list(prompt.injection_trigger)),
+            forbid_overrides=prompt.forbid_overrides,
+            enabled=enabled,
+        )
+
+
+class PromptsOut(BaseModel):
+    """The prompts of a chat preset, in the order in which they are sent."""
+
+    preset_id: UUID
+    settings_version: int
+    prompts: list[PresetPromptOut]
+
+
+def prompts_out(row: Preset, preset: ChatPreset) -> PromptsOut:
+    """The prompt manager of a preset, for a client."""
+    return PromptsOut(
+        preset_id=row.id,
+        settings_version=row.settings_version,
+        prompts=[PresetPromptOut.of(prompt, enabled) for prompt, enabled in listed_prompts(preset)],
+    )
+
 
 router = APIRouter(prefix="/presets", tags=["presets"])
 

@@ -7,8 +7,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Path, Query
 
-from tavernkit.playground.edge.api.errors import documented
-from tavernkit.playground.edge.api.requests import ApiViewer
+from tavernkit.playground.edge.api.requests import ApiViewer, documented
 from tavernkit.playground.edge.api.schemas.prompting import ComparisonOut, PreviewIn, PromptChangeOut, SentPromptOut
 from tavernkit.playground.edge.web.requests import AppRuntime
 from tavernkit.playground.story.previews import previewing, queries

@@ -7,13 +7,11 @@ from uuid import UUID
 from fastapi import APIRouter
 
 from tavernkit.playground.base.paging import behind_name
-from tavernkit.playground.edge.api.errors import documented
-from tavernkit.playground.edge.api.paging import After, Page, page
-from tavernkit.playground.edge.api.requests import ApiViewer, Limit
-from tavernkit.playground.edge.api.schemas.providers import DefaultProvider
+from tavernkit.playground.edge.api.requests import After, ApiViewer, Limit, Page, documented, page
 from tavernkit.playground.edge.web.requests import AppRuntime
 from tavernkit.playground.story.providers import queries, service, trying
 from tavernkit.playground.story.providers.documents import (
+    In,
     ModelsOut,
     NewProvider,
     PatchProvider,
@@ -21,6 +19,13 @@ from tavernkit.playground.story.providers.documents import (
     ProviderSummary,
     TrialOut,
 )
+
+
+class DefaultProvider(In):
+    """Who answers where nobody has chosen."""
+
+    provider_id: UUID
+
 
 router = APIRouter(prefix="/providers", tags=["providers"])
 

@@ -8,11 +8,9 @@ from uuid import UUID
 from fastapi import APIRouter, Body, Path
 
 from tavernkit.playground.base.database.models import Run
-from tavernkit.playground.base.paging import behind_time
+from tavernkit.playground.base.paging import behind_time, moment
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.edge.api.errors import documented
-from tavernkit.playground.edge.api.paging import After, Page, page
-from tavernkit.playground.edge.api.requests import ApiViewer, Limit
+from tavernkit.playground.edge.api.requests import After, ApiViewer, Limit, Page, documented, page
 from tavernkit.playground.edge.api.schemas.jobs import JobOut
 from tavernkit.playground.edge.api.schemas.runs import (
     AutoModeIn,
@@ -22,18 +20,17 @@ from tavernkit.playground.edge.api.schemas.runs import (
     QueueIn,
     RegenerateIn,
 )
-from tavernkit.playground.edge.web.moments import moment
 from tavernkit.playground.edge.web.requests import AppRuntime
 from tavernkit.playground.story.paths.documents import MessageOut
 from tavernkit.playground.story.paths.messages import shown_message
+from tavernkit.playground.story.replies.actions import discard_text, keep_text, request_stop, retry
 from tavernkit.playground.story.replies.candidates import ask_candidates
-from tavernkit.playground.story.replies.deciding import discard_text, keep_text, request_stop, retry
-from tavernkit.playground.story.runs.asking import continue_reply, force_talk, impersonate
 from tavernkit.playground.story.runs.automation import set_auto_mode, set_copilot
-from tavernkit.playground.story.runs.directing import choose_queue, pause_round, resume_round, skip_turn, stop_round
 from tavernkit.playground.story.runs.documents import RunOut, TurnsOut
 from tavernkit.playground.story.runs.queries import Turns, list_runs, read_run, read_turns
 from tavernkit.playground.story.runs.regenerating import regenerate
+from tavernkit.playground.story.runs.requests import continue_reply, force_talk, impersonate
+from tavernkit.playground.story.runs.round_control import choose_queue, pause_round, resume_round, skip_turn, stop_round
 
 router = APIRouter(tags=["runs"])
 
@@ -65,7 +62,7 @@ async def show_run(runtime: AppRuntime, viewer: ApiViewer, run_id: RunId) -> Run
 
 
 @router.post("/conversations/{conversation_id}/generate", status_code=202, responses=documented(409, 423))
-async def ask_for_a_reply(
+async def generate_reply(
     runtime: AppRuntime,
     viewer: ApiViewer,
     conversation_id: ConversationId,
@@ -76,13 +73,13 @@ async def ask_for_a_reply(
 
 
 @router.post("/conversations/{conversation_id}/continue", status_code=202, responses=documented(409, 423))
-async def go_on_with_a_reply(runtime: AppRuntime, viewer: ApiViewer, conversation_id: ConversationId) -> RunOut:
+async def continue_last_reply(runtime: AppRuntime, viewer: ApiViewer, conversation_id: ConversationId) -> RunOut:
     """Let the last reply go on where it ends; the longer one becomes another version of it."""
     return _run(runtime, await continue_reply(runtime, viewer, conversation_id))
 
 
 @router.post("/conversations/{conversation_id}/impersonate", status_code=202, responses=documented(409, 423))
-async def write_for_me(runtime: AppRuntime, viewer: ApiViewer, conversation_id: ConversationId) -> RunOut:
+async def impersonate_user(runtime: AppRuntime, viewer: ApiViewer, conversation_id: ConversationId) -> RunOut:
     """Let a model write one's own next message, which is answered like any other."""
     return _run(runtime, await impersonate(runtime, viewer, conversation_id))
 
@@ -102,7 +99,7 @@ async def regenerate_reply(
 
 
 @router.post("/conversations/{conversation_id}/retry", status_code=202, responses=documented(409, 423))
-async def try_again(runtime: AppRuntime, viewer: ApiViewer, conversation_id: ConversationId) -> RunOut:
+async def retry_run(runtime: AppRuntime, viewer: ApiViewer, conversation_id: ConversationId) -> RunOut:
     """Ask the same speaker again for the reply that failed or was stopped, in the same turn."""
     return _run(runtime, await retry(runtime, viewer, conversation_id))
 
@@ -161,7 +158,7 @@ async def choose_speakers(
 
 
 @router.put("/conversations/{conversation_id}/auto-mode", responses=documented(409))
-async def go_on_without_me(
+async def change_auto_mode(
     runtime: AppRuntime, viewer: ApiViewer, conversation_id: ConversationId, body: AutoModeIn
 ) -> TurnsOut:
     """Let characters answer each other for so many rounds; 0 ends it behind the round that goes on."""
@@ -169,7 +166,7 @@ async def go_on_without_me(
 
 
 @router.put("/conversations/{conversation_id}/copilot", responses=documented(409))
-async def write_on_for_me(
+async def change_copilot(
     runtime: AppRuntime, viewer: ApiViewer, conversation_id: ConversationId, body: CopilotIn
 ) -> TurnsOut:
     """Let a model write so many of one's own next messages; with 0 one writes oneself again."""
@@ -177,7 +174,7 @@ async def write_on_for_me(
 
 
 @router.post("/conversations/{conversation_id}/candidates", status_code=202, responses=documented(409))
-async def suggest(
+async def suggest_replies(
     runtime: AppRuntime, viewer: ApiViewer, conversation_id: ConversationId, body: CandidatesIn
 ) -> JobOut:
     """Have suggestions written for one's own next message. They come one by one as events for the person who asked,

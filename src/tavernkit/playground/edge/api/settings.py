@@ -7,14 +7,25 @@ from uuid import UUID
 
 from fastapi import APIRouter, Header, Query, Response
 from fastapi.responses import JSONResponse
+from pydantic import Field
 
-from tavernkit.playground.edge.api.errors import documented
-from tavernkit.playground.edge.api.requests import ApiViewer
-from tavernkit.playground.edge.api.schemas.settings import SettingsPatch
+from tavernkit.playground.base.schemas import StrictModel
+from tavernkit.playground.edge.api.requests import ApiViewer, documented
 from tavernkit.playground.edge.web.requests import AppRuntime
 from tavernkit.playground.story.settings import service
 from tavernkit.playground.story.settings.documents import SettingsOut
 from tavernkit.playground.story.settings_schema.pack import json_schema, schema_etag
+
+
+class SettingsPatch(StrictModel):
+    """A change of settings."""
+
+    settings_version: int = Field(ge=0, description="The version that the change was made from.")
+    settings: dict[str, Any] = Field(
+        description="Groups of settings as in the schema; null takes a setting, or a whole group, back.",
+        examples=[{"llm": {"temperature": 0.8}, "authors_note": {"text": "It rains."}}],
+    )
+
 
 router = APIRouter(tags=["settings"])
 

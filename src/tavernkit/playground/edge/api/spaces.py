@@ -7,15 +7,12 @@ from uuid import UUID
 
 from fastapi import APIRouter, Query, Response
 
-from tavernkit.playground.base.paging import behind_time
-from tavernkit.playground.edge.api.errors import documented
-from tavernkit.playground.edge.api.paging import After, Page, page
-from tavernkit.playground.edge.api.requests import ApiViewer, Limit
+from tavernkit.playground.base.paging import behind_time, moment
+from tavernkit.playground.edge.api.requests import After, ApiViewer, Limit, Page, documented, page
 from tavernkit.playground.edge.api.schemas.jobs import JobOut
 from tavernkit.playground.edge.api.schemas.spaces import SpaceChange, SpaceIn, SpaceItem, SpaceMember, SpaceOpened
-from tavernkit.playground.edge.web.moments import moment
 from tavernkit.playground.edge.web.requests import AppRuntime
-from tavernkit.playground.story.access.space_documents import SpaceOut
+from tavernkit.playground.story.access.documents import SpaceOut
 from tavernkit.playground.story.conversations.documents import ConversationOut
 from tavernkit.playground.story.spaces.queries import ListedSpace, list_spaces, read_space
 from tavernkit.playground.story.spaces.service import change_space, create_space, delete_space

@@ -25,11 +25,10 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
 from tavernkit.playground.base.database.models import Conversation, Message, OutboxEvent
-from tavernkit.playground.base.realtime.access import is_access_in_question
 from tavernkit.playground.base.realtime.bus import conversation_topic, user_topic
-from tavernkit.playground.base.realtime.outbox import PAGE, events_after
+from tavernkit.playground.base.realtime.outbox import PAGE, events_after, is_access_in_question
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.edge.presenting.artifact_redrawing import page_changes
+from tavernkit.playground.edge.presenting.artifact_updates import page_changes
 from tavernkit.playground.edge.presenting.conversations import run_view
 from tavernkit.playground.edge.presenting.messages import message_view
 from tavernkit.playground.edge.presenting.runs import turns_view

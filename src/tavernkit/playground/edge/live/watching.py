@@ -9,8 +9,7 @@ from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Conversation
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.edge.web.authentication import authenticate
-from tavernkit.playground.edge.web.proof import Proof
+from tavernkit.playground.edge.web.authentication import Proof, authenticate
 from tavernkit.playground.story.access.access import Access, SpaceAccess, conversation_for
 
 

@@ -9,10 +9,10 @@ from fastapi import APIRouter, Request, Response
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.edge.api.requests import ApiViewer
 from tavernkit.playground.edge.live.watching import access_check
-from tavernkit.playground.edge.models_api.completing import CompletionRequest, CompletionResponse
+from tavernkit.playground.edge.models_api.completion import CompletionRequest, CompletionResponse
+from tavernkit.playground.edge.models_api.conversation_matching import conversation_for_request, named_conversation
 from tavernkit.playground.edge.models_api.errors import PREFIX, EndpointError, documented_errors
 from tavernkit.playground.edge.models_api.history import SentMessage
-from tavernkit.playground.edge.models_api.placing import conversation_for_request, named_conversation
 from tavernkit.playground.edge.models_api.queries import CharacterModel, find_model, list_models
 from tavernkit.playground.edge.models_api.schemas import (
     MAX_BODY_BYTES,
@@ -23,10 +23,10 @@ from tavernkit.playground.edge.models_api.schemas import (
     ModelList,
     ModelOut,
 )
+from tavernkit.playground.edge.web.authentication import proof_of
 from tavernkit.playground.edge.web.bodies import takes
-from tavernkit.playground.edge.web.proof import proof_of
 from tavernkit.playground.edge.web.requests import AppRuntime
-from tavernkit.playground.story.paths.texts import clean_text
+from tavernkit.playground.story.paths.writing import clean_text
 
 router = APIRouter(prefix=PREFIX, tags=["models"])
 

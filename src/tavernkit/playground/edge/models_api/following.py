@@ -4,13 +4,101 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+from starlette.types import Receive
 
 from tavernkit.playground.base.database.models import Run
-from tavernkit.playground.base.realtime.access import is_access_in_question
 from tavernkit.playground.base.realtime.bus import Subscription
+from tavernkit.playground.base.realtime.outbox import is_access_in_question
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.edge.models_api.growing import GrowingText
 from tavernkit.playground.story.runs.states import FINAL
+
+
+class GrowingText:
+    """Pieces carry their place in UTF-16 code units, because pages count so."""
+
+    def __init__(self) -> None:
+        self.text = ""
+        self._length = 0
+        self._taken = 0
+        self._early: list[tuple[int, str]] = []
+
+    @property
+    def has_hole(self) -> bool:
+        """Whether something was heard behind what is still missing."""
+        return bool(self._early)
+
+    def add(self, offset: int, piece: str) -> None:
+        """A piece that was heard; one behind a hole is kept until that is filled."""
+        self._early.append((offset, piece))
+        self._join()
+
+    def learn(self, text: str) -> None:
+        """The beginning as it is written down elsewhere; it may be behind what was heard."""
+        if text.startswith(self.text):
+            self._append(text[len(self.text) :])
+        self._join()
+
+    def take(self) -> str:
+        """What has come since this was asked last."""
+        new, self._taken = self.text[self._taken :], len(self.text)
+        return new
+
+    def _append(self, text: str) -> None:
+        self.text += text
+        self._length += _units(text)
+
+    def _join(self) -> None:
+        waiting, self._early = sorted(self._early), []
+        for offset, piece in waiting:
+            if offset > self._length:
+                self._early.append((offset, piece))
+            else:
+                self._append(_behind(piece, self._length - offset))
+
+
+def _units(text: str) -> int:
+    return len(text.encode("utf-16-le")) // 2
+
+
+def _behind(piece: str, units: int) -> str:
+    """The piece without so many code units at its beginning."""
+    return piece.encode("utf-16-le")[2 * units :].decode("utf-16-le", "replace")
+
+
+class Disconnect:
+    """`event` happens when the client goes away or the application stops; then `is_gone` says whether it was the
+    client."""
+
+    def __init__(self) -> None:
+        self.event = asyncio.Event()
+        self.is_gone = False
+
+
+@asynccontextmanager
+async def watch_disconnect(receive: Receive, stopping: asyncio.Event) -> AsyncIterator[Disconnect]:
+    """Watch the connection of a request whose body has been read. Who waits looks at the event; nobody is cancelled."""
+    noticed = Disconnect()
+
+    async def watch_client() -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        noticed.is_gone = True
+        noticed.event.set()
+
+    async def watch_application() -> None:
+        await stopping.wait()
+        noticed.event.set()
+
+    watching = [asyncio.create_task(watch_client()), asyncio.create_task(watch_application())]
+    try:
+        yield noticed
+    finally:
+        for task in watching:
+            task.cancel()
+        await asyncio.gather(*watching, return_exceptions=True)
+
 
 LOOK_SECONDS = 2.0
 """How often the run is looked at when nothing is heard of it: the bus may lose things."""

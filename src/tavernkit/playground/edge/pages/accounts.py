@@ -22,8 +22,7 @@ from tavernkit.playground.base.passwords import LONGEST_PASSWORD, SHORTEST_PASSW
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.views.accounts import account_view
-from tavernkit.playground.edge.web.cookies import drop_cookie, give_cookies
-from tavernkit.playground.edge.web.proof import COOKIE, visit_of
+from tavernkit.playground.edge.web.authentication import COOKIE, drop_cookie, give_cookies, visit_of
 from tavernkit.playground.edge.web.rendering import render
 from tavernkit.playground.edge.web.requests import AppRuntime, PageViewer
 

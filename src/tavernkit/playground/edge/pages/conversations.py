@@ -15,14 +15,14 @@ from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.edge.live.streaming import conversation_stream, merged_streams, message_stream, run_stream
 from tavernkit.playground.edge.live.watching import access_check, readable_conversation
 from tavernkit.playground.edge.presenting.conversations import conversation_view, older_view
-from tavernkit.playground.edge.presenting.permissions import find_permissions, permissions_of
-from tavernkit.playground.edge.web.proof import proof_of
+from tavernkit.playground.edge.presenting.messages import find_permissions, permissions_of
+from tavernkit.playground.edge.web.authentication import proof_of
 from tavernkit.playground.edge.web.rendering import render
 from tavernkit.playground.edge.web.requests import AppRuntime, PageViewer, answer, missing
 from tavernkit.playground.story.conversations.service import restore_conversation
 from tavernkit.playground.story.messages.service import send_message
-from tavernkit.playground.story.replies.deciding import retry
-from tavernkit.playground.story.runs.directing import skip_turn
+from tavernkit.playground.story.replies.actions import retry
+from tavernkit.playground.story.runs.round_control import skip_turn
 
 router = APIRouter()
 

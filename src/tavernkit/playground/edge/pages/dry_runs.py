@@ -21,7 +21,7 @@ from tavernkit.playground.edge.web.streams import CONTENT_TYPE, stream
 from tavernkit.playground.story.dry_runs.dry_run import ask_dry_run
 from tavernkit.playground.story.dry_runs.manual import run_pipelines
 from tavernkit.playground.story.pipelines.checking import check_text
-from tavernkit.playground.story.pipelines.run_reports import DryRun
+from tavernkit.playground.story.pipelines.reports import DryRun
 from tavernkit.values import Json
 
 router = APIRouter()

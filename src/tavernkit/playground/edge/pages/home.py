@@ -14,9 +14,8 @@ from tavernkit.playground.base.database.models import User
 from tavernkit.playground.base.paging import behind_time
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.edge.api.schemas.spaces import MAX_CHARACTERS, MAX_NAME
-from tavernkit.playground.edge.presenting.home import archive_view, home_view, new_story_view
+from tavernkit.playground.edge.presenting.home import PaletteLink, archive_view, home_view, new_story_view
 from tavernkit.playground.edge.presenting.palette import places
-from tavernkit.playground.edge.views.home import PaletteLink
 from tavernkit.playground.edge.web.rendering import render
 from tavernkit.playground.edge.web.requests import AppRuntime, PageViewer
 from tavernkit.playground.story.spaces.service import create_space, start_story

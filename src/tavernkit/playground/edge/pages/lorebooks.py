@@ -15,7 +15,7 @@ from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import LorebookEntry
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.edge.api.paging import After
+from tavernkit.playground.edge.api.requests import After
 from tavernkit.playground.edge.presenting.lorebook_entry_form import (
     LABELS,
     LOGICS,
@@ -26,12 +26,12 @@ from tavernkit.playground.edge.presenting.lorebook_entry_form import (
 )
 from tavernkit.playground.edge.presenting.lorebook_entry_form import entry_form as form_of
 from tavernkit.playground.edge.presenting.lorebooks import (
-    TrialView,
+    LoreTestView,
     differences,
     entry_row,
+    lore_test_view,
     lorebook_view,
     lorebooks_view,
-    trial_view,
 )
 from tavernkit.playground.edge.web.forms import Text, Version, one_newline, page, saved_streams, understood
 from tavernkit.playground.edge.web.imports import ImportedItem, imported_answer, take_in
@@ -46,7 +46,7 @@ from tavernkit.playground.story.lorebooks.queries import entry_of, lorebook_of
 
 router = APIRouter()
 
-LONGEST_TRIAL = 100_000
+LONGEST_TEST_TEXT = 100_000
 
 Revision = Annotated[int, Form(ge=1, le=2**31 - 1)]
 
@@ -125,11 +125,11 @@ async def duplicate(runtime: AppRuntime, viewer: PageViewer, lorebook_id: UUID) 
 
 
 @router.post("/lorebooks/{lorebook_id}/test")
-async def try_out(
+async def run_lore_test(
     request: Request, runtime: AppRuntime, viewer: PageViewer, lorebook_id: UUID, text: Text = ""
 ) -> Response:
     """Nothing is changed, so there is nowhere to redirect to: without scripts, the page comes with the outcome."""
-    trial = await trial_view(runtime, viewer, lorebook_id, one_newline(text)[:LONGEST_TRIAL])
+    trial = await lore_test_view(runtime, viewer, lorebook_id, one_newline(text)[:LONGEST_TEST_TEXT])
     if wants_streams(request):
         drawn = stream("replace", "trial", render("lorebooks/_trial.html", trial=trial))
         return answer(request, drawn, otherwise=f"/lorebooks/{lorebook_id}")
@@ -226,7 +226,7 @@ async def _book_page(
     *,
     after: str | None = None,
     search: str = "",
-    trial: TrialView | None = None,
+    trial: LoreTestView | None = None,
     refused: Refused | None = None,
     given: Mapping[str, str] | None = None,
 ) -> Response:
@@ -236,7 +236,7 @@ async def _book_page(
         "lorebooks/book.html",
         refused,
         view=view,
-        trial=trial or TrialView(text=""),
+        trial=trial or LoreTestView(text=""),
         given=given or {"name": view.name, "description": view.description},
         problem=refused.sentence if refused else "",
     )

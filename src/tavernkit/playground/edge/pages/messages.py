@@ -14,8 +14,7 @@ from tavernkit.playground.base.database.models import Message
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.live.streaming import changed_message_stream, restored_message_stream, run_stream
-from tavernkit.playground.edge.presenting.messages import shown_to
-from tavernkit.playground.edge.presenting.permissions import find_permissions
+from tavernkit.playground.edge.presenting.messages import find_permissions, shown_to
 from tavernkit.playground.edge.views.chat import MessageView
 from tavernkit.playground.edge.web.rendering import render
 from tavernkit.playground.edge.web.requests import (
@@ -33,8 +32,8 @@ from tavernkit.playground.story.access.access import Access
 from tavernkit.playground.story.conversations.forking import ForkKind, fork
 from tavernkit.playground.story.messages.changing import exclude_message, hide_message, include_message, restore_message
 from tavernkit.playground.story.messages.swipes import edit_message, select_swipe
-from tavernkit.playground.story.runs.asking import continue_reply
 from tavernkit.playground.story.runs.regenerating import regenerate
+from tavernkit.playground.story.runs.requests import continue_reply
 
 router = APIRouter(prefix="/messages/{message_id}", dependencies=[refuse_in(TOAST)])
 

@@ -15,7 +15,7 @@ from tavernkit.playground.base.database.models import Persona
 from tavernkit.playground.base.names import initials
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.edge.api.paging import After
+from tavernkit.playground.edge.api.requests import After
 from tavernkit.playground.edge.views.personas import (
     LABELS,
     POSITIONS,
@@ -33,8 +33,8 @@ from tavernkit.playground.edge.web.streams import stream
 from tavernkit.playground.edge.web.uploads import file_body, one_file
 from tavernkit.playground.story.personas import service
 from tavernkit.playground.story.personas.documents import NewPersona, PatchPersona
-from tavernkit.playground.story.personas.pictures import MAX_PICTURE_BYTES, set_picture
 from tavernkit.playground.story.personas.queries import persona_for
+from tavernkit.playground.story.personas.service import MAX_PICTURE_BYTES, set_picture
 
 router = APIRouter()
 

@@ -12,7 +12,7 @@ from markupsafe import Markup
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.edge.api.paging import After
+from tavernkit.playground.edge.api.requests import After
 from tavernkit.playground.edge.presenting.pipelines import conflict_view, profile_view, profiles_view
 from tavernkit.playground.edge.views.pipelines import ConflictView, ProfileView
 from tavernkit.playground.edge.web.forms import Text, Version, one_newline, page, saved_streams, understood
@@ -21,7 +21,7 @@ from tavernkit.playground.edge.web.rendering import render
 from tavernkit.playground.edge.web.requests import AppRuntime, PageViewer, answer, wants_streams
 from tavernkit.playground.edge.web.streams import CONTENT_TYPE, stream
 from tavernkit.playground.edge.web.uploads import file_body
-from tavernkit.playground.story.pipelines import adding, copies, service
+from tavernkit.playground.story.pipelines import copies, examples, service
 from tavernkit.playground.story.pipelines.checking import check_text, count_of
 from tavernkit.playground.story.pipelines.choosing import choose_profile, chosen_at, forget_choice
 from tavernkit.playground.story.pipelines.documents import AddExample, Choose, NewProfile, PatchProfile, ProfilePlace
@@ -119,7 +119,7 @@ async def add_example(
             settings_version=settings_version,
             conversation_id=conversation or None,
         )
-        profile, _ = await adding.add_example(runtime, viewer, new)
+        profile, _ = await examples.add_example(runtime, viewer, new)
     except Refused as refused:
         if refused.code == "not_found":
             raise

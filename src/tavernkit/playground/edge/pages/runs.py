@@ -7,9 +7,9 @@ from uuid import UUID
 from fastapi import APIRouter, Request, Response
 
 from tavernkit.playground.edge.live.streaming import message_stream, run_stream
-from tavernkit.playground.edge.presenting.permissions import find_permissions
+from tavernkit.playground.edge.presenting.messages import find_permissions
 from tavernkit.playground.edge.web.requests import AppRuntime, PageViewer, answer
-from tavernkit.playground.story.replies.deciding import discard_text, keep_text, request_stop
+from tavernkit.playground.story.replies.actions import discard_text, keep_text, request_stop
 from tavernkit.playground.story.runs.queries import read_run
 
 router = APIRouter(prefix="/runs/{run_id}")

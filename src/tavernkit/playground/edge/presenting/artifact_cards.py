@@ -15,7 +15,7 @@ from tavernkit.playground.base.text.markdown import render_markdown
 from tavernkit.playground.base.text.sanitising import without_overrides
 from tavernkit.playground.edge.presenting.artifact_measures import Bounds, numbers_in, share_of
 from tavernkit.playground.edge.views.artifacts import ArtifactFieldView, ContentView, Mark, ValueView
-from tavernkit.playground.story.artifacts.names import in_words
+from tavernkit.playground.story.artifacts.documents import in_words
 from tavernkit.values import Json, JsonObject, Value
 
 Path: TypeAlias = tuple[str, ...]

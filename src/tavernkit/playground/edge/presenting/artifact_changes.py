@@ -8,7 +8,7 @@ from tavernkit.artifacts import ArtifactChange, ArtifactVersion, change_between
 from tavernkit.artifacts.json_patch import find_in_json
 from tavernkit.playground.edge.presenting.artifact_cards import Marks, Path, on_one_line, plain_text, short_words
 from tavernkit.playground.edge.views.artifacts import ArtifactChangeView, DiffLineView, Mark, WordsView
-from tavernkit.playground.story.artifacts.names import in_words
+from tavernkit.playground.story.artifacts.documents import in_words
 from tavernkit.values import Json, JsonObject
 
 MOST_VALUES = 5_000

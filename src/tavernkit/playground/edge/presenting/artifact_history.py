@@ -12,11 +12,11 @@ from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.presenting.artifact_cards import IN_PANEL, content_view
 from tavernkit.playground.edge.presenting.artifact_changes import change_view, compared, marks_of
 from tavernkit.playground.edge.presenting.artifacts import history_address
-from tavernkit.playground.edge.presenting.permissions import permissions_of
+from tavernkit.playground.edge.presenting.messages import permissions_of
 from tavernkit.playground.edge.presenting.step_failures import schemas_by_tag
 from tavernkit.playground.edge.views.artifacts import ArtifactVersionView, HistoryView
 from tavernkit.playground.story.access.access import Access, conversation_for
-from tavernkit.playground.story.artifacts.names import in_words
+from tavernkit.playground.story.artifacts.documents import in_words
 from tavernkit.playground.story.artifacts.queries import KeptVersion, artifact_at, current_version, kept_versions
 from tavernkit.playground.story.artifacts.store import read_at_one_moment
 from tavernkit.values import JsonObject

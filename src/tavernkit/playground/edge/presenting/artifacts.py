@@ -45,7 +45,7 @@ from tavernkit.playground.edge.views.artifacts import (
     OverlayView,
     StateView,
 )
-from tavernkit.playground.story.artifacts.names import in_words
+from tavernkit.playground.story.artifacts.documents import in_words
 from tavernkit.playground.story.artifacts.path import session_of, turns_before
 from tavernkit.playground.story.artifacts.queries import heads_at, newest_versions
 from tavernkit.playground.story.artifacts.rows import artifact_of

@@ -14,16 +14,15 @@ from tavernkit.playground.base.names import initials, shown_name
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.presenting.artifacts import overlay_views
-from tavernkit.playground.edge.presenting.messages import message_views
-from tavernkit.playground.edge.presenting.permissions import permissions_of
+from tavernkit.playground.edge.presenting.messages import message_views, permissions_of
+from tavernkit.playground.edge.presenting.panel import trail_of
 from tavernkit.playground.edge.presenting.runs import copilot_steps, turns_view
-from tavernkit.playground.edge.presenting.trail import trail_of
 from tavernkit.playground.edge.views.chat import ConversationView, OlderView, RunView
 from tavernkit.playground.edge.web.requests import ToastView
 from tavernkit.playground.story.access.access import Access, conversation_for
 from tavernkit.playground.story.conversations.service import may_restore
 from tavernkit.playground.story.providers.queries import default_provider, provider_for
-from tavernkit.playground.story.runs.conversation_queries import has_turns_behind, last_run, pictured_speaker
+from tavernkit.playground.story.runs.queries import has_turns_behind, last_run, pictured_speaker
 from tavernkit.playground.story.runs.speakers import speaking_member
 
 ShownStatus: TypeAlias = Literal["queued", "running", "behind", "failed", "canceled"]

@@ -20,12 +20,76 @@ from tavernkit.playground.edge.presenting.home_queries import (
     recent_stories,
     usable_characters,
 )
-from tavernkit.playground.edge.views.home import ArchiveView, CastChoice, Face, HomeView, NewStoryView, StoryCard
+from tavernkit.playground.edge.views.spaces import Face
 from tavernkit.playground.edge.web.requests import API_PREFIX
 from tavernkit.playground.story.conversations.opening import FIRST_TITLE
 from tavernkit.playground.story.personas.queries import all_personas
-from tavernkit.playground.story.prompting.cards import library_character
+from tavernkit.playground.story.prompting.cast import library_character
 from tavernkit.playground.story.providers.queries import default_provider
+from tavernkit.values import Value
+
+
+class StoryCard(Value, frozen=True, kw_only=True):
+    """A conversation on the first page. `title` and `kind` are empty where they would say nothing."""
+
+    id: str
+    title: str
+    space_name: str
+    kind: str
+    faces: tuple[Face, ...]
+    last_line: str
+    last_at: datetime
+    may_restore: bool = False
+
+
+class CastChoice(Value, frozen=True, kw_only=True):
+    """A character or a persona that can be chosen."""
+
+    id: str
+    face: Face
+    tagline: str
+    is_chosen: bool = False
+
+
+class HomeView(Value, frozen=True, kw_only=True):
+    """The first page. `older` is where the list goes on, or empty; `is_first` is false behind that."""
+
+    stories: tuple[StoryCard, ...]
+    characters: tuple[CastChoice, ...]
+    older: str
+    is_first: bool
+    model_name: str
+    model_is_embedded: bool
+    has_model: bool
+
+
+class ArchiveView(Value, frozen=True, kw_only=True):
+    """The page of archived stories; `older` is where the list goes on, or empty."""
+
+    stories: tuple[StoryCard, ...]
+    older: str
+    is_first: bool
+
+
+class NewStoryView(Value, frozen=True, kw_only=True):
+    """The page on which a story is put together, with what was chosen so far; `has_more`: search finds others."""
+
+    characters: tuple[CastChoice, ...]
+    personas: tuple[CastChoice, ...]
+    search: str = ""
+    has_more: bool = False
+    name: str = ""
+    error: str = ""
+
+
+class PaletteLink(Value, frozen=True, kw_only=True):
+    """Somewhere to go from the palette."""
+
+    kind: str
+    name: str
+    about: str
+    address: str
+
 
 STORIES_PER_PAGE = 15
 CHARACTERS_SHOWN = 12

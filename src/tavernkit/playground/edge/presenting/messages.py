@@ -3,27 +3,118 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 from uuid import UUID
 
+from sqlalchemy import Select, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.database.models import (
+    Character,
+    Conversation,
+    Message,
+    MessageSwipe,
+    Persona,
+    Run,
+    SpaceMembership,
+)
 from tavernkit.playground.base.names import initials, shown_name
-from tavernkit.playground.base.refused import existing
+from tavernkit.playground.base.refused import Refused, existing
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.text.markdown import calls_pictures, render_markdown
 from tavernkit.playground.edge.presenting.artifact_cards import IN_CHAT, content_view
 from tavernkit.playground.edge.presenting.artifacts import chat_artifacts
-from tavernkit.playground.edge.presenting.message_rows import MessageRow, read_message_row, read_message_rows
-from tavernkit.playground.edge.presenting.permissions import permissions_of
 from tavernkit.playground.edge.presenting.step_failures import failures_by_message
 from tavernkit.playground.edge.views.artifacts import ChatArtifactView
 from tavernkit.playground.edge.views.chat import MessagePermissions, MessageView
-from tavernkit.playground.story.access.access import Access, message_for
+from tavernkit.playground.story.access.access import Access, SpaceAccess, conversation_for, message_for
 from tavernkit.playground.story.characters.queries import pictures_of
 from tavernkit.playground.story.prompting.fitting import LEFT_OUT, left_out_words
 from tavernkit.playground.story.prompting.history import REASONING, prompt_text
 from tavernkit.playground.story.prompting.records import LORE
+
+
+class MessageRow(NamedTuple):
+    """A message, who said it, which of its versions is seen, and what the run that wrote it took."""
+
+    message: Message
+    author_name: str
+    author_kind: str
+    author_status: str
+    character_id: UUID | None
+    thumbnail: str | None
+    avatar: str | None
+    swipe_position: int
+    swipe_metadata: Mapping[str, Any]
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    debug: Mapping[str, Any] | None
+
+
+async def read_message_rows(
+    session: AsyncSession, conversation_id: UUID, *, before: int | None, limit: int
+) -> list[MessageRow]:
+    """The newest `limit` messages below `before` that are not hidden, oldest first."""
+    query = _shown().where(Message.conversation_id == conversation_id).order_by(Message.seq.desc()).limit(limit)
+    if before is not None:
+        query = query.where(Message.seq < before)
+    return [MessageRow(*row) for row in reversed((await session.execute(query)).all())]
+
+
+async def read_message_row(session: AsyncSession, message_id: UUID) -> MessageRow | None:
+    """One message, unless it is hidden."""
+    row = (await session.execute(_shown().where(Message.id == message_id))).one_or_none()
+    return None if row is None else MessageRow(*row)
+
+
+def _shown() -> Select[
+    Message, str, str, str, UUID | None, str | None, str | None, int, Any, int | None, int | None, Any
+]:
+    return (
+        select(
+            Message,
+            SpaceMembership.cached_display_name,
+            SpaceMembership.kind,
+            SpaceMembership.status,
+            SpaceMembership.character_id,
+            Character.thumbnail_sha256,
+            Persona.avatar_sha256,
+            MessageSwipe.position,
+            MessageSwipe.metadata_,
+            Run.prompt_tokens,
+            Run.completion_tokens,
+            Run.debug,
+        )
+        .join(SpaceMembership, SpaceMembership.id == Message.membership_id)
+        .join(MessageSwipe, MessageSwipe.id == Message.active_swipe_id)
+        .outerjoin(Character, Character.id == SpaceMembership.character_id)
+        .outerjoin(Persona, Persona.id == SpaceMembership.persona_id)
+        .outerjoin(Run, Run.id == Message.run_id)
+        .where(Message.visibility != "hidden")
+    )
+
+
+def permissions_of(conversation: Conversation, entry: SpaceAccess) -> MessagePermissions:
+    """What somebody who may read the conversation may do in it beyond that."""
+    takes_part = entry.access >= Access.TAKE_PART and entry.space.status == "active"
+    in_use = takes_part and conversation.status == "ready"
+    return MessagePermissions(
+        member_id="" if entry.member is None else str(entry.member.id),
+        can_take_part=in_use,
+        can_moderate=in_use and entry.access >= Access.MODERATE,
+        can_fork=takes_part and conversation.status in ("ready", "archived"),
+        has_branches=entry.space.kind == "playground",
+    )
+
+
+async def find_permissions(session: AsyncSession, conversation_id: UUID, viewer: Viewer) -> MessagePermissions:
+    """The same, for a conversation that the person has just done something in, and may have left by it."""
+    try:
+        return permissions_of(*await conversation_for(session, conversation_id, viewer, Access.READ))
+    except Refused:
+        return MessagePermissions()
+
 
 MESSAGES_PER_PAGE = 20
 _NO_PICTURES: Mapping[str, str] = {}

@@ -9,9 +9,8 @@ from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Character
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.edge.presenting.home import story_title
+from tavernkit.playground.edge.presenting.home import PaletteLink, story_title
 from tavernkit.playground.edge.presenting.home_queries import recent_stories
-from tavernkit.playground.edge.views.home import PaletteLink
 from tavernkit.playground.story.characters.folding import fold
 
 LONGEST_QUESTION = 100

@@ -27,10 +27,10 @@ from tavernkit.playground.edge.views.pipelines import (
     ProfileView,
     TargetView,
 )
-from tavernkit.playground.story.pipelines.adding import examples_in
 from tavernkit.playground.story.pipelines.checking import Checked, check_content
-from tavernkit.playground.story.pipelines.choices import read_profile_choices
+from tavernkit.playground.story.pipelines.conversation_choices import read_profile_choices
 from tavernkit.playground.story.pipelines.copies import example_in_full
+from tavernkit.playground.story.pipelines.examples import examples_in
 from tavernkit.playground.story.pipelines.queries import (
     FollowedPlace,
     choice_at,

@@ -13,7 +13,7 @@ from tavernkit.playground.edge.presenting.panel import panel_entry, panel_view
 from tavernkit.playground.edge.views.pipelines import FollowedView, PipelinesPanelView, PlaceChoiceView
 from tavernkit.playground.edge.views.spaces import ChoiceView
 from tavernkit.playground.story.access.access import Access, SpaceAccess
-from tavernkit.playground.story.pipelines.choices import (
+from tavernkit.playground.story.pipelines.conversation_choices import (
     NONE,
     WIDER,
     PlaceKind,

@@ -15,17 +15,85 @@ from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.refused import not_found
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.presenting.panel import panel_entry, panel_view
-from tavernkit.playground.edge.presenting.settings_typed import control_text, is_nullable, is_whole, schema_of
-from tavernkit.playground.edge.views.settings import GroupView, LayerView, SettingFieldView, SettingsView
-from tavernkit.playground.edge.views.spaces import ChoiceView
+from tavernkit.playground.edge.presenting.settings_values import control_text, is_nullable, is_whole, schema_of
+from tavernkit.playground.edge.views.spaces import ChoiceView, PanelView
 from tavernkit.playground.story.access.access import Access, SpaceAccess
 from tavernkit.playground.story.access.members import active_members
 from tavernkit.playground.story.presets.queries import presets_page
 from tavernkit.playground.story.providers.queries import providers_page
-from tavernkit.playground.story.settings_schema.leaf import Layer, VisibleWhen
+from tavernkit.playground.story.settings_schema.leaf import Control, Layer, Source, VisibleWhen
 from tavernkit.playground.story.settings_schema.pack import GROUPS, SETTINGS, Setting
 from tavernkit.playground.story.settings_schema.resolving import Effective, Layered, effective, own_values
 from tavernkit.values import Json, JsonObject, Value
+
+
+class SettingFieldView(Value, frozen=True, kw_only=True):
+    """One setting. `value` is what stands in the control, `placeholder` what counts while it is empty.
+
+    `own` is the layer's own value as JSON, `null` for none. `condition` says, as JSON, when it matters.
+    """
+
+    path: str
+    label: str
+    about: str
+    control: Control
+    value: str
+    own: str
+    placeholder: str
+    source: Source
+    is_own: bool
+    is_nullable: bool
+    is_whole: bool
+    is_quick: bool
+    is_shown: bool
+    condition: str
+    least: str
+    most: str
+    step: str
+    rows: int
+    choices: tuple[ChoiceView, ...]
+
+    @property
+    def group(self) -> str:
+        return self.path.partition(".")[0]
+
+    @property
+    def id(self) -> str:
+        return f"setting_{self.path.replace('.', '_')}"
+
+
+class GroupView(Value, frozen=True, kw_only=True):
+    """Settings under one heading."""
+
+    key: str
+    label: str
+    about: str
+    fields: tuple[SettingFieldView, ...]
+
+
+class LayerView(Value, frozen=True, kw_only=True):
+    """A place where settings can be made."""
+
+    label: str
+    address: str
+    is_current: bool
+
+
+class SettingsView(Value, frozen=True, kw_only=True):
+    """The settings of one layer. `resource` is their address in the API, `context` what conditions are about (JSON)."""
+
+    panel: PanelView
+    layer: Layer
+    layers: tuple[LayerView, ...]
+    member_id: str
+    members: tuple[ChoiceView, ...]
+    version: int
+    resource: str
+    context: str
+    quick: tuple[SettingFieldView, ...]
+    groups: tuple[GroupView, ...]
+    may_change: bool
+
 
 CHOICES_SHOWN = 200
 UNSET = "Not set"

@@ -5,10 +5,17 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Literal, TypeAlias
 
-from tavernkit.playground.edge.views.home import Face
 from tavernkit.values import Value
 
 BookPlace: TypeAlias = Literal["conversation", "space", "character", "persona"]
+
+
+class Face(Value, frozen=True, kw_only=True):
+    """How somebody looks in a list; `picture` is an address, or empty."""
+
+    name: str
+    initials: str
+    picture: str = ""
 
 
 class CrumbView(Value, frozen=True, kw_only=True):

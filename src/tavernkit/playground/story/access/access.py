@@ -21,6 +21,16 @@ from tavernkit.playground.base.refused import Refused, not_found
 from tavernkit.values import Value
 
 
+def require_in_use(conversation: Conversation) -> None:
+    """Refuse a change in a conversation that is archived or not complete yet."""
+    if conversation.status == "archived":
+        raise Refused(
+            code="conflict", sentence="This conversation is archived. Bring it back into use before you change it."
+        )
+    if conversation.status != "ready":
+        raise Refused(code="conflict", sentence="This conversation is still being copied. Wait until it is complete.")
+
+
 class Access(IntEnum):
     """What somebody may do; each includes those before it."""
 

@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, and_, case, exists, func, literal, null, o
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
-from tavernkit.playground.base.database.copying import copy_rows
+from tavernkit.playground.base.database.bulk import copy_rows
 from tavernkit.playground.base.database.functions import derived_id
 from tavernkit.playground.base.database.models import (
     ArtifactArchive,

@@ -14,8 +14,7 @@ from tavernkit.playground.base.database.models import ArtifactHead
 from tavernkit.playground.base.realtime.outbox import append_event
 from tavernkit.playground.base.refused import Refused, existing, stale
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.story.access.access import Access, conversation_for
-from tavernkit.playground.story.access.in_use import require_in_use
+from tavernkit.playground.story.access.access import Access, conversation_for, require_in_use
 from tavernkit.playground.story.artifacts.documents import ArtifactVersionOut
 from tavernkit.playground.story.artifacts.journal import UPDATED
 from tavernkit.playground.story.artifacts.path import read_view, session_of, turns_before

@@ -28,7 +28,7 @@ Short = Annotated[str, Field(max_length=1_000), AfterValidator(_without_nul)]
 Version = Annotated[int, Field(ge=1, le=2**31 - 1, description="The version that the change was made from.")]
 
 
-class CharacterLineOut(StrictModel):
+class CharacterLineOut(BaseModel):
     """A character in a list."""
 
     id: UUID
@@ -97,7 +97,7 @@ class CharacterOut(CharacterLineOut):
         )
 
 
-class CardEdit(BaseModel):
+class CardEdit(StrictModel):
     """Fields of the card to change; what is not named stays as it is."""
 
     version: Version

@@ -22,7 +22,7 @@ from tavernkit.playground.base.database.models import (
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.paths.global_variables import read_globals
 from tavernkit.playground.story.paths.snapshots import EVERY, keep_snapshots
-from tavernkit.playground.story.prompting.cards import library_character
+from tavernkit.playground.story.prompting.cast import library_character
 from tavernkit.playground.story.prompting.greetings import ExpandedGreeting, greetings_of
 from tavernkit.playground.story.prompting.platforms import platform_for
 from tavernkit.playground.story.settings_schema.resolving import effective

@@ -33,18 +33,17 @@ from tavernkit.playground.base.llm.base import Finished, ModelError, TextDelta, 
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import storable
-from tavernkit.playground.story.access.access import Access, SpaceAccess, conversation_for
-from tavernkit.playground.story.access.in_use import require_in_use
+from tavernkit.playground.story.access.access import Access, SpaceAccess, conversation_for, require_in_use
 from tavernkit.playground.story.access.locks import lock_totals
 from tavernkit.playground.story.artifacts.path import turns_before
+from tavernkit.playground.story.dry_runs.journal import CountedModels, DryRunJournal
 from tavernkit.playground.story.dry_runs.report import prompt_changes, shortened, step_reports
 from tavernkit.playground.story.dry_runs.story import DryRunStory, read_dry_run_story
-from tavernkit.playground.story.dry_runs.trial import CountedModels, TrialJournal
 from tavernkit.playground.story.paths.queries import end_of_path
-from tavernkit.playground.story.pipelines.asking import StepModels
 from tavernkit.playground.story.pipelines.queries import profile_for, version_of
 from tavernkit.playground.story.pipelines.reading import checked_content, profile_of
-from tavernkit.playground.story.pipelines.run_reports import DryRun
+from tavernkit.playground.story.pipelines.reports import DryRun
+from tavernkit.playground.story.pipelines.step_models import StepModels
 from tavernkit.playground.story.previews.previewing import speaker_at_hand
 from tavernkit.playground.story.prompting.building import BuiltPrompt, build_prompt
 from tavernkit.playground.story.prompting.inputs import PromptInputs
@@ -80,7 +79,7 @@ async def ask_dry_run(runtime: Runtime, viewer: Viewer, profile_id: UUID, asked:
         if total == 0:
             sentence = f"No pipeline of this profile has a step that runs on {asked.trigger}. Choose another trigger."
             raise Refused(code="conflict", sentence=sentence)
-        speaker, target = await _turn_to_try(session, conversation, entry)
+        speaker, target = await _dry_run_turn(session, conversation, entry)
         return await enqueue_job(
             session,
             runtime,
@@ -100,7 +99,7 @@ async def ask_dry_run(runtime: Runtime, viewer: Viewer, profile_id: UUID, asked:
         )
 
 
-async def _turn_to_try(
+async def _dry_run_turn(
     session: AsyncSession, conversation: Conversation, entry: SpaceAccess
 ) -> tuple[SpaceMembership, Message | None]:
     """Who speaks in the turn that is tried, and the reply that it had already."""
@@ -119,12 +118,12 @@ async def carry_out_dry_run(work: JobWork) -> dict[str, Any]:
     story = await read_dry_run_story(work, profile)
     models = CountedModels(StepModels(runtime, story.inputs.provider).ask)
     try:
-        return await _Trial(work, story, models, with_reply=bool(payload["with_reply"])).run()
+        return await _DryRun(work, story, models, with_reply=bool(payload["with_reply"])).run()
     finally:
         await _count(runtime, UUID(payload["conversation_id"]), models)
 
 
-class _Trial:
+class _DryRun:
     """One dry run at work."""
 
     def __init__(self, work: JobWork, story: DryRunStory, models: CountedModels, *, with_reply: bool) -> None:
@@ -135,7 +134,7 @@ class _Trial:
         context = story.context
         self._plan: tuple[Planned, ...] = (*plan_hook(context, "before"), *plan_hook(context, "after"))
         self._states: dict[tuple[str, str], str] = {item.key: "waiting" for item in self._plan}
-        self._journal = TrialJournal(story.store, story.last_done, self._settled)
+        self._journal = DryRunJournal(story.store, story.last_done, self._settled)
         self._run = PipelineRunner(
             context,
             read=self._view,

@@ -15,7 +15,7 @@ from tavernkit.artifacts import SessionArtifacts, change_between
 from tavernkit.artifacts.pipelines import RunContext, RunReport, Step, StepPipeline, StepReport
 from tavernkit.artifacts.pipelines.products import StepProduct, products_of
 from tavernkit.playground.base.storable import storable
-from tavernkit.playground.story.dry_runs.trial import TrialJournal
+from tavernkit.playground.story.dry_runs.journal import DryRunJournal
 from tavernkit.prompt.block import Block
 from tavernkit.prompt.tokens import default_estimator
 from tavernkit.values import Json
@@ -27,7 +27,7 @@ BlockChange: TypeAlias = Literal["added", "removed", "changed"]
 
 
 def step_reports(
-    context: RunContext, report: RunReport, journal: TrialJournal, view: SessionArtifacts
+    context: RunContext, report: RunReport, journal: DryRunJournal, view: SessionArtifacts
 ) -> list[dict[str, Any]]:
     """Every step of the run in the order of commits; `view` is what was there before it."""
     steps = {
@@ -41,7 +41,7 @@ def _step(
     pipeline: StepPipeline,
     step: Step,
     context: RunContext,
-    journal: TrialJournal,
+    journal: DryRunJournal,
     view: SessionArtifacts,
 ) -> dict[str, Any]:
     record = journal.records.get((done.pipeline, done.step))

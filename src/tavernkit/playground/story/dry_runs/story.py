@@ -15,8 +15,8 @@ from tavernkit.playground.base.jobs.work import JobWork
 from tavernkit.playground.story.artifacts.journal import last_done
 from tavernkit.playground.story.artifacts.path import read_view
 from tavernkit.playground.story.artifacts.store import TransactionArtifactStore, read_at_one_moment
-from tavernkit.playground.story.pipelines.following import PipelineStart, run_context
 from tavernkit.playground.story.pipelines.owners import tag_owners
+from tavernkit.playground.story.pipelines.run_inputs import PipelineStart, run_context
 from tavernkit.playground.story.prompting.errors import UnpromptableError
 from tavernkit.playground.story.prompting.inputs import PromptInputs, PromptTurn, inputs_for
 from tavernkit.playground.story.runs.limits import check_tokens

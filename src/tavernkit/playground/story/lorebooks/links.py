@@ -14,8 +14,8 @@ from tavernkit.playground.base.refused import Refused, existing, not_found
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.access.access import Access, conversation_for, space_for
 from tavernkit.playground.story.lorebooks.documents import LorebookPlace, NewLink, PatchLink
+from tavernkit.playground.story.lorebooks.events import append_link_events
 from tavernkit.playground.story.lorebooks.queries import links_of, lorebook_of
-from tavernkit.playground.story.lorebooks.telling import append_link_events
 
 
 async def lorebooks_at(runtime: Runtime, viewer: Viewer, place: LorebookPlace) -> list[tuple[LorebookLink, str]]:

@@ -13,8 +13,8 @@ from sqlalchemy.orm import InstrumentedAttribute
 from tavernkit.playground.base.database.models import Character, Conversation, LorebookLink, Persona, Space
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import titled
+from tavernkit.playground.story.lorebooks.events import append_link_events
 from tavernkit.playground.story.lorebooks.queries import links_of, newest_lorebooks
-from tavernkit.playground.story.lorebooks.telling import append_link_events
 from tavernkit.values import Json
 
 CARD = ("data", "extensions", "world")

@@ -14,17 +14,17 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from tavernkit.errors import TavernKitError
 from tavernkit.lore import Book, Entry, read_book
 from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.database.base import advance
 from tavernkit.playground.base.database.bulk import insert_rows
 from tavernkit.playground.base.database.models import Lorebook, LorebookEntry
-from tavernkit.playground.base.database.versions import advance
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import presentable, storable, titled
 from tavernkit.playground.story.lorebooks.documents import LorebookOut, NewLorebook, PatchLorebook
 from tavernkit.playground.story.lorebooks.entry_fields import as_character_book, as_world_info, book_form, entry_forms
+from tavernkit.playground.story.lorebooks.events import append_book_event
 from tavernkit.playground.story.lorebooks.named_links import link_book, places_that_name
 from tavernkit.playground.story.lorebooks.queries import all_entries, lorebook_of
-from tavernkit.playground.story.lorebooks.telling import append_book_event
 from tavernkit.reading import ImportReport, Note
 from tavernkit.values import Json
 

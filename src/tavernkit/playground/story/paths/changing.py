@@ -11,8 +11,7 @@ from tavernkit.playground.base.database.models import Conversation, Message
 from tavernkit.playground.base.realtime.outbox import append_event
 from tavernkit.playground.base.refused import Refused, stale
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.story.access.access import Access, message_for
-from tavernkit.playground.story.access.in_use import require_in_use
+from tavernkit.playground.story.access.access import Access, message_for, require_in_use
 from tavernkit.playground.story.paths.documents import MessageOut
 from tavernkit.playground.story.paths.messages import shown_message
 

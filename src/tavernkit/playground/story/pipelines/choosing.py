@@ -15,21 +15,41 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from tavernkit.artifacts.pipelines import Profile, reserve_tags
 from tavernkit.errors import ArtifactPolicyError
 from tavernkit.playground.base.accounts.viewer import Viewer
-from tavernkit.playground.base.database.models import Character, PipelineChoice, PipelineProfile, User
+from tavernkit.playground.base.database import announce
+from tavernkit.playground.base.database.models import Character, PipelineChoice, PipelineProfile, SpaceMembership, User
+from tavernkit.playground.base.realtime.bus import owner_topic, space_topic
 from tavernkit.playground.base.realtime.outbox import append_event
 from tavernkit.playground.base.refused import Refused, not_found
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.story.access.access import Access, conversation_for, space_for
-from tavernkit.playground.story.access.in_use import require_in_use
+from tavernkit.playground.story.access.access import Access, conversation_for, require_in_use, space_for
 from tavernkit.playground.story.access.locks import lock_conversation
 from tavernkit.playground.story.artifacts.path import session_of
 from tavernkit.playground.story.artifacts.store import TransactionArtifactStore
-from tavernkit.playground.story.pipelines.choices import NONE, WIDER, mark_of
+from tavernkit.playground.story.pipelines.conversation_choices import NONE, WIDER, mark_of
 from tavernkit.playground.story.pipelines.documents import Choose, ProfilePlace
-from tavernkit.playground.story.pipelines.events import announce_choice
 from tavernkit.playground.story.pipelines.owners import hand_over_tags, tag_owners
 from tavernkit.playground.story.pipelines.queries import choice_at, profile_for, version_of
 from tavernkit.playground.story.pipelines.reading import profile_of, readable_part
+
+
+async def announce_choice(session: AsyncSession, user_id: UUID, place: ProfilePlace, mark: str) -> None:
+    """Say, once this is committed, what was chosen in a space, with a character, or in everything of a person's."""
+    if place.space_id is not None:
+        announce(session, space_topic(place.space_id), place="space", chosen=mark)
+    elif place.character_id is not None:
+        for space_id in await _spaces_with(session, place.character_id):
+            announce(session, space_topic(space_id), place=f"character_{place.character_id}", chosen=mark)
+    else:
+        announce(session, owner_topic(user_id), place="everywhere", chosen=mark)
+
+
+async def _spaces_with(session: AsyncSession, character_id: UUID) -> list[UUID]:
+    found = await session.scalars(
+        select(SpaceMembership.space_id)
+        .where(SpaceMembership.character_id == character_id, SpaceMembership.status == "active")
+        .distinct()
+    )
+    return list(found)
 
 
 async def chosen_at(runtime: Runtime, viewer: Viewer, place: ProfilePlace) -> PipelineChoice | None:

@@ -20,8 +20,8 @@ from tavernkit.playground.base.realtime.bus import conversation_topic
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.artifacts.journal import DatabaseJournal
 from tavernkit.playground.story.artifacts.path import reader_before
-from tavernkit.playground.story.pipelines.asking import StepModels
-from tavernkit.playground.story.pipelines.following import PipelineStart, reserve_followed, run_context
+from tavernkit.playground.story.pipelines.run_inputs import PipelineStart, reserve_followed, run_context
+from tavernkit.playground.story.pipelines.step_models import StepModels
 from tavernkit.playground.story.prompting.history import MESSAGE_ID
 from tavernkit.playground.story.prompting.inputs import PromptInputs
 from tavernkit.playground.story.runs.service import Claim

@@ -18,12 +18,12 @@ from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.access.access import Access, SpaceAccess, conversation_for
 from tavernkit.playground.story.access.members import active_members
 from tavernkit.playground.story.paths.queries import end_of_path
-from tavernkit.playground.story.pipelines.following import TRIGGERS, candidates_for
+from tavernkit.playground.story.pipelines.run_inputs import TRIGGERS, candidates_for
 from tavernkit.playground.story.previews.queries import KeptPrompt, prompt_of
 from tavernkit.playground.story.prompting.building import build_prompt
 from tavernkit.playground.story.prompting.inputs import PromptInputs, PromptTurn, inputs_for
 from tavernkit.playground.story.prompting.records import record_of
-from tavernkit.playground.story.runs.conversation_queries import active_run
+from tavernkit.playground.story.runs.queries import active_run
 from tavernkit.playground.story.runs.speakers import choose_speakers
 from tavernkit.playground.story.settings_schema.resolving import effective
 

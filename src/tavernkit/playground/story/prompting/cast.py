@@ -8,17 +8,22 @@ from uuid import UUID
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from tavernkit import Character, User
+from tavernkit import Character, User, characters
 from tavernkit.playground.base.database import models
 from tavernkit.playground.story.access.identity import story_user
 from tavernkit.playground.story.access.members import active_members
-from tavernkit.playground.story.prompting.cards import library_character
 from tavernkit.playground.story.prompting.errors import UnpromptableError
 from tavernkit.playground.story.settings_schema.models import StorySettings
 from tavernkit.sillytavern import PersonaPlace, PersonaPosition
 from tavernkit.sillytavern.extension_prompts import ExtensionRole
 from tavernkit.sillytavern.groups import CardMode, GroupMember, StoryGroup
 from tavernkit.values import Value
+
+
+def library_character(row: models.Character) -> Character:
+    """The stored card as the library knows it."""
+    return characters.read_card(row.data)[0].character
+
 
 NOBODY = User(name="User")
 

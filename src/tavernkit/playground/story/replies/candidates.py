@@ -18,8 +18,7 @@ from tavernkit.playground.base.llm.base import Finished, ModelError, TextDelta, 
 from tavernkit.playground.base.realtime.bus import user_topic
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.story.access.access import Access, conversation_for
-from tavernkit.playground.story.access.in_use import require_in_use
+from tavernkit.playground.story.access.access import Access, conversation_for, require_in_use
 from tavernkit.playground.story.access.locks import lock_totals
 from tavernkit.playground.story.prompting.building import BuiltPrompt
 from tavernkit.playground.story.prompting.errors import UnpromptableError

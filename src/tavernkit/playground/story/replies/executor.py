@@ -17,7 +17,7 @@ from tavernkit.playground.base.realtime.bus import conversation_topic
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.artifacts.journal import RunTakenError
 from tavernkit.playground.story.pipelines.execution import ReplySteps, StepsFailedError, open_steps, stored_reply_text
-from tavernkit.playground.story.pipelines.following import NotFollowedError, pipeline_start
+from tavernkit.playground.story.pipelines.run_inputs import NotFollowedError, pipeline_start
 from tavernkit.playground.story.prompting.building import BuiltPrompt
 from tavernkit.playground.story.prompting.errors import PromptTooLargeError
 from tavernkit.playground.story.prompting.fitting import LEFT_OUT, check_fits, count_left_out, fitting_prompt

@@ -11,13 +11,11 @@ from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Conversation
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.story.access.access import Access, SpaceAccess, conversation_for
-from tavernkit.playground.story.access.in_use import require_in_use
+from tavernkit.playground.story.access.access import Access, SpaceAccess, conversation_for, require_in_use
 from tavernkit.playground.story.access.locks import lock_conversation, lock_space_of
 from tavernkit.playground.story.access.members import active_members
-from tavernkit.playground.story.runs.conversation_queries import active_round, active_run
 from tavernkit.playground.story.runs.planner import cancel_queued
-from tavernkit.playground.story.runs.queries import Turns, shown_turns
+from tavernkit.playground.story.runs.queries import Turns, active_round, active_run, shown_turns
 from tavernkit.playground.story.runs.rounds import (
     announce_copilot,
     append_turns_event,

@@ -26,7 +26,7 @@ from tavernkit.playground.story.artifacts.open_runs import abandon_pipelines, ca
 from tavernkit.playground.story.paths.global_variables import GlobalChanges, change_globals
 from tavernkit.playground.story.prompting.records import PromptRecord, keep_prompt
 from tavernkit.playground.story.prompting.usage import Usage, count_usage
-from tavernkit.playground.story.runs.conversation_queries import active_round
+from tavernkit.playground.story.runs.queries import active_round
 from tavernkit.playground.story.runs.rounds import freeze_round, go_on, skip_slot, slot_at, turn_taken
 from tavernkit.playground.story.runs.speakers import can_speak
 from tavernkit.playground.story.runs.states import TRANSITIONS, RunStatus

@@ -11,8 +11,8 @@ from tavernkit.playground.base.database.models import Conversation, Message, Rou
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.access.locks import lock_conversation
 from tavernkit.playground.story.paths.queries import end_of_path
-from tavernkit.playground.story.runs.conversation_queries import active_round
 from tavernkit.playground.story.runs.planner import cancel_queued, leave_running
+from tavernkit.playground.story.runs.queries import active_round
 from tavernkit.playground.story.runs.rounds import end_round, skip_slot, slot_at
 from tavernkit.playground.story.runs.speakers import can_speak
 

@@ -12,8 +12,7 @@ from annotated_types import Ge, Le
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
-from tavernkit.playground.story.settings_schema.groups.base import SettingsGroup
-from tavernkit.playground.story.settings_schema.leaf import DOCUMENTS, Layer, Leaf
+from tavernkit.playground.story.settings_schema.leaf import DOCUMENTS, Layer, Leaf, SettingsGroup
 from tavernkit.playground.story.settings_schema.models import StorySettings
 from tavernkit.values import Json, JsonObject, Value
 

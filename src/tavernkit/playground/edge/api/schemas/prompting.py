@@ -14,7 +14,7 @@ from tavernkit.playground.story.previews.queries import Change, KeptBlock, KeptP
 from tavernkit.playground.story.prompting.platforms import Platform
 
 
-class BlockOut(StrictModel):
+class BlockOut(BaseModel):
     """One block of a prompt."""
 
     sha256: str = Field(description="Of the content: the same text has the same one in every prompt.")
@@ -133,7 +133,7 @@ class ComparisonOut(BaseModel):
     changes: list[PromptChangeOut] = Field(description="The blocks of both, in their order.")
 
 
-class PreviewIn(BaseModel):
+class PreviewIn(StrictModel):
     """Which prompt to look at."""
 
     speaker_id: UUID | None = Field(default=None, description="A member; without one, whoever would speak next.")

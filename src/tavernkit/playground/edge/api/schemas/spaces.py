@@ -9,9 +9,9 @@ from uuid import UUID
 from pydantic import BaseModel, Field
 
 from tavernkit.playground.base.schemas import StrictModel
-from tavernkit.playground.story.access.space_documents import SpaceOut
+from tavernkit.playground.story.access.documents import SpaceOut
 from tavernkit.playground.story.conversations.documents import ConversationOut
-from tavernkit.playground.story.spaces.documents import LastMessage
+from tavernkit.playground.story.spaces.queries import LastMessage
 
 MAX_NAME = 200
 MAX_PERSONA = 50_000

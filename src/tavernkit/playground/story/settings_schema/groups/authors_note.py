@@ -6,8 +6,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from tavernkit.playground.story.settings_schema.groups.base import MAX_TEXT, GroupLook, SettingsGroup
-from tavernkit.playground.story.settings_schema.leaf import Leaf, VisibleWhen
+from tavernkit.playground.story.settings_schema.leaf import MAX_TEXT, GroupLook, Leaf, SettingsGroup, VisibleWhen
 
 _IN_CHAT = VisibleWhen(ref="authors_note.position", values=("chat",))
 

@@ -6,8 +6,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from tavernkit.playground.story.settings_schema.groups.base import GroupLook, SettingsGroup
-from tavernkit.playground.story.settings_schema.leaf import Leaf, VisibleWhen
+from tavernkit.playground.story.settings_schema.leaf import GroupLook, Leaf, SettingsGroup, VisibleWhen
 
 MAX_STOPS = 32
 _NOT_ANTHROPIC = VisibleWhen(context="provider_kind", values=("openai", "openai_text", "google", "embedded"))

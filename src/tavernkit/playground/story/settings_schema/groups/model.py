@@ -7,8 +7,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from tavernkit.playground.story.settings_schema.groups.base import GroupLook, SettingsGroup
-from tavernkit.playground.story.settings_schema.leaf import Leaf, VisibleWhen
+from tavernkit.playground.story.settings_schema.leaf import GroupLook, Leaf, SettingsGroup, VisibleWhen
 
 _TEXT = VisibleWhen(context="provider_kind", values=("openai_text", "embedded"))
 

@@ -6,8 +6,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from tavernkit.playground.story.settings_schema.groups.base import GroupLook, SettingsGroup
-from tavernkit.playground.story.settings_schema.leaf import Leaf, VisibleWhen
+from tavernkit.playground.story.settings_schema.leaf import GroupLook, Leaf, SettingsGroup, VisibleWhen
 
 _GROUP = VisibleWhen(context="is_group", values=(True,))
 

@@ -10,7 +10,7 @@ READ_BY: Mapping[str, str] = {
     "space.allow_self_responses": "tavernkit.playground.story.runs.speakers:choose_speakers",
     "space.auto_mode_enabled": "tavernkit.playground.story.runs.rounds:answer_person",
     "space.auto_mode_delay_ms": "tavernkit.playground.story.runs.rounds:go_on",
-    "space.during_generation_user_input_policy": "tavernkit.playground.story.runs.asking:make_way",
+    "space.during_generation_user_input_policy": "tavernkit.playground.story.runs.requests:apply_input_policy",
     "space.user_turn_debounce_ms": "tavernkit.playground.story.runs.rounds:answer_person",
     "space.group_regenerate_mode": "tavernkit.playground.story.runs.regenerating:regenerate",
     "space.token_limit": "tavernkit.playground.story.runs.limits:check_tokens",

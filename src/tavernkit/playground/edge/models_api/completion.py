@@ -23,17 +23,16 @@ from tavernkit.playground.base.realtime.bus import conversation_topic, space_top
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.models_api.errors import EndpointError
-from tavernkit.playground.edge.models_api.following import ReplyFollower
+from tavernkit.playground.edge.models_api.following import Disconnect, ReplyFollower, watch_disconnect
 from tavernkit.playground.edge.models_api.history import SentMessage
-from tavernkit.playground.edge.models_api.leaving import Disconnect, watch_disconnect
 from tavernkit.playground.edge.models_api.queries import CharacterModel, read_reply, run_for
 from tavernkit.playground.edge.models_api.storing import note_sent_text
 from tavernkit.playground.edge.models_api.wire import Chunks, completion_of, event
 from tavernkit.playground.story.messages.service import send_message
 from tavernkit.playground.story.paths.queries import end_of_path
 from tavernkit.playground.story.prompting.inputs import ReplyLimits
-from tavernkit.playground.story.replies.deciding import request_stop
-from tavernkit.playground.story.runs.asking import continue_reply
+from tavernkit.playground.story.replies.actions import request_stop
+from tavernkit.playground.story.runs.requests import continue_reply
 
 KEEP_ALIVE_SECONDS = 15.0
 STREAM_HEADERS = [

@@ -16,11 +16,10 @@ from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Conversation, Run, SpaceMembership
 from tavernkit.playground.base.refused import Refused, not_found
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.story.access.access import Access, SpaceAccess, conversation_for
-from tavernkit.playground.story.access.in_use import require_in_use
+from tavernkit.playground.story.access.access import Access, SpaceAccess, conversation_for, require_in_use
 from tavernkit.playground.story.paths.queries import end_of_path
-from tavernkit.playground.story.runs.conversation_queries import active_run, queued_run
 from tavernkit.playground.story.runs.planner import cancel_queued, leave_running, plan_run, settle_undecided
+from tavernkit.playground.story.runs.queries import active_run, queued_run
 from tavernkit.playground.story.runs.rounds import end_round, rules_of
 from tavernkit.playground.story.runs.speakers import choose_speakers, speaking_member
 

@@ -17,8 +17,8 @@ from tavernkit.playground.base.database.models import (
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.refused import Refused, not_found, stale
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.story.pipelines.choices import read_profile_choices
 from tavernkit.playground.story.pipelines.choosing import follow, place_columns, require_may_choose
+from tavernkit.playground.story.pipelines.conversation_choices import read_profile_choices
 from tavernkit.playground.story.pipelines.copies import example_in_full
 from tavernkit.playground.story.pipelines.documents import AddExample, ProfileOut, ProfilePlace
 from tavernkit.playground.story.pipelines.queries import choice_at, choices_count, free_name, profile_for, version_of

@@ -16,8 +16,18 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit import Message, Variables
 from tavernkit.artifacts import PromptCandidate
-from tavernkit.artifacts.pipelines import ChatInfo, Profile, RunContext, idempotency_key, prompt_candidates
+from tavernkit.artifacts.content import write_json
+from tavernkit.artifacts.pipelines import (
+    ChatInfo,
+    Profile,
+    PythonStep,
+    RunContext,
+    idempotency_key,
+    prompt_candidates,
+    write_profile,
+)
 from tavernkit.artifacts.pipelines.profile import Trigger
+from tavernkit.artifacts.sections import system_text
 from tavernkit.errors import TavernKitError
 from tavernkit.playground.base.database.models import (
     Conversation,
@@ -31,15 +41,45 @@ from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.artifacts.path import read_view, session_of, turns_before
 from tavernkit.playground.story.pipelines.choosing import reserve_free_tags
-from tavernkit.playground.story.pipelines.prompt_values import prompt_values
 from tavernkit.playground.story.pipelines.queries import followed_profile
 from tavernkit.playground.story.pipelines.reading import profile_of
+from tavernkit.playground.story.prompting.building import build_prompt
 from tavernkit.playground.story.prompting.history import MESSAGE_ID, TYPED
 from tavernkit.playground.story.prompting.inputs import PromptInputs
 from tavernkit.playground.story.prompting.macros import expand_macros
 from tavernkit.playground.story.prompting.platforms import platform_for
 from tavernkit.playground.story.runs.storing import ReplyIds
 from tavernkit.values import Json, JsonObject, Value
+
+WORLD_INFO, PROMPT_SYSTEM = "worldInfo", "promptSystem"
+LORE_STAGE = "lore"
+
+
+def prompt_values(inputs: PromptInputs, profile: Profile) -> dict[str, Json]:
+    """`worldInfo` and `promptSystem`, as the prompt has them before any step has changed it; nothing if no step of the
+    profile reads them."""
+    if not _is_read(profile):
+        return {}
+    prompt = build_prompt(inputs)
+    activated: list[Json] = [
+        {"name": verdict.name, "book": verdict.book, "content": verdict.content}
+        for verdict in prompt.built.result.lore
+        if verdict.is_activated
+    ]
+    warnings: list[Json] = [warning.message for warning in prompt.plan.warnings if warning.stage == LORE_STAGE]
+    return {
+        WORLD_INFO: {"activatedCount": len(activated), "activatedEntries": activated, "warnings": warnings},
+        PROMPT_SYSTEM: system_text(prompt.plan.enabled_blocks),
+    }
+
+
+def _is_read(profile: Profile) -> bool:
+    """Whether a step names one of them, or calls a function, which may read anything."""
+    if any(isinstance(step, PythonStep) for pipeline in profile.pipelines for step in pipeline.steps):
+        return True
+    text = write_json(write_profile(profile))
+    return WORLD_INFO in text or PROMPT_SYSTEM in text
+
 
 TRIGGERS: Mapping[str, Trigger] = {
     "user_turn": "user_message",

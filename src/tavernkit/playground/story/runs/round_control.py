@@ -11,15 +11,13 @@ from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Conversation, Round
 from tavernkit.playground.base.refused import Refused, not_found, stale
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.story.access.access import Access, conversation_for
-from tavernkit.playground.story.access.in_use import require_in_use
+from tavernkit.playground.story.access.access import Access, conversation_for, require_in_use
 from tavernkit.playground.story.access.locks import lock_space_of
 from tavernkit.playground.story.access.members import active_members
-from tavernkit.playground.story.runs.asking import apply_input_policy, locked
-from tavernkit.playground.story.runs.conversation_queries import active_round, active_run
 from tavernkit.playground.story.runs.documents import TurnsOut
 from tavernkit.playground.story.runs.planner import cancel_queued, leave_running, settle_undecided
-from tavernkit.playground.story.runs.queries import Turns, shown_turns
+from tavernkit.playground.story.runs.queries import Turns, active_round, active_run, shown_turns
+from tavernkit.playground.story.runs.requests import apply_input_policy, locked
 from tavernkit.playground.story.runs.rounds import (
     append_round_event,
     begin_round,

@@ -23,7 +23,7 @@ from tavernkit.playground.story.prompting.usage import Usage, used_by_steps
 Settled: TypeAlias = Callable[[StepRecord], Awaitable[None]]
 
 
-class TrialJournal:
+class DryRunJournal:
     """A journal in memory that remembers, behind the end of the run, what steps were worked out from and have made.
 
     `last_done` is what the conversation knows about earlier runs; `settled` is told whenever a step has come to
