@@ -13,7 +13,7 @@ from sqlalchemy import insert, select
 
 from tavernkit.artifacts import Artifact, Session, write_artifact
 from tavernkit.benchmarks import Benchmark
-from tavernkit.playground.base.config import Settings
+from tavernkit.playground.base.config import AppConfig
 from tavernkit.playground.base.database.models import ArtifactHead, ArtifactVersion, Conversation
 from tavernkit.playground.base.runtime import Runtime, open_runtime
 from tavernkit.playground.story.artifacts.path import read_view, session_of
@@ -126,7 +126,9 @@ class Desk:
         return self._runner.run(self.kept.timed_view())
 
     async def _write(self) -> Kept:
-        runtime = await self._opened.enter_async_context(open_runtime(Settings(data_dir=self._folder, database_url="")))
+        runtime = await self._opened.enter_async_context(
+            open_runtime(AppConfig(data_dir=self._folder, database_url=""))
+        )
         return await write_session(runtime)
 
 

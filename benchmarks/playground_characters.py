@@ -15,7 +15,7 @@ from tavernkit import example
 from tavernkit.benchmarks import Benchmark
 from tavernkit.characters import CharacterCard
 from tavernkit.playground.base.accounts.viewer import Viewer
-from tavernkit.playground.base.config import Settings
+from tavernkit.playground.base.config import AppConfig
 from tavernkit.playground.base.database.models import Character, User
 from tavernkit.playground.base.runtime import Runtime, open_runtime
 from tavernkit.playground.story.characters.cards import fill
@@ -46,7 +46,9 @@ class Shelf:
         return self._runner.run(self._fill())
 
     async def _fill(self) -> tuple[Runtime, dict[int, Viewer]]:
-        runtime = await self._opened.enter_async_context(open_runtime(Settings(data_dir=self._folder, database_url="")))
+        runtime = await self._opened.enter_async_context(
+            open_runtime(AppConfig(data_dir=self._folder, database_url=""))
+        )
         return runtime, {length: await add_owner(runtime, length) for length in (LONG, SHORT)}
 
 

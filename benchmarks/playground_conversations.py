@@ -13,7 +13,7 @@ from sqlalchemy import insert, select
 
 from tavernkit.benchmarks import Benchmark
 from tavernkit.playground.base.accounts.viewer import Viewer
-from tavernkit.playground.base.config import Settings
+from tavernkit.playground.base.config import AppConfig
 from tavernkit.playground.base.database.models import Conversation, Message, MessageSwipe, SpaceMembership, TextContent
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime, open_runtime
@@ -77,7 +77,9 @@ class Shelf:
         return self._runner.run(self._fill())
 
     async def _fill(self) -> tuple[Runtime, Viewer, dict[int, UUID]]:
-        runtime = await self._opened.enter_async_context(open_runtime(Settings(data_dir=self._folder, database_url="")))
+        runtime = await self._opened.enter_async_context(
+            open_runtime(AppConfig(data_dir=self._folder, database_url=""))
+        )
         viewer = Viewer(user_id=(await seed(runtime)).id)
         return runtime, viewer, {length: await write_story(runtime, viewer, length) for length in (LONG, SHORT)}
 

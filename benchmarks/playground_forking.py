@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.benchmarks import Benchmark
 from tavernkit.playground.base.accounts.viewer import Viewer
-from tavernkit.playground.base.config import Settings
+from tavernkit.playground.base.config import AppConfig
 from tavernkit.playground.base.database.functions import derived_id
 from tavernkit.playground.base.database.models import Conversation, Message, MessageSwipe, SpaceMembership, TextContent
 from tavernkit.playground.base.refused import Refused
@@ -118,7 +118,9 @@ class Desk:
         self._runner.run(self.story.insert())
 
     async def _write(self) -> Story:
-        runtime = await self._opened.enter_async_context(open_runtime(Settings(data_dir=self._folder, database_url="")))
+        runtime = await self._opened.enter_async_context(
+            open_runtime(AppConfig(data_dir=self._folder, database_url=""))
+        )
         return await write_story(runtime)
 
 

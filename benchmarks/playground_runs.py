@@ -25,7 +25,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tavernkit.benchmarks import Benchmark, started
 from tavernkit.playground.base.accounts.viewer import Viewer
-from tavernkit.playground.base.config import Settings
+from tavernkit.playground.base.config import AppConfig
 from tavernkit.playground.base.database.models import (
     Character,
     Conversation,
@@ -190,7 +190,7 @@ class House:
 
 
 async def write_stories(folder: Path, lengths: tuple[int, ...]) -> dict[int, UUID]:
-    async with open_runtime(Settings(data_dir=folder, database_url="")) as runtime:
+    async with open_runtime(AppConfig(data_dir=folder, database_url="")) as runtime:
         viewer = Viewer(user_id=(await seed(runtime)).id)
         return {length: await write_story(runtime, viewer, length) for length in lengths}
 

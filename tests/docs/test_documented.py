@@ -130,9 +130,9 @@ def test_every_environment_variable_is_documented() -> None:
 
 
 def test_every_setting_is_documented() -> None:
-    from tavernkit.playground.base.config import Settings
+    from tavernkit.playground.base.config import AppConfig
 
-    names = [f"`TAVERNKIT_{name.upper()}`" for name in Settings.model_fields]
+    names = [f"`TAVERNKIT_{name.upper()}`" for name in AppConfig.model_fields]
     assert [name for name in names if name not in PAGES["docs/playground.md"]] == []
 
 

@@ -13,9 +13,9 @@ from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit import example
-from tavernkit.playground.base.accounts.service import ensure_owner
+from tavernkit.playground.base.accounts.users import ensure_owner
 from tavernkit.playground.base.accounts.viewer import Viewer
-from tavernkit.playground.base.config import Settings
+from tavernkit.playground.base.config import AppConfig
 from tavernkit.playground.base.database.lease_clock import LeaseClock
 from tavernkit.playground.base.database.models import Conversation, Message, Provider, Run
 from tavernkit.playground.base.llm.base import ModelClient
@@ -139,7 +139,7 @@ class Play:
 async def playing(
     url: str, folder: Path, model: ModelClient, *, ids: Callable[[], UUID] = uuid4, **settings: object
 ) -> AsyncIterator[Play]:
-    chosen = Settings(
+    chosen = AppConfig(
         data_dir=folder,
         database_url=url,
         **{"lease_seconds": 2.0, "heartbeat_seconds": 0.1, **settings},

@@ -4,13 +4,13 @@ import asyncio
 import sys
 from pathlib import Path
 
-from tavernkit.playground.base.config import Settings
+from tavernkit.playground.base.config import AppConfig
 from tavernkit.playground.base.runtime import open_runtime
 from tavernkit.playground.story.sweeping import sweep
 
 
 async def main(url: str, folder: Path) -> None:
-    async with open_runtime(Settings(data_dir=folder, database_url=url)) as runtime:
+    async with open_runtime(AppConfig(data_dir=folder, database_url=url)) as runtime:
         while True:
             await sweep(runtime, asyncio.Event())
 

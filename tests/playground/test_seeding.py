@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import delete, func, select
 
 from tavernkit.playground.base.accounts.viewer import Viewer
-from tavernkit.playground.base.config import Settings
+from tavernkit.playground.base.config import AppConfig
 from tavernkit.playground.base.database.models import Character, Conversation, Lorebook, Message, Persona, Preset, Space
 from tavernkit.playground.base.runtime import Runtime, open_runtime
 from tavernkit.playground.edge.presenting.home import home_view
@@ -22,8 +22,8 @@ pytestmark = pytest.mark.anyio
 NOUNS = (Character, Space, Conversation, Message, Lorebook, Preset, Persona)
 
 
-def empty(url: str, folder: Path) -> Settings:
-    return Settings(data_dir=folder, database_url=url)
+def empty(url: str, folder: Path) -> AppConfig:
+    return AppConfig(data_dir=folder, database_url=url)
 
 
 async def counts(runtime: Runtime) -> list[int]:

@@ -10,7 +10,7 @@ from sqlalchemy import func, select
 from tavernkit.playground.base.database.models import Message, MessageSwipe, OutboxEvent, Run
 from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.base.refused import Refused
-from tavernkit.playground.story.paths.texts import MAX_MESSAGE_CHARACTERS
+from tavernkit.playground.story.paths.writing import MAX_MESSAGE_CHARACTERS
 from tests.playground.playing import playing
 from tests.playground.support.refusals import refusal_of
 

@@ -9,7 +9,7 @@ from alembic.runtime.migration import MigrationContext
 from pydantic import ValidationError
 from sqlalchemy import select
 
-from tavernkit.playground.base.config import Settings
+from tavernkit.playground.base.config import AppConfig
 from tavernkit.playground.base.database.base import Base
 from tavernkit.playground.base.database.migrate import check, upgrade
 from tavernkit.playground.base.database.models import Character, Provider
@@ -71,7 +71,7 @@ def test_a_sealed_key_opens_only_for_its_row_and_with_its_key(tmp_path: Path) ->
 
 def test_database_addresses_get_their_driver(tmp_path: Path) -> None:
     def resolved(url: str) -> str:
-        return Settings(data_dir=tmp_path, database_url=url).resolved_database_url
+        return AppConfig(data_dir=tmp_path, database_url=url).resolved_database_url
 
     assert resolved("") == f"sqlite+aiosqlite:///{tmp_path}/tavernkit.db"
     assert resolved("postgresql://a/b") == "postgresql+psycopg://a/b"
@@ -81,4 +81,4 @@ def test_database_addresses_get_their_driver(tmp_path: Path) -> None:
 
 def test_a_setting_that_makes_no_sense_is_refused() -> None:
     with pytest.raises(ValidationError, match="port"):
-        Settings(port=99999)
+        AppConfig(port=99999)

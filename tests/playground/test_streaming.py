@@ -15,7 +15,7 @@ from tavernkit.playground.base.realtime.bus import BACKLOG, conversation_topic
 from tavernkit.playground.base.realtime.outbox import PAGE
 from tavernkit.playground.base.runtime import open_runtime
 from tavernkit.playground.edge.presenting.conversations import run_view
-from tavernkit.playground.story.replies.deciding import discard_text, request_stop
+from tavernkit.playground.story.replies.actions import discard_text, request_stop
 from tests.playground.playing import Play, playing
 from tests.playground.realtime.listening import Page
 from tests.playground.support.counting import counted_statements

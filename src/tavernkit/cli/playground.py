@@ -20,7 +20,7 @@ from tavernkit.cli.groups import command_group
 from tavernkit.cli.output import JsonOption, Printer, emit, progress, write_bytes
 
 if TYPE_CHECKING:
-    from tavernkit.playground.base.config import Settings
+    from tavernkit.playground.base.config import AppConfig
     from tavernkit.playground.base.database.models import User
     from tavernkit.playground.base.runtime import Runtime
 
@@ -255,13 +255,13 @@ def _application() -> Iterator[None]:
         ) from error
 
 
-def _settings(**given: Any) -> Settings:
+def _settings(**given: Any) -> AppConfig:
     from pydantic import ValidationError
 
-    from tavernkit.playground.base.config import Settings
+    from tavernkit.playground.base.config import AppConfig
 
     try:
-        return Settings(**given)
+        return AppConfig(**given)
     except ValidationError as error:
         problems = "; ".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors())
         raise UsageError(f"A setting is wrong: {problems}. Settings come from TAVERNKIT_… variables.") from None

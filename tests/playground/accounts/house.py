@@ -15,12 +15,11 @@ from pwdlib.hashers.argon2 import Argon2Hasher
 from sqlalchemy import update
 
 from tavernkit.playground.base.accounts.sessions import open_session
-from tavernkit.playground.base.accounts.viewer import Role, Viewer
-from tavernkit.playground.base.accounts.visit import Visit
+from tavernkit.playground.base.accounts.viewer import Role, Viewer, Visit
 from tavernkit.playground.base.database.models import User
 from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.edge.app import create_app
-from tavernkit.playground.edge.web.proof import COOKIE
+from tavernkit.playground.edge.web.authentication import COOKIE
 from tests.playground.playing import Play, playing
 
 __all__ = ["ORIGIN", "PASSWORD", "House", "open_house"]

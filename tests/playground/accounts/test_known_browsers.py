@@ -7,12 +7,12 @@ import pytest
 from sqlalchemy import func, select
 
 from tavernkit.playground.base.accounts.browsers import LIFETIME, MOST_BROWSERS
+from tavernkit.playground.base.accounts.sign_in_limits import PER_BROWSER, by_account, by_address, count_try
 from tavernkit.playground.base.accounts.signing_up import reset_password
 from tavernkit.playground.base.accounts.tokens import fingerprint
-from tavernkit.playground.base.accounts.tries import PER_BROWSER, by_account, by_address, count_try
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import KnownBrowser
-from tavernkit.playground.edge.web.proof import BROWSER_COOKIE
+from tavernkit.playground.edge.web.authentication import BROWSER_COOKIE
 from tests.playground.accounts.house import PASSWORD, House
 from tests.playground.support.refusals import outcome_of
 

@@ -11,8 +11,8 @@ import httpx2
 import pytest
 from pydantic import ValidationError
 
-from tavernkit.playground.base.accounts.tries import PER_ADDRESS
-from tavernkit.playground.base.config import Settings
+from tavernkit.playground.base.accounts.sign_in_limits import PER_ADDRESS
+from tavernkit.playground.base.config import AppConfig
 from tests.playground.accounts.house import PASSWORD
 from tests.playground.support.server import ServerProcess, running
 
@@ -92,7 +92,7 @@ def test_a_trusted_proxy_says_who_asks_and_what_the_client_wrote_before_it_count
 @pytest.mark.parametrize("wrong", ["*", "proxy.example", "10.0.0.0/33", "127.0.0.1 10.0.0.1"])
 def test_a_proxy_is_trusted_by_its_address_and_nothing_else(wrong: str) -> None:
     with pytest.raises(ValidationError, match="trusted_proxies"):
-        Settings(trusted_proxies=wrong)
+        AppConfig(trusted_proxies=wrong)
 
 
 def seconds_until_the_stream_ends(reading: str, signing_out: str) -> float:

@@ -9,8 +9,7 @@ import httpx2
 import pytest
 from sqlalchemy import select
 
-from tavernkit.playground.base.accounts.tokens import fingerprint
-from tavernkit.playground.base.accounts.tries import (
+from tavernkit.playground.base.accounts.sign_in_limits import (
     PER_ACCOUNT,
     PER_ADDRESS,
     Counter,
@@ -18,9 +17,10 @@ from tavernkit.playground.base.accounts.tries import (
     by_address,
     count_try,
 )
+from tavernkit.playground.base.accounts.tokens import fingerprint
 from tavernkit.playground.base.accounts.users import change_user
 from tavernkit.playground.base.database.models import SignInTries, User, UserSession
-from tavernkit.playground.edge.web.proof import COOKIE
+from tavernkit.playground.edge.web.authentication import COOKIE
 from tests.playground.accounts.house import PASSWORD, House
 from tests.playground.support.refusals import refusal_of
 

@@ -21,10 +21,9 @@ from tavernkit.playground.edge.api.characters import router as characters
 from tavernkit.playground.edge.api.jobs import router as jobs
 from tavernkit.playground.story.background import job_worker
 from tavernkit.playground.story.characters import import_job
-from tavernkit.playground.story.characters.beginning import begin_story
 from tavernkit.playground.story.characters.files import PreparedFile, prepare
-from tavernkit.playground.story.characters.import_choice import file_as_version
-from tavernkit.playground.story.characters.import_job import IMPORT_KIND, import_staged_files
+from tavernkit.playground.story.characters.import_job import IMPORT_KIND, file_as_version, import_staged_files
+from tavernkit.playground.story.characters.service import begin_story
 from tests.playground.characters.builders import form, json_card, me, png_card, row, somebody_else
 from tests.playground.playing import Play, playing
 from tests.playground.support.api import asking

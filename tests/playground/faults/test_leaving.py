@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tavernkit.playground.story.replies.deciding import request_stop
+from tavernkit.playground.story.replies.actions import request_stop
 from tests.playground.faults.wired import PATHS, Wired, scripted, wired
 
 pytestmark = pytest.mark.anyio

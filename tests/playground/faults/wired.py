@@ -15,13 +15,13 @@ import uvicorn
 from pydantic import SecretStr
 
 from tavernkit.playground.base.accounts.viewer import Viewer
-from tavernkit.playground.base.config import Settings
+from tavernkit.playground.base.config import AppConfig
 from tavernkit.playground.base.database.models import Provider, Run
 from tavernkit.playground.base.llm.scripted_server import scripted_app
 from tavernkit.playground.base.runtime import open_runtime
 from tavernkit.playground.story.providers.documents import NewProvider, TimeoutsIn
 from tavernkit.playground.story.providers.service import add_provider, make_default
-from tavernkit.playground.story.replies.deciding import retry
+from tavernkit.playground.story.replies.actions import retry
 from tests.playground.playing import Play, one_story
 
 __all__ = ["HURRIED", "KEY", "PATHS", "PATIENT", "Wired", "address_of", "scripted", "wired"]
@@ -79,7 +79,7 @@ async def wired(
     url: str, folder: Path, address: str, *, kind: Any = "openai", timeouts: TimeoutsIn = PATIENT, **fields: Any
 ) -> AsyncIterator[Wired]:
     """An application with the bundled story, a worker, and the server at this address as its provider."""
-    chosen = Settings(data_dir=folder, database_url=url, lease_seconds=2.0, heartbeat_seconds=0.1)
+    chosen = AppConfig(data_dir=folder, database_url=url, lease_seconds=2.0, heartbeat_seconds=0.1)
     async with open_runtime(chosen) as runtime:
         owner_id, conversation_id = await one_story(runtime)
         play = Wired(runtime, owner_id, conversation_id)

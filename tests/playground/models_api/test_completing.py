@@ -13,7 +13,7 @@ from tavernkit.playground.base.database.models import ApiKey, Message, Run, Spac
 from tavernkit.playground.base.llm.base import Finished, ModelError
 from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.base.realtime.bus import conversation_topic
-from tavernkit.playground.story.replies.deciding import request_stop
+from tavernkit.playground.story.replies.actions import request_stop
 from tests.playground.models_api.talking import Talk, pieces_of, said, talking
 
 pytestmark = pytest.mark.anyio

@@ -5,7 +5,7 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tavernkit.playground.edge.models_api.growing import GrowingText
+from tavernkit.playground.edge.models_api.following import GrowingText
 
 # Some of the letters take two code units.
 TEXTS = st.text(alphabet="ab é😀𝄞", max_size=30)

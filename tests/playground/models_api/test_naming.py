@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tavernkit.playground.edge.models_api.naming import ids_between, model_name
+from tavernkit.playground.edge.models_api.queries import ids_between, model_name
 
 ID = UUID("1b4e28ba-2fa1-11d2-883f-0016d3cca427")
 

@@ -27,7 +27,7 @@ from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.story.dry_runs.dry_run import ask_dry_run
 from tavernkit.playground.story.dry_runs.report import LONGEST
 from tavernkit.playground.story.pipelines.documents import NewProfile
-from tavernkit.playground.story.pipelines.run_reports import DryRun
+from tavernkit.playground.story.pipelines.reports import DryRun
 from tavernkit.playground.story.pipelines.service import create_profile
 from tests.playground.messages.people import somebody
 from tests.playground.pipelines.at_work import ended, jobs_done

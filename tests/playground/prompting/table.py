@@ -13,7 +13,7 @@ from sqlalchemy import select, update
 from tavernkit.playground.base.database.models import Message, MessageSwipe, Provider, Run, Space, SpaceMembership
 from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.story.paths.writing import add_message
-from tavernkit.playground.story.prompting.building import Prompt, build_prompt
+from tavernkit.playground.story.prompting.building import BuiltPrompt, build_prompt
 from tavernkit.playground.story.prompting.inputs import load_inputs
 from tavernkit.playground.story.runs.planner import plan_run
 from tavernkit.playground.story.runs.states import RunKind
@@ -72,7 +72,7 @@ class Table(Play):
             run.target_message_id = target
             return run
 
-    async def prompt(self, name: str, **options: Any) -> Prompt:
+    async def prompt(self, name: str, **options: Any) -> BuiltPrompt:
         """The prompt that a run would send; the run is skipped."""
         run = await self.plan(name, **options)
         async with self.runtime.database.read() as session:
@@ -127,12 +127,12 @@ async def sitting(
         yield table
 
 
-def texts(prompt: Prompt) -> list[str]:
+def texts(prompt: BuiltPrompt) -> list[str]:
     """What every message of a prompt says."""
     return [message["content"] for message in prompt.request.messages]
 
 
-def lines(prompt: Prompt) -> list[tuple[str, str]]:
+def lines(prompt: BuiltPrompt) -> list[tuple[str, str]]:
     """Who says what in a prompt, from the beginning of the chat on."""
     told = [(message["role"], message["content"]) for message in prompt.request.messages]
     start = next(place for place, (_, text) in enumerate(told) if text.startswith("[A new chat"))

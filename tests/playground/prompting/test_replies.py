@@ -11,7 +11,7 @@ from tavernkit.playground.story.lorebooks.documents import NewLink
 from tavernkit.playground.story.lorebooks.links import attach_lorebook
 from tavernkit.playground.story.lorebooks.service import import_lorebook
 from tavernkit.playground.story.paths.snapshots import replay, state_at
-from tavernkit.playground.story.prompting.building import Prompt
+from tavernkit.playground.story.prompting.building import BuiltPrompt
 from tavernkit.playground.story.prompting.replies import make_reply
 from tests.playground.prompting.table import Table, sitting, texts
 
@@ -26,7 +26,7 @@ async def _state(table: Table) -> dict[str, Any]:
         return state
 
 
-async def _asked(table: Table, name: str = "Ada", **options: Any) -> Prompt:
+async def _asked(table: Table, name: str = "Ada", **options: Any) -> BuiltPrompt:
     await table.tell("Robin", "Hello?")
     return await table.prompt(name, **options)
 

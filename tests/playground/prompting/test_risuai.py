@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tavernkit.playground.base.database.models import Conversation, Run, Space
-from tavernkit.playground.edge.api.preset_download import download
+from tavernkit.playground.edge.api.presets import download
 from tavernkit.playground.edge.views.presets import preset_view
 from tavernkit.playground.story.lorebooks.documents import NewLink
 from tavernkit.playground.story.lorebooks.links import attach_lorebook

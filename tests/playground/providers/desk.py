@@ -12,7 +12,7 @@ import httpx2
 from sqlalchemy import select
 
 from tavernkit.playground.base.accounts.viewer import Viewer
-from tavernkit.playground.base.config import Settings
+from tavernkit.playground.base.config import AppConfig
 from tavernkit.playground.base.database.models import Provider
 from tavernkit.playground.base.runtime import Runtime, open_runtime
 from tavernkit.playground.edge.api.providers import router
@@ -53,7 +53,7 @@ class Desk:
 
 @asynccontextmanager
 async def open_desk(url: str, folder: Path, **settings: Any) -> AsyncIterator[Desk]:
-    async with open_runtime(Settings(data_dir=folder, database_url=url, **settings)) as runtime:
+    async with open_runtime(AppConfig(data_dir=folder, database_url=url, **settings)) as runtime:
         owner_id, _ = await one_story(runtime)
         app = _app(runtime, owner_id)
         app.state.runtime, app.state.owner_id = runtime, owner_id

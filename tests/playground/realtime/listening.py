@@ -28,7 +28,7 @@ class Page:
         after: int = 0,
         *,
         user_id: UUID | None = None,
-        is_welcome: Callable[[], Awaitable[bool]] = everybody,
+        may_read: Callable[[], Awaitable[bool]] = everybody,
         around: Sequence[str] = (),
         keep_alive: float = 15,
     ) -> None:
@@ -37,7 +37,7 @@ class Page:
             play.conversation_id,
             after,
             user_id=user_id or play.user_id,
-            is_welcome=is_welcome,
+            may_read=may_read,
             around=around,
             keep_alive=keep_alive,
         )

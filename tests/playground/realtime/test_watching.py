@@ -17,8 +17,8 @@ from tavernkit.playground.base.database.models import Conversation, User
 from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.base.realtime.bus import conversation_topic, space_topic, user_topic
 from tavernkit.playground.base.refused import Refused
-from tavernkit.playground.edge.live.watching import still_watching, watched_conversation
-from tavernkit.playground.edge.web.proof import Proof
+from tavernkit.playground.edge.live.watching import access_check, readable_conversation
+from tavernkit.playground.edge.web.authentication import Proof
 from tavernkit.playground.story.conversations.service import change_conversation
 from tavernkit.playground.story.members.service import add_member, remove_member
 from tavernkit.playground.story.spaces.service import create_space
@@ -76,10 +76,10 @@ async def test_a_long_suggestion_arrives_whole(database_url: str, tmp_path: Path
 async def watched(house: House, viewer: Viewer, proof: Proof, *, keep_alive: float = HOUR) -> Page:
     """A page of somebody's, which looks whether they may still read when it hears that this has changed."""
     play = house.play
-    allowed = still_watching(play.runtime, viewer, proof, play.user_id, play.conversation_id)
+    allowed = access_check(play.runtime, viewer, proof, play.user_id, play.conversation_id)
     async with play.runtime.database.read() as session:
         space_id = (await session.get_one(Conversation, play.conversation_id)).space_id
-    page = Page(play, user_id=viewer.user_id, is_welcome=allowed, around=[space_topic(space_id)], keep_alive=keep_alive)
+    page = Page(play, user_id=viewer.user_id, may_read=allowed, around=[space_topic(space_id)], keep_alive=keep_alive)
     await page.take(1)
     return page
 
@@ -238,8 +238,8 @@ async def test_a_session_that_ends_while_its_stream_is_opened_gets_nothing(datab
     async with open_house(database_url, tmp_path) as house:
         owner = await house.owner_with_password()
         token = await house.token(owner)
-        allowed = still_watching(house.runtime, owner, Proof(session=token), owner.user_id, house.play.conversation_id)
-        page = Page(house.play, is_welcome=allowed, keep_alive=HOUR)
+        allowed = access_check(house.runtime, owner, Proof(session=token), owner.user_id, house.play.conversation_id)
+        page = Page(house.play, may_read=allowed, keep_alive=HOUR)
         await sign_out(house.runtime, token)
         assert await page.rest() == []
 
@@ -252,7 +252,7 @@ async def test_who_is_not_welcome_any_more_is_not_told_what_happens_then(databas
             asked.append(True)
             return len(asked) < 3
 
-        page = Page(play, is_welcome=only_at_first, keep_alive=SOON)
+        page = Page(play, may_read=only_at_first, keep_alive=SOON)
         listening = asyncio.ensure_future(page.rest())
         while not listening.done():
             await play.runtime.bus.publish(
@@ -266,5 +266,5 @@ async def test_who_is_not_welcome_any_more_is_not_told_what_happens_then(databas
 
 async def missing(house: House, viewer: Viewer) -> bool:
     return isinstance(
-        await outcome_of(watched_conversation(house.runtime, viewer, house.play.conversation_id)), Refused
+        await outcome_of(readable_conversation(house.runtime, viewer, house.play.conversation_id)), Refused
     )

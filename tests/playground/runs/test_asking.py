@@ -8,8 +8,8 @@ import pytest
 from tavernkit.playground.base.database.models import Run
 from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.story.messages.service import send_message
-from tavernkit.playground.story.replies.deciding import request_stop
-from tavernkit.playground.story.runs.asking import continue_reply, force_talk, impersonate
+from tavernkit.playground.story.replies.actions import request_stop
+from tavernkit.playground.story.runs.requests import continue_reply, force_talk, impersonate
 from tavernkit.playground.story.runs.service import finish_run
 from tests.playground.runs.group import Group, code, gathered
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from tavernkit.playground.base.llm.scripted import ScriptedModel
-from tavernkit.playground.story.replies.deciding import discard_text, keep_text, request_stop, retry
-from tavernkit.playground.story.runs.asking import continue_reply, force_talk
-from tavernkit.playground.story.runs.directing import choose_queue, resume_round, skip_turn
+from tavernkit.playground.story.replies.actions import discard_text, keep_text, request_stop, retry
+from tavernkit.playground.story.runs.requests import continue_reply, force_talk
+from tavernkit.playground.story.runs.round_control import choose_queue, resume_round, skip_turn
 from tavernkit.playground.story.runs.service import Claim, cancel_run, fail_run, finish_run
 from tests.playground.runs.group import BROKEN, Group, code, gathered
 

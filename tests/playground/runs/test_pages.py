@@ -18,7 +18,7 @@ from tavernkit.playground.base.llm.base import ModelError
 from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.edge.app import create_app
 from tavernkit.playground.story.background import job_worker
-from tavernkit.playground.story.runs.directing import choose_queue
+from tavernkit.playground.story.runs.round_control import choose_queue
 from tests.playground.runs.group import BROKEN, Group, gathered
 from tests.playground.support.api import ORIGIN
 

@@ -9,7 +9,7 @@ import pytest
 from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.base.refused import STATUS_OF
 from tavernkit.playground.story.messages.service import send_message
-from tavernkit.playground.story.paths.texts import MAX_MESSAGE_CHARACTERS
+from tavernkit.playground.story.paths.writing import MAX_MESSAGE_CHARACTERS
 from tavernkit.playground.story.runs.service import finish_run
 from tests.playground.runs.group import code, gathered
 

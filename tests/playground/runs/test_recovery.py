@@ -12,8 +12,8 @@ from sqlalchemy.exc import IntegrityError
 from tavernkit.playground.base.database.models import Character, Conversation, Message, Run, TextContent, User
 from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.story.messages.service import send_message
-from tavernkit.playground.story.replies.deciding import request_stop, retry
-from tavernkit.playground.story.runs.directing import stop_round
+from tavernkit.playground.story.replies.actions import request_stop, retry
+from tavernkit.playground.story.runs.round_control import stop_round
 from tavernkit.playground.story.runs.service import (
     cancel_run,
     checkpoint_run,

@@ -10,7 +10,7 @@ from tavernkit.playground.base.database.models import Message, OutboxEvent
 from tavernkit.playground.base.llm.base import ModelError
 from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.base.realtime.bus import conversation_topic
-from tavernkit.playground.story.replies.deciding import discard_text, keep_text, request_stop, retry
+from tavernkit.playground.story.replies.actions import discard_text, keep_text, request_stop, retry
 from tests.playground.playing import Play, playing
 from tests.playground.support.refusals import refusal_of
 from tests.support.hanging import HANG_SECONDS

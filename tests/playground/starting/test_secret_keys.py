@@ -13,9 +13,9 @@ from uuid import UUID
 import pytest
 from pydantic import SecretStr
 
-from tavernkit.playground.base.accounts.service import ensure_owner
+from tavernkit.playground.base.accounts.users import ensure_owner
 from tavernkit.playground.base.accounts.viewer import Viewer
-from tavernkit.playground.base.config import Settings
+from tavernkit.playground.base.config import AppConfig
 from tavernkit.playground.base.database.models import Provider
 from tavernkit.playground.base.llm.secrets import KeyBox, SecretKeyError
 from tavernkit.playground.base.runtime import open_runtime
@@ -98,7 +98,7 @@ def test_a_key_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
 
 
 def test_an_empty_key_file_is_replaced_unless_something_is_sealed(tmp_path: Path, migrated_sqlite_url: str) -> None:
-    settings = Settings(data_dir=tmp_path, database_url=migrated_sqlite_url)
+    settings = AppConfig(data_dir=tmp_path, database_url=migrated_sqlite_url)
     file = tmp_path / "secret.key"
 
     async def open_and_store() -> None:

@@ -4,9 +4,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Literal
 
 from tavernkit.playground.base.text.markdown import render_markdown
-from tavernkit.playground.edge.presenting.home import face
+from tavernkit.playground.edge.presenting.home import CastChoice, HomeView, StoryCard, face
 from tavernkit.playground.edge.views.chat import ConversationView, MessageView, RunView
-from tavernkit.playground.edge.views.home import Choice, HomeView, StoryCard
 
 EVENING = datetime(2026, 10, 14, 19, 42, tzinfo=UTC)
 OTTOLINE = "Ottoline Marsh"
@@ -101,8 +100,10 @@ def home(*, empty: bool = False) -> HomeView:
     return HomeView(
         stories=() if empty else cards,
         characters=(
-            Choice(id="c1", face=face(OTTOLINE, None), tagline=TAGLINE),
-            Choice(id="c2", face=face("Mr Abel", None), tagline="Has never sold a return ticket from the end stop."),
+            CastChoice(id="c1", face=face(OTTOLINE, None), tagline=TAGLINE),
+            CastChoice(
+                id="c2", face=face("Mr Abel", None), tagline="Has never sold a return ticket from the end stop."
+            ),
         ),
         older="",
         is_first=True,

@@ -8,8 +8,9 @@ import pytest
 from jinja2 import UndefinedError
 
 from tavernkit.playground.edge import web
+from tavernkit.playground.edge.presenting.home import CastChoice, NewStoryView
 from tavernkit.playground.edge.views.chat import OlderView, RunView
-from tavernkit.playground.edge.views.home import Choice, Face, NewStoryView
+from tavernkit.playground.edge.views.spaces import Face
 from tavernkit.playground.edge.web.rendering import render
 from tests.playground.web import samples
 
@@ -107,7 +108,7 @@ def test_the_text_of_a_run_stands_there_exactly() -> None:
 
 def test_names_and_lines_are_escaped_everywhere() -> None:
     face = Face(name=HOSTILE, initials=HOSTILE, picture=f'"{HOSTILE}')
-    character = Choice(id="c1", face=face, tagline=HOSTILE)
+    character = CastChoice(id="c1", face=face, tagline=HOSTILE)
     card = (
         samples.home()
         .stories[0]

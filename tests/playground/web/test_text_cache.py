@@ -2,7 +2,7 @@
 
 from markupsafe import Markup
 
-from tavernkit.playground.base.text.text_cache import TextCache
+from tavernkit.playground.base.text.markdown import TextCache
 
 
 def test_a_text_is_made_once() -> None:

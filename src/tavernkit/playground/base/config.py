@@ -16,7 +16,7 @@ def default_data_dir() -> Path:
     return Path(platformdirs.user_data_dir("tavernkit"))
 
 
-class Settings(BaseSettings):
+class AppConfig(BaseSettings):
     """Everything that can be set. Each field is read from `TAVERNKIT_` and its name in capitals."""
 
     model_config = SettingsConfigDict(env_prefix="TAVERNKIT_", extra="ignore", frozen=True)

@@ -5,11 +5,16 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from datetime import datetime
+from datetime import UTC, datetime
 from uuid import UUID
 
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.storable import storable
+
+
+def moment(time: datetime) -> str:
+    """A time as cursors hold it."""
+    return time.astimezone(UTC).isoformat()
 
 
 def cursor(*place: str | int) -> str:

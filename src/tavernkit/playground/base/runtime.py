@@ -12,7 +12,7 @@ from uuid import UUID, uuid4
 
 from tavernkit.artifacts.pipelines import STEP_FUNCTIONS, StepFunctions
 from tavernkit.load_hooks import run_load_hooks
-from tavernkit.playground.base.config import Settings, default_data_dir
+from tavernkit.playground.base.config import AppConfig, default_data_dir
 from tavernkit.playground.base.database import Database
 from tavernkit.playground.base.database.engine import Connections
 from tavernkit.playground.base.database.lease_clock import LeaseClock, open_lease_clock
@@ -53,7 +53,7 @@ class Runtime:
 
     def __init__(
         self,
-        settings: Settings,
+        settings: AppConfig,
         *,
         database: Database,
         bus: Bus,
@@ -87,7 +87,7 @@ class Runtime:
 
 @asynccontextmanager
 async def open_runtime(
-    settings: Settings,
+    settings: AppConfig,
     *,
     models: Models | None = None,
     clock: Callable[[], datetime] = lambda: datetime.now(UTC),

@@ -14,7 +14,6 @@ from tavernkit.playground.edge.api.blobs import router as blobs_api
 from tavernkit.playground.edge.api.characters import router as characters_api
 from tavernkit.playground.edge.api.chatfiles import router as chatfiles_api
 from tavernkit.playground.edge.api.conversations import router as conversations_api
-from tavernkit.playground.edge.api.errors import documented
 from tavernkit.playground.edge.api.forks import router as branches_api
 from tavernkit.playground.edge.api.jobs import router as jobs_api
 from tavernkit.playground.edge.api.lorebooks import links_router as lorebook_links_api
@@ -30,6 +29,7 @@ from tavernkit.playground.edge.api.pipelines import router as pipeline_profiles_
 from tavernkit.playground.edge.api.presets import router as presets_api
 from tavernkit.playground.edge.api.prompting import router as prompts_api
 from tavernkit.playground.edge.api.providers import router as providers_api
+from tavernkit.playground.edge.api.requests import documented
 from tavernkit.playground.edge.api.runs import router as runs_api
 from tavernkit.playground.edge.api.settings import router as settings_api
 from tavernkit.playground.edge.api.spaces import router as spaces_api

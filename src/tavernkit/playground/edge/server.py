@@ -14,8 +14,8 @@ import uvicorn
 
 from tavernkit.errors import TavernKitError
 from tavernkit.playground.base.accounts.queries import can_sign_in_as_administrator
-from tavernkit.playground.base.config import Settings
-from tavernkit.playground.base.database.reaching import wait_until_reachable
+from tavernkit.playground.base.config import AppConfig
+from tavernkit.playground.base.database.reachable import wait_until_reachable
 from tavernkit.playground.base.jobs.worker import JobWorker
 from tavernkit.playground.base.runtime import Runtime, open_runtime
 from tavernkit.playground.edge.app import create_app
@@ -68,14 +68,14 @@ class Server(BoundedServer):
         self.handle_exit(sig, None)
 
 
-def serve(settings: Settings, on_ready: Callable[[str], None]) -> None:
+def serve(settings: AppConfig, on_ready: Callable[[str], None]) -> None:
     """Serve until a signal comes; `on_ready` gets the address."""
     # The port is taken before anything else, so that a second server touches nothing of the first one's.
     with _listen(settings.host, settings.port) as listening:
         asyncio.run(_serve(settings, listening, on_ready))
 
 
-async def _serve(settings: Settings, listening: socket, on_ready: Callable[[str], None]) -> None:
+async def _serve(settings: AppConfig, listening: socket, on_ready: Callable[[str], None]) -> None:
     if not await _reached(settings):
         return
     async with open_runtime(settings) as runtime:
@@ -109,7 +109,7 @@ async def _serve(settings: Settings, listening: socket, on_ready: Callable[[str]
             await asyncio.gather(*working)
 
 
-async def _reached(settings: Settings) -> bool:
+async def _reached(settings: AppConfig) -> bool:
     """Wait for a database that is away; False when a signal comes first."""
     loop, stopping = asyncio.get_running_loop(), asyncio.Event()
     for sig in SIGNALS:
@@ -134,7 +134,7 @@ async def _refuse_strangers(runtime: Runtime) -> None:
         )
 
 
-async def work(settings: Settings, on_ready: Callable[[str], None]) -> None:
+async def work(settings: AppConfig, on_ready: Callable[[str], None]) -> None:
     """Carry out runs and jobs until a signal comes; several workers can share a PostgreSQL database."""
     if not await _reached(settings):
         return

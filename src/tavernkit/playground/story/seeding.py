@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit import example
 from tavernkit.lore import read_book
-from tavernkit.playground.base.accounts.service import ensure_owner
+from tavernkit.playground.base.accounts.users import ensure_owner
 from tavernkit.playground.base.database.models import (
     Character,
     Lorebook,
@@ -23,7 +23,7 @@ from tavernkit.playground.base.database.models import (
     SpaceMembership,
     User,
 )
-from tavernkit.playground.base.database.starting import start_lock
+from tavernkit.playground.base.database.start_lock import start_lock
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.characters.files import prepare
 from tavernkit.playground.story.characters.importing import store_file

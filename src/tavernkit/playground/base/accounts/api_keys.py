@@ -10,8 +10,8 @@ from tavernkit.playground.base.accounts.names import tidy
 from tavernkit.playground.base.accounts.tokens import PREFIX_LENGTH, fingerprint, new_api_key
 from tavernkit.playground.base.accounts.viewer import Viewer, require_person
 from tavernkit.playground.base.database.models import ApiKey, User
-from tavernkit.playground.base.realtime.access import announce_access_change
 from tavernkit.playground.base.realtime.bus import user_topic
+from tavernkit.playground.base.realtime.outbox import announce_access_change
 from tavernkit.playground.base.refused import Refused, not_found
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.values import Value

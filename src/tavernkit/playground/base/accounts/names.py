@@ -19,7 +19,7 @@ LONGEST_EMAIL = 320
 _EMAIL = re.compile(r"[^\s@]+@[^\s@]+")
 
 
-class Naming(Value, frozen=True, kw_only=True):
+class AccountNames(Value, frozen=True, kw_only=True):
     """A name and an address that can be stored."""
 
     name: str
@@ -36,7 +36,7 @@ def normal(line: str) -> str:
     return tidy(unicodedata.normalize("NFKC", tidy(line)))
 
 
-def read_naming(name: str, email: str | None, *, present: str | None = None) -> Naming:
+def read_names(name: str, email: str | None, *, present: str | None = None) -> AccountNames:
     """Tidy up what somebody typed, or say what is wrong with it.
 
     An account may keep the name that it has at present, also one that it could not choose any more.
@@ -58,7 +58,7 @@ def read_naming(name: str, email: str | None, *, present: str | None = None) -> 
         len(email) > LONGEST_EMAIL or without_invisible(email) != email or not _EMAIL.fullmatch(email)
     ):
         raise Refused(code="invalid", sentence="That does not look like an e-mail address.")
-    return Naming(name=name, email=email)
+    return AccountNames(name=name, email=email)
 
 
 async def lock_accounts(session: AsyncSession) -> None:
@@ -66,7 +66,7 @@ async def lock_accounts(session: AsyncSession) -> None:
     await session.execute(select(User.id).order_by(User.created_at, User.id).limit(1).with_for_update())
 
 
-async def free_naming(session: AsyncSession, naming: Naming, *, besides: User | None = None) -> None:
+async def free_names(session: AsyncSession, naming: AccountNames, *, besides: User | None = None) -> None:
     """Nothing if nobody else is called so, or nearly so; the accounts must be locked."""
     others = select(User.name).where(*(() if besides is None else (User.id != besides.id,)))
     is_kept = besides is not None and besides.name == naming.name

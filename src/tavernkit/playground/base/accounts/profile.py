@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from tavernkit.playground.base.accounts.browsers import forget_browsers
-from tavernkit.playground.base.accounts.names import free_naming, lock_accounts, read_naming
+from tavernkit.playground.base.accounts.names import free_names, lock_accounts, read_names
 from tavernkit.playground.base.accounts.sessions import SignedIn, end_sessions, open_session
-from tavernkit.playground.base.accounts.tries import by_browser, count_try
-from tavernkit.playground.base.accounts.viewer import Viewer, require_person
-from tavernkit.playground.base.accounts.visit import Visit
+from tavernkit.playground.base.accounts.sign_in_limits import by_browser, count_try
+from tavernkit.playground.base.accounts.viewer import Viewer, Visit, require_person
 from tavernkit.playground.base.database.models import User
 from tavernkit.playground.base.passwords import LONGEST_PASSWORD, password_problem
 from tavernkit.playground.base.refused import Refused, not_found
@@ -25,8 +24,8 @@ async def update_profile(
         if user is None:
             raise not_found("account")
         wanted, address = user.name if name is None else name, user.email if email is None else email
-        naming = read_naming(wanted, address, present=user.name)
-        await free_naming(session, naming, besides=user)
+        naming = read_names(wanted, address, present=user.name)
+        await free_names(session, naming, besides=user)
         user.name, user.email = naming.name, naming.email
         return user
 

@@ -10,11 +10,10 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.accounts.browsers import remember_browser
 from tavernkit.playground.base.accounts.tokens import fingerprint, new_session_token
-from tavernkit.playground.base.accounts.viewer import Viewer, require_person
-from tavernkit.playground.base.accounts.visit import Visit
+from tavernkit.playground.base.accounts.viewer import Viewer, Visit, require_person
 from tavernkit.playground.base.database.models import UserSession
-from tavernkit.playground.base.realtime.access import announce_access_change
 from tavernkit.playground.base.realtime.bus import user_topic
+from tavernkit.playground.base.realtime.outbox import announce_access_change
 from tavernkit.playground.base.refused import not_found
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.values import Value

@@ -5,8 +5,8 @@ from __future__ import annotations
 from tavernkit.playground.base.accounts.browsers import known_browser
 from tavernkit.playground.base.accounts.queries import find_user
 from tavernkit.playground.base.accounts.sessions import SignedIn, end_session, open_session
-from tavernkit.playground.base.accounts.tries import by_account, by_address, by_browser, count_try, forgive
-from tavernkit.playground.base.accounts.visit import Visit
+from tavernkit.playground.base.accounts.sign_in_limits import by_account, by_address, by_browser, count_try, forgive
+from tavernkit.playground.base.accounts.viewer import Visit
 from tavernkit.playground.base.database.models import User
 from tavernkit.playground.base.passwords import LONGEST_PASSWORD
 from tavernkit.playground.base.refused import Refused

@@ -9,16 +9,16 @@ from sqlalchemy import ColumnElement, and_, exists, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from tavernkit.playground.base.accounts.browsers import forget_browsers
-from tavernkit.playground.base.accounts.names import free_naming, lock_accounts, read_naming
+from tavernkit.playground.base.accounts.names import free_names, lock_accounts, read_names
 from tavernkit.playground.base.accounts.sessions import SignedIn, end_sessions, open_session
+from tavernkit.playground.base.accounts.sign_in_limits import by_address, count_try
 from tavernkit.playground.base.accounts.tokens import fingerprint
-from tavernkit.playground.base.accounts.tries import by_address, count_try
-from tavernkit.playground.base.accounts.visit import Visit
+from tavernkit.playground.base.accounts.viewer import Visit
 from tavernkit.playground.base.database.models import Invitation, User
-from tavernkit.playground.base.database.starting import start_lock
+from tavernkit.playground.base.database.start_lock import start_lock
 from tavernkit.playground.base.passwords import password_problem
-from tavernkit.playground.base.realtime.access import announce_access_change
 from tavernkit.playground.base.realtime.bus import user_topic
+from tavernkit.playground.base.realtime.outbox import announce_access_change
 from tavernkit.playground.base.refused import Refused, not_found
 from tavernkit.playground.base.runtime import Runtime
 
@@ -33,13 +33,13 @@ async def sign_up(
         # Before anything else is said about the form: only invited people may learn which names are taken.
         if await session.scalar(select(Invitation.id).where(_is_open(code_hash, runtime.clock()))) is None:
             raise _no_invitation()
-    naming = read_naming(name, email)
+    naming = read_names(name, email)
     password_problem(password, naming.name, naming.email)
     password_hash = await runtime.passwords.hash(password)
     try:
         async with runtime.database.write() as session:
             await lock_accounts(session)
-            await free_naming(session, naming)
+            await free_names(session, naming)
             now = runtime.clock()
             used = (
                 await session.execute(
@@ -69,7 +69,7 @@ async def sign_up(
 
 async def create_administrator(runtime: Runtime, *, name: str, email: str | None, password: str) -> User:
     """Make an administrator. As long as nobody has a password, that is the owner, who keeps all that is theirs."""
-    naming = read_naming(name, email)
+    naming = read_names(name, email)
     password_problem(password, naming.name, naming.email)
     password_hash = await runtime.passwords.hash(password)
     # Not beside a server that starts on an empty database, and makes an owner.
@@ -78,7 +78,7 @@ async def create_administrator(runtime: Runtime, *, name: str, email: str | None
         user = None
         if not await session.scalar(select(exists().where(User.password_hash.is_not(None)))):
             user = await session.scalar(select(User).order_by(User.created_at, User.id).limit(1))
-        await free_naming(session, naming, besides=user)
+        await free_names(session, naming, besides=user)
         if user is None:
             user = User(id=runtime.ids(), role="administrator", created_at=runtime.clock())
             session.add(user)

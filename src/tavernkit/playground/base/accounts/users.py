@@ -11,10 +11,20 @@ from tavernkit.playground.base.accounts.names import lock_accounts
 from tavernkit.playground.base.accounts.sessions import end_sessions
 from tavernkit.playground.base.accounts.viewer import Role, Viewer, require_administrator
 from tavernkit.playground.base.database.models import Invitation, User
-from tavernkit.playground.base.realtime.access import announce_access_change
 from tavernkit.playground.base.realtime.bus import user_topic
+from tavernkit.playground.base.realtime.outbox import announce_access_change
 from tavernkit.playground.base.refused import Refused, not_found
 from tavernkit.playground.base.runtime import Runtime
+
+
+async def ensure_owner(runtime: Runtime, name: str) -> User:
+    """The owner; one is made on an empty database."""
+    async with runtime.database.write() as session:
+        owner: User | None = await session.scalar(select(User).order_by(User.created_at).limit(1))
+        if owner is None:
+            owner = User(id=runtime.ids(), name=name, role="administrator", created_at=runtime.clock())
+            session.add(owner)
+        return owner
 
 
 async def change_user(

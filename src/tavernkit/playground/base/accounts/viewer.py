@@ -8,6 +8,18 @@ from uuid import UUID
 from tavernkit.playground.base.refused import Refused
 from tavernkit.values import Value
 
+
+class Visit(Value, frozen=True, kw_only=True):
+    """Where somebody signs in from, so that they recognise the session later.
+
+    `browser_tokens` prove at which accounts the browser has signed in before.
+    """
+
+    address: str = ""
+    agent: str = ""
+    browser_tokens: tuple[str, ...] = ()
+
+
 Role: TypeAlias = Literal["member", "moderator", "administrator"]
 
 

@@ -4,12 +4,31 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Protocol
 from uuid import UUID
 
 from sqlalchemy import DateTime, MetaData, Text, TypeDecorator, Uuid
 from sqlalchemy.engine import Dialect
 from sqlalchemy.orm import DeclarativeBase
+
+from tavernkit.playground.base.refused import stale
+from tavernkit.values import Json
+
+
+class Versioned(Protocol):
+    """A row that counts its changes."""
+
+    settings_version: int
+
+
+def advance(row: Versioned, expected: int | None, *, what: str, current: Json) -> None:
+    """Count one more change, or refuse one that was made from an older version; None is from whatever there is.
+
+    The row must have been read in the transaction that writes it, under its lock.
+    """
+    if expected is not None and row.settings_version != expected:
+        raise stale(what, current)
+    row.settings_version += 1
 
 
 class UtcDateTime(TypeDecorator[datetime]):

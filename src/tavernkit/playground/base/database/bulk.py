@@ -5,11 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import bindparam, func, insert, inspect, select
+from sqlalchemy import ColumnElement, Insert, bindparam, func, insert, inspect, select
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import DeclarativeBase
 
 from tavernkit.playground.base.database.base import Base
+
+
+def copy_rows(model: type[DeclarativeBase], *where: ColumnElement[bool], **changed: Any) -> Insert:
+    """Insert the rows that are found as they are, but for the columns that are named."""
+    table = model.metadata.tables[model.__tablename__]
+    columns = {column.name: changed.get(column.name, column) for column in table.columns}
+    return insert(table).from_select(list(columns), select(*columns.values()).where(*where), include_defaults=False)
 
 
 async def insert_rows(session: AsyncSession, model: type[Base], rows: Sequence[Mapping[str, Any]]) -> None:

@@ -18,9 +18,9 @@ from sqlalchemy.exc import TimeoutError as NoFreeConnectionError
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker, create_async_engine
 from sqlalchemy.pool import ConnectionPoolEntry
 
+from tavernkit.playground.base.database.connect_limit import connect_with_limit
 from tavernkit.playground.base.database.errors import DatabaseBusyError, DatabaseError, name_errors
 from tavernkit.playground.base.database.functions import add_functions
-from tavernkit.playground.base.database.waiting import connect_with_limit
 from tavernkit.playground.base.private_files import make_folder, make_private
 
 PATIENCE_SECONDS = 15.0
@@ -43,7 +43,7 @@ ADVICE = "Use sqlite:///path/to/file.db or postgresql://user:password@host/name.
 
 
 class Announcements(Protocol):
-    """Where a committed transaction tells others that there is something to look at."""
+    """Where a committed transaction notifies others that there is something to look at."""
 
     async def publish(self, topic: str, data: dict[str, Any]) -> None: ...
 

@@ -21,7 +21,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from tavernkit.playground.base.database.base import UtcDateTime
 from tavernkit.playground.base.database.engine import Database
 from tavernkit.playground.base.database.models import Job, Run
-from tavernkit.playground.base.database.starting import locked_file, start_lock, try_lock
+from tavernkit.playground.base.database.start_lock import locked_file, start_lock, try_lock
 
 ANCHOR_BYTES = 1000
 

@@ -16,7 +16,7 @@ from sqlalchemy.exc import OperationalError
 
 from tavernkit.playground.base.database.engine import create_engine
 from tavernkit.playground.base.database.errors import DatabaseError, StorageFullError
-from tavernkit.playground.base.database.starting import start_lock
+from tavernkit.playground.base.database.start_lock import start_lock
 from tavernkit.values import Value
 
 

@@ -17,13 +17,19 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database import announce
-from tavernkit.playground.base.database.models import Job, JobFile, Space
+from tavernkit.playground.base.database.models import Job, JobFile, PipelineStepRun, Space
 from tavernkit.playground.base.jobs.queries import find_job
-from tavernkit.playground.base.jobs.step_outputs import forget_outputs
 from tavernkit.playground.base.realtime.bus import JOBS, user_topic
 from tavernkit.playground.base.refused import not_found
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.values import Value
+
+
+async def forget_outputs(session: AsyncSession, pipeline_run_id: UUID) -> None:
+    """Nobody takes the run up any more: what its steps were told and have made in full is not kept."""
+    steps = update(PipelineStepRun).where(PipelineStepRun.pipeline_run_id == pipeline_run_id)
+    await session.execute(steps.values(output=None), execution_options={"synchronize_session": False})
+
 
 REMOVE_KIND = "remove_space"
 """The job that removes a space with everything in it."""
@@ -99,7 +105,7 @@ async def claim_job(runtime: Runtime, worker: str, kinds: Collection[str]) -> Jo
         row = claimed.one_or_none()
         if row is None:
             return None
-        _tell(session, row.id, row.owner_id)
+        _announce(session, row.id, row.owner_id)
         return JobClaim(
             job_id=row.id,
             owner_id=row.owner_id,
@@ -148,7 +154,7 @@ async def hand_back_job(runtime: Runtime, claim: JobClaim) -> None:
     async with runtime.database.write() as session:
         if await write_progress(session, claim, status="queued", worker=None, lease_expires_at=None):
             announce(session, JOBS, queued=str(claim.job_id))
-            _tell(session, claim.job_id, claim.owner_id)
+            _announce(session, claim.job_id, claim.owner_id)
 
 
 async def reap_jobs(runtime: Runtime) -> int:
@@ -176,7 +182,7 @@ async def reap_jobs(runtime: Runtime) -> int:
             else:
                 job.status = "queued"
                 announce(session, JOBS, queued=str(job.id))
-            _tell(session, job.id, job.owner_id)
+            _announce(session, job.id, job.owner_id)
         return len(lost)
 
 
@@ -191,7 +197,7 @@ async def request_cancel(runtime: Runtime, viewer: Viewer, job_id: UUID) -> Job:
         if job.status == "queued" or (job.status == "running" and await _is_left(session, runtime, job)):
             job.cancel_requested_at, job.fence = now, job.fence + 1
             await _close(session, runtime, job, "canceled", now)
-            _tell(session, job.id, job.owner_id)
+            _announce(session, job.id, job.owner_id)
         elif job.status == "running" and job.cancel_requested_at is None:
             job.cancel_requested_at = now
             announce(session, JOBS, stop=str(job.id))
@@ -219,7 +225,7 @@ async def _end(runtime: Runtime, claim: JobClaim, **values: Any) -> bool:
             return False
         await _forget(session, runtime, claim.job_id)
         announce(session, JOBS, finished=str(claim.job_id))
-        _tell(session, claim.job_id, claim.owner_id)
+        _announce(session, claim.job_id, claim.owner_id)
         return True
 
 
@@ -239,6 +245,6 @@ async def _forget(session: AsyncSession, runtime: Runtime, job_id: UUID) -> None
         await enqueue_job(session, runtime, kind=REMOVE_KIND, owner_id=prepared.owner_id, payload=payload)
 
 
-def _tell(session: AsyncSession, job_id: UUID, owner_id: UUID | None) -> None:
+def _announce(session: AsyncSession, job_id: UUID, owner_id: UUID | None) -> None:
     if owner_id is not None:
         announce(session, user_topic(owner_id), job=str(job_id))

@@ -35,7 +35,7 @@ class JobWork:
         self.finished = asyncio.Event()
         self.stopping = asyncio.Event()
         self._stop_reason: StopReason | None = None
-        self._told_at = 0.0
+        self._announced_at = 0.0
 
     def stop(self, reason: StopReason) -> None:
         """Let the handler end at the next place where it can; the first reason counts."""
@@ -69,27 +69,27 @@ class JobWork:
             values["result"] = so_far
         async with self.runtime.database.write() as session:
             await self._write(session, values)
-            self._tell(session)
+            self._announce(session)
 
     async def commit_step(self, session: AsyncSession, done: int) -> None:
         """Count a step inside the transaction that does it: both happen, or neither, and only while the job is ours."""
         await self._write(session, {"done": done})
         if self._is_time():
-            self._tell(session)
+            self._announce(session)
 
     async def _write(self, session: AsyncSession, values: dict[str, Any]) -> None:
         if not await write_progress(session, self.claim, **values):
             raise JobStopped("lost")
 
-    def _tell(self, session: AsyncSession) -> None:
+    def _announce(self, session: AsyncSession) -> None:
         if self.claim.owner_id is not None:
             announce(session, user_topic(self.claim.owner_id), job=str(self.claim.job_id))
 
     def _is_time(self) -> bool:
         now = asyncio.get_running_loop().time()
-        if now - self._told_at < PROGRESS_SECONDS:
+        if now - self._announced_at < PROGRESS_SECONDS:
             return False
-        self._told_at = now
+        self._announced_at = now
         return True
 
 

@@ -1,6 +1,6 @@
 """The worker for jobs: claims them, keeps their leases alive, stops them when asked, and takes over what others left.
 
-Nothing here is cancelled in the middle of a database call: whoever is to end is told and ends by itself.
+Nothing here is cancelled in the middle of a database call: whoever is to end is notified and ends by itself.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from sqlalchemy import select
 
 from tavernkit.errors import TavernKitError
-from tavernkit.playground.base.config import Settings
+from tavernkit.playground.base.config import AppConfig
 from tavernkit.playground.base.database import Database
 from tavernkit.playground.base.database.models import Provider
 from tavernkit.playground.base.private_files import make_folder, write_once
@@ -82,7 +82,7 @@ class KeyBox:
             return None
 
 
-async def open_keys(settings: Settings, database: Database) -> KeyBox:
+async def open_keys(settings: AppConfig, database: Database) -> KeyBox:
     """The key of this process: the setting's, or the one in the data folder."""
     given = settings.secret_key.get_secret_value()
     if given:

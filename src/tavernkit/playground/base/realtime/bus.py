@@ -1,4 +1,4 @@
-"""The bus: how one part of the application tells others that there is something to look at.
+"""The bus: how one part of the application notifies others that there is something to look at.
 
 What goes over it may be lost; the truth is in the database.
 """

@@ -1,7 +1,8 @@
-"""The outbox: events that are committed with what they tell of, numbered within their conversation."""
+"""The outbox: events that are committed with what they are about, numbered within their conversation."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -12,6 +13,17 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from tavernkit.playground.base.database import announce
 from tavernkit.playground.base.database.models import Conversation, OutboxEvent
 from tavernkit.playground.base.realtime.bus import conversation_topic
+
+
+def announce_access_change(session: AsyncSession, topic: str) -> None:
+    """Have everybody who listens to a topic, in every process, look again once this transaction is committed."""
+    announce(session, topic, access="changed")
+
+
+def is_access_in_question(items: Iterable[dict[str, Any]]) -> bool:
+    """Whether one of the items says so, or something that says so may have been lost."""
+    return any("access" in item or "gap" in item for item in items)
+
 
 PAGE = 100
 

@@ -18,9 +18,7 @@ from tavernkit.playground.base.accounts.viewer import Viewer, require_administra
 from tavernkit.playground.base.database.models import User
 from tavernkit.playground.base.refused import existing
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.edge.api.errors import documented
-from tavernkit.playground.edge.api.paging import After, Page
-from tavernkit.playground.edge.api.requests import Asked, Limit, Running
+from tavernkit.playground.edge.api.requests import After, ApiViewer, Limit, Page, documented
 from tavernkit.playground.edge.api.schemas.accounts import (
     ApiKeyIn,
     ApiKeyOut,
@@ -38,27 +36,27 @@ from tavernkit.playground.edge.api.schemas.accounts import (
     UserOut,
     UserPatch,
 )
-from tavernkit.playground.edge.web.cookies import drop_cookie, give_cookies
-from tavernkit.playground.edge.web.proof import COOKIE, visit_of
+from tavernkit.playground.edge.web.authentication import COOKIE, drop_cookie, give_cookies, visit_of
+from tavernkit.playground.edge.web.requests import AppRuntime
 
 router = APIRouter(tags=["accounts"])
 
 
 @router.get("/me", responses=documented())
-async def show_me(runtime: Running, viewer: Asked) -> MeOut:
+async def show_me(runtime: AppRuntime, viewer: ApiViewer) -> MeOut:
     """Who asks."""
     return await _me(runtime, viewer)
 
 
 @router.patch("/me", responses=documented(409))
-async def change_me(runtime: Running, viewer: Asked, body: MePatch) -> MeOut:
+async def change_me(runtime: AppRuntime, viewer: ApiViewer, body: MePatch) -> MeOut:
     """Change one's own name or address."""
     await update_profile(runtime, viewer, name=body.name, email=body.email)
     return await _me(runtime, viewer)
 
 
 @router.post("/me/password", status_code=204, responses=documented(429))
-async def change_my_password(request: Request, runtime: Running, viewer: Asked, body: PasswordIn) -> Response:
+async def change_my_password(request: Request, runtime: AppRuntime, viewer: ApiViewer, body: PasswordIn) -> Response:
     """Set a password. All sessions end; the answer's cookie is a new one."""
     current, new = body.current_password.get_secret_value(), body.new_password.get_secret_value()
     signed_in = await change_password(runtime, viewer, current=current, new=new, visit=visit_of(request))
@@ -68,7 +66,7 @@ async def change_my_password(request: Request, runtime: Running, viewer: Asked, 
 
 
 @router.post("/sessions", status_code=201, responses=documented(429))
-async def open_my_session(request: Request, response: Response, runtime: Running, body: SignInIn) -> SessionOut:
+async def open_my_session(request: Request, response: Response, runtime: AppRuntime, body: SignInIn) -> SessionOut:
     """Sign in; the answer's cookie is what proves it from then on."""
     signed_in = await sign_in(
         runtime,
@@ -82,7 +80,9 @@ async def open_my_session(request: Request, response: Response, runtime: Running
 
 
 @router.get("/sessions", responses=documented())
-async def show_sessions(runtime: Running, viewer: Asked, limit: Limit = 50, after: After = None) -> Page[SessionOut]:
+async def show_sessions(
+    runtime: AppRuntime, viewer: ApiViewer, limit: Limit = 50, after: After = None
+) -> Page[SessionOut]:
     """Where one is signed in."""
     require_person(viewer)
     async with runtime.database.read() as session:
@@ -95,13 +95,13 @@ async def show_sessions(runtime: Running, viewer: Asked, limit: Limit = 50, afte
 
 
 @router.delete("/sessions", responses=documented())
-async def end_other_sessions(runtime: Running, viewer: Asked) -> RevokedOut:
+async def end_other_sessions(runtime: AppRuntime, viewer: ApiViewer) -> RevokedOut:
     """Sign out everywhere else."""
     return RevokedOut(revoked=await revoke_other_sessions(runtime, viewer))
 
 
 @router.delete("/sessions/{session_id}", status_code=204, responses=documented())
-async def end_session(runtime: Running, viewer: Asked, session_id: UUID) -> Response:
+async def end_session(runtime: AppRuntime, viewer: ApiViewer, session_id: UUID) -> Response:
     """Sign out in one place."""
     row = await revoke_session(runtime, viewer, session_id)
     response = Response(status_code=204)
@@ -111,7 +111,9 @@ async def end_session(runtime: Running, viewer: Asked, session_id: UUID) -> Resp
 
 
 @router.get("/api_keys", responses=documented())
-async def show_api_keys(runtime: Running, viewer: Asked, limit: Limit = 50, after: After = None) -> Page[ApiKeyOut]:
+async def show_api_keys(
+    runtime: AppRuntime, viewer: ApiViewer, limit: Limit = 50, after: After = None
+) -> Page[ApiKeyOut]:
     """One's own keys."""
     require_person(viewer)
     async with runtime.database.read() as session:
@@ -120,21 +122,21 @@ async def show_api_keys(runtime: Running, viewer: Asked, limit: Limit = 50, afte
 
 
 @router.post("/api_keys", status_code=201, responses=documented(409))
-async def make_api_key(runtime: Running, viewer: Asked, body: ApiKeyIn) -> NewApiKeyOut:
+async def make_api_key(runtime: AppRuntime, viewer: ApiViewer, body: ApiKeyIn) -> NewApiKeyOut:
     """Make a key for a program."""
     made = await create_api_key(runtime, viewer, name=body.name)
     return NewApiKeyOut(key=made.key, **ApiKeyOut.model_validate(made.row).model_dump())
 
 
 @router.delete("/api_keys/{key_id}", status_code=204, responses=documented())
-async def end_api_key(runtime: Running, viewer: Asked, key_id: UUID) -> None:
+async def end_api_key(runtime: AppRuntime, viewer: ApiViewer, key_id: UUID) -> None:
     """Make a key worthless."""
     await revoke_api_key(runtime, viewer, key_id)
 
 
 @router.get("/invitations", responses=documented())
 async def show_invitations(
-    runtime: Running, viewer: Asked, limit: Limit = 50, after: After = None
+    runtime: AppRuntime, viewer: ApiViewer, limit: Limit = 50, after: After = None
 ) -> Page[InvitationOut]:
     """All invitations; for administrators."""
     require_administrator(viewer)
@@ -144,7 +146,7 @@ async def show_invitations(
 
 
 @router.post("/invitations", status_code=201, responses=documented(409))
-async def make_invitation(runtime: Running, viewer: Asked, body: InvitationIn) -> NewInvitationOut:
+async def make_invitation(runtime: AppRuntime, viewer: ApiViewer, body: InvitationIn) -> NewInvitationOut:
     """Invite somebody; for administrators."""
     made = await create_invitation(
         runtime, viewer, role=body.role, note=body.note, max_uses=body.max_uses, days=body.days
@@ -153,13 +155,13 @@ async def make_invitation(runtime: Running, viewer: Asked, body: InvitationIn) -
 
 
 @router.delete("/invitations/{invitation_id}", status_code=204, responses=documented())
-async def end_invitation(runtime: Running, viewer: Asked, invitation_id: UUID) -> None:
+async def end_invitation(runtime: AppRuntime, viewer: ApiViewer, invitation_id: UUID) -> None:
     """Take an invitation back; for administrators."""
     await revoke_invitation(runtime, viewer, invitation_id)
 
 
 @router.post("/users", status_code=201, responses=documented(409, 429))
-async def make_user(request: Request, response: Response, runtime: Running, body: SignUpIn) -> UserOut:
+async def make_user(request: Request, response: Response, runtime: AppRuntime, body: SignUpIn) -> UserOut:
     """Sign up with an invitation; the answer's cookie is a session."""
     signed_in = await sign_up(
         runtime,
@@ -174,7 +176,7 @@ async def make_user(request: Request, response: Response, runtime: Running, body
 
 
 @router.get("/users", responses=documented())
-async def show_users(runtime: Running, viewer: Asked, limit: Limit = 50, after: After = None) -> Page[UserOut]:
+async def show_users(runtime: AppRuntime, viewer: ApiViewer, limit: Limit = 50, after: After = None) -> Page[UserOut]:
     """All accounts; for administrators."""
     require_administrator(viewer)
     async with runtime.database.read() as session:
@@ -183,14 +185,14 @@ async def show_users(runtime: Running, viewer: Asked, limit: Limit = 50, after: 
 
 
 @router.get("/users/{user_id}", responses=documented())
-async def show_user(runtime: Running, viewer: Asked, user_id: UUID) -> UserOut:
+async def show_user(runtime: AppRuntime, viewer: ApiViewer, user_id: UUID) -> UserOut:
     """An account; for administrators."""
     require_administrator(viewer)
     return UserOut.model_validate(await _user(runtime, user_id))
 
 
 @router.patch("/users/{user_id}", responses=documented(409))
-async def change_one_user(runtime: Running, viewer: Asked, user_id: UUID, body: UserPatch) -> UserOut:
+async def change_one_user(runtime: AppRuntime, viewer: ApiViewer, user_id: UUID, body: UserPatch) -> UserOut:
     """Give somebody another role, or close or open their account; for administrators."""
     return UserOut.model_validate(await change_user(runtime, viewer, user_id, role=body.role, status=body.status))
 

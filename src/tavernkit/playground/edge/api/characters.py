@@ -12,21 +12,20 @@ from tavernkit.playground.base.paging import behind_name, behind_number, behind_
 from tavernkit.playground.base.refused import existing
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import presentable
-from tavernkit.playground.edge.api.errors import documented
 from tavernkit.playground.edge.api.files import attachment
-from tavernkit.playground.edge.api.paging import After, Page, page
-from tavernkit.playground.edge.api.requests import Asked, Limit, Running
+from tavernkit.playground.edge.api.requests import After, ApiViewer, Limit, Page, documented, page
 from tavernkit.playground.edge.api.schemas.characters import (
     MAX_EDIT_BYTES,
-    ChangeOut,
+    CardChangeOut,
+    CharacterVersionLineOut,
+    CharacterVersionOut,
     ImportOut,
     RestoreIn,
-    VersionLineOut,
-    VersionOut,
 )
 from tavernkit.playground.edge.api.schemas.jobs import JobOut
 from tavernkit.playground.edge.web.blob_responses import BINARY, BINARY_OR_JSON, bytes_response
 from tavernkit.playground.edge.web.bodies import takes
+from tavernkit.playground.edge.web.requests import AppRuntime
 from tavernkit.playground.edge.web.uploads import file_body, one_file, received_files
 from tavernkit.playground.story.characters.cards import changes_between
 from tavernkit.playground.story.characters.documents import CardEdit, CharacterLineOut, CharacterOut
@@ -69,8 +68,8 @@ SameNameQuery = Annotated[
 
 @router.get("", summary="A page of characters")
 async def list_characters(
-    runtime: Running,
-    viewer: Asked,
+    runtime: AppRuntime,
+    viewer: ApiViewer,
     scope: Annotated[Scope, Query(description="One's own, or those that are everybody's.")] = "own",
     sort: Annotated[Sort, Query(description="By name; or what was changed, or made, last first.")] = "name",
     search: Annotated[str, Query(max_length=200, description="Words of the name, nickname, creator or tags.")] = "",
@@ -94,8 +93,8 @@ async def list_characters(
 )
 async def upload_character(
     request: Request,
-    runtime: Running,
-    viewer: Asked,
+    runtime: AppRuntime,
+    viewer: ApiViewer,
     character_id: Annotated[
         UUID | None, Query(description="The character that the file is a newer card of; found out without it.")
     ] = None,
@@ -108,7 +107,7 @@ async def upload_character(
         outcome=imported.outcome,
         sentence=imported.sentence,
         character=await _shown(runtime, imported.character),
-        changes=[ChangeOut.of(change) for change in imported.changes],
+        changes=[CardChangeOut.of(change) for change in imported.changes],
         notes=list(imported.notes),
     )
 
@@ -121,7 +120,7 @@ async def upload_character(
     openapi_extra=file_body("files", many=True),
 )
 async def upload_characters(
-    request: Request, runtime: Running, viewer: Asked, same_name: SameNameQuery = "new"
+    request: Request, runtime: AppRuntime, viewer: ApiViewer, same_name: SameNameQuery = "new"
 ) -> JobOut:
     sent = received_files(request, field="files", max_files=MAX_FILES, max_bytes=MAX_TOTAL_BYTES)
     async with sent as files:
@@ -129,7 +128,7 @@ async def upload_characters(
 
 
 @router.get("/{character_id}", summary="A character with its card")
-async def get_character(runtime: Running, viewer: Asked, character_id: UUID) -> CharacterOut:
+async def get_character(runtime: AppRuntime, viewer: ApiViewer, character_id: UUID) -> CharacterOut:
     async with runtime.database.read() as session:
         row = await find_character(session, character_id, viewer)
         return CharacterOut.with_card(row, await assets_of(session, row.id))
@@ -137,25 +136,25 @@ async def get_character(runtime: Running, viewer: Asked, character_id: UUID) -> 
 
 @router.patch("/{character_id}", summary="Change fields of a card", responses=documented(409))
 @takes(MAX_EDIT_BYTES)
-async def patch_character(runtime: Running, viewer: Asked, character_id: UUID, edit: CardEdit) -> CharacterOut:
+async def patch_character(runtime: AppRuntime, viewer: ApiViewer, character_id: UUID, edit: CardEdit) -> CharacterOut:
     edited = await edit_character(runtime, viewer, character_id, version=edit.version, fields=edit.fields())
     return await _shown(runtime, edited)
 
 
 @router.delete("/{character_id}", status_code=204, summary="Delete a character; what it said stays readable")
-async def remove_character(runtime: Running, viewer: Asked, character_id: UUID) -> None:
+async def remove_character(runtime: AppRuntime, viewer: ApiViewer, character_id: UUID) -> None:
     await delete_character(runtime, viewer, character_id)
 
 
 @router.post("/{character_id}/duplicate", status_code=201, summary="Make a copy of one's own")
-async def copy_character(runtime: Running, viewer: Asked, character_id: UUID) -> CharacterOut:
+async def copy_character(runtime: AppRuntime, viewer: ApiViewer, character_id: UUID) -> CharacterOut:
     return await _shown(runtime, await duplicate_character(runtime, viewer, character_id))
 
 
 @router.get("/{character_id}/versions", summary="Earlier cards, newest first")
 async def list_versions(
-    runtime: Running, viewer: Asked, character_id: UUID, limit: Limit = 50, after: After = None
-) -> Page[VersionLineOut]:
+    runtime: AppRuntime, viewer: ApiViewer, character_id: UUID, limit: Limit = 50, after: After = None
+) -> Page[CharacterVersionLineOut]:
     async with runtime.database.read() as session:
         row = await find_character(session, character_id, viewer)
         lines = await versions_of(session, row.id, before=behind_number(after), limit=limit + 1)
@@ -164,22 +163,22 @@ async def list_versions(
 
 @router.get("/{character_id}/versions/{number}", summary="An earlier card, and what has changed since")
 async def get_version(
-    runtime: Running, viewer: Asked, character_id: UUID, number: Annotated[int, Path(ge=1, le=2**31 - 1)]
-) -> VersionOut:
+    runtime: AppRuntime, viewer: ApiViewer, character_id: UUID, number: Annotated[int, Path(ge=1, le=2**31 - 1)]
+) -> CharacterVersionOut:
     async with runtime.database.read() as session:
         row = await find_character(session, character_id, viewer)
         version = existing(await find_version(session, row.id, number), "version")
-    return VersionOut(
+    return CharacterVersionOut(
         number=version.number,
         replaced_by=version.reason,
         created_at=version.created_at,
         card=presentable(version.data),
-        changes=[ChangeOut.of(change) for change in changes_between(version.data, row.data)],
+        changes=[CardChangeOut.of(change) for change in changes_between(version.data, row.data)],
     )
 
 
 @router.post("/{character_id}/restore", summary="Go back to an earlier card", responses=documented(409))
-async def restore(runtime: Running, viewer: Asked, character_id: UUID, wanted: RestoreIn) -> CharacterOut:
+async def restore(runtime: AppRuntime, viewer: ApiViewer, character_id: UUID, wanted: RestoreIn) -> CharacterOut:
     restored = await restore_version(runtime, viewer, character_id, version=wanted.version, number=wanted.number)
     return await _shown(runtime, restored)
 
@@ -190,7 +189,7 @@ async def restore(runtime: Running, viewer: Asked, character_id: UUID, wanted: R
     response_class=Response,
     responses=BINARY_OR_JSON,
 )
-async def export(runtime: Running, viewer: Asked, character_id: UUID, format: ExportFormat = "png") -> Response:
+async def export(runtime: AppRuntime, viewer: ApiViewer, character_id: UUID, format: ExportFormat = "png") -> Response:
     file = await export_character(runtime, viewer, character_id, format)
     return Response(file.data, media_type=file.media_type, headers=attachment(file.name, file.ending))
 
@@ -198,8 +197,8 @@ async def export(runtime: Running, viewer: Asked, character_id: UUID, format: Ex
 @router.get("/{character_id}/avatar", summary="The character's picture", response_class=Response, responses=BINARY)
 async def get_avatar(
     request: Request,
-    runtime: Running,
-    viewer: Asked,
+    runtime: AppRuntime,
+    viewer: ApiViewer,
     character_id: UUID,
     size: Literal["full", "thumbnail"] = "full",
 ) -> Response:
@@ -216,8 +215,8 @@ async def get_avatar(
 )
 async def put_avatar(
     request: Request,
-    runtime: Running,
-    viewer: Asked,
+    runtime: AppRuntime,
+    viewer: ApiViewer,
     character_id: UUID,
     version: Annotated[
         int | None, Query(ge=1, le=2**31 - 1, description="The version that the change was made from.")
@@ -242,5 +241,5 @@ def _key(line: CharacterLine, sort: Sort) -> str:
             return line.created_at.isoformat()
 
 
-def _version_line(line: VersionLine) -> VersionLineOut:
-    return VersionLineOut(number=line.number, replaced_by=line.reason, created_at=line.created_at)
+def _version_line(line: VersionLine) -> CharacterVersionLineOut:
+    return CharacterVersionLineOut(number=line.number, replaced_by=line.reason, created_at=line.created_at)

@@ -3,30 +3,58 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Annotated
+from datetime import datetime
+from typing import Annotated, Self
 from uuid import UUID
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse, StreamingResponse
+from pydantic import BaseModel, Field
 
-from tavernkit.playground.base.database.models import Job
-from tavernkit.playground.edge.api.errors import documented
+from tavernkit.playground.base.database.models import Conversation, Job
 from tavernkit.playground.edge.api.files import attachment, upload
-from tavernkit.playground.edge.api.requests import Asked, Running
-from tavernkit.playground.edge.api.schemas.chatfiles import ChatsImported, ImportedConversation
+from tavernkit.playground.edge.api.requests import ApiViewer, documented
 from tavernkit.playground.edge.api.schemas.jobs import JobOut
+from tavernkit.playground.edge.web.requests import AppRuntime
 from tavernkit.playground.edge.web.uploads import file_body
 from tavernkit.playground.story.chatfiles.exporting import Format, export_chat, written_chat
 from tavernkit.playground.story.chatfiles.importing import MAX_FILE_BYTES, import_chats
-from tavernkit.playground.story.lorebooks.documents import notes_of
+from tavernkit.playground.story.lorebooks.documents import NoteOut, notes_of
+
+
+class ImportedConversation(BaseModel):
+    """A conversation that an import has made."""
+
+    id: UUID
+    space_id: UUID
+    title: str
+    messages_count: int
+    created_at: datetime
+
+    @classmethod
+    def of(cls, row: Conversation) -> Self:
+        return cls(
+            id=row.id,
+            space_id=row.space_id,
+            title=row.title,
+            messages_count=row.messages_count,
+            created_at=row.created_at,
+        )
+
+
+class ChatsImported(BaseModel):
+    conversations: list[ImportedConversation]
+    format: str = Field(description="Which application wrote the file.")
+    notes: list[NoteOut]
+
 
 router = APIRouter(tags=["conversations"])
 
 
 @router.get("/conversations/{conversation_id}/export", response_class=StreamingResponse, responses=documented())
 async def export_conversation(
-    running: Running,
-    asked: Asked,
+    running: AppRuntime,
+    asked: ApiViewer,
     conversation_id: UUID,
     format: Annotated[Format, Query(description="SillyTavern's file, or text for people.")] = "jsonl",
 ) -> StreamingResponse:
@@ -52,7 +80,7 @@ async def export_conversation(
     openapi_extra=file_body("file"),
 )
 async def import_conversations(
-    running: Running, asked: Asked, space_id: UUID, request: Request
+    running: AppRuntime, asked: ApiViewer, space_id: UUID, request: Request
 ) -> ChatsImported | JSONResponse:
     """Make a conversation of each chat in a file of SillyTavern, or of an application whose chats it imports; in the
     background if the file is long."""

@@ -6,12 +6,10 @@ from uuid import UUID
 
 from fastapi import APIRouter
 
-from tavernkit.playground.base.paging import behind_time
-from tavernkit.playground.edge.api.errors import documented
-from tavernkit.playground.edge.api.paging import After, Page, page
-from tavernkit.playground.edge.api.requests import Asked, Limit, Running
+from tavernkit.playground.base.paging import behind_time, moment
+from tavernkit.playground.edge.api.requests import After, ApiViewer, Limit, Page, documented, page
 from tavernkit.playground.edge.api.schemas.conversations import ConversationChange, ConversationIn, ConversationItem
-from tavernkit.playground.edge.web.moments import moment
+from tavernkit.playground.edge.web.requests import AppRuntime
 from tavernkit.playground.story.conversations.documents import ConversationOut
 from tavernkit.playground.story.conversations.listing import ListedConversation, list_conversations, read_conversation
 from tavernkit.playground.story.conversations.service import (
@@ -25,7 +23,7 @@ router = APIRouter(tags=["conversations"])
 
 @router.get("/spaces/{space_id}/conversations", responses=documented())
 async def index(
-    runtime: Running, viewer: Asked, space_id: UUID, after: After = None, limit: Limit = 50
+    runtime: AppRuntime, viewer: ApiViewer, space_id: UUID, after: After = None, limit: Limit = 50
 ) -> Page[ConversationItem]:
     """The conversations of a space, those that changed last first."""
     rows = await list_conversations(runtime, viewer, space_id, after=behind_time(after), limit=limit + 1)
@@ -33,7 +31,7 @@ async def index(
 
 
 @router.post("/spaces/{space_id}/conversations", status_code=201, responses=documented(409))
-async def create(runtime: Running, viewer: Asked, space_id: UUID, body: ConversationIn) -> ConversationOut:
+async def create(runtime: AppRuntime, viewer: ApiViewer, space_id: UUID, body: ConversationIn) -> ConversationOut:
     """Begin another conversation in a space."""
     conversation = await create_conversation(
         runtime, viewer, space_id, title=body.title, visibility=body.visibility, greeting=body.greeting
@@ -42,13 +40,15 @@ async def create(runtime: Running, viewer: Asked, space_id: UUID, body: Conversa
 
 
 @router.get("/conversations/{conversation_id}", responses=documented())
-async def show(runtime: Running, viewer: Asked, conversation_id: UUID) -> ConversationOut:
+async def show(runtime: AppRuntime, viewer: ApiViewer, conversation_id: UUID) -> ConversationOut:
     """One conversation."""
     return ConversationOut.model_validate(await read_conversation(runtime, viewer, conversation_id))
 
 
 @router.patch("/conversations/{conversation_id}", responses=documented(409))
-async def change(runtime: Running, viewer: Asked, conversation_id: UUID, body: ConversationChange) -> ConversationOut:
+async def change(
+    runtime: AppRuntime, viewer: ApiViewer, conversation_id: UUID, body: ConversationChange
+) -> ConversationOut:
     """Rename a conversation, archive it or bring it back, or say who may see it."""
     conversation = await change_conversation(
         runtime,
@@ -63,7 +63,7 @@ async def change(runtime: Running, viewer: Asked, conversation_id: UUID, body: C
 
 
 @router.delete("/conversations/{conversation_id}", status_code=204, responses=documented(409))
-async def remove(runtime: Running, viewer: Asked, conversation_id: UUID) -> None:
+async def remove(runtime: AppRuntime, viewer: ApiViewer, conversation_id: UUID) -> None:
     """Delete a conversation with its messages. What branches from it stays, and hangs where this one hung."""
     await delete_conversation(runtime, viewer, conversation_id)
 

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, Self
 from uuid import UUID
 
 from fastapi import APIRouter, Depends, Query, Request, Response
+from pydantic import BaseModel, Field
 
+from tavernkit.playground.base.database.models import LorebookLink
 from tavernkit.playground.base.paging import behind_name, behind_number
 from tavernkit.playground.base.refused import Refused
-from tavernkit.playground.edge.api.errors import documented
+from tavernkit.playground.base.schemas import StrictModel
 from tavernkit.playground.edge.api.files import json_download, upload
-from tavernkit.playground.edge.api.paging import After, Page, page
-from tavernkit.playground.edge.api.requests import Asked, Limit, Running
-from tavernkit.playground.edge.api.schemas.lorebooks import (
-    EntryOrder,
-    LinkOut,
-    LorebookImported,
-    NewEntry,
-    PatchEntry,
-    Toggled,
-    ToggleEntries,
-)
+from tavernkit.playground.edge.api.requests import After, ApiViewer, Limit, Page, documented, page
+from tavernkit.playground.edge.web.requests import AppRuntime
 from tavernkit.playground.edge.web.uploads import file_body
 from tavernkit.playground.story.lorebooks import entries as entry_service
 from tavernkit.playground.story.lorebooks import links as link_service
@@ -29,20 +22,85 @@ from tavernkit.playground.story.lorebooks import queries, service
 from tavernkit.playground.story.lorebooks.documents import (
     EntryOut,
     LorebookOut,
+    LorebookPlace,
     NewLink,
     NewLorebook,
+    NoteOut,
     PatchLink,
     PatchLorebook,
-    Place,
     notes_of,
 )
+
+
+class LorebookImported(BaseModel):
+    lorebook: LorebookOut
+    format: str = Field(description="What the file was.")
+    notes: list[NoteOut]
+
+
+class NewEntry(StrictModel):
+    data: dict[str, Any] = Field(
+        default={}, description="Fields of SillyTavern's World Info, such as `key`, `comment` and `content`."
+    )
+
+
+class PatchEntry(StrictModel):
+    revision: int = Field(ge=1, le=2**31 - 1, description="The revision that was read.")
+    data: dict[str, Any] = Field(description="The fields to change; the others stay as they are.")
+
+
+class EntryOrder(StrictModel):
+    ids: list[UUID] = Field(
+        min_length=1, max_length=50_000, description="Entries in their new order; together they keep their places."
+    )
+
+
+class ToggleEntries(StrictModel):
+    enabled: bool
+    ids: list[UUID] | None = Field(default=None, max_length=50_000, description="Null means all entries of the book.")
+
+
+class Toggled(BaseModel):
+    changed: int
+    lorebook: LorebookOut
+
+
+class LinkOut(BaseModel):
+    """A book in use."""
+
+    id: UUID
+    lorebook_id: UUID
+    lorebook_name: str
+    space_id: UUID | None
+    conversation_id: UUID | None
+    character_id: UUID | None
+    persona_id: UUID | None
+    enabled: bool
+    position: int
+
+    @classmethod
+    def of(cls, link: LorebookLink, lorebook_name: str) -> Self:
+        return cls(
+            id=link.id,
+            lorebook_id=link.lorebook_id,
+            lorebook_name=lorebook_name,
+            space_id=link.space_id,
+            conversation_id=link.conversation_id,
+            character_id=link.character_id,
+            persona_id=link.persona_id,
+            enabled=link.enabled,
+            position=link.position,
+        )
+
 
 router = APIRouter(prefix="/lorebooks", tags=["lorebooks"])
 links_router = APIRouter(prefix="/lorebook_links", tags=["lorebooks"])
 
 
 @router.get("", responses=documented())
-async def list_lorebooks(running: Running, asked: Asked, limit: Limit = 50, after: After = None) -> Page[LorebookOut]:
+async def list_lorebooks(
+    running: AppRuntime, asked: ApiViewer, limit: Limit = 50, after: After = None
+) -> Page[LorebookOut]:
     """Your books, by name."""
     async with running.database.read() as session:
         rows = await queries.lorebooks_page(session, asked, behind=behind_name(after), limit=limit + 1)
@@ -50,13 +108,13 @@ async def list_lorebooks(running: Running, asked: Asked, limit: Limit = 50, afte
 
 
 @router.post("", status_code=201, responses=documented())
-async def create_lorebook(running: Running, asked: Asked, new: NewLorebook) -> LorebookOut:
+async def create_lorebook(running: AppRuntime, asked: ApiViewer, new: NewLorebook) -> LorebookOut:
     """Make an empty book."""
     return LorebookOut.of(await service.create_lorebook(running, asked, new))
 
 
 @router.post("/import", status_code=201, responses=documented(413), openapi_extra=file_body("file"))
-async def import_lorebook(running: Running, asked: Asked, request: Request) -> LorebookImported:
+async def import_lorebook(running: AppRuntime, asked: ApiViewer, request: Request) -> LorebookImported:
     """Make a book of a file: a world of SillyTavern, a `character_book`, a card, or a lorebook of NovelAI, Agnai or
     RisuAI."""
     data, name = await upload(request, max_bytes=service.MAX_FILE_BYTES)
@@ -65,34 +123,36 @@ async def import_lorebook(running: Running, asked: Asked, request: Request) -> L
 
 
 @router.get("/{lorebook_id}", responses=documented())
-async def show_lorebook(running: Running, asked: Asked, lorebook_id: UUID) -> LorebookOut:
+async def show_lorebook(running: AppRuntime, asked: ApiViewer, lorebook_id: UUID) -> LorebookOut:
     """A book without its entries."""
     async with running.database.read() as session:
         return LorebookOut.of(await queries.lorebook_of(session, asked, lorebook_id))
 
 
 @router.patch("/{lorebook_id}", responses=documented(409))
-async def update_lorebook(running: Running, asked: Asked, lorebook_id: UUID, patch: PatchLorebook) -> LorebookOut:
+async def update_lorebook(
+    running: AppRuntime, asked: ApiViewer, lorebook_id: UUID, patch: PatchLorebook
+) -> LorebookOut:
     """Change what a book says about itself."""
     return LorebookOut.of(await service.update_lorebook(running, asked, lorebook_id, patch))
 
 
 @router.delete("/{lorebook_id}", status_code=204, responses=documented())
-async def delete_lorebook(running: Running, asked: Asked, lorebook_id: UUID) -> None:
+async def delete_lorebook(running: AppRuntime, asked: ApiViewer, lorebook_id: UUID) -> None:
     """Delete a book with its entries, and take it out of wherever it is used."""
     await service.delete_lorebook(running, asked, lorebook_id)
 
 
 @router.post("/{lorebook_id}/duplicate", status_code=201, responses=documented())
-async def duplicate_lorebook(running: Running, asked: Asked, lorebook_id: UUID) -> LorebookOut:
+async def duplicate_lorebook(running: AppRuntime, asked: ApiViewer, lorebook_id: UUID) -> LorebookOut:
     """Copy a book with its entries."""
     return LorebookOut.of(await service.duplicate_lorebook(running, asked, lorebook_id))
 
 
 @router.get("/{lorebook_id}/export", response_class=Response, responses=documented())
 async def export_lorebook(
-    running: Running,
-    asked: Asked,
+    running: AppRuntime,
+    asked: ApiViewer,
     lorebook_id: UUID,
     format: Annotated[Literal["world_info", "character_book"], Query(description="Which kind of file.")] = "world_info",
 ) -> Response:
@@ -105,8 +165,8 @@ async def export_lorebook(
 
 @router.get("/{lorebook_id}/entries", responses=documented())
 async def list_entries(
-    running: Running,
-    asked: Asked,
+    running: AppRuntime,
+    asked: ApiViewer,
     lorebook_id: UUID,
     limit: Limit = 50,
     after: After = None,
@@ -122,19 +182,19 @@ async def list_entries(
 
 
 @router.post("/{lorebook_id}/entries", status_code=201, responses=documented(409))
-async def add_entry(running: Running, asked: Asked, lorebook_id: UUID, new: NewEntry) -> EntryOut:
+async def add_entry(running: AppRuntime, asked: ApiViewer, lorebook_id: UUID, new: NewEntry) -> EntryOut:
     """Add an entry at the end."""
     return EntryOut.of(await entry_service.add_entry(running, asked, lorebook_id, new.data))
 
 
 @router.put("/{lorebook_id}/entries/order", responses=documented())
-async def reorder_entries(running: Running, asked: Asked, lorebook_id: UUID, order: EntryOrder) -> LorebookOut:
+async def reorder_entries(running: AppRuntime, asked: ApiViewer, lorebook_id: UUID, order: EntryOrder) -> LorebookOut:
     """Put some entries, or all, into another order."""
     return LorebookOut.of(await entry_service.reorder_entries(running, asked, lorebook_id, order.ids))
 
 
 @router.post("/{lorebook_id}/entries/toggle", responses=documented())
-async def toggle_entries(running: Running, asked: Asked, lorebook_id: UUID, toggle: ToggleEntries) -> Toggled:
+async def toggle_entries(running: AppRuntime, asked: ApiViewer, lorebook_id: UUID, toggle: ToggleEntries) -> Toggled:
     """Switch all entries, or some, on or off."""
     changed, book = await entry_service.toggle_entries(
         running, asked, lorebook_id, enabled=toggle.enabled, ids=toggle.ids
@@ -143,7 +203,7 @@ async def toggle_entries(running: Running, asked: Asked, lorebook_id: UUID, togg
 
 
 @router.get("/{lorebook_id}/entries/{entry_id}", responses=documented())
-async def show_entry(running: Running, asked: Asked, lorebook_id: UUID, entry_id: UUID) -> EntryOut:
+async def show_entry(running: AppRuntime, asked: ApiViewer, lorebook_id: UUID, entry_id: UUID) -> EntryOut:
     """One entry."""
     async with running.database.read() as session:
         book = await queries.lorebook_of(session, asked, lorebook_id)
@@ -152,7 +212,7 @@ async def show_entry(running: Running, asked: Asked, lorebook_id: UUID, entry_id
 
 @router.patch("/{lorebook_id}/entries/{entry_id}", responses=documented(409))
 async def update_entry(
-    running: Running, asked: Asked, lorebook_id: UUID, entry_id: UUID, patch: PatchEntry
+    running: AppRuntime, asked: ApiViewer, lorebook_id: UUID, entry_id: UUID, patch: PatchEntry
 ) -> EntryOut:
     """Change some fields of an entry."""
     return EntryOut.of(
@@ -164,8 +224,8 @@ async def update_entry(
 
 @router.delete("/{lorebook_id}/entries/{entry_id}", status_code=204, responses=documented(409))
 async def delete_entry(
-    running: Running,
-    asked: Asked,
+    running: AppRuntime,
+    asked: ApiViewer,
     lorebook_id: UUID,
     entry_id: UUID,
     revision: Annotated[int | None, Query(ge=1, le=2**31 - 1, description="Only if it is still this one.")] = None,
@@ -175,7 +235,7 @@ async def delete_entry(
 
 
 @router.post("/{lorebook_id}/entries/{entry_id}/duplicate", status_code=201, responses=documented(409))
-async def duplicate_entry(running: Running, asked: Asked, lorebook_id: UUID, entry_id: UUID) -> EntryOut:
+async def duplicate_entry(running: AppRuntime, asked: ApiViewer, lorebook_id: UUID, entry_id: UUID) -> EntryOut:
     """Copy an entry to the end of its book."""
     return EntryOut.of(await entry_service.duplicate_entry(running, asked, lorebook_id, entry_id))
 
@@ -185,34 +245,38 @@ def _place(
     conversation_id: UUID | None = None,
     character_id: UUID | None = None,
     persona_id: UUID | None = None,
-) -> Place:
+) -> LorebookPlace:
     named = [place for place in (space_id, conversation_id, character_id, persona_id) if place is not None]
     if len(named) != 1:
         raise Refused(
             code="invalid", sentence="Name exactly one of space_id, conversation_id, character_id and persona_id."
         )
-    return Place(space_id=space_id, conversation_id=conversation_id, character_id=character_id, persona_id=persona_id)
+    return LorebookPlace(
+        space_id=space_id, conversation_id=conversation_id, character_id=character_id, persona_id=persona_id
+    )
 
 
 @links_router.get("", responses=documented())
-async def list_links(running: Running, asked: Asked, place: Annotated[Place, Depends(_place)]) -> list[LinkOut]:
+async def list_links(
+    running: AppRuntime, asked: ApiViewer, place: Annotated[LorebookPlace, Depends(_place)]
+) -> list[LinkOut]:
     """The books in use in a space or a conversation, with a character or a persona."""
     return [LinkOut.of(link, name) for link, name in await link_service.lorebooks_at(running, asked, place)]
 
 
 @links_router.post("", status_code=201, responses=documented())
-async def attach_lorebook(running: Running, asked: Asked, new: NewLink) -> LinkOut:
+async def attach_lorebook(running: AppRuntime, asked: ApiViewer, new: NewLink) -> LinkOut:
     """Use a book in a space or a conversation, with a character or a persona."""
     return LinkOut.of(*await link_service.attach_lorebook(running, asked, new))
 
 
 @links_router.patch("/{link_id}", responses=documented())
-async def change_link(running: Running, asked: Asked, link_id: UUID, patch: PatchLink) -> LinkOut:
+async def change_link(running: AppRuntime, asked: ApiViewer, link_id: UUID, patch: PatchLink) -> LinkOut:
     """Switch a book on or off where it is used, or move it among the books there."""
     return LinkOut.of(*await link_service.change_link(running, asked, link_id, patch))
 
 
 @links_router.delete("/{link_id}", status_code=204, responses=documented())
-async def detach_lorebook(running: Running, asked: Asked, link_id: UUID) -> None:
+async def detach_lorebook(running: AppRuntime, asked: ApiViewer, link_id: UUID) -> None:
     """Use a book no more where it is used."""
     await link_service.detach_lorebook(running, asked, link_id)

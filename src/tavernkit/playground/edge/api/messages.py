@@ -2,31 +2,126 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from datetime import datetime
+from typing import Annotated, Any, Literal, Self
 from uuid import UUID
 
 from fastapi import APIRouter, Path, Query
+from pydantic import BaseModel, Field, model_validator
 
+from tavernkit.playground.base.database.models import MessageSwipe
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.edge.api.errors import documented
-from tavernkit.playground.edge.api.requests import Asked, Limit, Running
-from tavernkit.playground.edge.api.schemas.messages import (
-    ActiveSwipeIn,
-    MessageEdit,
-    MessageIn,
-    MessagePage,
-    Revision,
-    SwipeEdit,
-    SwipeIn,
-    SwipeOut,
-    SwipePage,
-)
+from tavernkit.playground.base.schemas import StrictModel
+from tavernkit.playground.edge.api.requests import ApiViewer, Limit, documented
+from tavernkit.playground.edge.web.requests import AppRuntime
 from tavernkit.playground.story.messages.changing import exclude_message, hide_message, include_message, restore_message
 from tavernkit.playground.story.messages.reading import read_message, read_messages, read_swipes
 from tavernkit.playground.story.messages.service import send_message
 from tavernkit.playground.story.messages.swipes import add_swipe, delete_swipe, edit_message, edit_swipe, select_swipe
 from tavernkit.playground.story.paths.documents import MessageOut
 from tavernkit.playground.story.paths.messages import shown_message
+from tavernkit.playground.story.paths.writing import MAX_MESSAGE_CHARACTERS
+
+Content = Annotated[str, Field(description=f"The text, at most {MAX_MESSAGE_CHARACTERS:,} characters.")]
+Revision = Annotated[
+    int | None,
+    Field(ge=1, description="The revision that was read; a change made from an older one is refused as stale."),
+]
+
+
+class MessagePage(BaseModel):
+    """Messages, oldest first."""
+
+    items: list[MessageOut]
+    next: int | None = Field(
+        description="Where to go on: to be given as `before`, or as `after` where that was asked for. Null at the end."
+    )
+
+
+class SwipeOut(BaseModel):
+    """One version of a message."""
+
+    id: UUID
+    message_id: UUID
+    position: int
+    content: str
+    run_id: UUID | None = Field(description="The run that wrote it.")
+    state_delta: dict[str, Any] | None = Field(description="What telling it this way changes in the story's state.")
+    metadata: dict[str, Any]
+    created_at: datetime
+
+    @classmethod
+    def of(cls, swipe: MessageSwipe) -> Self:
+        return cls(
+            id=swipe.id,
+            message_id=swipe.message_id,
+            position=swipe.position,
+            content=swipe.content,
+            run_id=swipe.run_id,
+            state_delta=swipe.state_delta,
+            metadata=swipe.metadata_,
+            created_at=swipe.created_at,
+        )
+
+
+class SwipePage(BaseModel):
+    """Swipes in their order."""
+
+    items: list[SwipeOut]
+    next: int | None = Field(description="Where to go on, to be given as `after`. Null at the end.")
+
+
+class MessageIn(StrictModel):
+    """Something to say."""
+
+    id: UUID | None = Field(default=None, description="Made by the client, so that sending again never doubles it.")
+    content: Content
+    role: Literal["user", "system"] = Field(
+        default="user", description="What a `user` says is answered; `system` is narration, which nobody answers."
+    )
+
+
+class MessageEdit(StrictModel):
+    """A new text for the active swipe."""
+
+    content: Content
+    revision: Revision = None
+
+
+class SwipeIn(StrictModel):
+    """Another version, written by hand."""
+
+    id: UUID | None = Field(default=None, description="Made by the client, so that adding again never doubles it.")
+    content: Content
+    activate: bool = Field(default=True, description="Whether it is seen at once.")
+
+
+class SwipeEdit(StrictModel):
+    """A new text for one swipe."""
+
+    content: Content
+    revision: Revision = None
+
+
+class ActiveSwipeIn(StrictModel):
+    """Which swipe is to be seen: by its position, or the one beside the one that is seen now."""
+
+    position: int | None = Field(default=None, ge=0, le=2**31 - 1)
+    direction: Literal["left", "right"] | None = Field(default=None, description="At either end, nothing changes.")
+    revision: Revision = None
+
+    @model_validator(mode="after")
+    def one_of_both(self) -> Self:
+        if (self.position is None) == (self.direction is None):
+            raise ValueError("give either a position or a direction")
+        return self
+
+    @property
+    def to(self) -> int | Literal["left", "right"]:
+        if self.direction is not None:
+            return self.direction
+        return self.position or 0
+
 
 router = APIRouter(tags=["messages"])
 
@@ -37,8 +132,8 @@ MessageId = Annotated[UUID, Path(description="The message.")]
 
 @router.get("/conversations/{conversation_id}/messages", responses=documented())
 async def list_messages(
-    runtime: Running,
-    viewer: Asked,
+    runtime: AppRuntime,
+    viewer: ApiViewer,
     conversation_id: ConversationId,
     before: Seq = None,
     after: Seq = None,
@@ -51,7 +146,7 @@ async def list_messages(
 
 @router.post("/conversations/{conversation_id}/messages", status_code=201, responses=documented(409, 423))
 async def create_message(
-    runtime: Running, viewer: Asked, conversation_id: ConversationId, body: MessageIn
+    runtime: AppRuntime, viewer: ApiViewer, conversation_id: ConversationId, body: MessageIn
 ) -> MessageOut:
     """Say something. With an id of your own, sending again what may have arrived never doubles it."""
     sent = await send_message(
@@ -66,41 +161,43 @@ async def create_message(
 
 
 @router.get("/messages/{message_id}", responses=documented())
-async def show_message(runtime: Running, viewer: Asked, message_id: MessageId) -> MessageOut:
+async def show_message(runtime: AppRuntime, viewer: ApiViewer, message_id: MessageId) -> MessageOut:
     """One message."""
     return MessageOut.of(await read_message(runtime, viewer, message_id))
 
 
 @router.patch("/messages/{message_id}", responses=documented(409))
-async def change_message(runtime: Running, viewer: Asked, message_id: MessageId, body: MessageEdit) -> MessageOut:
+async def change_message(
+    runtime: AppRuntime, viewer: ApiViewer, message_id: MessageId, body: MessageEdit
+) -> MessageOut:
     """Rewrite the version that is seen."""
     await edit_message(runtime, viewer, message_id, content=body.content, revision=body.revision)
     return await _out(runtime, message_id)
 
 
 @router.post("/messages/{message_id}/hide", responses=documented(409))
-async def hide(runtime: Running, viewer: Asked, message_id: MessageId) -> MessageOut:
+async def hide(runtime: AppRuntime, viewer: ApiViewer, message_id: MessageId) -> MessageOut:
     """Delete a message so that it can be restored."""
     await hide_message(runtime, viewer, message_id)
     return await _out(runtime, message_id)
 
 
 @router.post("/messages/{message_id}/restore", responses=documented(409))
-async def restore(runtime: Running, viewer: Asked, message_id: MessageId) -> MessageOut:
+async def restore(runtime: AppRuntime, viewer: ApiViewer, message_id: MessageId) -> MessageOut:
     """Bring a hidden message back."""
     await restore_message(runtime, viewer, message_id)
     return await _out(runtime, message_id)
 
 
 @router.post("/messages/{message_id}/exclude", responses=documented(409))
-async def exclude(runtime: Running, viewer: Asked, message_id: MessageId) -> MessageOut:
+async def exclude(runtime: AppRuntime, viewer: ApiViewer, message_id: MessageId) -> MessageOut:
     """Keep a message out of prompts."""
     await exclude_message(runtime, viewer, message_id)
     return await _out(runtime, message_id)
 
 
 @router.post("/messages/{message_id}/include", responses=documented(409))
-async def include(runtime: Running, viewer: Asked, message_id: MessageId) -> MessageOut:
+async def include(runtime: AppRuntime, viewer: ApiViewer, message_id: MessageId) -> MessageOut:
     """Put a message back into prompts."""
     await include_message(runtime, viewer, message_id)
     return await _out(runtime, message_id)
@@ -108,8 +205,8 @@ async def include(runtime: Running, viewer: Asked, message_id: MessageId) -> Mes
 
 @router.get("/messages/{message_id}/swipes", responses=documented())
 async def list_swipes(
-    runtime: Running,
-    viewer: Asked,
+    runtime: AppRuntime,
+    viewer: ApiViewer,
     message_id: MessageId,
     after: Annotated[int, Query(ge=-1, le=2**31 - 1, description="The position behind which to begin.")] = -1,
     limit: Limit = 50,
@@ -120,7 +217,7 @@ async def list_swipes(
 
 
 @router.post("/messages/{message_id}/swipes", status_code=201, responses=documented(409))
-async def create_swipe(runtime: Running, viewer: Asked, message_id: MessageId, body: SwipeIn) -> SwipeOut:
+async def create_swipe(runtime: AppRuntime, viewer: ApiViewer, message_id: MessageId, body: SwipeIn) -> SwipeOut:
     """Add a version written by hand."""
     added = await add_swipe(
         runtime,
@@ -134,7 +231,9 @@ async def create_swipe(runtime: Running, viewer: Asked, message_id: MessageId, b
 
 
 @router.put("/messages/{message_id}/active_swipe", responses=documented(409))
-async def choose_swipe(runtime: Running, viewer: Asked, message_id: MessageId, body: ActiveSwipeIn) -> MessageOut:
+async def choose_swipe(
+    runtime: AppRuntime, viewer: ApiViewer, message_id: MessageId, body: ActiveSwipeIn
+) -> MessageOut:
     """Show another version."""
     await select_swipe(runtime, viewer, message_id, body.to, revision=body.revision)
     return await _out(runtime, message_id)
@@ -142,7 +241,7 @@ async def choose_swipe(runtime: Running, viewer: Asked, message_id: MessageId, b
 
 @router.patch("/messages/{message_id}/swipes/{swipe_id}", responses=documented(409))
 async def change_swipe(
-    runtime: Running, viewer: Asked, message_id: MessageId, swipe_id: UUID, body: SwipeEdit
+    runtime: AppRuntime, viewer: ApiViewer, message_id: MessageId, swipe_id: UUID, body: SwipeEdit
 ) -> MessageOut:
     """Rewrite one version, seen or not."""
     await edit_swipe(runtime, viewer, message_id, swipe_id, content=body.content, revision=body.revision)
@@ -151,8 +250,8 @@ async def change_swipe(
 
 @router.delete("/messages/{message_id}/swipes/{swipe_id}", responses=documented(409))
 async def remove_swipe(
-    runtime: Running,
-    viewer: Asked,
+    runtime: AppRuntime,
+    viewer: ApiViewer,
     message_id: MessageId,
     swipe_id: UUID,
     revision: Annotated[Revision, Query()] = None,

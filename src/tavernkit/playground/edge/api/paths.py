@@ -2,17 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import APIRouter, Path, Query
+from pydantic import BaseModel, Field
 
-from tavernkit.playground.edge.api.errors import documented
-from tavernkit.playground.edge.api.requests import Asked, Running
-from tavernkit.playground.edge.api.schemas.paths import StateOut, VariableIn, VariablesOut
+from tavernkit.playground.base.schemas import StrictModel
+from tavernkit.playground.edge.api.requests import ApiViewer, documented
+from tavernkit.playground.edge.web.requests import AppRuntime
 from tavernkit.playground.story.paths.global_variables import delete_global, get_globals, set_global
 from tavernkit.playground.story.paths.queries import read_state
 from tavernkit.playground.story.paths.variables import MAX_NAME_CHARACTERS, delete_variable, get_variables, set_variable
+
+
+class StateOut(BaseModel):
+    """The state behind a message."""
+
+    seq: int = Field(description="The number of the message.")
+    state: dict[str, Any] = Field(description="Keys such as `variables.gold`.")
+
+
+class VariablesOut(BaseModel):
+    """The chat variables at one place of the path, or the global ones."""
+
+    variables: dict[str, Any]
+
+
+class VariableIn(StrictModel):
+    """What a variable is to hold."""
+
+    value: Any = Field(description="Any JSON value.")
+
 
 router = APIRouter(prefix="/conversations/{conversation_id}", tags=["state"])
 global_router = APIRouter(prefix="/variables", tags=["state"])
@@ -23,7 +44,9 @@ Name = Annotated[str, Path(min_length=1, max_length=MAX_NAME_CHARACTERS, descrip
 
 
 @router.get("/state", responses=documented())
-async def show_state(runtime: Running, viewer: Asked, conversation_id: ConversationId, at: At = None) -> StateOut:
+async def show_state(
+    runtime: AppRuntime, viewer: ApiViewer, conversation_id: ConversationId, at: At = None
+) -> StateOut:
     """Everything that the messages up to one have left behind."""
     seq, state = await read_state(runtime, viewer, conversation_id, message_id=at)
     return StateOut(seq=seq, state=state)
@@ -31,7 +54,7 @@ async def show_state(runtime: Running, viewer: Asked, conversation_id: Conversat
 
 @router.get("/variables", responses=documented())
 async def list_variables(
-    runtime: Running, viewer: Asked, conversation_id: ConversationId, at: At = None
+    runtime: AppRuntime, viewer: ApiViewer, conversation_id: ConversationId, at: At = None
 ) -> VariablesOut:
     """The chat variables."""
     return VariablesOut(variables=await get_variables(runtime, viewer, conversation_id, message_id=at))
@@ -39,31 +62,33 @@ async def list_variables(
 
 @router.put("/variables/{name:path}", responses=documented(409))
 async def change_variable(
-    runtime: Running, viewer: Asked, conversation_id: ConversationId, name: Name, body: VariableIn
+    runtime: AppRuntime, viewer: ApiViewer, conversation_id: ConversationId, name: Name, body: VariableIn
 ) -> VariablesOut:
     """Set a variable at the end of the path."""
     return VariablesOut(variables=await set_variable(runtime, viewer, conversation_id, name, body.value))
 
 
 @router.delete("/variables/{name:path}", responses=documented(409))
-async def remove_variable(runtime: Running, viewer: Asked, conversation_id: ConversationId, name: Name) -> VariablesOut:
+async def remove_variable(
+    runtime: AppRuntime, viewer: ApiViewer, conversation_id: ConversationId, name: Name
+) -> VariablesOut:
     """Remove a variable at the end of the path."""
     return VariablesOut(variables=await delete_variable(runtime, viewer, conversation_id, name))
 
 
 @global_router.get("", responses=documented())
-async def list_globals(runtime: Running, viewer: Asked) -> VariablesOut:
+async def list_globals(runtime: AppRuntime, viewer: ApiViewer) -> VariablesOut:
     """Your global variables, which all of your spaces share."""
     return VariablesOut(variables=await get_globals(runtime, viewer))
 
 
 @global_router.put("/{name:path}", responses=documented(409))
-async def change_global(runtime: Running, viewer: Asked, name: Name, body: VariableIn) -> VariablesOut:
+async def change_global(runtime: AppRuntime, viewer: ApiViewer, name: Name, body: VariableIn) -> VariablesOut:
     """Set a global variable."""
     return VariablesOut(variables=await set_global(runtime, viewer, name, body.value))
 
 
 @global_router.delete("/{name:path}", responses=documented())
-async def remove_global(runtime: Running, viewer: Asked, name: Name) -> VariablesOut:
+async def remove_global(runtime: AppRuntime, viewer: ApiViewer, name: Name) -> VariablesOut:
     """Remove a global variable."""
     return VariablesOut(variables=await delete_global(runtime, viewer, name))

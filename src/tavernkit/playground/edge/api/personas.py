@@ -5,23 +5,31 @@ from __future__ import annotations
 from uuid import UUID
 
 from fastapi import APIRouter, Request, Response
+from pydantic import BaseModel, Field
 
 from tavernkit.playground.base.paging import behind_name
-from tavernkit.playground.edge.api.errors import documented
 from tavernkit.playground.edge.api.files import json_download, upload
-from tavernkit.playground.edge.api.paging import After, Page, page
-from tavernkit.playground.edge.api.requests import Asked, Limit, Running
-from tavernkit.playground.edge.api.schemas.personas import PersonasImported
+from tavernkit.playground.edge.api.requests import After, ApiViewer, Limit, Page, documented, page
+from tavernkit.playground.edge.web.requests import AppRuntime
 from tavernkit.playground.edge.web.uploads import file_body
-from tavernkit.playground.story.lorebooks.documents import notes_of
+from tavernkit.playground.story.lorebooks.documents import NoteOut, notes_of
 from tavernkit.playground.story.personas import queries, service
 from tavernkit.playground.story.personas.documents import NewPersona, PatchPersona, PersonaOut
+
+
+class PersonasImported(BaseModel):
+    personas: list[PersonaOut]
+    known: int = Field(description="How many were there already, with the same name and description.")
+    notes: list[NoteOut]
+
 
 router = APIRouter(prefix="/personas", tags=["personas"])
 
 
 @router.get("", responses=documented())
-async def list_personas(running: Running, asked: Asked, limit: Limit = 50, after: After = None) -> Page[PersonaOut]:
+async def list_personas(
+    running: AppRuntime, asked: ApiViewer, limit: Limit = 50, after: After = None
+) -> Page[PersonaOut]:
     """Your personas, by name."""
     async with running.database.read() as session:
         rows = await queries.personas_page(session, asked, behind=behind_name(after), limit=limit + 1)
@@ -29,13 +37,13 @@ async def list_personas(running: Running, asked: Asked, limit: Limit = 50, after
 
 
 @router.post("", status_code=201, responses=documented())
-async def create_persona(running: Running, asked: Asked, new: NewPersona) -> PersonaOut:
+async def create_persona(running: AppRuntime, asked: ApiViewer, new: NewPersona) -> PersonaOut:
     """Make a persona."""
     return PersonaOut.of(await service.create_persona(running, asked, new))
 
 
 @router.post("/import", status_code=201, responses=documented(413), openapi_extra=file_body("file"))
-async def import_personas(running: Running, asked: Asked, request: Request) -> PersonasImported:
+async def import_personas(running: AppRuntime, asked: ApiViewer, request: Request) -> PersonasImported:
     """Take in the personas of SillyTavern's backup, or of its `settings.json`."""
     data, _ = await upload(request, max_bytes=service.MAX_BACKUP_BYTES)
     rows, known, report = await service.import_personas(running, asked, data)
@@ -43,31 +51,31 @@ async def import_personas(running: Running, asked: Asked, request: Request) -> P
 
 
 @router.get("/export", response_class=Response, responses=documented())
-async def export_personas(running: Running, asked: Asked) -> Response:
+async def export_personas(running: AppRuntime, asked: ApiViewer) -> Response:
     """All your personas as a backup that SillyTavern restores."""
     return json_download("personas", await service.export_personas(running, asked))
 
 
 @router.get("/{persona_id}", responses=documented())
-async def show_persona(running: Running, asked: Asked, persona_id: UUID) -> PersonaOut:
+async def show_persona(running: AppRuntime, asked: ApiViewer, persona_id: UUID) -> PersonaOut:
     """One persona."""
     async with running.database.read() as session:
         return PersonaOut.of(await queries.persona_for(session, asked, persona_id))
 
 
 @router.patch("/{persona_id}", responses=documented(409))
-async def update_persona(running: Running, asked: Asked, persona_id: UUID, patch: PatchPersona) -> PersonaOut:
+async def update_persona(running: AppRuntime, asked: ApiViewer, persona_id: UUID, patch: PatchPersona) -> PersonaOut:
     """Change a persona, or make it the one that your new spaces begin with."""
     return PersonaOut.of(await service.update_persona(running, asked, persona_id, patch))
 
 
 @router.delete("/{persona_id}", status_code=204, responses=documented())
-async def delete_persona(running: Running, asked: Asked, persona_id: UUID) -> None:
+async def delete_persona(running: AppRuntime, asked: ApiViewer, persona_id: UUID) -> None:
     """Delete a persona; what was said with it stays."""
     await service.delete_persona(running, asked, persona_id)
 
 
 @router.post("/{persona_id}/duplicate", status_code=201, responses=documented())
-async def duplicate_persona(running: Running, asked: Asked, persona_id: UUID) -> PersonaOut:
+async def duplicate_persona(running: AppRuntime, asked: ApiViewer, persona_id: UUID) -> PersonaOut:
     """Copy a persona."""
     return PersonaOut.of(await service.duplicate_persona(running, asked, persona_id))

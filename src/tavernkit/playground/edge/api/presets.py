@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Self
 from uuid import UUID
 
 from fastapi import APIRouter, Query, Request, Response
+from pydantic import BaseModel, Field
 
+from tavernkit.playground.base.database.models import Preset
 from tavernkit.playground.base.paging import behind_name
-from tavernkit.playground.edge.api.errors import documented
-from tavernkit.playground.edge.api.files import upload
-from tavernkit.playground.edge.api.paging import After, Page, page
-from tavernkit.playground.edge.api.preset_download import download
-from tavernkit.playground.edge.api.requests import Asked, Limit, Running
-from tavernkit.playground.edge.api.schemas.presets import DefaultPreset, PresetImported, PromptsOut, prompts_out
+from tavernkit.playground.base.schemas import StrictModel
+from tavernkit.playground.base.storable import presentable
+from tavernkit.playground.edge.api.files import attachment, json_download, upload
+from tavernkit.playground.edge.api.requests import After, ApiViewer, Limit, Page, documented, page
 from tavernkit.playground.edge.web.bodies import takes
+from tavernkit.playground.edge.web.requests import AppRuntime
 from tavernkit.playground.edge.web.uploads import file_body
-from tavernkit.playground.story.lorebooks.documents import notes_of
+from tavernkit.playground.story.lorebooks.documents import NoteOut, notes_of
 from tavernkit.playground.story.presets import queries, service
 from tavernkit.playground.story.presets.documents import (
     NewPreset,
@@ -27,16 +28,92 @@ from tavernkit.playground.story.presets.documents import (
     PresetOut,
     PresetSummary,
 )
-from tavernkit.playground.story.presets.kinds import Kind, decode_preset
-from tavernkit.sillytavern.presets import ChatPreset
+from tavernkit.playground.story.presets.kinds import RISUAI, Kind, decode_preset
+from tavernkit.playground.story.presets.prompt_manager import listed_prompts
+from tavernkit.risuai.files import write_preset_file
+from tavernkit.risuai.settings import RisuSettings
+from tavernkit.sillytavern.presets import ChatPreset, PresetPrompt
+
+
+def download(row: Preset) -> Response:
+    """The preset as a file of the platform that it is for."""
+    preset = decode_preset(row.kind, row.data)[0] if row.kind == RISUAI else None
+    if not isinstance(preset, RisuSettings):
+        return json_download(row.name, row.data)
+    return Response(
+        write_preset_file(preset), media_type="application/octet-stream", headers=attachment(row.name, "risup")
+    )
+
+
+class PresetImported(BaseModel):
+    preset: PresetOut
+    notes: list[NoteOut]
+
+
+class DefaultPreset(StrictModel):
+    """The preset that your new spaces use."""
+
+    preset_id: UUID | None
+
+
+class PresetPromptOut(BaseModel):
+    """A prompt of the prompt manager."""
+
+    identifier: str
+    name: str
+    role: str
+    content: str
+    marker: bool
+    system_prompt: bool
+    injection_position: int
+    injection_depth: int
+    injection_order: int
+    injection_trigger: list[str]
+    forbid_overrides: bool
+    enabled: bool | None = Field(description="Whether it is sent; null for a prompt that is not in the order.")
+
+    @classmethod
+    def of(cls, prompt: PresetPrompt, enabled: bool | None) -> Self:
+        return cls(
+            identifier=presentable(prompt.identifier),
+            name=presentable(prompt.name),
+            role=presentable(prompt.role),
+            content=presentable(prompt.content),
+            marker=prompt.marker,
+            system_prompt=prompt.system_prompt,
+            injection_position=prompt.injection_position,
+            injection_depth=prompt.injection_depth,
+            injection_order=prompt.injection_order,
+            injection_trigger=presentable(list(prompt.injection_trigger)),
+            forbid_overrides=prompt.forbid_overrides,
+            enabled=enabled,
+        )
+
+
+class PromptsOut(BaseModel):
+    """The prompts of a chat preset, in the order in which they are sent."""
+
+    preset_id: UUID
+    settings_version: int
+    prompts: list[PresetPromptOut]
+
+
+def prompts_out(row: Preset, preset: ChatPreset) -> PromptsOut:
+    """The prompt manager of a preset, for a client."""
+    return PromptsOut(
+        preset_id=row.id,
+        settings_version=row.settings_version,
+        prompts=[PresetPromptOut.of(prompt, enabled) for prompt, enabled in listed_prompts(preset)],
+    )
+
 
 router = APIRouter(prefix="/presets", tags=["presets"])
 
 
 @router.get("", responses=documented())
 async def list_presets(
-    running: Running,
-    asked: Asked,
+    running: AppRuntime,
+    asked: ApiViewer,
     kind: Annotated[Kind | None, Query(description="Only presets of this kind.")] = None,
     limit: Limit = 50,
     after: After = None,
@@ -49,13 +126,13 @@ async def list_presets(
 
 @router.post("", status_code=201, responses=documented(409))
 @takes(service.MAX_FILE_BYTES)
-async def create_preset(running: Running, asked: Asked, new: NewPreset) -> PresetOut:
+async def create_preset(running: AppRuntime, asked: ApiViewer, new: NewPreset) -> PresetOut:
     """Make a preset."""
     return PresetOut.of(await service.create_preset(running, asked, new))
 
 
 @router.post("/import", status_code=201, responses=documented(413), openapi_extra=file_body("file"))
-async def import_preset(running: Running, asked: Asked, request: Request) -> PresetImported:
+async def import_preset(running: AppRuntime, asked: ApiViewer, request: Request) -> PresetImported:
     """Make a preset of a file of SillyTavern, of any kind, or of one of RisuAI."""
     data, name = await upload(request, max_bytes=service.MAX_FILE_BYTES)
     row, report = await service.import_preset(running, asked, data, name=name)
@@ -63,20 +140,20 @@ async def import_preset(running: Running, asked: Asked, request: Request) -> Pre
 
 
 @router.get("/default", responses=documented())
-async def show_default(running: Running, asked: Asked) -> DefaultPreset:
+async def show_default(running: AppRuntime, asked: ApiViewer) -> DefaultPreset:
     """The preset that your new spaces use."""
     async with running.database.read() as session:
         return DefaultPreset(preset_id=await queries.default_preset_id(session, asked.user_id))
 
 
 @router.put("/default", responses=documented())
-async def set_default(running: Running, asked: Asked, new: DefaultPreset) -> DefaultPreset:
+async def set_default(running: AppRuntime, asked: ApiViewer, new: DefaultPreset) -> DefaultPreset:
     """Choose the preset that your new spaces use; null for none."""
     return DefaultPreset(preset_id=await service.set_default_preset(running, asked, new.preset_id))
 
 
 @router.get("/{preset_id}", responses=documented())
-async def show_preset(running: Running, asked: Asked, preset_id: UUID) -> PresetOut:
+async def show_preset(running: AppRuntime, asked: ApiViewer, preset_id: UUID) -> PresetOut:
     """A preset with its file."""
     async with running.database.read() as session:
         return PresetOut.of(await queries.preset_for(session, asked, preset_id))
@@ -84,25 +161,25 @@ async def show_preset(running: Running, asked: Asked, preset_id: UUID) -> Preset
 
 @router.patch("/{preset_id}", responses=documented(409))
 @takes(service.MAX_FILE_BYTES)
-async def update_preset(running: Running, asked: Asked, preset_id: UUID, patch: PatchPreset) -> PresetOut:
+async def update_preset(running: AppRuntime, asked: ApiViewer, preset_id: UUID, patch: PatchPreset) -> PresetOut:
     """Change a preset; of one that is everybody's, a copy of yours, under an id of its own."""
     return PresetOut.of(await service.update_preset(running, asked, preset_id, patch))
 
 
 @router.delete("/{preset_id}", status_code=204, responses=documented(409))
-async def delete_preset(running: Running, asked: Asked, preset_id: UUID) -> None:
+async def delete_preset(running: AppRuntime, asked: ApiViewer, preset_id: UUID) -> None:
     """Delete a preset that is used nowhere."""
     await service.delete_preset(running, asked, preset_id)
 
 
 @router.post("/{preset_id}/duplicate", status_code=201, responses=documented())
-async def duplicate_preset(running: Running, asked: Asked, preset_id: UUID) -> PresetOut:
+async def duplicate_preset(running: AppRuntime, asked: ApiViewer, preset_id: UUID) -> PresetOut:
     """Copy a preset."""
     return PresetOut.of(await service.duplicate_preset(running, asked, preset_id))
 
 
 @router.get("/{preset_id}/export", response_class=Response, responses=documented())
-async def export_preset(running: Running, asked: Asked, preset_id: UUID) -> Response:
+async def export_preset(running: AppRuntime, asked: ApiViewer, preset_id: UUID) -> Response:
     """The preset as a file for the application that it came from."""
     async with running.database.read() as session:
         row = await queries.preset_for(session, asked, preset_id)
@@ -110,7 +187,7 @@ async def export_preset(running: Running, asked: Asked, preset_id: UUID) -> Resp
 
 
 @router.get("/{preset_id}/prompts", responses=documented())
-async def list_prompts(running: Running, asked: Asked, preset_id: UUID) -> PromptsOut:
+async def list_prompts(running: AppRuntime, asked: ApiViewer, preset_id: UUID) -> PromptsOut:
     """The prompts of a chat preset, in their order; of another preset, none."""
     async with running.database.read() as session:
         row = await queries.preset_for(session, asked, preset_id)
@@ -119,20 +196,20 @@ async def list_prompts(running: Running, asked: Asked, preset_id: UUID) -> Promp
 
 
 @router.post("/{preset_id}/prompts", status_code=201, responses=documented(409))
-async def add_prompt(running: Running, asked: Asked, preset_id: UUID, new: NewPrompt) -> PromptsOut:
+async def add_prompt(running: AppRuntime, asked: ApiViewer, preset_id: UUID, new: NewPrompt) -> PromptsOut:
     """Add a prompt to a chat preset."""
     return prompts_out(*await service.add_prompt(running, asked, preset_id, new))
 
 
 @router.put("/{preset_id}/prompts/order", responses=documented(409))
-async def order_prompts(running: Running, asked: Asked, preset_id: UUID, new: OrderPrompts) -> PromptsOut:
+async def order_prompts(running: AppRuntime, asked: ApiViewer, preset_id: UUID, new: OrderPrompts) -> PromptsOut:
     """Put the prompts into an order, each switched on or off; those not named are not sent."""
     return prompts_out(*await service.order_prompts(running, asked, preset_id, new))
 
 
 @router.patch("/{preset_id}/prompts/{identifier}", responses=documented(409))
 async def change_prompt(
-    running: Running, asked: Asked, preset_id: UUID, identifier: str, patch: PatchPrompt
+    running: AppRuntime, asked: ApiViewer, preset_id: UUID, identifier: str, patch: PatchPrompt
 ) -> PromptsOut:
     """Change a prompt, or switch it on or off."""
     return prompts_out(*await service.change_prompt(running, asked, preset_id, identifier, patch))
@@ -140,8 +217,8 @@ async def change_prompt(
 
 @router.delete("/{preset_id}/prompts/{identifier}", responses=documented(409))
 async def remove_prompt(
-    running: Running,
-    asked: Asked,
+    running: AppRuntime,
+    asked: ApiViewer,
     preset_id: UUID,
     identifier: str,
     settings_version: Annotated[int, Query(ge=0, le=2**31 - 1, description="The version that was read.")],

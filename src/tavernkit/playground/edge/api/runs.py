@@ -8,11 +8,9 @@ from uuid import UUID
 from fastapi import APIRouter, Body, Path
 
 from tavernkit.playground.base.database.models import Run
-from tavernkit.playground.base.paging import behind_time
+from tavernkit.playground.base.paging import behind_time, moment
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.edge.api.errors import documented
-from tavernkit.playground.edge.api.paging import After, Page, page
-from tavernkit.playground.edge.api.requests import Asked, Limit, Running
+from tavernkit.playground.edge.api.requests import After, ApiViewer, Limit, Page, documented, page
 from tavernkit.playground.edge.api.schemas.jobs import JobOut
 from tavernkit.playground.edge.api.schemas.runs import (
     AutoModeIn,
@@ -22,17 +20,17 @@ from tavernkit.playground.edge.api.schemas.runs import (
     QueueIn,
     RegenerateIn,
 )
-from tavernkit.playground.edge.web.moments import moment
+from tavernkit.playground.edge.web.requests import AppRuntime
 from tavernkit.playground.story.paths.documents import MessageOut
 from tavernkit.playground.story.paths.messages import shown_message
+from tavernkit.playground.story.replies.actions import discard_text, keep_text, request_stop, retry
 from tavernkit.playground.story.replies.candidates import ask_candidates
-from tavernkit.playground.story.replies.deciding import discard_text, keep_text, request_stop, retry
-from tavernkit.playground.story.runs.asking import continue_reply, force_talk, impersonate
 from tavernkit.playground.story.runs.automation import set_auto_mode, set_copilot
-from tavernkit.playground.story.runs.directing import choose_queue, pause_round, resume_round, skip_turn, stop_round
 from tavernkit.playground.story.runs.documents import RunOut, TurnsOut
 from tavernkit.playground.story.runs.queries import Turns, list_runs, read_run, read_turns
 from tavernkit.playground.story.runs.regenerating import regenerate
+from tavernkit.playground.story.runs.requests import continue_reply, force_talk, impersonate
+from tavernkit.playground.story.runs.round_control import choose_queue, pause_round, resume_round, skip_turn, stop_round
 
 router = APIRouter(tags=["runs"])
 
@@ -41,14 +39,14 @@ RunId = Annotated[UUID, Path(description="The run.")]
 
 
 @router.get("/conversations/{conversation_id}/turns", responses=documented())
-async def show_turns(runtime: Running, viewer: Asked, conversation_id: ConversationId) -> TurnsOut:
+async def show_turns(runtime: AppRuntime, viewer: ApiViewer, conversation_id: ConversationId) -> TurnsOut:
     """What goes on in a conversation: who writes, and who is next."""
     return _turns(runtime, await read_turns(runtime, viewer, conversation_id))
 
 
 @router.get("/conversations/{conversation_id}/runs", responses=documented())
 async def list_of_runs(
-    runtime: Running, viewer: Asked, conversation_id: ConversationId, after: After = None, limit: Limit = 50
+    runtime: AppRuntime, viewer: ApiViewer, conversation_id: ConversationId, after: After = None, limit: Limit = 50
 ) -> Page[RunOut]:
     """The runs of a conversation, the newest first."""
     found = await list_runs(runtime, viewer, conversation_id, after=behind_time(after), limit=limit + 1)
@@ -58,15 +56,15 @@ async def list_of_runs(
 
 
 @router.get("/runs/{run_id}", responses=documented())
-async def show_run(runtime: Running, viewer: Asked, run_id: RunId) -> RunOut:
+async def show_run(runtime: AppRuntime, viewer: ApiViewer, run_id: RunId) -> RunOut:
     """One run, with what it has written so far."""
     return _run(runtime, await read_run(runtime, viewer, run_id))
 
 
 @router.post("/conversations/{conversation_id}/generate", status_code=202, responses=documented(409, 423))
-async def ask_for_a_reply(
-    runtime: Running,
-    viewer: Asked,
+async def generate_reply(
+    runtime: AppRuntime,
+    viewer: ApiViewer,
     conversation_id: ConversationId,
     body: Annotated[GenerateIn, Body(default_factory=GenerateIn)],
 ) -> RunOut:
@@ -75,21 +73,21 @@ async def ask_for_a_reply(
 
 
 @router.post("/conversations/{conversation_id}/continue", status_code=202, responses=documented(409, 423))
-async def go_on_with_a_reply(runtime: Running, viewer: Asked, conversation_id: ConversationId) -> RunOut:
+async def continue_last_reply(runtime: AppRuntime, viewer: ApiViewer, conversation_id: ConversationId) -> RunOut:
     """Let the last reply go on where it ends; the longer one becomes another version of it."""
     return _run(runtime, await continue_reply(runtime, viewer, conversation_id))
 
 
 @router.post("/conversations/{conversation_id}/impersonate", status_code=202, responses=documented(409, 423))
-async def write_for_me(runtime: Running, viewer: Asked, conversation_id: ConversationId) -> RunOut:
+async def impersonate_user(runtime: AppRuntime, viewer: ApiViewer, conversation_id: ConversationId) -> RunOut:
     """Let a model write one's own next message, which is answered like any other."""
     return _run(runtime, await impersonate(runtime, viewer, conversation_id))
 
 
 @router.post("/conversations/{conversation_id}/regenerate", status_code=202, responses=documented(409))
-async def tell_anew(
-    runtime: Running,
-    viewer: Asked,
+async def regenerate_reply(
+    runtime: AppRuntime,
+    viewer: ApiViewer,
     conversation_id: ConversationId,
     body: Annotated[RegenerateIn, Body(default_factory=RegenerateIn)],
 ) -> RunOut:
@@ -101,19 +99,19 @@ async def tell_anew(
 
 
 @router.post("/conversations/{conversation_id}/retry", status_code=202, responses=documented(409, 423))
-async def try_again(runtime: Running, viewer: Asked, conversation_id: ConversationId) -> RunOut:
+async def retry_run(runtime: AppRuntime, viewer: ApiViewer, conversation_id: ConversationId) -> RunOut:
     """Ask the same speaker again for the reply that failed or was stopped, in the same turn."""
     return _run(runtime, await retry(runtime, viewer, conversation_id))
 
 
 @router.post("/runs/{run_id}/stop", responses=documented())
-async def stop(runtime: Running, viewer: Asked, run_id: RunId) -> RunOut:
+async def stop(runtime: AppRuntime, viewer: ApiViewer, run_id: RunId) -> RunOut:
     """Stop a run; its round pauses. What it has written can be kept or discarded. One that is over stays as it is."""
     return _run(runtime, await request_stop(runtime, viewer, run_id))
 
 
 @router.post("/runs/{run_id}/keep", responses=documented(409))
-async def keep(runtime: Running, viewer: Asked, run_id: RunId) -> MessageOut:
+async def keep(runtime: AppRuntime, viewer: ApiViewer, run_id: RunId) -> MessageOut:
     """Make a message of what a stopped or failed run had written; its round goes on behind it."""
     message = await keep_text(runtime, viewer, run_id)
     async with runtime.database.read() as session:
@@ -121,60 +119,64 @@ async def keep(runtime: Running, viewer: Asked, run_id: RunId) -> MessageOut:
 
 
 @router.post("/runs/{run_id}/discard", responses=documented(409))
-async def discard(runtime: Running, viewer: Asked, run_id: RunId) -> RunOut:
+async def discard(runtime: AppRuntime, viewer: ApiViewer, run_id: RunId) -> RunOut:
     """Make nothing of a stopped or failed run; its round is over."""
     return _run(runtime, await discard_text(runtime, viewer, run_id))
 
 
 @router.post("/conversations/{conversation_id}/round/pause", responses=documented(409))
-async def pause(runtime: Running, viewer: Asked, conversation_id: ConversationId) -> TurnsOut:
+async def pause(runtime: AppRuntime, viewer: ApiViewer, conversation_id: ConversationId) -> TurnsOut:
     """Let nobody else begin; a reply that is being written is finished."""
     return _turns(runtime, await pause_round(runtime, viewer, conversation_id))
 
 
 @router.post("/conversations/{conversation_id}/round/resume", responses=documented(409))
-async def resume(runtime: Running, viewer: Asked, conversation_id: ConversationId) -> TurnsOut:
+async def resume(runtime: AppRuntime, viewer: ApiViewer, conversation_id: ConversationId) -> TurnsOut:
     """Go on with the turn that it is."""
     return _turns(runtime, await resume_round(runtime, viewer, conversation_id))
 
 
 @router.post("/conversations/{conversation_id}/round/skip", responses=documented(409))
-async def skip(runtime: Running, viewer: Asked, conversation_id: ConversationId) -> TurnsOut:
+async def skip(runtime: AppRuntime, viewer: ApiViewer, conversation_id: ConversationId) -> TurnsOut:
     """Pass over the turn that it is, and go on with the next."""
     return _turns(runtime, await skip_turn(runtime, viewer, conversation_id))
 
 
 @router.post("/conversations/{conversation_id}/round/stop", responses=documented(409))
-async def end(runtime: Running, viewer: Asked, conversation_id: ConversationId) -> TurnsOut:
+async def end(runtime: AppRuntime, viewer: ApiViewer, conversation_id: ConversationId) -> TurnsOut:
     """End the round, and the reply that is being written, and let nothing go on by itself."""
     return _turns(runtime, await stop_round(runtime, viewer, conversation_id))
 
 
 @router.put("/conversations/{conversation_id}/round", responses=documented(409, 423))
-async def choose_speakers(runtime: Running, viewer: Asked, conversation_id: ConversationId, body: QueueIn) -> TurnsOut:
+async def choose_speakers(
+    runtime: AppRuntime, viewer: ApiViewer, conversation_id: ConversationId, body: QueueIn
+) -> TurnsOut:
     """Say who speaks next, and in which order; who has begun to speak is not interrupted."""
     chosen = await choose_queue(runtime, viewer, conversation_id, round_id=body.round_id, member_ids=body.member_ids)
     return _turns(runtime, chosen)
 
 
 @router.put("/conversations/{conversation_id}/auto-mode", responses=documented(409))
-async def go_on_without_me(
-    runtime: Running, viewer: Asked, conversation_id: ConversationId, body: AutoModeIn
+async def change_auto_mode(
+    runtime: AppRuntime, viewer: ApiViewer, conversation_id: ConversationId, body: AutoModeIn
 ) -> TurnsOut:
     """Let characters answer each other for so many rounds; 0 ends it behind the round that goes on."""
     return _turns(runtime, await set_auto_mode(runtime, viewer, conversation_id, rounds=body.rounds))
 
 
 @router.put("/conversations/{conversation_id}/copilot", responses=documented(409))
-async def write_on_for_me(
-    runtime: Running, viewer: Asked, conversation_id: ConversationId, body: CopilotIn
+async def change_copilot(
+    runtime: AppRuntime, viewer: ApiViewer, conversation_id: ConversationId, body: CopilotIn
 ) -> TurnsOut:
     """Let a model write so many of one's own next messages; with 0 one writes oneself again."""
     return _turns(runtime, await set_copilot(runtime, viewer, conversation_id, steps=body.steps))
 
 
 @router.post("/conversations/{conversation_id}/candidates", status_code=202, responses=documented(409))
-async def suggest(runtime: Running, viewer: Asked, conversation_id: ConversationId, body: CandidatesIn) -> JobOut:
+async def suggest_replies(
+    runtime: AppRuntime, viewer: ApiViewer, conversation_id: ConversationId, body: CandidatesIn
+) -> JobOut:
     """Have suggestions written for one's own next message. They come one by one as events for the person who asked,
     and are the job's result; none of them is sent."""
     return JobOut.of(await ask_candidates(runtime, viewer, conversation_id, count=body.count))

@@ -7,13 +7,25 @@ from uuid import UUID
 
 from fastapi import APIRouter, Header, Query, Response
 from fastapi.responses import JSONResponse
+from pydantic import Field
 
-from tavernkit.playground.edge.api.errors import documented
-from tavernkit.playground.edge.api.requests import Asked, Running
-from tavernkit.playground.edge.api.schemas.settings import SettingsPatch
+from tavernkit.playground.base.schemas import StrictModel
+from tavernkit.playground.edge.api.requests import ApiViewer, documented
+from tavernkit.playground.edge.web.requests import AppRuntime
 from tavernkit.playground.story.settings import service
 from tavernkit.playground.story.settings.documents import SettingsOut
 from tavernkit.playground.story.settings_schema.pack import json_schema, schema_etag
+
+
+class SettingsPatch(StrictModel):
+    """A change of settings."""
+
+    settings_version: int = Field(ge=0, description="The version that the change was made from.")
+    settings: dict[str, Any] = Field(
+        description="Groups of settings as in the schema; null takes a setting, or a whole group, back.",
+        examples=[{"llm": {"temperature": 0.8}, "authors_note": {"text": "It rains."}}],
+    )
+
 
 router = APIRouter(tags=["settings"])
 
@@ -26,7 +38,7 @@ CACHING = "private, no-cache"
     responses={**documented(), 304: {"description": "The schema is the one that the client has."}},
 )
 async def settings_schema(
-    viewer: Asked,  # noqa: ARG001 - only people who are signed in may ask
+    viewer: ApiViewer,  # noqa: ARG001 - only people who are signed in may ask
     if_none_match: Annotated[str | None, Header(max_length=2000)] = None,
 ) -> Response:
     """The JSON Schema of all settings, with where each is stored and how it is shown."""
@@ -37,13 +49,15 @@ async def settings_schema(
 
 
 @router.get("/spaces/{space_id}/settings", responses=documented())
-async def space_settings(runtime: Running, viewer: Asked, space_id: UUID) -> SettingsOut:
+async def space_settings(runtime: AppRuntime, viewer: ApiViewer, space_id: UUID) -> SettingsOut:
     """The settings of a space."""
     return await service.read_space_settings(runtime, viewer, space_id)
 
 
 @router.patch("/spaces/{space_id}/settings", responses=documented(409))
-async def patch_space_settings(runtime: Running, viewer: Asked, space_id: UUID, body: SettingsPatch) -> SettingsOut:
+async def patch_space_settings(
+    runtime: AppRuntime, viewer: ApiViewer, space_id: UUID, body: SettingsPatch
+) -> SettingsOut:
     """Change settings of a space."""
     return await service.change_space_settings(
         runtime, viewer, space_id, settings_version=body.settings_version, patch=body.settings
@@ -51,13 +65,15 @@ async def patch_space_settings(runtime: Running, viewer: Asked, space_id: UUID, 
 
 
 @router.get("/members/{member_id}/settings", responses=documented())
-async def member_settings(runtime: Running, viewer: Asked, member_id: UUID) -> SettingsOut:
+async def member_settings(runtime: AppRuntime, viewer: ApiViewer, member_id: UUID) -> SettingsOut:
     """The settings of a member, over those of the space."""
     return await service.read_member_settings(runtime, viewer, member_id)
 
 
 @router.patch("/members/{member_id}/settings", responses=documented(409))
-async def patch_member_settings(runtime: Running, viewer: Asked, member_id: UUID, body: SettingsPatch) -> SettingsOut:
+async def patch_member_settings(
+    runtime: AppRuntime, viewer: ApiViewer, member_id: UUID, body: SettingsPatch
+) -> SettingsOut:
     """Change settings of a member."""
     return await service.change_member_settings(
         runtime, viewer, member_id, settings_version=body.settings_version, patch=body.settings
@@ -66,8 +82,8 @@ async def patch_member_settings(runtime: Running, viewer: Asked, member_id: UUID
 
 @router.get("/conversations/{conversation_id}/settings", responses=documented())
 async def conversation_settings(
-    runtime: Running,
-    viewer: Asked,
+    runtime: AppRuntime,
+    viewer: ApiViewer,
     conversation_id: UUID,
     member_id: Annotated[UUID | None, Query(description="As they are while this member speaks.")] = None,
 ) -> SettingsOut:
@@ -77,7 +93,7 @@ async def conversation_settings(
 
 @router.patch("/conversations/{conversation_id}/settings", responses=documented(409))
 async def patch_conversation_settings(
-    runtime: Running, viewer: Asked, conversation_id: UUID, body: SettingsPatch
+    runtime: AppRuntime, viewer: ApiViewer, conversation_id: UUID, body: SettingsPatch
 ) -> SettingsOut:
     """Change settings of a conversation, its author's note among them."""
     return await service.change_conversation_settings(

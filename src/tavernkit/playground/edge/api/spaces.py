@@ -7,14 +7,12 @@ from uuid import UUID
 
 from fastapi import APIRouter, Query, Response
 
-from tavernkit.playground.base.paging import behind_time
-from tavernkit.playground.edge.api.errors import documented
-from tavernkit.playground.edge.api.paging import After, Page, page
-from tavernkit.playground.edge.api.requests import Asked, Limit, Running
+from tavernkit.playground.base.paging import behind_time, moment
+from tavernkit.playground.edge.api.requests import After, ApiViewer, Limit, Page, documented, page
 from tavernkit.playground.edge.api.schemas.jobs import JobOut
 from tavernkit.playground.edge.api.schemas.spaces import SpaceChange, SpaceIn, SpaceItem, SpaceMember, SpaceOpened
-from tavernkit.playground.edge.web.moments import moment
-from tavernkit.playground.story.access.space_documents import SpaceOut
+from tavernkit.playground.edge.web.requests import AppRuntime
+from tavernkit.playground.story.access.documents import SpaceOut
 from tavernkit.playground.story.conversations.documents import ConversationOut
 from tavernkit.playground.story.spaces.queries import ListedSpace, list_spaces, read_space
 from tavernkit.playground.story.spaces.service import change_space, create_space, delete_space
@@ -24,8 +22,8 @@ router = APIRouter(prefix="/spaces", tags=["spaces"])
 
 @router.get("", responses=documented())
 async def index(
-    runtime: Running,
-    viewer: Asked,
+    runtime: AppRuntime,
+    viewer: ApiViewer,
     status: Annotated[Literal["active", "archived"], Query(description="Those in use, or those put aside.")] = "active",
     after: After = None,
     limit: Limit = 50,
@@ -36,7 +34,7 @@ async def index(
 
 
 @router.post("", status_code=201, responses=documented())
-async def create(runtime: Running, viewer: Asked, body: SpaceIn) -> SpaceOpened:
+async def create(runtime: AppRuntime, viewer: ApiViewer, body: SpaceIn) -> SpaceOpened:
     """Open a space with its characters; a conversation begins with their greetings."""
     opened = await create_space(
         runtime,
@@ -55,13 +53,13 @@ async def create(runtime: Running, viewer: Asked, body: SpaceIn) -> SpaceOpened:
 
 
 @router.get("/{space_id}", responses=documented())
-async def show(runtime: Running, viewer: Asked, space_id: UUID) -> SpaceOut:
+async def show(runtime: AppRuntime, viewer: ApiViewer, space_id: UUID) -> SpaceOut:
     """One space."""
     return SpaceOut.of(await read_space(runtime, viewer, space_id))
 
 
 @router.patch("/{space_id}", responses=documented(409))
-async def change(runtime: Running, viewer: Asked, space_id: UUID, body: SpaceChange) -> SpaceOut:
+async def change(runtime: AppRuntime, viewer: ApiViewer, space_id: UUID, body: SpaceChange) -> SpaceOut:
     """Rename a space, archive it, or bring it back."""
     space = await change_space(
         runtime,
@@ -80,7 +78,7 @@ async def change(runtime: Running, viewer: Asked, space_id: UUID, body: SpaceCha
     response_model=None,
     responses={**documented(), 202: {"model": JobOut, "description": "It is large: a job removes it."}},
 )
-async def remove(runtime: Running, viewer: Asked, space_id: UUID) -> Response:
+async def remove(runtime: AppRuntime, viewer: ApiViewer, space_id: UUID) -> Response:
     """Delete a space with everything said in it."""
     job = await delete_space(runtime, viewer, space_id)
     if job is None:

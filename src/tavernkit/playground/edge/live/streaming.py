@@ -25,15 +25,14 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
 from tavernkit.playground.base.database.models import Conversation, Message, OutboxEvent
-from tavernkit.playground.base.realtime.access import is_access_in_question
 from tavernkit.playground.base.realtime.bus import conversation_topic, user_topic
-from tavernkit.playground.base.realtime.outbox import PAGE, events_after
+from tavernkit.playground.base.realtime.outbox import PAGE, events_after, is_access_in_question
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.edge.presenting.artifact_redrawing import redrawn_with
+from tavernkit.playground.edge.presenting.artifact_updates import page_changes
 from tavernkit.playground.edge.presenting.conversations import run_view
 from tavernkit.playground.edge.presenting.messages import message_view
 from tavernkit.playground.edge.presenting.runs import turns_view
-from tavernkit.playground.edge.views.chat import MessageView, Standing
+from tavernkit.playground.edge.views.chat import MessagePermissions, MessageView
 from tavernkit.playground.edge.web.rendering import render
 from tavernkit.playground.edge.web.streams import changed_stream, chosen_stream, stream
 from tavernkit.playground.story.artifacts.journal import STEPS_ENDED
@@ -45,9 +44,9 @@ LONGEST_PAUSE_SECONDS = 0.5
 LONG_PIECE_CHARACTERS = 2000
 REFRESH = '<turbo-stream action="refresh"></turbo-stream>'
 
-READER = Standing()
+READER = MessagePermissions()
 
-Drawing: TypeAlias = Callable[[Standing], Markup]
+Renderer: TypeAlias = Callable[[MessagePermissions], Markup]
 """A change to the page, to be drawn for somebody who may do more or less."""
 
 log = logging.getLogger(__name__)
@@ -59,18 +58,18 @@ async def conversation_stream(
     after: int,
     *,
     user_id: UUID,
-    is_welcome: Callable[[], Awaitable[bool]],
+    may_read: Callable[[], Awaitable[bool]],
     around: Sequence[str] = (),
-    standing: Standing = READER,
+    permissions: MessagePermissions = READER,
     keep_alive: float = KEEP_ALIVE_SECONDS,
 ) -> AsyncGenerator[str, None]:
     """Server-sent events, from behind event `after` until the reader leaves or is not welcome any more, or the
     application stops. `around` are the topics of what is said for many conversations at once."""
     loop = asyncio.get_running_loop()
-    page = _Page(runtime, conversation_id, after, standing)
+    page = _Page(runtime, conversation_id, after, permissions)
     async with runtime.bus.subscribe(conversation_topic(conversation_id), user_topic(user_id), *around) as subscription:
         # Whatever ended between the request and the subscription was announced to nobody.
-        if not await _is_welcome(is_welcome):
+        if not await _may_still_read(may_read):
             return
         asked_at = loop.time()
         yield page.hello()
@@ -81,7 +80,7 @@ async def conversation_stream(
             items = await subscription.all_next(unless=runtime.stopping, within=pause)
             is_due = loop.time() - asked_at >= keep_alive or is_access_in_question(items)
             if is_due and not runtime.stopping.is_set():
-                if not await _is_welcome(is_welcome):
+                if not await _may_still_read(may_read):
                     return
                 asked_at = loop.time()
             yield await page.follow(items) or ": still here\n\n"
@@ -126,13 +125,13 @@ def _closed(conversation_id: UUID) -> str:
 
 
 class _Page:
-    """What one reader has been told."""
+    """What one reader has received."""
 
-    def __init__(self, runtime: Runtime, conversation_id: UUID, seen: int, standing: Standing) -> None:
+    def __init__(self, runtime: Runtime, conversation_id: UUID, seen: int, permissions: MessagePermissions) -> None:
         self._runtime = runtime
         self._conversation_id = conversation_id
         self._seen = seen
-        self._standing = standing
+        self._permissions = permissions
         self.is_behind = False
 
     def hello(self) -> str:
@@ -154,25 +153,25 @@ class _Page:
         self.is_behind = False
         for seq, _ in streams:
             self._seen = seq
-        return "".join(self._sse("streams", draw(self._standing), seq) for seq, draw in streams)
+        return "".join(self._sse("streams", render_for(self._permissions), seq) for seq, render_for in streams)
 
     async def follow(self, items: Sequence[dict[str, Any]]) -> str:
         """What the news mean for this page, in their order."""
-        told = await self.catch_up() if self.is_behind else ""
+        output = await self.catch_up() if self.is_behind else ""
         for item in _joined(items):
             if "gap" in item:
-                told += self.hello() + await self.catch_up()
+                output += self.hello() + await self.catch_up()
             elif item.get("seq", 0) > self._seen:
-                told += await self.catch_up()
+                output += await self.catch_up()
             elif "run" in item:
-                told += self._sse("text", json.dumps(item))
+                output += self._sse("text", json.dumps(item))
             elif "pipeline" in item:
-                told += self._sse(item["pipeline"]["type"], json.dumps({**item["pipeline"], "for": item["for"]}))
+                output += self._sse(item["pipeline"]["type"], json.dumps({**item["pipeline"], "for": item["for"]}))
             elif "chosen" in item:
-                told += self._sse("streams", chosen_stream(item["place"], item["chosen"]))
+                output += self._sse("streams", chosen_stream(item["place"], item["chosen"]))
             elif "copilot" in item and item.get("conversation") == str(self._conversation_id):
-                told += self._sse("copilot", json.dumps(item))
-        return told
+                output += self._sse("copilot", json.dumps(item))
+        return output
 
     def _sse(self, event: str, data: str, seq: int | None = None) -> str:
         return _sse(self._conversation_id, event, data, seq)
@@ -196,61 +195,65 @@ def _follows(piece: dict[str, Any], next_piece: dict[str, Any]) -> bool:
     return bool(next_piece["offset"] == piece["offset"] + len(piece["text"].encode("utf-16-le")) // 2)
 
 
-async def _is_welcome(is_welcome: Callable[[], Awaitable[bool]]) -> bool:
+async def _may_still_read(may_read: Callable[[], Awaitable[bool]]) -> bool:
     try:
-        return await is_welcome()
+        return await may_read()
     except DBAPIError:
         # Nobody is sent away because nobody can be asked; without the database there is nothing to be told either.
         log.warning("Could not find out whether a reader may still read.", exc_info=True)
         return True
 
 
-async def message_stream(session: AsyncSession, message_id: UUID, standing: Standing = READER) -> Markup:
+async def message_stream(session: AsyncSession, message_id: UUID, permissions: MessagePermissions = READER) -> Markup:
     """The message at the end of the list; one that is there already is replaced, not doubled."""
-    return (await _new_message(session, message_id))(standing)
+    return (await _new_message(session, message_id))(permissions)
 
 
-async def changed_message_stream(session: AsyncSession, message_id: UUID, standing: Standing = READER) -> Markup:
+async def changed_message_stream(
+    session: AsyncSession, message_id: UUID, permissions: MessagePermissions = READER
+) -> Markup:
     """The message where it stands, as it is now, or no more; nothing happens on a page that does not show it."""
-    return (await _changed_message(session, message_id))(standing)
+    return (await _changed_message(session, message_id))(permissions)
 
 
-async def restored_message_stream(session: AsyncSession, message_id: UUID, standing: Standing = READER) -> Markup:
+async def restored_message_stream(
+    session: AsyncSession, message_id: UUID, permissions: MessagePermissions = READER
+) -> Markup:
     """The message back in its place; nothing happens on a page that does not show what comes behind it."""
-    return (await _restored_message(session, message_id))(standing)
+    return (await _restored_message(session, message_id))(permissions)
 
 
-async def _new_message(session: AsyncSession, message_id: UUID) -> Drawing:
+async def _new_message(session: AsyncSession, message_id: UUID) -> Renderer:
     view = await message_view(session, message_id)
     if view is None:
         return _nothing
-    return lambda standing: stream("append", "messages", _drawn(view, standing))
+    return lambda permissions: stream("append", "messages", _message_html(view, permissions))
 
 
-async def _changed_message(session: AsyncSession, message_id: UUID) -> Drawing:
+async def _changed_message(session: AsyncSession, message_id: UUID) -> Renderer:
     view = await message_view(session, message_id)
     target = f"message_{message_id}"
     if view is None:
         return lambda _: stream("remove", target)
-    return lambda standing: stream("replace", target, _drawn(view, standing))
+    return lambda permissions: stream("replace", target, _message_html(view, permissions))
 
 
-async def _restored_message(session: AsyncSession, message_id: UUID) -> Drawing:
+async def _restored_message(session: AsyncSession, message_id: UUID) -> Renderer:
     view = await message_view(session, message_id)
     gone = stream("remove", f"message_{message_id}")
     if view is None:
         return lambda _: gone
-    following = await _following(session, message_id)
+    following = await _next_shown(session, message_id)
     if following is None:
-        return lambda standing: gone + stream("append", "messages", _drawn(view, standing))
-    return lambda standing: gone + stream("before", f"message_{following}", _drawn(view, standing))
+        return lambda permissions: gone + stream("append", "messages", _message_html(view, permissions))
+    return lambda permissions: gone + stream("before", f"message_{following}", _message_html(view, permissions))
 
 
-def _drawn(view: MessageView, standing: Standing) -> Markup:
-    return render("_message.html", message=view, standing=standing)
+def _message_html(view: MessageView, permissions: MessagePermissions) -> Markup:
+    return render("_message.html", message=view, permissions=permissions)
 
 
-def _nothing(_: Standing) -> Markup:
+def _nothing(_: MessagePermissions) -> Markup:
     return Markup()
 
 
@@ -271,7 +274,7 @@ async def run_stream(runtime: Runtime, session: AsyncSession, conversation_id: U
 
 async def _streams_after(
     runtime: Runtime, conversation_id: UUID, seen: int
-) -> list[tuple[int, Callable[[Standing], str]]]:
+) -> list[tuple[int, Callable[[MessagePermissions], str]]]:
     """The events that the reader has not seen, as Turbo streams; one who missed many gets the whole page anew.
 
     They are read once for everybody, and drawn for each by what they may do.
@@ -286,7 +289,7 @@ async def _streams_after(
                 last = await session.scalar(select(Conversation.last_event).where(Conversation.id == conversation_id))
                 return [(last or events[-1].seq, lambda _: REFRESH)]
             messages = [(event.seq, await _message_of(session, event)) for event in events]
-            beside = await _beside(session, conversation_id, events)
+            others = await _other_changes(session, conversation_id, events)
             # Drawn as it is now, so once is enough; with each message, so that a reply is never shown twice.
             run = await run_stream(runtime, session, conversation_id)
     except DBAPIError:
@@ -294,43 +297,45 @@ async def _streams_after(
         raise
     last_seq = events[-1].seq
     news = changed_stream((event.kind for event in events), last_seq)
-    if beside is None:
+    if others is None:
         return [(last_seq, lambda _: REFRESH)]
     return [
-        (seq, partial(_told, message or _nothing, run + news if seq == last_seq else run))
-        for seq, message in [*messages[:-1], (last_seq, _joint([messages[-1][1] or _nothing, *beside]))]
+        (seq, partial(_event_html, message or _nothing, run + news if seq == last_seq else run))
+        for seq, message in [*messages[:-1], (last_seq, _joined_renderers([messages[-1][1] or _nothing, *others]))]
         if message is not None or seq == last_seq
     ]
 
 
-async def _beside(session: AsyncSession, conversation_id: UUID, events: Sequence[OutboxEvent]) -> list[Drawing] | None:
+async def _other_changes(
+    session: AsyncSession, conversation_id: UUID, events: Sequence[OutboxEvent]
+) -> list[Renderer] | None:
     """What else these events change on a page: what stands behind other messages or lies over it; None for all."""
-    redrawn = await redrawn_with(session, conversation_id, events)
-    if redrawn.whole_page:
+    changes = await page_changes(session, conversation_id, events)
+    if changes.whole_page:
         return None
-    drawings = [await _changed_message(session, message_id) for message_id in redrawn.message_ids]
-    if redrawn.overlays is not None:
-        over = stream("replace", "overlays", render("_artifact_overlays.html", overlays=redrawn.overlays))
-        drawings.append(lambda _: over)
-    return drawings
+    renderers = [await _changed_message(session, message_id) for message_id in changes.message_ids]
+    if changes.overlays is not None:
+        over = stream("replace", "overlays", render("_artifact_overlays.html", overlays=changes.overlays))
+        renderers.append(lambda _: over)
+    return renderers
 
 
-def _joint(drawings: Sequence[Drawing]) -> Drawing:
-    return lambda standing: Markup().join(draw(standing) for draw in drawings)
+def _joined_renderers(renderers: Sequence[Renderer]) -> Renderer:
+    return lambda permissions: Markup().join(render_for(permissions) for render_for in renderers)
 
 
-def _told(message: Drawing, also: Markup, standing: Standing) -> str:
-    return str(message(standing) + also)
+def _event_html(message: Renderer, also: Markup, permissions: MessagePermissions) -> str:
+    return str(message(permissions) + also)
 
 
-async def _message_of(session: AsyncSession, event: OutboxEvent) -> Drawing | None:
+async def _message_of(session: AsyncSession, event: OutboxEvent) -> Renderer | None:
     if "message_id" not in event.payload:
         return None
-    show = SHOWN_BY.get(event.kind, _new_message)
+    show = RENDERER_OF.get(event.kind, _new_message)
     return await show(session, UUID(event.payload["message_id"]))
 
 
-async def _following(session: AsyncSession, message_id: UUID) -> UUID | None:
+async def _next_shown(session: AsyncSession, message_id: UUID) -> UUID | None:
     """The next message that is shown."""
     other = aliased(Message)
     found: UUID | None = await session.scalar(
@@ -343,7 +348,7 @@ async def _following(session: AsyncSession, message_id: UUID) -> UUID | None:
     return found
 
 
-SHOWN_BY: Mapping[str, Callable[[AsyncSession, UUID], Awaitable[Drawing]]] = {
+RENDERER_OF: Mapping[str, Callable[[AsyncSession, UUID], Awaitable[Renderer]]] = {
     "message_changed": _changed_message,
     "message_hidden": _changed_message,
     "message_restored": _restored_message,

@@ -7,40 +7,41 @@ from collections.abc import Sequence
 from fastapi import APIRouter, Request, Response
 
 from tavernkit.playground.base.refused import Refused
-from tavernkit.playground.edge.api.requests import Asked, Running
-from tavernkit.playground.edge.live.watching import still_watching
-from tavernkit.playground.edge.models_api.completing import CompletionResponse, Question
-from tavernkit.playground.edge.models_api.errors import PREFIX, EndpointError, told_errors
-from tavernkit.playground.edge.models_api.history import Said
-from tavernkit.playground.edge.models_api.placing import named_place, place_for
-from tavernkit.playground.edge.models_api.queries import Model, find_model, list_models
+from tavernkit.playground.edge.api.requests import ApiViewer
+from tavernkit.playground.edge.live.watching import access_check
+from tavernkit.playground.edge.models_api.completion import CompletionRequest, CompletionResponse
+from tavernkit.playground.edge.models_api.conversation_matching import conversation_for_request, named_conversation
+from tavernkit.playground.edge.models_api.errors import PREFIX, EndpointError, documented_errors
+from tavernkit.playground.edge.models_api.history import SentMessage
+from tavernkit.playground.edge.models_api.queries import CharacterModel, find_model, list_models
 from tavernkit.playground.edge.models_api.schemas import (
     MAX_BODY_BYTES,
     CompletionIn,
+    CompletionMessage,
     CompletionOut,
-    MessageIn,
+    ModelCharacter,
     ModelList,
     ModelOut,
-    WhichCharacter,
 )
+from tavernkit.playground.edge.web.authentication import proof_of
 from tavernkit.playground.edge.web.bodies import takes
-from tavernkit.playground.edge.web.proof import proof_of
-from tavernkit.playground.story.paths.texts import clean_text
+from tavernkit.playground.edge.web.requests import AppRuntime
+from tavernkit.playground.story.paths.writing import clean_text
 
 router = APIRouter(prefix=PREFIX, tags=["models"])
 
 _STREAM = {"text/event-stream": {"schema": {"type": "string"}}}
 
 
-@router.get("/models", responses=told_errors(401))
-async def index(runtime: Running, viewer: Asked) -> ModelList:
+@router.get("/models", responses=documented_errors(401))
+async def index(runtime: AppRuntime, viewer: ApiViewer) -> ModelList:
     """The characters that you can talk to, each as a model."""
     async with runtime.database.read() as session:
         return ModelList(data=[_shown(model) for model in await list_models(session, viewer)])
 
 
-@router.get("/models/{model_id}", responses=told_errors(401, 404))
-async def show(runtime: Running, viewer: Asked, model_id: str) -> ModelOut:
+@router.get("/models/{model_id}", responses=documented_errors(401, 404))
+async def show(runtime: AppRuntime, viewer: ApiViewer, model_id: str) -> ModelOut:
     """One character as a model."""
     async with runtime.database.read() as session:
         return _shown(_known(await find_model(session, viewer, model_id)))
@@ -49,10 +50,10 @@ async def show(runtime: Running, viewer: Asked, model_id: str) -> ModelOut:
 @router.post(
     "/chat/completions",
     response_model=CompletionOut,
-    responses={200: {"content": _STREAM}, **told_errors(400, 401, 403, 404, 409, 413, 499, 502, 503, 507)},
+    responses={200: {"content": _STREAM}, **documented_errors(400, 401, 403, 404, 409, 413, 499, 502, 503, 507)},
 )
 @takes(MAX_BODY_BYTES)
-async def complete(request: Request, runtime: Running, viewer: Asked, body: CompletionIn) -> Response:
+async def complete(request: Request, runtime: AppRuntime, viewer: ApiViewer, body: CompletionIn) -> Response:
     """Say something to a character, and get its reply, at once or as it is written."""
     async with runtime.database.read() as session:
         model = _known(await find_model(session, viewer, body.model))
@@ -62,11 +63,11 @@ async def complete(request: Request, runtime: Running, viewer: Asked, body: Comp
     earlier = said if last.role == "assistant" else said[:-1]
     where = None if body.tavernkit is None else body.tavernkit.conversation_id
     if where is not None:
-        place = await named_place(runtime, viewer, model, where)
+        place = await named_conversation(runtime, viewer, model, where)
     else:
-        place = await place_for(runtime, viewer, model, earlier, last)
+        place = await conversation_for_request(runtime, viewer, model, earlier, last)
     options = body.stream_options
-    question = Question(
+    question = CompletionRequest(
         model=model,
         conversation_id=place,
         is_named=where is not None,
@@ -76,28 +77,28 @@ async def complete(request: Request, runtime: Running, viewer: Asked, body: Comp
         include_usage=options is not None and bool(options.include_usage),
     )
     owner_id = request.app.state.owner_id
-    is_welcome = still_watching(runtime, viewer, proof_of(request), owner_id, question.conversation_id)
-    return CompletionResponse(runtime, viewer, question, is_welcome)
+    may_read = access_check(runtime, viewer, proof_of(request), owner_id, question.conversation_id)
+    return CompletionResponse(runtime, viewer, question, may_read)
 
 
-def _known(model: Model | None) -> Model:
+def _known(model: CharacterModel | None) -> CharacterModel:
     if model is None:
         sentence = "There is no such model here. A GET of /v1/models tells those that there are."
         raise EndpointError(404, sentence, code="model_not_found", param="model")
     return model
 
 
-def _shown(model: Model) -> ModelOut:
+def _shown(model: CharacterModel) -> ModelOut:
     member, space = model
     return ModelOut(
         id=model.name,
         created=int(member.created_at.timestamp()),
         owned_by=space.name,
-        tavernkit=WhichCharacter(member_id=member.id, space_id=space.id, character=member.cached_display_name),
+        tavernkit=ModelCharacter(member_id=member.id, space_id=space.id, character=member.cached_display_name),
     )
 
 
-def _all_said(messages: Sequence[MessageIn]) -> list[Said]:
+def _all_said(messages: Sequence[CompletionMessage]) -> list[SentMessage]:
     """What was said; empty messages, such as system prompts that nobody has filled in, and calls of tools with their
     results are left out. What the person says last must not be empty, for that would be answered."""
     said = [_said(message, place) for place, message in enumerate(messages)]
@@ -108,7 +109,7 @@ def _all_said(messages: Sequence[MessageIn]) -> list[Said]:
     return kept
 
 
-def _said(message: MessageIn, place: int) -> Said | None:
+def _said(message: CompletionMessage, place: int) -> SentMessage | None:
     if message.content is None or message.role in ("tool", "function"):
         return None
     try:
@@ -117,4 +118,4 @@ def _said(message: MessageIn, place: int) -> Said | None:
         if refused.code == "blank":
             return None
         raise EndpointError(400, refused.sentence, code=refused.code, param=f"messages.{place}.content") from None
-    return Said(message.role if message.role in ("user", "assistant") else "system", text)
+    return SentMessage(message.role if message.role in ("user", "assistant") else "system", text)

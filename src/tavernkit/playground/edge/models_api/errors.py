@@ -106,7 +106,7 @@ def error_of(error: Exception) -> EndpointError:
             return EndpointError(500, UNEXPECTED, code="internal_error")
 
 
-def told_errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
+def documented_errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """What OpenAPI says about the errors of a route."""
     return {status: {"model": ErrorOut} for status in statuses}
 

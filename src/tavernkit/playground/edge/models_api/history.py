@@ -10,14 +10,14 @@ from uuid import UUID
 Role: TypeAlias = Literal["user", "assistant", "system"]
 
 
-class Said(NamedTuple):
+class SentMessage(NamedTuple):
     """A message as a program sends it: its text as it would be stored."""
 
     role: Role
     text: str
 
 
-class Told(NamedTuple):
+class StoredMessage(NamedTuple):
     """A message as it is stored.
 
     `role` is empty for what no program has said, such as another person's words. `sent_as` is the fingerprint of the
@@ -31,27 +31,27 @@ class Told(NamedTuple):
     sent_as: str | None = None
 
 
-class Common(NamedTuple):
-    """How many messages of each side are the same; greetings that only one side knows count as told.
+class CommonPart(NamedTuple):
+    """How many messages of each side are the same; greetings that only one side knows count as stored.
 
-    `is_open`: everything that was told is among it, so that what is told next matters too.
+    `is_open`: everything that is stored is among it, so that what is stored next matters too.
     """
 
     asked: int
-    told: int
+    stored: int
     is_open: bool
 
 
-def common_part(told: Sequence[Told], asked: Sequence[Said]) -> Common:
+def common_part(stored: Sequence[StoredMessage], asked: Sequence[SentMessage]) -> CommonPart:
     """The longest beginning that both sides share. The program may know the greetings or some of the last of them, or
     none at all."""
-    greetings = next((place for place, message in enumerate(told) if not message.is_greeting), len(told))
-    shared = [_shared(told, skipped, asked) for skipped in range(greetings + 1)]
+    greetings = next((place for place, message in enumerate(stored) if not message.is_greeting), len(stored))
+    shared = [_shared(stored, skipped, asked) for skipped in range(greetings + 1)]
     asked_in_all, skipped = max((count, skipped) for skipped, count in enumerate(shared))
-    return Common(
+    return CommonPart(
         asked=asked_in_all,
-        told=skipped + asked_in_all,
-        is_open=any(skipped + count == len(told) for skipped, count in enumerate(shared)),
+        stored=skipped + asked_in_all,
+        is_open=any(skipped + count == len(stored) for skipped, count in enumerate(shared)),
     )
 
 
@@ -60,14 +60,14 @@ def fingerprint(text: str) -> str:
     return sha256(text.encode()).hexdigest()
 
 
-def _shared(told: Sequence[Told], skipped: int, asked: Sequence[Said]) -> int:
+def _shared(stored: Sequence[StoredMessage], skipped: int, asked: Sequence[SentMessage]) -> int:
     count = 0
-    while count < len(asked) and skipped + count < len(told) and _is_same(told[skipped + count], asked[count]):
+    while count < len(asked) and skipped + count < len(stored) and _is_same(stored[skipped + count], asked[count]):
         count += 1
     return count
 
 
-def _is_same(told: Told, said: Said) -> bool:
-    if told.role != said.role:
+def _is_same(stored: StoredMessage, sent: SentMessage) -> bool:
+    if stored.role != sent.role:
         return False
-    return told.text == said.text or (told.sent_as is not None and told.sent_as == fingerprint(said.text))
+    return stored.text == sent.text or (stored.sent_as is not None and stored.sent_as == fingerprint(sent.text))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, cast
@@ -22,16 +24,37 @@ from tavernkit.playground.base.database.models import (
     SpaceMembership,
     TextContent,
 )
-from tavernkit.playground.edge.models_api.history import Role, Told
-from tavernkit.playground.edge.models_api.naming import ids_between, model_name
-from tavernkit.playground.story.access.access import Access, Entry
+from tavernkit.playground.edge.models_api.history import Role, StoredMessage
+from tavernkit.playground.story.access.access import Access, SpaceAccess
+
+SHOWN_DIGITS = 8
+LONGEST_SLUG = 40
+
+_NAME = re.compile(r"(?:.*-)?([0-9a-f]{8,32})", re.DOTALL)
+
+
+def model_name(character: str, member_id: UUID) -> str:
+    """Such as `ada-1b4e28ba`; a name without a Latin letter or digit gives `character-…`."""
+    plain = unicodedata.normalize("NFKD", character).encode("ascii", "ignore").decode().lower()
+    slug = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:LONGEST_SLUG].rstrip("-")
+    return f"{slug or 'character'}-{member_id.hex[:SHOWN_DIGITS]}"
+
+
+def ids_between(name: str) -> tuple[UUID, UUID] | None:
+    """The lowest and the highest id that a model of this name can have; None when no model is called so.
+
+    Only the digits behind the last hyphen count: a character that was renamed is still found.
+    """
+    found = _NAME.fullmatch(name.lower())
+    return None if found is None else (UUID(found[1].ljust(32, "0")), UUID(found[1].ljust(32, "f")))
+
 
 MAX_MODELS = 1_000
 SENT_AS = "sent_as"
 """Where a run notes the fingerprint of a text that was streamed otherwise than it is stored."""
 
 
-class Model(NamedTuple):
+class CharacterModel(NamedTuple):
     """A character in a space."""
 
     member: SpaceMembership
@@ -42,23 +65,23 @@ class Model(NamedTuple):
         return model_name(self.member.cached_display_name, self.member.id)
 
 
-async def list_models(session: AsyncSession, viewer: Viewer) -> list[Model]:
+async def list_models(session: AsyncSession, viewer: Viewer) -> list[CharacterModel]:
     """The characters that this person can talk to, those that joined last first."""
     query = _models(viewer).order_by(SpaceMembership.created_at.desc(), SpaceMembership.id).limit(MAX_MODELS)
-    return [Model(*row) for row in await session.execute(query)]
+    return [CharacterModel(*row) for row in await session.execute(query)]
 
 
-async def find_model(session: AsyncSession, viewer: Viewer, name: str) -> Model | None:
+async def find_model(session: AsyncSession, viewer: Viewer, name: str) -> CharacterModel | None:
     """The character of this name; None also when there are several."""
     between = ids_between(name)
     if between is None:
         return None
     query = _models(viewer).where(SpaceMembership.id.between(*between)).limit(2)
-    found = [Model(*row) for row in await session.execute(query)]
+    found = [CharacterModel(*row) for row in await session.execute(query)]
     return found[0] if len(found) == 1 else None
 
 
-async def recent_conversations(session: AsyncSession, entry: Entry, *, limit: int) -> Sequence[Conversation]:
+async def recent_conversations(session: AsyncSession, entry: SpaceAccess, *, limit: int) -> Sequence[Conversation]:
     """The conversations of a space that somebody can go on in, those that changed last first."""
     query = (
         select(Conversation)
@@ -73,9 +96,9 @@ async def recent_conversations(session: AsyncSession, entry: Entry, *, limit: in
     return (await session.scalars(query)).all()
 
 
-async def told_between(
+async def stored_messages(
     session: AsyncSession, conversation_ids: Sequence[UUID], person_id: UUID, *, after: int, until: int
-) -> Mapping[UUID, list[Told]]:
+) -> Mapping[UUID, list[StoredMessage]]:
     """The visible messages of each conversation with numbers behind `after` and up to `until`, in order.
 
     What people other than the member `person_id` have said has no role.
@@ -101,11 +124,11 @@ async def told_between(
         )
         .order_by(Message.conversation_id, Message.seq)
     )
-    told: defaultdict[UUID, list[Told]] = defaultdict(list)
+    stored: defaultdict[UUID, list[StoredMessage]] = defaultdict(list)
     for conversation_id, id, role, author_id, text, swipe, run in rows:
         is_foreign = role == "user" and author_id != person_id
-        told[conversation_id].append(
-            Told(
+        stored[conversation_id].append(
+            StoredMessage(
                 id=id,
                 role="" if is_foreign else cast("Role", role),
                 # As texts that programs send are compared.
@@ -114,7 +137,7 @@ async def told_between(
                 sent_as=_sent_as(run),
             )
         )
-    return told
+    return stored
 
 
 async def run_for(session: AsyncSession, message: Message, speaker_id: UUID) -> Run | None:

@@ -67,12 +67,12 @@ Stops = Annotated[
 ]
 
 
-class _Input(BaseModel):
+class _LenientIn(BaseModel):
     # Programs send more than they know to be read: what samples the text is the space's preset.
     model_config = ConfigDict(extra="ignore")
 
 
-class MessageIn(_Input):
+class CompletionMessage(_LenientIn):
     role: Literal["system", "developer", "user", "assistant", "tool", "function"] = Field(
         description="What the system or the developer says becomes narration; calls of tools are left out."
     )
@@ -86,17 +86,17 @@ class MessageIn(_Input):
         return content
 
 
-class StreamOptions(_Input):
+class StreamOptions(_LenientIn):
     include_usage: bool | None = None
 
 
-class Where(_Input):
+class WantedPlace(_LenientIn):
     conversation_id: UUID | None = Field(
         default=None, description="Go on in this conversation; of the messages, only the last is taken."
     )
 
 
-class CompletionIn(_Input):
+class CompletionIn(_LenientIn):
     """What was said so far, and what the reply is to be; other fields of OpenAI's API are accepted and not looked at.
 
     A character answers what the person says last, or follows what the system says last. What the assistant says last
@@ -104,14 +104,14 @@ class CompletionIn(_Input):
     """
 
     model: str = Field(max_length=300)
-    messages: list[MessageIn] = Field(min_length=1, max_length=MAX_MESSAGES)
+    messages: list[CompletionMessage] = Field(min_length=1, max_length=MAX_MESSAGES)
     stream: bool | None = None
     stream_options: StreamOptions | None = None
     max_tokens: int | None = Field(default=None, ge=1, description="How long the reply is at most.")
     max_completion_tokens: int | None = Field(default=None, ge=1, description="The same, by its newer name.")
     stop: Stops = Field(default=(), description="What ends the reply, and is not in it: one text, or up to four.")
     n: Annotated[int | None, AfterValidator(_one_reply)] = Field(default=None, description="1; there is one reply.")
-    tavernkit: Where | None = None
+    tavernkit: WantedPlace | None = None
 
     @property
     def limits(self) -> ReplyLimits:
@@ -119,7 +119,7 @@ class CompletionIn(_Input):
         return ReplyLimits(max_tokens=min(tokens, default=None), stop=self.stop)
 
 
-class WhichCharacter(BaseModel):
+class ModelCharacter(BaseModel):
     member_id: UUID
     space_id: UUID
     character: str
@@ -132,7 +132,7 @@ class ModelOut(BaseModel):
     object: Literal["model"] = "model"
     created: int
     owned_by: str = Field(description="The name of the space.")
-    tavernkit: WhichCharacter
+    tavernkit: ModelCharacter
 
 
 class ModelList(BaseModel):
@@ -146,20 +146,20 @@ class ReplyOut(BaseModel):
     refusal: None = None
 
 
-class Choice(BaseModel):
+class CompletionChoice(BaseModel):
     index: Literal[0] = 0
     message: ReplyOut
     logprobs: None = None
     finish_reason: str
 
 
-class Usage(BaseModel):
+class CompletionUsage(BaseModel):
     prompt_tokens: int
     completion_tokens: int
     total_tokens: int
 
 
-class WhereItIs(BaseModel):
+class ReplyPlace(BaseModel):
     """Where the reply is found in the application."""
 
     conversation_id: UUID
@@ -174,6 +174,6 @@ class CompletionOut(BaseModel):
     object: Literal["chat.completion"] = "chat.completion"
     created: int
     model: str
-    choices: list[Choice]
-    usage: Usage
-    tavernkit: WhereItIs
+    choices: list[CompletionChoice]
+    usage: CompletionUsage
+    tavernkit: ReplyPlace

@@ -10,16 +10,15 @@ from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.bulk import insert_rows
 from tavernkit.playground.base.database.models import Message, MessageSwipe, Run, TextContent
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.edge.models_api.history import Said, fingerprint
+from tavernkit.playground.edge.models_api.history import SentMessage, fingerprint
 from tavernkit.playground.edge.models_api.queries import SENT_AS
-from tavernkit.playground.story.access.access import Access, conversation_for
-from tavernkit.playground.story.access.in_use import require_in_use
+from tavernkit.playground.story.access.access import Access, conversation_for, require_in_use
 from tavernkit.playground.story.paths.snapshots import keep_snapshots
 from tavernkit.playground.story.runs.speakers import speaking_member
 
 
 async def store_said(
-    runtime: Runtime, viewer: Viewer, conversation_id: UUID, said: Sequence[Said], *, character_id: UUID
+    runtime: Runtime, viewer: Viewer, conversation_id: UUID, said: Sequence[SentMessage], *, character_id: UUID
 ) -> None:
     """Put messages at the end of a conversation that nobody looks at yet: the person's own, and the character's."""
     now = runtime.clock()

@@ -8,7 +8,13 @@ from typing import Any
 from uuid import UUID
 
 from tavernkit.playground.base.database.models import Message, Run
-from tavernkit.playground.edge.models_api.schemas import Choice, CompletionOut, ReplyOut, Usage, WhereItIs
+from tavernkit.playground.edge.models_api.schemas import (
+    CompletionChoice,
+    CompletionOut,
+    CompletionUsage,
+    ReplyOut,
+    ReplyPlace,
+)
 
 DONE = "data: [DONE]\n\n"
 
@@ -19,7 +25,7 @@ def completion_of(model: str, run: Run, message: Message, text: str) -> Completi
         id=_id(run.id),
         created=int(run.created_at.timestamp()),
         model=model,
-        choices=[Choice(message=ReplyOut(content=text), finish_reason=finish_reason(run))],
+        choices=[CompletionChoice(message=ReplyOut(content=text), finish_reason=finish_reason(run))],
         usage=_usage(run),
         tavernkit=_where(run, message),
     )
@@ -70,10 +76,10 @@ def _id(run_id: UUID) -> str:
     return f"chatcmpl-{run_id.hex}"
 
 
-def _usage(run: Run) -> Usage:
+def _usage(run: Run) -> CompletionUsage:
     read, written = run.prompt_tokens or 0, run.completion_tokens or 0
-    return Usage(prompt_tokens=read, completion_tokens=written, total_tokens=read + written)
+    return CompletionUsage(prompt_tokens=read, completion_tokens=written, total_tokens=read + written)
 
 
-def _where(run: Run, message: Message) -> WhereItIs:
-    return WhereItIs(conversation_id=run.conversation_id, run_id=run.id, message_id=message.id)
+def _where(run: Run, message: Message) -> ReplyPlace:
+    return ReplyPlace(conversation_id=run.conversation_id, run_id=run.id, message_id=message.id)

@@ -22,10 +22,9 @@ from tavernkit.playground.base.passwords import LONGEST_PASSWORD, SHORTEST_PASSW
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.views.accounts import account_view
-from tavernkit.playground.edge.web.cookies import drop_cookie, give_cookies
-from tavernkit.playground.edge.web.proof import COOKIE, visit_of
+from tavernkit.playground.edge.web.authentication import COOKIE, drop_cookie, give_cookies, visit_of
 from tavernkit.playground.edge.web.rendering import render
-from tavernkit.playground.edge.web.requests import Looking, Played
+from tavernkit.playground.edge.web.requests import AppRuntime, PageViewer
 
 router = APIRouter(include_in_schema=False)
 
@@ -42,7 +41,7 @@ async def sign_in_page(next: str = "/") -> HTMLResponse:
 
 @router.post("/sign-in")
 async def sign_in_here(
-    request: Request, runtime: Played, login: Short, password: Password, next: Annotated[str, Form()] = "/"
+    request: Request, runtime: AppRuntime, login: Short, password: Password, next: Annotated[str, Form()] = "/"
 ) -> Response:
     visit, previous = visit_of(request), request.cookies.get(COOKIE)
     try:
@@ -55,7 +54,7 @@ async def sign_in_here(
 
 
 @router.post("/sign-out")
-async def sign_out_here(request: Request, runtime: Played) -> Response:
+async def sign_out_here(request: Request, runtime: AppRuntime) -> Response:
     token = request.cookies.get(COOKIE)
     if token:
         await sign_out(runtime, token)
@@ -72,7 +71,7 @@ async def sign_up_page() -> HTMLResponse:
 @router.post("/sign-up")
 async def sign_up_here(
     request: Request,
-    runtime: Played,
+    runtime: AppRuntime,
     code: Short,
     name: Short,
     password: Password,
@@ -89,19 +88,19 @@ async def sign_up_here(
 
 
 @router.get("/account")
-async def account(runtime: Played, viewer: Looking) -> Response:
+async def account(runtime: AppRuntime, viewer: PageViewer) -> Response:
     return await _account(runtime, viewer)
 
 
 @router.post("/account")
-async def change_account(runtime: Played, viewer: Looking, name: Short, email: Short = "") -> Response:
+async def change_account(runtime: AppRuntime, viewer: PageViewer, name: Short, email: Short = "") -> Response:
     return await _account_after(runtime, viewer, update_profile(runtime, viewer, name=name, email=email), "Saved.")
 
 
 @router.post("/account/time_zone")
 async def change_time_zone(
-    runtime: Played,
-    viewer: Looking,
+    runtime: AppRuntime,
+    viewer: PageViewer,
     time_zone: Annotated[str, Form(max_length=LONGEST_ZONE)],
 ) -> Response:
     await set_time_zone(runtime, viewer, time_zone)
@@ -110,7 +109,7 @@ async def change_time_zone(
 
 @router.post("/account/password")
 async def change_my_password(
-    request: Request, runtime: Played, viewer: Looking, new_password: Password, current_password: Password = ""
+    request: Request, runtime: AppRuntime, viewer: PageViewer, new_password: Password, current_password: Password = ""
 ) -> Response:
     visit = visit_of(request)
     try:
@@ -124,13 +123,13 @@ async def change_my_password(
 
 
 @router.post("/account/sessions/end-others")
-async def end_other_sessions(runtime: Played, viewer: Looking) -> Response:
+async def end_other_sessions(runtime: AppRuntime, viewer: PageViewer) -> Response:
     ending = revoke_other_sessions(runtime, viewer)
     return await _account_after(runtime, viewer, ending, "All other browsers are signed out.")
 
 
 @router.post("/account/sessions/{session_id}/end")
-async def end_session(runtime: Played, viewer: Looking, session_id: UUID) -> Response:
+async def end_session(runtime: AppRuntime, viewer: PageViewer, session_id: UUID) -> Response:
     ending = revoke_session(runtime, viewer, session_id)
     if session_id != viewer.session_id:
         return await _account_after(runtime, viewer, ending, "That browser is signed out.")
@@ -141,7 +140,7 @@ async def end_session(runtime: Played, viewer: Looking, session_id: UUID) -> Res
 
 
 @router.post("/account/keys")
-async def make_key(runtime: Played, viewer: Looking, name: Short) -> Response:
+async def make_key(runtime: AppRuntime, viewer: PageViewer, name: Short) -> Response:
     try:
         made = await create_api_key(runtime, viewer, name=name)
     except Refused as refused:
@@ -150,14 +149,14 @@ async def make_key(runtime: Played, viewer: Looking, name: Short) -> Response:
 
 
 @router.post("/account/keys/{key_id}/revoke")
-async def end_key(runtime: Played, viewer: Looking, key_id: UUID) -> Response:
+async def end_key(runtime: AppRuntime, viewer: PageViewer, key_id: UUID) -> Response:
     return await _account_after(runtime, viewer, revoke_api_key(runtime, viewer, key_id), "The key is revoked.")
 
 
 @router.post("/account/invitations")
 async def invite(
-    runtime: Played,
-    viewer: Looking,
+    runtime: AppRuntime,
+    viewer: PageViewer,
     note: Annotated[str, Form(max_length=500)] = "",
     role: Annotated[Role, Form()] = "member",
     max_uses: Annotated[int, Form()] = 1,
@@ -171,7 +170,7 @@ async def invite(
 
 
 @router.post("/account/invitations/{invitation_id}/revoke")
-async def end_invitation(runtime: Played, viewer: Looking, invitation_id: UUID) -> Response:
+async def end_invitation(runtime: AppRuntime, viewer: PageViewer, invitation_id: UUID) -> Response:
     ending = revoke_invitation(runtime, viewer, invitation_id)
     return await _account_after(runtime, viewer, ending, "The invitation is taken back.")
 

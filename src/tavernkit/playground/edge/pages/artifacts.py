@@ -16,7 +16,7 @@ from tavernkit.playground.edge.presenting.artifact_history import history_view
 from tavernkit.playground.edge.presenting.artifacts import history_address, state_view
 from tavernkit.playground.edge.presenting.panel import panel_page
 from tavernkit.playground.edge.web.rendering import render
-from tavernkit.playground.edge.web.requests import Looking, Played
+from tavernkit.playground.edge.web.requests import AppRuntime, PageViewer
 from tavernkit.playground.story.artifacts.service import reset_artifacts, restore_version
 
 router = APIRouter(prefix="/conversations/{conversation_id}")
@@ -33,19 +33,21 @@ FASTER = (
 
 
 @router.get("/panel/state")
-async def state(request: Request, runtime: Played, viewer: Looking, conversation_id: UUID) -> Response:
+async def state(request: Request, runtime: AppRuntime, viewer: PageViewer, conversation_id: UUID) -> Response:
     return panel_page(request, "state", await state_view(runtime, viewer, conversation_id))
 
 
 @router.get("/artifacts/{tag}")
-async def history(runtime: Played, viewer: Looking, conversation_id: UUID, tag: Tag, before: Before = None) -> Response:
+async def history(
+    runtime: AppRuntime, viewer: PageViewer, conversation_id: UUID, tag: Tag, before: Before = None
+) -> Response:
     return await _page(runtime, viewer, conversation_id, tag, before=before)
 
 
 @router.post("/artifacts/{tag}/restore")
 async def restore(
-    runtime: Played,
-    viewer: Looking,
+    runtime: AppRuntime,
+    viewer: PageViewer,
     conversation_id: UUID,
     tag: Tag,
     version: Number,
@@ -61,7 +63,7 @@ async def restore(
 
 
 @router.post("/artifacts/{tag}/reset")
-async def reset(runtime: Played, viewer: Looking, conversation_id: UUID, tag: Tag) -> Response:
+async def reset(runtime: AppRuntime, viewer: PageViewer, conversation_id: UUID, tag: Tag) -> Response:
     """Put all versions into the archive and start again."""
     try:
         await reset_artifacts(runtime, viewer, conversation_id, [tag])

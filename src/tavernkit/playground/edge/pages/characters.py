@@ -27,17 +27,16 @@ from tavernkit.playground.edge.presenting.characters import (
 )
 from tavernkit.playground.edge.web.bodies import takes
 from tavernkit.playground.edge.web.rendering import render
-from tavernkit.playground.edge.web.requests import Looking, Played
+from tavernkit.playground.edge.web.requests import AppRuntime, PageViewer
 from tavernkit.playground.edge.web.streams import CONTENT_TYPE, stream
 from tavernkit.playground.edge.web.uploads import one_file, received_form
-from tavernkit.playground.story.characters.beginning import begin_story
 from tavernkit.playground.story.characters.editing import form_of, merged_with_now, save_form, typed_form
 from tavernkit.playground.story.characters.files import MAX_FILE_BYTES
-from tavernkit.playground.story.characters.import_choice import file_as_version
-from tavernkit.playground.story.characters.import_job import MAX_FILES, MAX_TOTAL_BYTES, start_import
+from tavernkit.playground.story.characters.import_job import MAX_FILES, MAX_TOTAL_BYTES, file_as_version, start_import
 from tavernkit.playground.story.characters.importing import SameName
 from tavernkit.playground.story.characters.queries import Scope, Sort, check_changeable, find_character
 from tavernkit.playground.story.characters.service import (
+    begin_story,
     delete_character,
     duplicate_character,
     restore_version,
@@ -58,8 +57,8 @@ Version = Annotated[int, Form(ge=1, le=2**31 - 1)]
 
 @router.get("/characters")
 async def gallery(
-    runtime: Played,
-    viewer: Looking,
+    runtime: AppRuntime,
+    viewer: PageViewer,
     scope: Scope = "own",
     sort: Sort = "name",
     search: Words = "",
@@ -74,7 +73,7 @@ async def gallery(
 
 
 @router.post("/characters/imports")
-async def import_files(request: Request, runtime: Played, viewer: Looking) -> Response:
+async def import_files(request: Request, runtime: AppRuntime, viewer: PageViewer) -> Response:
     sent = received_form(request, field="files", max_files=MAX_FILES, max_bytes=MAX_TOTAL_BYTES)
     try:
         async with sent as form:
@@ -86,14 +85,14 @@ async def import_files(request: Request, runtime: Played, viewer: Looking) -> Re
 
 
 @router.get("/characters/imports/{job_id}")
-async def show_import(runtime: Played, viewer: Looking, job_id: UUID, only_failed: bool = False) -> HTMLResponse:
+async def show_import(runtime: AppRuntime, viewer: PageViewer, job_id: UUID, only_failed: bool = False) -> HTMLResponse:
     view = await import_view(runtime, viewer, job_id, only_failed=only_failed)
     return _page("characters/import.html", view=view)
 
 
 @router.get("/characters/imports/{job_id}/progress")
 async def import_progress(
-    runtime: Played, viewer: Looking, job_id: UUID, after: Annotated[int, Query(ge=0, le=MAX_FILES)]
+    runtime: AppRuntime, viewer: PageViewer, job_id: UUID, after: Annotated[int, Query(ge=0, le=MAX_FILES)]
 ) -> HTMLResponse:
     """Turbo streams for the page of an import: the files behind those whose end it shows."""
     view = await import_view(runtime, viewer, job_id, after=after)
@@ -105,41 +104,41 @@ async def import_progress(
 
 
 @router.post("/characters/imports/{job_id}/stop")
-async def stop_import(runtime: Played, viewer: Looking, job_id: UUID) -> Response:
+async def stop_import(runtime: AppRuntime, viewer: PageViewer, job_id: UUID) -> Response:
     await request_cancel(runtime, viewer, job_id)
     return RedirectResponse(f"/characters/imports/{job_id}", status_code=303)
 
 
 @router.post("/characters/imports/{job_id}/files/{position}/version")
 async def add_file_as_version(
-    runtime: Played, viewer: Looking, job_id: UUID, position: Annotated[int, Path(ge=0, le=MAX_FILES)]
+    runtime: AppRuntime, viewer: PageViewer, job_id: UUID, position: Annotated[int, Path(ge=0, le=MAX_FILES)]
 ) -> Response:
     await file_as_version(runtime, viewer, job_id, position)
     return RedirectResponse(f"/characters/imports/{job_id}", status_code=303)
 
 
 @router.get("/characters/{character_id}")
-async def show(runtime: Played, viewer: Looking, character_id: UUID) -> HTMLResponse:
+async def show(runtime: AppRuntime, viewer: PageViewer, character_id: UUID) -> HTMLResponse:
     view = await character_page_view(runtime, viewer, character_id)
     return _page("characters/character.html", view=view)
 
 
 @router.post("/characters/{character_id}/stories")
 async def new_story(
-    runtime: Played, viewer: Looking, character_id: UUID, greeting: Annotated[int, Form(ge=0, le=1000)] = 0
+    runtime: AppRuntime, viewer: PageViewer, character_id: UUID, greeting: Annotated[int, Form(ge=0, le=1000)] = 0
 ) -> Response:
     started = await begin_story(runtime, viewer, character_id, greeting=greeting)
     return RedirectResponse(f"/conversations/{started.id}", status_code=303)
 
 
 @router.get("/characters/{character_id}/edit")
-async def edit(runtime: Played, viewer: Looking, character_id: UUID) -> HTMLResponse:
+async def edit(runtime: AppRuntime, viewer: PageViewer, character_id: UUID) -> HTMLResponse:
     return _page("characters/edit.html", view=edit_view(await _changeable(runtime, viewer, character_id)))
 
 
 @router.post("/characters/{character_id}/edit")
 @takes(MAX_EDIT_BYTES)
-async def save(request: Request, runtime: Played, viewer: Looking, character_id: UUID) -> Response:
+async def save(request: Request, runtime: AppRuntime, viewer: PageViewer, character_id: UUID) -> Response:
     row = await _changeable(runtime, viewer, character_id)
     async with request.form(max_fields=MAX_FORM_FIELDS, max_part_size=MAX_FIELD_BYTES) as sent:
         typed = typed_form(sent, form_of(row.data))
@@ -163,7 +162,7 @@ async def save(request: Request, runtime: Played, viewer: Looking, character_id:
 
 
 @router.post("/characters/{character_id}/picture")
-async def change_picture(request: Request, runtime: Played, viewer: Looking, character_id: UUID) -> Response:
+async def change_picture(request: Request, runtime: AppRuntime, viewer: PageViewer, character_id: UUID) -> Response:
     try:
         await set_avatar(runtime, viewer, character_id, await one_file(request, max_bytes=MAX_FILE_BYTES))
     except Refused as refused:
@@ -173,25 +172,27 @@ async def change_picture(request: Request, runtime: Played, viewer: Looking, cha
 
 
 @router.post("/characters/{character_id}/duplicate")
-async def duplicate(runtime: Played, viewer: Looking, character_id: UUID) -> Response:
+async def duplicate(runtime: AppRuntime, viewer: PageViewer, character_id: UUID) -> Response:
     copy = await duplicate_character(runtime, viewer, character_id)
     return RedirectResponse(f"/characters/{copy.id}", status_code=303)
 
 
 @router.get("/characters/{character_id}/versions")
-async def versions(runtime: Played, viewer: Looking, character_id: UUID, after: After = None) -> HTMLResponse:
+async def versions(runtime: AppRuntime, viewer: PageViewer, character_id: UUID, after: After = None) -> HTMLResponse:
     view = await versions_view(runtime, viewer, character_id, after=after)
     return _page("characters/versions.html", view=view)
 
 
 @router.get("/characters/{character_id}/versions/{number}")
-async def version(runtime: Played, viewer: Looking, character_id: UUID, number: Number) -> HTMLResponse:
+async def version(runtime: AppRuntime, viewer: PageViewer, character_id: UUID, number: Number) -> HTMLResponse:
     view = await version_page_view(runtime, viewer, character_id, number)
     return _page("characters/version.html", view=view)
 
 
 @router.post("/characters/{character_id}/versions/{number}/restore")
-async def restore(runtime: Played, viewer: Looking, character_id: UUID, number: Number, version: Version) -> Response:
+async def restore(
+    runtime: AppRuntime, viewer: PageViewer, character_id: UUID, number: Number, version: Version
+) -> Response:
     try:
         await restore_version(runtime, viewer, character_id, version=version, number=number)
     except Refused as refused:
@@ -204,13 +205,13 @@ async def restore(runtime: Played, viewer: Looking, character_id: UUID, number: 
 
 
 @router.get("/characters/{character_id}/delete")
-async def ask_before_deleting(runtime: Played, viewer: Looking, character_id: UUID) -> HTMLResponse:
+async def ask_before_deleting(runtime: AppRuntime, viewer: PageViewer, character_id: UUID) -> HTMLResponse:
     view = await deletion_view(runtime, viewer, character_id)
     return _page("characters/delete.html", view=view)
 
 
 @router.post("/characters/{character_id}/delete")
-async def delete(runtime: Played, viewer: Looking, character_id: UUID) -> Response:
+async def delete(runtime: AppRuntime, viewer: PageViewer, character_id: UUID) -> Response:
     await delete_character(runtime, viewer, character_id)
     return RedirectResponse("/characters", status_code=303)
 

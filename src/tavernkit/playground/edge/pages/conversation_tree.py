@@ -15,7 +15,7 @@ from tavernkit.playground.edge.api.schemas.conversations import ConversationChan
 from tavernkit.playground.edge.presenting.conversation_tree import tree_view
 from tavernkit.playground.edge.web.forms import Version, understood
 from tavernkit.playground.edge.web.rendering import render
-from tavernkit.playground.edge.web.requests import Looking, Played
+from tavernkit.playground.edge.web.requests import AppRuntime, PageViewer
 from tavernkit.playground.story.conversations.listing import read_conversation
 from tavernkit.playground.story.conversations.service import change_conversation, delete_conversation
 
@@ -26,15 +26,15 @@ _UNCACHED = {"Cache-Control": "no-store"}
 
 
 @router.get("/tree")
-async def tree(runtime: Played, viewer: Looking, conversation_id: UUID) -> Response:
+async def tree(runtime: AppRuntime, viewer: PageViewer, conversation_id: UUID) -> Response:
     view = await tree_view(runtime, viewer, conversation_id)
     return HTMLResponse(str(render("tree.html", view=view)), headers=_UNCACHED)
 
 
 @router.post("/rename")
 async def rename(
-    runtime: Played,
-    viewer: Looking,
+    runtime: AppRuntime,
+    viewer: PageViewer,
     conversation_id: UUID,
     settings_version: Version,
     title: Annotated[str, Form(max_length=10_000)],
@@ -53,7 +53,7 @@ async def rename(
 
 
 @router.post("/delete")
-async def delete(runtime: Played, viewer: Looking, conversation_id: UUID, here: Here = None) -> Response:
+async def delete(runtime: AppRuntime, viewer: PageViewer, conversation_id: UUID, here: Here = None) -> Response:
     """Delete a conversation, and go back to the tree that it was in, if there is one left."""
     row = await read_conversation(runtime, viewer, conversation_id)
     try:

@@ -13,16 +13,16 @@ from pydantic import StringConstraints
 from tavernkit.playground.base.realtime.bus import owner_topic, space_topic
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.edge.live.streaming import conversation_stream, merged_streams, message_stream, run_stream
-from tavernkit.playground.edge.live.watching import still_watching, watched_conversation
+from tavernkit.playground.edge.live.watching import access_check, readable_conversation
 from tavernkit.playground.edge.presenting.conversations import conversation_view, older_view
-from tavernkit.playground.edge.presenting.permissions import find_standing, standing_of
-from tavernkit.playground.edge.web.proof import proof_of
+from tavernkit.playground.edge.presenting.messages import find_permissions, permissions_of
+from tavernkit.playground.edge.web.authentication import proof_of
 from tavernkit.playground.edge.web.rendering import render
-from tavernkit.playground.edge.web.requests import Looking, Played, answer, missing
+from tavernkit.playground.edge.web.requests import AppRuntime, PageViewer, answer, missing
 from tavernkit.playground.story.conversations.service import restore_conversation
 from tavernkit.playground.story.messages.service import send_message
-from tavernkit.playground.story.replies.deciding import retry
-from tavernkit.playground.story.runs.directing import skip_turn
+from tavernkit.playground.story.replies.actions import retry
+from tavernkit.playground.story.runs.round_control import skip_turn
 
 router = APIRouter()
 
@@ -35,14 +35,16 @@ Watched = Annotated[list[WatchedText], Query(min_length=1, max_length=MOST_WATCH
 
 
 @router.get("/conversations/{conversation_id}")
-async def show(runtime: Played, viewer: Looking, conversation_id: UUID, undo: UUID | None = None) -> HTMLResponse:
+async def show(
+    runtime: AppRuntime, viewer: PageViewer, conversation_id: UUID, undo: UUID | None = None
+) -> HTMLResponse:
     view = await conversation_view(runtime, conversation_id, viewer, undo=undo)
     # The page tells where the stream goes on; a copy from the cache would tell an old place.
     return HTMLResponse(str(render("conversation.html", view=view)), headers={"Cache-Control": "no-store"})
 
 
 @router.get("/conversations/{conversation_id}/older")
-async def older(runtime: Played, viewer: Looking, conversation_id: UUID, before: Number) -> HTMLResponse:
+async def older(runtime: AppRuntime, viewer: PageViewer, conversation_id: UUID, before: Number) -> HTMLResponse:
     view = await older_view(runtime, conversation_id, viewer, before=before)
     return HTMLResponse(str(render("_older.html", older=view)))
 
@@ -50,21 +52,23 @@ async def older(runtime: Played, viewer: Looking, conversation_id: UUID, before:
 @router.post("/conversations/{conversation_id}/messages")
 async def send(
     request: Request,
-    runtime: Played,
-    viewer: Looking,
+    runtime: AppRuntime,
+    viewer: PageViewer,
     conversation_id: UUID,
     content: Annotated[str, Form()],
     id: Annotated[UUID | None, Form()] = None,
 ) -> Response:
     sent = await send_message(runtime, viewer, conversation_id, message_id=id or runtime.ids(), content=content)
     async with runtime.database.read() as session:
-        standing = await find_standing(session, conversation_id, viewer)
-        streams = await message_stream(session, sent.id, standing) + await run_stream(runtime, session, conversation_id)
+        permissions = await find_permissions(session, conversation_id, viewer)
+        streams = await message_stream(session, sent.id, permissions) + await run_stream(
+            runtime, session, conversation_id
+        )
     return answer(request, streams, otherwise=f"/conversations/{conversation_id}")
 
 
 @router.post("/conversations/{conversation_id}/retry")
-async def retry_reply(request: Request, runtime: Played, viewer: Looking, conversation_id: UUID) -> Response:
+async def retry_reply(request: Request, runtime: AppRuntime, viewer: PageViewer, conversation_id: UUID) -> Response:
     await retry(runtime, viewer, conversation_id)
     async with runtime.database.read() as session:
         streams = await run_stream(runtime, session, conversation_id)
@@ -72,7 +76,7 @@ async def retry_reply(request: Request, runtime: Played, viewer: Looking, conver
 
 
 @router.post("/conversations/{conversation_id}/skip")
-async def skip(request: Request, runtime: Played, viewer: Looking, conversation_id: UUID) -> Response:
+async def skip(request: Request, runtime: AppRuntime, viewer: PageViewer, conversation_id: UUID) -> Response:
     await skip_turn(runtime, viewer, conversation_id)
     async with runtime.database.read() as session:
         streams = await run_stream(runtime, session, conversation_id)
@@ -81,8 +85,8 @@ async def skip(request: Request, runtime: Played, viewer: Looking, conversation_
 
 @router.post("/conversations/{conversation_id}/restore")
 async def restore(
-    runtime: Played,
-    viewer: Looking,
+    runtime: AppRuntime,
+    viewer: PageViewer,
     conversation_id: UUID,
     next: Annotated[Literal["archive", "conversation"], Form()] = "conversation",
 ) -> Response:
@@ -93,7 +97,7 @@ async def restore(
 
 
 @router.get("/events")
-async def events(request: Request, runtime: Played, viewer: Looking, watch: Watched) -> StreamingResponse:
+async def events(request: Request, runtime: AppRuntime, viewer: PageViewer, watch: Watched) -> StreamingResponse:
     """Server-sent events of several conversations, each named with the last event that its page has seen, or without
     one for all that happens from now on: `streams` (numbered, Turbo streams to render), `text` (a reply as it is
     written), `copilot` (what is written for this person only), and `closed` (this person may not read it)."""
@@ -101,7 +105,7 @@ async def events(request: Request, runtime: Played, viewer: Looking, watch: Watc
     refused: list[UUID] = []
     for conversation_id, after in map(_conversation_and_number, watch):
         try:
-            conversation, entry = await watched_conversation(runtime, viewer, conversation_id)
+            conversation, entry = await readable_conversation(runtime, viewer, conversation_id)
         except Refused:
             refused.append(conversation_id)
             continue
@@ -111,8 +115,8 @@ async def events(request: Request, runtime: Played, viewer: Looking, watch: Watc
             conversation.last_event if after is None else after,
             user_id=viewer.user_id,
             around=(space_topic(entry.space.id), owner_topic(entry.space.owner_id)),
-            standing=standing_of(conversation, entry),
-            is_welcome=still_watching(runtime, viewer, proof_of(request), request.app.state.owner_id, conversation_id),
+            permissions=permissions_of(conversation, entry),
+            may_read=access_check(runtime, viewer, proof_of(request), request.app.state.owner_id, conversation_id),
         )
     if not streams:
         raise missing()

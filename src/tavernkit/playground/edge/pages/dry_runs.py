@@ -16,12 +16,12 @@ from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.presenting.dry_runs import TRIGGERS, dry_run_form, dry_run_view
 from tavernkit.playground.edge.web.forms import Text, page
 from tavernkit.playground.edge.web.rendering import render
-from tavernkit.playground.edge.web.requests import Looking, Played, ToastView, answer
+from tavernkit.playground.edge.web.requests import AppRuntime, PageViewer, ToastView, answer
 from tavernkit.playground.edge.web.streams import CONTENT_TYPE, stream
 from tavernkit.playground.story.dry_runs.dry_run import ask_dry_run
 from tavernkit.playground.story.dry_runs.manual import run_pipelines
 from tavernkit.playground.story.pipelines.checking import check_text
-from tavernkit.playground.story.pipelines.run_reports import DryRun
+from tavernkit.playground.story.pipelines.reports import DryRun
 from tavernkit.values import Json
 
 router = APIRouter()
@@ -29,7 +29,7 @@ router = APIRouter()
 
 @router.get("/pipelines/{profile_id}/dry_run")
 async def show_form(
-    runtime: Played, viewer: Looking, profile_id: UUID, conversation: Annotated[UUID | None, Query()] = None
+    runtime: AppRuntime, viewer: PageViewer, profile_id: UUID, conversation: Annotated[UUID | None, Query()] = None
 ) -> Response:
     """The form: a page, and the content of the frame in the editor."""
     form = await dry_run_form(runtime, viewer, profile_id, chosen=conversation)
@@ -38,8 +38,8 @@ async def show_form(
 
 @router.post("/pipelines/{profile_id}/dry_run")
 async def begin(
-    runtime: Played,
-    viewer: Looking,
+    runtime: AppRuntime,
+    viewer: PageViewer,
     profile_id: UUID,
     conversation_id: Annotated[UUID | None, Form()] = None,
     trigger: Annotated[PipelineTrigger, Form()] = "user_message",
@@ -66,14 +66,14 @@ async def begin(
 
 
 @router.get("/pipelines/{profile_id}/dry_run/{job_id}")
-async def show(runtime: Played, viewer: Looking, profile_id: UUID, job_id: UUID) -> Response:
+async def show(runtime: AppRuntime, viewer: PageViewer, profile_id: UUID, job_id: UUID) -> Response:
     """How far it has come, or what came of it."""
     view = await dry_run_view(runtime, viewer, profile_id, job_id)
     return page("dry_run.html", form=view.form, view=view, triggers=TRIGGERS)
 
 
 @router.get("/pipelines/{profile_id}/dry_run/{job_id}/progress")
-async def progress(runtime: Played, viewer: Looking, profile_id: UUID, job_id: UUID) -> Response:
+async def progress(runtime: AppRuntime, viewer: PageViewer, profile_id: UUID, job_id: UUID) -> Response:
     """The same as a Turbo stream, for a page that asks again and again."""
     view = await dry_run_view(runtime, viewer, profile_id, job_id)
     html = stream("replace", "dry_run_state", render("_dry_run_state.html", view=view), morph=True)
@@ -81,7 +81,7 @@ async def progress(runtime: Played, viewer: Looking, profile_id: UUID, job_id: U
 
 
 @router.post("/pipelines/{profile_id}/dry_run/{job_id}/stop")
-async def stop(runtime: Played, viewer: Looking, profile_id: UUID, job_id: UUID) -> Response:
+async def stop(runtime: AppRuntime, viewer: PageViewer, profile_id: UUID, job_id: UUID) -> Response:
     await dry_run_view(runtime, viewer, profile_id, job_id)
     await request_cancel(runtime, viewer, job_id)
     return RedirectResponse(f"/pipelines/{profile_id}/dry_run/{job_id}", status_code=303)
@@ -90,8 +90,8 @@ async def stop(runtime: Played, viewer: Looking, profile_id: UUID, job_id: UUID)
 @router.post("/conversations/{conversation_id}/pipelines/run")
 async def run_now(
     request: Request,
-    runtime: Played,
-    viewer: Looking,
+    runtime: AppRuntime,
+    viewer: PageViewer,
     conversation_id: UUID,
     request_id: Annotated[UUID | None, Form()] = None,
 ) -> Response:

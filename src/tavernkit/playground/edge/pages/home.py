@@ -14,11 +14,10 @@ from tavernkit.playground.base.database.models import User
 from tavernkit.playground.base.paging import behind_time
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.edge.api.schemas.spaces import MAX_CHARACTERS, MAX_NAME
-from tavernkit.playground.edge.presenting.home import archive_view, home_view, new_story_view
+from tavernkit.playground.edge.presenting.home import PaletteLink, archive_view, home_view, new_story_view
 from tavernkit.playground.edge.presenting.palette import places
-from tavernkit.playground.edge.views.home import Place
 from tavernkit.playground.edge.web.rendering import render
-from tavernkit.playground.edge.web.requests import Looking, Played
+from tavernkit.playground.edge.web.requests import AppRuntime, PageViewer
 from tavernkit.playground.story.spaces.service import create_space, start_story
 
 router = APIRouter()
@@ -29,7 +28,7 @@ _UNCACHED = {"Cache-Control": "no-store"}
 
 @router.get("/")
 async def home(
-    runtime: Played, viewer: Looking, after: Annotated[str | None, Query(max_length=2000)] = None
+    runtime: AppRuntime, viewer: PageViewer, after: Annotated[str | None, Query(max_length=2000)] = None
 ) -> Response:
     view = await home_view(runtime, viewer, after=_place(after))
     return HTMLResponse(str(render("home.html", view=view)), headers=_UNCACHED)
@@ -37,7 +36,7 @@ async def home(
 
 @router.get("/archive")
 async def archive(
-    runtime: Played, viewer: Looking, after: Annotated[str | None, Query(max_length=2000)] = None
+    runtime: AppRuntime, viewer: PageViewer, after: Annotated[str | None, Query(max_length=2000)] = None
 ) -> Response:
     view = await archive_view(runtime, viewer, after=_place(after))
     return HTMLResponse(str(render("archive.html", view=view)), headers=_UNCACHED)
@@ -45,8 +44,8 @@ async def archive(
 
 @router.get("/spaces/new")
 async def new_story(
-    runtime: Played,
-    viewer: Looking,
+    runtime: AppRuntime,
+    viewer: PageViewer,
     character_id: Annotated[Sequence[UUID], Query(max_length=MAX_CHARACTERS)] = (),
     persona_id: Annotated[UUID | str | None, Query()] = None,
     name: Annotated[str, Query(max_length=MAX_NAME)] = "",
@@ -66,8 +65,8 @@ async def new_story(
 
 @router.post("/spaces/new")
 async def begin_story(
-    runtime: Played,
-    viewer: Looking,
+    runtime: AppRuntime,
+    viewer: PageViewer,
     character_id: Annotated[Sequence[UUID], Form(max_length=MAX_CHARACTERS)] = (),
     persona_id: Annotated[UUID | str, Form()] = "",
     name: Annotated[str, Form(max_length=MAX_NAME)] = "",
@@ -86,7 +85,9 @@ async def begin_story(
 
 
 @router.post("/spaces")
-async def begin_story_at_once(runtime: Played, viewer: Looking, character_id: Annotated[UUID, Form()]) -> Response:
+async def begin_story_at_once(
+    runtime: AppRuntime, viewer: PageViewer, character_id: Annotated[UUID, Form()]
+) -> Response:
     """A story with one character, as whoever took part the last time."""
     async with runtime.database.read() as session:
         user = await session.get_one(User, viewer.user_id)
@@ -96,7 +97,7 @@ async def begin_story_at_once(runtime: Played, viewer: Looking, character_id: An
 
 @router.get("/palette.json")
 async def palette(
-    response: Response, runtime: Played, viewer: Looking, q: Annotated[str, Query(max_length=1000)] = ""
+    response: Response, runtime: AppRuntime, viewer: PageViewer, q: Annotated[str, Query(max_length=1000)] = ""
 ) -> dict[str, list[dict[str, str]]]:
     """Where the palette leads."""
     response.headers.update(_UNCACHED)
@@ -111,5 +112,5 @@ def _place(after: str | None) -> tuple[datetime, UUID] | None:
         raise Refused(code="invalid", sentence=sentence) from None
 
 
-def _json(place: Place) -> dict[str, str]:
+def _json(place: PaletteLink) -> dict[str, str]:
     return {"kind": place.kind, "name": place.name, "about": place.about, "address": place.address}

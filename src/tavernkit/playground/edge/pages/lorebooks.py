@@ -15,7 +15,7 @@ from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import LorebookEntry
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.edge.api.paging import After
+from tavernkit.playground.edge.api.requests import After
 from tavernkit.playground.edge.presenting.lorebook_entry_form import (
     LABELS,
     LOGICS,
@@ -26,17 +26,17 @@ from tavernkit.playground.edge.presenting.lorebook_entry_form import (
 )
 from tavernkit.playground.edge.presenting.lorebook_entry_form import entry_form as form_of
 from tavernkit.playground.edge.presenting.lorebooks import (
-    TrialView,
+    LoreTestView,
     differences,
     entry_row,
+    lore_test_view,
     lorebook_view,
     lorebooks_view,
-    trial_view,
 )
 from tavernkit.playground.edge.web.forms import Text, Version, one_newline, page, saved_streams, understood
-from tavernkit.playground.edge.web.imports import Made, imported_answer, take_in
+from tavernkit.playground.edge.web.imports import ImportedItem, imported_answer, take_in
 from tavernkit.playground.edge.web.rendering import render
-from tavernkit.playground.edge.web.requests import Looking, Played, answer, wants_streams
+from tavernkit.playground.edge.web.requests import AppRuntime, PageViewer, answer, wants_streams
 from tavernkit.playground.edge.web.streams import stream
 from tavernkit.playground.edge.web.uploads import file_body
 from tavernkit.playground.story.lorebooks import entries as entry_service
@@ -46,7 +46,7 @@ from tavernkit.playground.story.lorebooks.queries import entry_of, lorebook_of
 
 router = APIRouter()
 
-LONGEST_TRIAL = 100_000
+LONGEST_TEST_TEXT = 100_000
 
 Revision = Annotated[int, Form(ge=1, le=2**31 - 1)]
 
@@ -58,12 +58,12 @@ class SeenEntryForm(EntryForm):
 
 
 @router.get("/lorebooks")
-async def lorebooks(runtime: Played, viewer: Looking, after: After = None) -> HTMLResponse:
+async def lorebooks(runtime: AppRuntime, viewer: PageViewer, after: After = None) -> HTMLResponse:
     return page("lorebooks/index.html", view=await lorebooks_view(runtime, viewer, after), typed="", problem="")
 
 
 @router.post("/lorebooks")
-async def create(runtime: Played, viewer: Looking, name: Text) -> Response:
+async def create(runtime: AppRuntime, viewer: PageViewer, name: Text) -> Response:
     try:
         made = await service.create_lorebook(runtime, viewer, understood(NewLorebook, name=name))
     except Refused as refused:
@@ -73,10 +73,10 @@ async def create(runtime: Played, viewer: Looking, name: Text) -> Response:
 
 
 @router.post("/lorebooks/import", openapi_extra=file_body("file", many=True))
-async def import_files(request: Request, runtime: Played, viewer: Looking) -> Response:
-    async def import_one(data: bytes, name: str) -> Made:
+async def import_files(request: Request, runtime: AppRuntime, viewer: PageViewer) -> Response:
+    async def import_one(data: bytes, name: str) -> ImportedItem:
         row, report = await service.import_lorebook(runtime, viewer, data, name=name)
-        return Made(name=row.name, address=f"/lorebooks/{row.id}", report=report)
+        return ImportedItem(name=row.name, address=f"/lorebooks/{row.id}", report=report)
 
     outcomes = await take_in(request, import_one, max_bytes=service.MAX_FILE_BYTES)
     library = render("lorebooks/_library.html", view=await lorebooks_view(runtime, viewer))
@@ -85,8 +85,8 @@ async def import_files(request: Request, runtime: Played, viewer: Looking) -> Re
 
 @router.get("/lorebooks/{lorebook_id}")
 async def show(
-    runtime: Played,
-    viewer: Looking,
+    runtime: AppRuntime,
+    viewer: PageViewer,
     lorebook_id: UUID,
     after: After = None,
     search: Annotated[str, Query(max_length=200)] = "",
@@ -96,8 +96,8 @@ async def show(
 
 @router.post("/lorebooks/{lorebook_id}")
 async def change(
-    runtime: Played,
-    viewer: Looking,
+    runtime: AppRuntime,
+    viewer: PageViewer,
     lorebook_id: UUID,
     settings_version: Version,
     name: Text,
@@ -113,21 +113,23 @@ async def change(
 
 
 @router.post("/lorebooks/{lorebook_id}/delete")
-async def delete(runtime: Played, viewer: Looking, lorebook_id: UUID) -> Response:
+async def delete(runtime: AppRuntime, viewer: PageViewer, lorebook_id: UUID) -> Response:
     await service.delete_lorebook(runtime, viewer, lorebook_id)
     return RedirectResponse("/lorebooks", status_code=303)
 
 
 @router.post("/lorebooks/{lorebook_id}/duplicate")
-async def duplicate(runtime: Played, viewer: Looking, lorebook_id: UUID) -> Response:
+async def duplicate(runtime: AppRuntime, viewer: PageViewer, lorebook_id: UUID) -> Response:
     copy = await service.duplicate_lorebook(runtime, viewer, lorebook_id)
     return RedirectResponse(f"/lorebooks/{copy.id}", status_code=303)
 
 
 @router.post("/lorebooks/{lorebook_id}/test")
-async def try_out(request: Request, runtime: Played, viewer: Looking, lorebook_id: UUID, text: Text = "") -> Response:
+async def run_lore_test(
+    request: Request, runtime: AppRuntime, viewer: PageViewer, lorebook_id: UUID, text: Text = ""
+) -> Response:
     """Nothing is changed, so there is nowhere to redirect to: without scripts, the page comes with the outcome."""
-    trial = await trial_view(runtime, viewer, lorebook_id, one_newline(text)[:LONGEST_TRIAL])
+    trial = await lore_test_view(runtime, viewer, lorebook_id, one_newline(text)[:LONGEST_TEST_TEXT])
     if wants_streams(request):
         drawn = stream("replace", "trial", render("lorebooks/_trial.html", trial=trial))
         return answer(request, drawn, otherwise=f"/lorebooks/{lorebook_id}")
@@ -135,13 +137,13 @@ async def try_out(request: Request, runtime: Played, viewer: Looking, lorebook_i
 
 
 @router.get("/lorebooks/{lorebook_id}/entries/new")
-async def new_entry(runtime: Played, viewer: Looking, lorebook_id: UUID) -> Response:
+async def new_entry(runtime: AppRuntime, viewer: PageViewer, lorebook_id: UUID) -> Response:
     return await _entry_page(runtime, viewer, lorebook_id, form=form_of(ENTRY_TEMPLATE))
 
 
 @router.post("/lorebooks/{lorebook_id}/entries")
 async def add_entry(
-    runtime: Played, viewer: Looking, lorebook_id: UUID, form: Annotated[EntryForm, Form()]
+    runtime: AppRuntime, viewer: PageViewer, lorebook_id: UUID, form: Annotated[EntryForm, Form()]
 ) -> Response:
     try:
         data = changed_fields(form_of(ENTRY_TEMPLATE), form)
@@ -152,15 +154,15 @@ async def add_entry(
 
 
 @router.get("/lorebooks/{lorebook_id}/entries/{entry_id}")
-async def show_entry(runtime: Played, viewer: Looking, lorebook_id: UUID, entry_id: UUID) -> Response:
+async def show_entry(runtime: AppRuntime, viewer: PageViewer, lorebook_id: UUID, entry_id: UUID) -> Response:
     return await _entry_page(runtime, viewer, lorebook_id, entry_id)
 
 
 @router.post("/lorebooks/{lorebook_id}/entries/{entry_id}")
 async def change_entry(
     request: Request,
-    runtime: Played,
-    viewer: Looking,
+    runtime: AppRuntime,
+    viewer: PageViewer,
     lorebook_id: UUID,
     entry_id: UUID,
     given: Annotated[SeenEntryForm, Form()],
@@ -181,8 +183,8 @@ async def change_entry(
 @router.post("/lorebooks/{lorebook_id}/entries/{entry_id}/enabled")
 async def switch_entry(
     request: Request,
-    runtime: Played,
-    viewer: Looking,
+    runtime: AppRuntime,
+    viewer: PageViewer,
     lorebook_id: UUID,
     entry_id: UUID,
     enabled: Annotated[bool, Form()],
@@ -195,14 +197,14 @@ async def switch_entry(
 
 
 @router.post("/lorebooks/{lorebook_id}/entries/{entry_id}/duplicate")
-async def duplicate_entry(runtime: Played, viewer: Looking, lorebook_id: UUID, entry_id: UUID) -> Response:
+async def duplicate_entry(runtime: AppRuntime, viewer: PageViewer, lorebook_id: UUID, entry_id: UUID) -> Response:
     copy = await entry_service.duplicate_entry(runtime, viewer, lorebook_id, entry_id)
     return RedirectResponse(f"/lorebooks/{lorebook_id}/entries/{copy.id}", status_code=303)
 
 
 @router.post("/lorebooks/{lorebook_id}/entries/{entry_id}/delete")
 async def delete_entry(
-    runtime: Played, viewer: Looking, lorebook_id: UUID, entry_id: UUID, revision: Revision
+    runtime: AppRuntime, viewer: PageViewer, lorebook_id: UUID, entry_id: UUID, revision: Revision
 ) -> Response:
     try:
         await entry_service.delete_entry(runtime, viewer, lorebook_id, entry_id, revision=revision)
@@ -224,7 +226,7 @@ async def _book_page(
     *,
     after: str | None = None,
     search: str = "",
-    trial: TrialView | None = None,
+    trial: LoreTestView | None = None,
     refused: Refused | None = None,
     given: Mapping[str, str] | None = None,
 ) -> Response:
@@ -234,7 +236,7 @@ async def _book_page(
         "lorebooks/book.html",
         refused,
         view=view,
-        trial=trial or TrialView(text=""),
+        trial=trial or LoreTestView(text=""),
         given=given or {"name": view.name, "description": view.description},
         problem=refused.sentence if refused else "",
     )

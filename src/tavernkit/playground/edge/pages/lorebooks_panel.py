@@ -13,7 +13,7 @@ from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.presenting.lorebooks_panel import lore_view
 from tavernkit.playground.edge.presenting.panel import IN_PANEL, panel_answer, panel_entry, panel_page
-from tavernkit.playground.edge.web.requests import Looking, Played
+from tavernkit.playground.edge.web.requests import AppRuntime, PageViewer
 from tavernkit.playground.story.lorebooks.documents import NewLink, PatchLink
 from tavernkit.playground.story.lorebooks.links import attach_lorebook, change_link, detach_lorebook
 from tavernkit.playground.story.lorebooks.queries import lorebook_of
@@ -22,7 +22,7 @@ router = APIRouter(prefix="/conversations/{conversation_id}/panel/lore", depende
 
 
 @router.get("")
-async def lore(request: Request, runtime: Played, viewer: Looking, conversation_id: UUID) -> Response:
+async def lore(request: Request, runtime: AppRuntime, viewer: PageViewer, conversation_id: UUID) -> Response:
     view = await lore_view(runtime, viewer, conversation_id)
     return panel_page(request, "lore", view)
 
@@ -30,8 +30,8 @@ async def lore(request: Request, runtime: Played, viewer: Looking, conversation_
 @router.post("")
 async def attach(
     request: Request,
-    runtime: Played,
-    viewer: Looking,
+    runtime: AppRuntime,
+    viewer: PageViewer,
     conversation_id: UUID,
     lorebook_id: Annotated[UUID, Form()],
     place: Annotated[Literal["conversation", "space"], Form()] = "conversation",
@@ -51,8 +51,8 @@ async def attach(
 @router.post("/{link_id}")
 async def switch(
     request: Request,
-    runtime: Played,
-    viewer: Looking,
+    runtime: AppRuntime,
+    viewer: PageViewer,
     conversation_id: UUID,
     link_id: UUID,
     enabled: Annotated[bool, Form()],
@@ -62,7 +62,9 @@ async def switch(
 
 
 @router.post("/{link_id}/detach")
-async def detach(request: Request, runtime: Played, viewer: Looking, conversation_id: UUID, link_id: UUID) -> Response:
+async def detach(
+    request: Request, runtime: AppRuntime, viewer: PageViewer, conversation_id: UUID, link_id: UUID
+) -> Response:
     return await _answer(request, runtime, viewer, conversation_id, detach_lorebook(runtime, viewer, link_id))
 
 

@@ -16,7 +16,7 @@ from tavernkit.playground.edge.api.schemas.members import MemberChange
 from tavernkit.playground.edge.presenting.members import members_view
 from tavernkit.playground.edge.presenting.panel import IN_PANEL, panel_answer, panel_entry, panel_page
 from tavernkit.playground.edge.web.forms import Version, understood, whole_number
-from tavernkit.playground.edge.web.requests import Looking, Played
+from tavernkit.playground.edge.web.requests import AppRuntime, PageViewer
 from tavernkit.playground.story.access.access import Access, member_for
 from tavernkit.playground.story.access.members import active_members
 from tavernkit.playground.story.members.service import add_member, change_member, remove_member, reorder_members
@@ -29,8 +29,8 @@ CHANGEABLE = frozenset({"participation", "talkativeness", "persona_id", "provide
 @router.get("")
 async def members(
     request: Request,
-    runtime: Played,
-    viewer: Looking,
+    runtime: AppRuntime,
+    viewer: PageViewer,
     conversation_id: UUID,
     search: Annotated[str, Query(max_length=200)] = "",
 ) -> Response:
@@ -41,8 +41,8 @@ async def members(
 @router.post("")
 async def add(
     request: Request,
-    runtime: Played,
-    viewer: Looking,
+    runtime: AppRuntime,
+    viewer: PageViewer,
     conversation_id: UUID,
     character_id: Annotated[UUID | None, Form()] = None,
     user_id: Annotated[UUID | None, Form()] = None,
@@ -58,8 +58,8 @@ async def add(
 @router.post("/{member_id}")
 async def change(
     request: Request,
-    runtime: Played,
-    viewer: Looking,
+    runtime: AppRuntime,
+    viewer: PageViewer,
     conversation_id: UUID,
     member_id: UUID,
     settings_version: Version,
@@ -82,7 +82,7 @@ async def change(
 
 @router.post("/{member_id}/remove")
 async def remove(
-    request: Request, runtime: Played, viewer: Looking, conversation_id: UUID, member_id: UUID
+    request: Request, runtime: AppRuntime, viewer: PageViewer, conversation_id: UUID, member_id: UUID
 ) -> Response:
     return await _answer(request, runtime, viewer, conversation_id, remove_member(runtime, viewer, member_id))
 
@@ -90,8 +90,8 @@ async def remove(
 @router.post("/{member_id}/move")
 async def move(
     request: Request,
-    runtime: Played,
-    viewer: Looking,
+    runtime: AppRuntime,
+    viewer: PageViewer,
     conversation_id: UUID,
     member_id: UUID,
     settings_version: Version,

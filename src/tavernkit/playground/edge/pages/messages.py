@@ -14,14 +14,13 @@ from tavernkit.playground.base.database.models import Message
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.live.streaming import changed_message_stream, restored_message_stream, run_stream
-from tavernkit.playground.edge.presenting.messages import shown_to
-from tavernkit.playground.edge.presenting.permissions import find_standing
+from tavernkit.playground.edge.presenting.messages import find_permissions, shown_to
 from tavernkit.playground.edge.views.chat import MessageView
 from tavernkit.playground.edge.web.rendering import render
 from tavernkit.playground.edge.web.requests import (
     TOAST,
-    Looking,
-    Played,
+    AppRuntime,
+    PageViewer,
     ToastView,
     answer,
     refuse_in,
@@ -33,8 +32,8 @@ from tavernkit.playground.story.access.access import Access
 from tavernkit.playground.story.conversations.forking import ForkKind, fork
 from tavernkit.playground.story.messages.changing import exclude_message, hide_message, include_message, restore_message
 from tavernkit.playground.story.messages.swipes import edit_message, select_swipe
-from tavernkit.playground.story.runs.asking import continue_reply
 from tavernkit.playground.story.runs.regenerating import regenerate
+from tavernkit.playground.story.runs.requests import continue_reply
 
 router = APIRouter(prefix="/messages/{message_id}", dependencies=[refuse_in(TOAST)])
 
@@ -46,7 +45,7 @@ _NOTHING = Markup()
 
 
 @router.get("")
-async def show(runtime: Played, viewer: Looking, message_id: UUID, turbo_frame: Frame = "") -> Response:
+async def show(runtime: AppRuntime, viewer: PageViewer, message_id: UUID, turbo_frame: Frame = "") -> Response:
     """The text, for the frame that it was edited in; for everybody else the way to its place."""
     message, _ = await shown_to(runtime, viewer, message_id)
     if not turbo_frame:
@@ -55,7 +54,7 @@ async def show(runtime: Played, viewer: Looking, message_id: UUID, turbo_frame: 
 
 
 @router.get("/edit")
-async def edit(runtime: Played, viewer: Looking, message_id: UUID, turbo_frame: Frame = "") -> Response:
+async def edit(runtime: AppRuntime, viewer: PageViewer, message_id: UUID, turbo_frame: Frame = "") -> Response:
     found = await shown_to(runtime, viewer, message_id, needs=Access.MODERATE)
     return _edit_page(found[0], alone=not turbo_frame)
 
@@ -63,8 +62,8 @@ async def edit(runtime: Played, viewer: Looking, message_id: UUID, turbo_frame: 
 @router.post("")
 async def save(
     request: Request,
-    runtime: Played,
-    viewer: Looking,
+    runtime: AppRuntime,
+    viewer: PageViewer,
     message_id: UUID,
     content: Annotated[str, Form()] = "",
     revision: Revision = None,
@@ -79,8 +78,8 @@ async def save(
 @router.post("/swipe")
 async def swipe(
     request: Request,
-    runtime: Played,
-    viewer: Looking,
+    runtime: AppRuntime,
+    viewer: PageViewer,
     message_id: UUID,
     to: Annotated[Literal["left", "right"], Form()] = "right",
 ) -> Response:
@@ -88,17 +87,17 @@ async def swipe(
 
 
 @router.post("/exclude")
-async def exclude(request: Request, runtime: Played, viewer: Looking, message_id: UUID) -> Response:
+async def exclude(request: Request, runtime: AppRuntime, viewer: PageViewer, message_id: UUID) -> Response:
     return await _changed(request, runtime, viewer, await exclude_message(runtime, viewer, message_id))
 
 
 @router.post("/include")
-async def include(request: Request, runtime: Played, viewer: Looking, message_id: UUID) -> Response:
+async def include(request: Request, runtime: AppRuntime, viewer: PageViewer, message_id: UUID) -> Response:
     return await _changed(request, runtime, viewer, await include_message(runtime, viewer, message_id))
 
 
 @router.post("/hide")
-async def hide(request: Request, runtime: Played, viewer: Looking, message_id: UUID) -> Response:
+async def hide(request: Request, runtime: AppRuntime, viewer: PageViewer, message_id: UUID) -> Response:
     hidden = await hide_message(runtime, viewer, message_id)
     toast = ToastView(sentence="The message is deleted.", restore_id=str(message_id))
     async with runtime.database.read() as session:
@@ -110,11 +109,11 @@ async def hide(request: Request, runtime: Played, viewer: Looking, message_id: U
 
 
 @router.post("/restore")
-async def restore(request: Request, runtime: Played, viewer: Looking, message_id: UUID) -> Response:
+async def restore(request: Request, runtime: AppRuntime, viewer: PageViewer, message_id: UUID) -> Response:
     restored = await restore_message(runtime, viewer, message_id)
     async with runtime.database.read() as session:
-        standing = await find_standing(session, restored.conversation_id, viewer)
-        streams = await restored_message_stream(session, message_id, standing)
+        permissions = await find_permissions(session, restored.conversation_id, viewer)
+        streams = await restored_message_stream(session, message_id, permissions)
         streams += toast_stream(ToastView(sentence="The message is back.")) + await run_stream(
             runtime, session, restored.conversation_id
         )
@@ -122,10 +121,10 @@ async def restore(request: Request, runtime: Played, viewer: Looking, message_id
 
 
 @router.post("/regenerate")
-async def tell_anew(
+async def regenerate_reply(
     request: Request,
-    runtime: Played,
-    viewer: Looking,
+    runtime: AppRuntime,
+    viewer: PageViewer,
     message_id: UUID,
     only_message: Annotated[bool, Form()] = False,
 ) -> Response:
@@ -139,7 +138,7 @@ async def tell_anew(
 
 
 @router.post("/continue")
-async def go_on(request: Request, runtime: Played, viewer: Looking, message_id: UUID) -> Response:
+async def go_on(request: Request, runtime: AppRuntime, viewer: PageViewer, message_id: UUID) -> Response:
     found = await shown_to(runtime, viewer, message_id)
     conversation_id = UUID(found[0].conversation_id)
     await continue_reply(runtime, viewer, conversation_id)
@@ -147,20 +146,20 @@ async def go_on(request: Request, runtime: Played, viewer: Looking, message_id: 
 
 
 @router.post("/branch")
-async def branch(runtime: Played, viewer: Looking, message_id: UUID) -> Response:
+async def branch(runtime: AppRuntime, viewer: PageViewer, message_id: UUID) -> Response:
     """A story that goes on differently from here; where there are only threads, one of these."""
-    message, standing = await shown_to(runtime, viewer, message_id)
-    kind: ForkKind = "branch" if standing.has_branches else "thread"
+    message, permissions = await shown_to(runtime, viewer, message_id)
+    kind: ForkKind = "branch" if permissions.has_branches else "thread"
     made = await fork(runtime, viewer, UUID(message.conversation_id), message_id, kind=kind)
     return RedirectResponse(f"/conversations/{made.id}", status_code=303)
 
 
 @router.post("/checkpoint")
-async def checkpoint(request: Request, runtime: Played, viewer: Looking, message_id: UUID) -> Response:
+async def checkpoint(request: Request, runtime: AppRuntime, viewer: PageViewer, message_id: UUID) -> Response:
     """The story up to here, to come back to; the page stays where it is."""
-    message, standing = await shown_to(runtime, viewer, message_id)
+    message, permissions = await shown_to(runtime, viewer, message_id)
     conversation_id = message.conversation_id
-    kind: ForkKind = "checkpoint" if standing.has_branches else "thread"
+    kind: ForkKind = "checkpoint" if permissions.has_branches else "thread"
     made = await fork(runtime, viewer, UUID(conversation_id), message_id, kind=kind)
     toast = ToastView(sentence=f"The story up to here is kept as a {kind}.", address=f"/conversations/{made.id}")
     return answer(request, toast_stream(toast), otherwise=_place(conversation_id, message_id))
@@ -171,8 +170,8 @@ async def _changed(
 ) -> Response:
     """The message as it is now, for who has just changed it."""
     async with runtime.database.read() as session:
-        standing = await find_standing(session, changed.conversation_id, viewer)
-        streams = first + await changed_message_stream(session, changed.id, standing)
+        permissions = await find_permissions(session, changed.conversation_id, viewer)
+        streams = first + await changed_message_stream(session, changed.id, permissions)
     return answer(request, streams, otherwise=_place(changed.conversation_id, changed.id))
 
 

@@ -15,7 +15,7 @@ from tavernkit.playground.base.database.models import Persona
 from tavernkit.playground.base.names import initials
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.edge.api.paging import After
+from tavernkit.playground.edge.api.requests import After
 from tavernkit.playground.edge.views.personas import (
     LABELS,
     POSITIONS,
@@ -26,15 +26,15 @@ from tavernkit.playground.edge.views.personas import (
     personas_view,
 )
 from tavernkit.playground.edge.web.forms import Version, page, saved_streams, understood
-from tavernkit.playground.edge.web.imports import Made, imported_answer, take_in
+from tavernkit.playground.edge.web.imports import ImportedItem, imported_answer, take_in
 from tavernkit.playground.edge.web.rendering import render
-from tavernkit.playground.edge.web.requests import Looking, Played, answer
+from tavernkit.playground.edge.web.requests import AppRuntime, PageViewer, answer
 from tavernkit.playground.edge.web.streams import stream
 from tavernkit.playground.edge.web.uploads import file_body, one_file
 from tavernkit.playground.story.personas import service
 from tavernkit.playground.story.personas.documents import NewPersona, PatchPersona
-from tavernkit.playground.story.personas.pictures import MAX_PICTURE_BYTES, set_picture
 from tavernkit.playground.story.personas.queries import persona_for
+from tavernkit.playground.story.personas.service import MAX_PICTURE_BYTES, set_picture
 
 router = APIRouter()
 
@@ -49,17 +49,17 @@ class SeenPersonaForm(PersonaForm):
 
 
 @router.get("/personas")
-async def personas(runtime: Played, viewer: Looking, after: After = None) -> HTMLResponse:
+async def personas(runtime: AppRuntime, viewer: PageViewer, after: After = None) -> HTMLResponse:
     return page("personas/index.html", view=await personas_view(runtime, viewer, after))
 
 
 @router.get("/personas/new")
-async def new(_: Looking) -> HTMLResponse:
+async def new(_: PageViewer) -> HTMLResponse:
     return _form_page(None, PersonaForm())
 
 
 @router.post("/personas")
-async def create(runtime: Played, viewer: Looking, form: Annotated[PersonaForm, Form()]) -> Response:
+async def create(runtime: AppRuntime, viewer: PageViewer, form: Annotated[PersonaForm, Form()]) -> Response:
     try:
         made = await service.create_persona(runtime, viewer, understood(NewPersona, **form.fields()))
     except Refused as refused:
@@ -68,12 +68,12 @@ async def create(runtime: Played, viewer: Looking, form: Annotated[PersonaForm, 
 
 
 @router.post("/personas/import", openapi_extra=file_body("file", many=True))
-async def import_files(request: Request, runtime: Played, viewer: Looking) -> Response:
-    async def import_one(data: bytes, _: str) -> Made:
+async def import_files(request: Request, runtime: AppRuntime, viewer: PageViewer) -> Response:
+    async def import_one(data: bytes, _: str) -> ImportedItem:
         rows, known, report = await service.import_personas(runtime, viewer, data)
         passed_over = f"; {known} {'was' if known == 1 else 'were'} there already" if known else ""
         count = f"{len(rows)} {'persona' if len(rows) == 1 else 'personas'}"
-        return Made(name=count + passed_over, address="/personas", report=report)
+        return ImportedItem(name=count + passed_over, address="/personas", report=report)
 
     outcomes = await take_in(request, import_one, max_bytes=service.MAX_BACKUP_BYTES)
     library = render("personas/_library.html", view=await personas_view(runtime, viewer))
@@ -81,13 +81,17 @@ async def import_files(request: Request, runtime: Played, viewer: Looking) -> Re
 
 
 @router.get("/personas/{persona_id}")
-async def show(runtime: Played, viewer: Looking, persona_id: UUID) -> Response:
+async def show(runtime: AppRuntime, viewer: PageViewer, persona_id: UUID) -> Response:
     return await _persona_page(runtime, viewer, persona_id)
 
 
 @router.post("/personas/{persona_id}")
 async def change(
-    request: Request, runtime: Played, viewer: Looking, persona_id: UUID, given: Annotated[SeenPersonaForm, Form()]
+    request: Request,
+    runtime: AppRuntime,
+    viewer: PageViewer,
+    persona_id: UUID,
+    given: Annotated[SeenPersonaForm, Form()],
 ) -> Response:
     form = PersonaForm(**given.model_dump(exclude={"settings_version"}))
     try:
@@ -100,7 +104,9 @@ async def change(
 
 
 @router.post("/personas/{persona_id}/default")
-async def choose_default(runtime: Played, viewer: Looking, persona_id: UUID, settings_version: Version) -> Response:
+async def choose_default(
+    runtime: AppRuntime, viewer: PageViewer, persona_id: UUID, settings_version: Version
+) -> Response:
     patch = PatchPersona(settings_version=settings_version, is_default=True)
     await service.update_persona(runtime, viewer, persona_id, patch)
     return RedirectResponse("/personas", status_code=303)
@@ -108,7 +114,7 @@ async def choose_default(runtime: Played, viewer: Looking, persona_id: UUID, set
 
 @router.post("/personas/{persona_id}/picture", openapi_extra=file_body("file"))
 async def put_picture(
-    request: Request, runtime: Played, viewer: Looking, persona_id: UUID, settings_version: VersionInAddress
+    request: Request, runtime: AppRuntime, viewer: PageViewer, persona_id: UUID, settings_version: VersionInAddress
 ) -> Response:
     try:
         data = await one_file(request, max_bytes=MAX_PICTURE_BYTES)
@@ -119,13 +125,13 @@ async def put_picture(
 
 @router.post("/personas/{persona_id}/picture/remove")
 async def remove_picture(
-    request: Request, runtime: Played, viewer: Looking, persona_id: UUID, settings_version: VersionInAddress
+    request: Request, runtime: AppRuntime, viewer: PageViewer, persona_id: UUID, settings_version: VersionInAddress
 ) -> Response:
     return await _pictured(request, runtime, viewer, persona_id, None, settings_version)
 
 
 @router.post("/personas/{persona_id}/delete")
-async def delete(runtime: Played, viewer: Looking, persona_id: UUID) -> Response:
+async def delete(runtime: AppRuntime, viewer: PageViewer, persona_id: UUID) -> Response:
     await service.delete_persona(runtime, viewer, persona_id)
     return RedirectResponse("/personas", status_code=303)
 

@@ -12,19 +12,19 @@ from markupsafe import Markup
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.edge.api.paging import After
+from tavernkit.playground.edge.api.requests import After
 from tavernkit.playground.edge.presenting.pipelines import conflict_view, profile_view, profiles_view
 from tavernkit.playground.edge.views.pipelines import ConflictView, ProfileView
 from tavernkit.playground.edge.web.forms import Text, Version, one_newline, page, saved_streams, understood
-from tavernkit.playground.edge.web.imports import Made, imported_answer, take_in
+from tavernkit.playground.edge.web.imports import ImportedItem, imported_answer, take_in
 from tavernkit.playground.edge.web.rendering import render
-from tavernkit.playground.edge.web.requests import Looking, Played, answer, wants_streams
+from tavernkit.playground.edge.web.requests import AppRuntime, PageViewer, answer, wants_streams
 from tavernkit.playground.edge.web.streams import CONTENT_TYPE, stream
 from tavernkit.playground.edge.web.uploads import file_body
-from tavernkit.playground.story.pipelines import adding, copies, service
+from tavernkit.playground.story.pipelines import copies, examples, service
 from tavernkit.playground.story.pipelines.checking import check_text, count_of
 from tavernkit.playground.story.pipelines.choosing import choose_profile, chosen_at, forget_choice
-from tavernkit.playground.story.pipelines.documents import AddExample, Choose, NewProfile, PatchProfile, Place
+from tavernkit.playground.story.pipelines.documents import AddExample, Choose, NewProfile, PatchProfile, ProfilePlace
 from tavernkit.values import Json
 
 router = APIRouter()
@@ -57,14 +57,14 @@ STARTER: dict[str, Json] = {
 
 @router.get("/pipelines")
 async def profiles(
-    runtime: Played, viewer: Looking, conversation: Annotated[UUID | None, Query()] = None, after: After = None
+    runtime: AppRuntime, viewer: PageViewer, conversation: Annotated[UUID | None, Query()] = None, after: After = None
 ) -> HTMLResponse:
     view = await profiles_view(runtime, viewer, conversation_id=conversation, after=after)
     return page("pipelines/index.html", view=view, typed="", problem="")
 
 
 @router.post("/pipelines")
-async def create(runtime: Played, viewer: Looking, name: Text) -> Response:
+async def create(runtime: AppRuntime, viewer: PageViewer, name: Text) -> Response:
     try:
         new = understood(NewProfile, name=name, content=STARTER)
         profile, _ = await service.create_profile(runtime, viewer, new)
@@ -75,10 +75,10 @@ async def create(runtime: Played, viewer: Looking, name: Text) -> Response:
 
 
 @router.post("/pipelines/import", openapi_extra=file_body("file", many=True))
-async def import_files(request: Request, runtime: Played, viewer: Looking) -> Response:
-    async def import_one(data: bytes, name: str) -> Made:
+async def import_files(request: Request, runtime: AppRuntime, viewer: PageViewer) -> Response:
+    async def import_one(data: bytes, name: str) -> ImportedItem:
         row, report = await copies.import_profile(runtime, viewer, data, name=name)
-        return Made(name=row.name, address=f"/pipelines/{row.id}", report=report)
+        return ImportedItem(name=row.name, address=f"/pipelines/{row.id}", report=report)
 
     outcomes = await take_in(request, import_one, max_bytes=copies.MAX_FILE_BYTES)
     library = render("pipelines/_library.html", view=await profiles_view(runtime, viewer))
@@ -87,22 +87,24 @@ async def import_files(request: Request, runtime: Played, viewer: Looking) -> Re
 
 @router.post("/pipelines/examples")
 async def switch_on_example(
-    request: Request, runtime: Played, viewer: Looking, example: Text, conversation: Context = ""
+    request: Request, runtime: AppRuntime, viewer: PageViewer, example: Text, conversation: Context = ""
 ) -> Response:
     """Follow an example with one click: everywhere, or in the conversation that the page was opened from."""
-    place = Place(conversation_id=conversation or None)
+    place = ProfilePlace(conversation_id=conversation or None)
     try:
         profile = await copies.switch_on_example(runtime, viewer, example, place)
     except Refused as refused:
         return await _switched(request, runtime, viewer, conversation, refused=refused, at=example)
-    return await _switched(request, runtime, viewer, conversation, told=_told_on(profile.name, conversation))
+    return await _switched(
+        request, runtime, viewer, conversation, sentence=_switched_on_sentence(profile.name, conversation)
+    )
 
 
 @router.post("/pipelines/examples/add")
 async def add_example(
     request: Request,
-    runtime: Played,
-    viewer: Looking,
+    runtime: AppRuntime,
+    viewer: PageViewer,
     example: Text,
     profile_id: Annotated[UUID, Form()],
     settings_version: Version,
@@ -117,24 +119,26 @@ async def add_example(
             settings_version=settings_version,
             conversation_id=conversation or None,
         )
-        profile, _ = await adding.add_example(runtime, viewer, new)
+        profile, _ = await examples.add_example(runtime, viewer, new)
     except Refused as refused:
         if refused.code == "not_found":
             raise
         return await _switched(request, runtime, viewer, conversation, refused=refused, at=example)
-    return await _switched(request, runtime, viewer, conversation, told=_told_on(profile.name, conversation))
+    return await _switched(
+        request, runtime, viewer, conversation, sentence=_switched_on_sentence(profile.name, conversation)
+    )
 
 
 @router.get("/pipelines/{profile_id}")
-async def show(runtime: Played, viewer: Looking, profile_id: UUID) -> Response:
+async def show(runtime: AppRuntime, viewer: PageViewer, profile_id: UUID) -> Response:
     return _editor(await profile_view(runtime, viewer, profile_id))
 
 
 @router.post("/pipelines/{profile_id}")
 async def change(
     request: Request,
-    runtime: Played,
-    viewer: Looking,
+    runtime: AppRuntime,
+    viewer: PageViewer,
     profile_id: UUID,
     settings_version: Version,
     name: Text,
@@ -165,8 +169,8 @@ async def change(
 @router.post("/pipelines/{profile_id}/check")
 async def check(
     request: Request,
-    runtime: Played,
-    viewer: Looking,
+    runtime: AppRuntime,
+    viewer: PageViewer,
     profile_id: UUID,
     content: Text = "",
     name: Text = "",
@@ -182,13 +186,13 @@ async def check(
 
 
 @router.post("/pipelines/{profile_id}/duplicate")
-async def duplicate(runtime: Played, viewer: Looking, profile_id: UUID) -> Response:
+async def duplicate(runtime: AppRuntime, viewer: PageViewer, profile_id: UUID) -> Response:
     copy = await copies.duplicate_profile(runtime, viewer, profile_id)
     return RedirectResponse(f"/pipelines/{copy.id}", status_code=303)
 
 
 @router.post("/pipelines/{profile_id}/delete")
-async def delete(request: Request, runtime: Played, viewer: Looking, profile_id: UUID) -> Response:
+async def delete(request: Request, runtime: AppRuntime, viewer: PageViewer, profile_id: UUID) -> Response:
     view = await profile_view(runtime, viewer, profile_id)
     try:
         await service.delete_profile(runtime, viewer, profile_id)
@@ -199,7 +203,7 @@ async def delete(request: Request, runtime: Played, viewer: Looking, profile_id:
 
 @router.post("/pipelines/{profile_id}/on")
 async def switch_on(
-    request: Request, runtime: Played, viewer: Looking, profile_id: UUID, conversation: Context = ""
+    request: Request, runtime: AppRuntime, viewer: PageViewer, profile_id: UUID, conversation: Context = ""
 ) -> Response:
     profile = await profile_view(runtime, viewer, profile_id)
     new = Choose(profile_id=profile_id, conversation_id=conversation or None)
@@ -207,15 +211,15 @@ async def switch_on(
         await choose_profile(runtime, viewer, new)
     except Refused as refused:
         return await _switched(request, runtime, viewer, conversation, profile_id, refused=refused)
-    told = _told_on(profile.title, conversation)
-    return await _switched(request, runtime, viewer, conversation, profile_id, told=told)
+    sentence = _switched_on_sentence(profile.title, conversation)
+    return await _switched(request, runtime, viewer, conversation, profile_id, sentence=sentence)
 
 
 @router.post("/pipelines/{profile_id}/off")
 async def switch_off(
     request: Request,
-    runtime: Played,
-    viewer: Looking,
+    runtime: AppRuntime,
+    viewer: PageViewer,
     profile_id: UUID,
     conversation_id: Context = "",
     character_id: Context = "",
@@ -226,7 +230,7 @@ async def switch_off(
     profile = await profile_view(runtime, viewer, profile_id)
     try:
         place = understood(
-            Place,
+            ProfilePlace,
             conversation_id=conversation_id or None,
             character_id=character_id or None,
             space_id=space_id or None,
@@ -236,11 +240,11 @@ async def switch_off(
             await forget_choice(runtime, viewer, place)
     except Refused as refused:
         return await _switched(request, runtime, viewer, conversation, profile_id, refused=refused)
-    told = f"{profile.title} is switched off there."
-    return await _switched(request, runtime, viewer, conversation, profile_id, told=told)
+    sentence = f"{profile.title} is switched off there."
+    return await _switched(request, runtime, viewer, conversation, profile_id, sentence=sentence)
 
 
-def _told_on(name: str, conversation: UUID | NoId) -> str:
+def _switched_on_sentence(name: str, conversation: UUID | NoId) -> str:
     return f"{name} is followed {'in this chat' if conversation else 'everywhere'} now."
 
 
@@ -253,7 +257,7 @@ async def _switched(
     *,
     refused: Refused | None = None,
     at: str = "",
-    told: str = "",
+    sentence: str = "",
 ) -> Response:
     """The list as it is now, and in the editor the places; or the sentence beside the profile that was refused."""
     problem = refused.sentence if refused else ""
@@ -271,7 +275,7 @@ async def _switched(
             "replace", "followed", render("pipelines/_followed.html", profile=profile, problem=problem), morph=True
         )
     if refused is None:
-        streams += stream("update", "announcer", Markup.escape(told))
+        streams += stream("update", "announcer", Markup.escape(sentence))
     return HTMLResponse(str(streams), refused.status if refused else 200, media_type=CONTENT_TYPE)
 
 

@@ -12,26 +12,26 @@ from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.presenting.panel import panel_answer, panel_entry, panel_page
-from tavernkit.playground.edge.presenting.pipelines_panel import here_view
-from tavernkit.playground.edge.web.requests import Looking, Played
-from tavernkit.playground.story.pipelines.choices import WIDER, PlaceKind
+from tavernkit.playground.edge.presenting.pipelines_panel import pipelines_panel_view
+from tavernkit.playground.edge.web.requests import AppRuntime, PageViewer
 from tavernkit.playground.story.pipelines.choosing import choose_profile, forget_choice
-from tavernkit.playground.story.pipelines.documents import Choose, Place
+from tavernkit.playground.story.pipelines.conversation_choices import WIDER, PlaceKind
+from tavernkit.playground.story.pipelines.documents import Choose, ProfilePlace
 from tavernkit.playground.story.pipelines.queries import profiles_by_id
 
 router = APIRouter(prefix="/conversations/{conversation_id}/panel/pipelines")
 
 
 @router.get("")
-async def pipelines(request: Request, runtime: Played, viewer: Looking, conversation_id: UUID) -> Response:
-    return panel_page(request, "pipelines", await here_view(runtime, viewer, conversation_id))
+async def pipelines(request: Request, runtime: AppRuntime, viewer: PageViewer, conversation_id: UUID) -> Response:
+    return panel_page(request, "pipelines", await pipelines_panel_view(runtime, viewer, conversation_id))
 
 
 @router.post("")
 async def choose(
     request: Request,
-    runtime: Played,
-    viewer: Looking,
+    runtime: AppRuntime,
+    viewer: PageViewer,
     conversation_id: UUID,
     profile: Annotated[UUID | Literal["wider", "none"], Form()],
     place: Annotated[PlaceKind, Form()] = "conversation",
@@ -47,25 +47,25 @@ async def choose(
     except Refused as error:
         problem, refused = await _sentence(runtime, profile, error), error
     at = f"character_{character_id}" if place == "character" else place
-    view = await here_view(runtime, viewer, conversation_id, problem=problem, at=at)
+    view = await pipelines_panel_view(runtime, viewer, conversation_id, problem=problem, at=at)
     return panel_answer(request, "pipelines", view, otherwise=view.panel.address, refused=refused)
 
 
-def _where(place: PlaceKind, conversation_id: UUID, space_id: UUID, character_id: UUID | None) -> Place:
+def _where(place: PlaceKind, conversation_id: UUID, space_id: UUID, character_id: UUID | None) -> ProfilePlace:
     match place:
         case "conversation":
-            return Place(conversation_id=conversation_id)
+            return ProfilePlace(conversation_id=conversation_id)
         case "character" if character_id is None:
             raise Refused(code="invalid", sentence="Say which character.")
         case "character":
-            return Place(character_id=character_id)
+            return ProfilePlace(character_id=character_id)
         case "space":
-            return Place(space_id=space_id)
+            return ProfilePlace(space_id=space_id)
         case "everywhere":
-            return Place()
+            return ProfilePlace()
 
 
-async def _choose(runtime: Runtime, viewer: Viewer, where: Place, profile: UUID | str) -> None:
+async def _choose(runtime: Runtime, viewer: Viewer, where: ProfilePlace, profile: UUID | str) -> None:
     if profile == WIDER:
         await forget_choice(runtime, viewer, where)
     else:

@@ -13,12 +13,12 @@ from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Preset
 from tavernkit.playground.base.refused import Refused, not_found
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.edge.api.paging import After
+from tavernkit.playground.edge.api.requests import After
 from tavernkit.playground.edge.views.presets import preset_view, presets_view
 from tavernkit.playground.edge.web.forms import Text, Version, one_newline, page, saved_streams, understood
-from tavernkit.playground.edge.web.imports import Made, imported_answer, take_in
+from tavernkit.playground.edge.web.imports import ImportedItem, imported_answer, take_in
 from tavernkit.playground.edge.web.rendering import render
-from tavernkit.playground.edge.web.requests import Looking, Played, answer
+from tavernkit.playground.edge.web.requests import AppRuntime, PageViewer, answer
 from tavernkit.playground.edge.web.streams import stream
 from tavernkit.playground.edge.web.uploads import file_body
 from tavernkit.playground.story.presets import service
@@ -31,15 +31,15 @@ Identifier = Annotated[str, Form(max_length=10_000)]
 
 
 @router.get("/presets")
-async def presets(runtime: Played, viewer: Looking, after: After = None) -> HTMLResponse:
+async def presets(runtime: AppRuntime, viewer: PageViewer, after: After = None) -> HTMLResponse:
     return page("presets/index.html", view=await presets_view(runtime, viewer, after))
 
 
 @router.post("/presets/import", openapi_extra=file_body("file", many=True))
-async def import_files(request: Request, runtime: Played, viewer: Looking) -> Response:
-    async def import_one(data: bytes, name: str) -> Made:
+async def import_files(request: Request, runtime: AppRuntime, viewer: PageViewer) -> Response:
+    async def import_one(data: bytes, name: str) -> ImportedItem:
         row, report = await service.import_preset(runtime, viewer, data, name=name)
-        return Made(name=row.name, address=f"/presets/{row.id}", report=report)
+        return ImportedItem(name=row.name, address=f"/presets/{row.id}", report=report)
 
     outcomes = await take_in(request, import_one, max_bytes=service.MAX_FILE_BYTES)
     library = render("presets/_library.html", view=await presets_view(runtime, viewer))
@@ -48,21 +48,21 @@ async def import_files(request: Request, runtime: Played, viewer: Looking) -> Re
 
 @router.post("/presets/default")
 async def choose_default(
-    runtime: Played, viewer: Looking, preset_id: Annotated[UUID | Literal[""], Form()] = ""
+    runtime: AppRuntime, viewer: PageViewer, preset_id: Annotated[UUID | Literal[""], Form()] = ""
 ) -> Response:
     await service.set_default_preset(runtime, viewer, preset_id or None)
     return RedirectResponse("/presets", status_code=303)
 
 
 @router.get("/presets/{preset_id}")
-async def show(runtime: Played, viewer: Looking, preset_id: UUID) -> Response:
+async def show(runtime: AppRuntime, viewer: PageViewer, preset_id: UUID) -> Response:
     return await _preset_page(runtime, viewer, preset_id)
 
 
 @router.post("/presets/{preset_id}")
 async def change(
-    runtime: Played,
-    viewer: Looking,
+    runtime: AppRuntime,
+    viewer: PageViewer,
     preset_id: UUID,
     settings_version: Version,
     name: Text,
@@ -78,13 +78,13 @@ async def change(
 
 
 @router.post("/presets/{preset_id}/duplicate")
-async def duplicate(runtime: Played, viewer: Looking, preset_id: UUID) -> Response:
+async def duplicate(runtime: AppRuntime, viewer: PageViewer, preset_id: UUID) -> Response:
     copy = await service.duplicate_preset(runtime, viewer, preset_id)
     return RedirectResponse(f"/presets/{copy.id}", status_code=303)
 
 
 @router.post("/presets/{preset_id}/delete")
-async def delete(runtime: Played, viewer: Looking, preset_id: UUID) -> Response:
+async def delete(runtime: AppRuntime, viewer: PageViewer, preset_id: UUID) -> Response:
     await service.delete_preset(runtime, viewer, preset_id)
     return RedirectResponse("/presets", status_code=303)
 
@@ -92,8 +92,8 @@ async def delete(runtime: Played, viewer: Looking, preset_id: UUID) -> Response:
 @router.post("/presets/{preset_id}/prompts/enabled")
 async def switch_prompt(
     request: Request,
-    runtime: Played,
-    viewer: Looking,
+    runtime: AppRuntime,
+    viewer: PageViewer,
     preset_id: UUID,
     identifier: Identifier,
     settings_version: Version,
@@ -107,8 +107,8 @@ async def switch_prompt(
 @router.post("/presets/{preset_id}/prompts/move")
 async def move_prompt(
     request: Request,
-    runtime: Played,
-    viewer: Looking,
+    runtime: AppRuntime,
+    viewer: PageViewer,
     preset_id: UUID,
     identifier: Identifier,
     settings_version: Version,

@@ -25,7 +25,7 @@ from tavernkit.playground.edge.presenting.provider_forms import (
 )
 from tavernkit.playground.edge.views.providers import Answer, answer_of, models_answer, models_view, provider_row
 from tavernkit.playground.edge.web.rendering import render
-from tavernkit.playground.edge.web.requests import Looking, Played, wants_streams
+from tavernkit.playground.edge.web.requests import AppRuntime, PageViewer, wants_streams
 from tavernkit.playground.edge.web.streams import CONTENT_TYPE, stream
 from tavernkit.playground.story.providers import service, trying
 from tavernkit.playground.story.providers.documents import PatchProvider
@@ -39,18 +39,18 @@ _KINDS = {kind.id: kind.label for kind in PROVIDER_KINDS.values() if not kind.is
 
 
 @router.get("/models")
-async def models(runtime: Played, viewer: Looking) -> Response:
+async def models(runtime: AppRuntime, viewer: PageViewer) -> Response:
     return _page("providers/list.html", view=await models_view(runtime, viewer), usual=USUAL)
 
 
 @router.get("/models/new")
-async def new_model(viewer: Looking, server: str = "") -> Response:
+async def new_model(viewer: PageViewer, server: str = "") -> Response:
     require_administrator(viewer)
     return _new_page(new_form(usual_server(server)))
 
 
 @router.post("/models")
-async def add_model(runtime: Played, viewer: Looking, form: Typed) -> Response:
+async def add_model(runtime: AppRuntime, viewer: PageViewer, form: Typed) -> Response:
     require_administrator(viewer)
     try:
         added = await service.add_provider(runtime, viewer, read_new(form))
@@ -60,13 +60,13 @@ async def add_model(runtime: Played, viewer: Looking, form: Typed) -> Response:
 
 
 @router.get("/models/{provider_id}")
-async def model(runtime: Played, viewer: Looking, provider_id: UUID, added: bool = False) -> Response:
+async def model(runtime: AppRuntime, viewer: PageViewer, provider_id: UUID, added: bool = False) -> Response:
     row = await _row(runtime, viewer, provider_id)
     return _edit_page(row, form_of(row), is_new=added)
 
 
 @router.post("/models/{provider_id}")
-async def change_model(runtime: Played, viewer: Looking, provider_id: UUID, form: Typed) -> Response:
+async def change_model(runtime: AppRuntime, viewer: PageViewer, provider_id: UUID, form: Typed) -> Response:
     saved = await _save(runtime, viewer, provider_id, form)
     if isinstance(saved, Response):
         return saved
@@ -74,7 +74,9 @@ async def change_model(runtime: Played, viewer: Looking, provider_id: UUID, form
 
 
 @router.post("/models/{provider_id}/test")
-async def try_model(request: Request, runtime: Played, viewer: Looking, provider_id: UUID, form: Typed) -> Response:
+async def try_model(
+    request: Request, runtime: AppRuntime, viewer: PageViewer, provider_id: UUID, form: Typed
+) -> Response:
     """Save what was typed, and ask the model something tiny."""
     saved = await _save(runtime, viewer, provider_id, form)
     if isinstance(saved, Response):
@@ -84,7 +86,9 @@ async def try_model(request: Request, runtime: Played, viewer: Looking, provider
 
 
 @router.post("/models/{provider_id}/list")
-async def list_models(request: Request, runtime: Played, viewer: Looking, provider_id: UUID, form: Typed) -> Response:
+async def list_models(
+    request: Request, runtime: AppRuntime, viewer: PageViewer, provider_id: UUID, form: Typed
+) -> Response:
     """Save what was typed, and ask which models there are."""
     saved = await _save(runtime, viewer, provider_id, form)
     if isinstance(saved, Response):
@@ -94,13 +98,13 @@ async def list_models(request: Request, runtime: Played, viewer: Looking, provid
 
 
 @router.post("/models/{provider_id}/default")
-async def make_default(runtime: Played, viewer: Looking, provider_id: UUID) -> Response:
+async def make_default(runtime: AppRuntime, viewer: PageViewer, provider_id: UUID) -> Response:
     return await _back(runtime, viewer, service.make_default(runtime, viewer, provider_id))
 
 
 @router.post("/models/{provider_id}/switch")
 async def switch_model(
-    runtime: Played, viewer: Looking, provider_id: UUID, disabled: Annotated[bool, Form()]
+    runtime: AppRuntime, viewer: PageViewer, provider_id: UUID, disabled: Annotated[bool, Form()]
 ) -> Response:
     """Let nobody use it, or let them again."""
     row = await _row(runtime, viewer, provider_id)
@@ -109,7 +113,7 @@ async def switch_model(
 
 
 @router.post("/models/{provider_id}/delete")
-async def delete_model(runtime: Played, viewer: Looking, provider_id: UUID) -> Response:
+async def delete_model(runtime: AppRuntime, viewer: PageViewer, provider_id: UUID) -> Response:
     return await _back(runtime, viewer, service.delete_provider(runtime, viewer, provider_id))
 
 

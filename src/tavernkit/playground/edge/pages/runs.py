@@ -7,16 +7,16 @@ from uuid import UUID
 from fastapi import APIRouter, Request, Response
 
 from tavernkit.playground.edge.live.streaming import message_stream, run_stream
-from tavernkit.playground.edge.presenting.permissions import find_standing
-from tavernkit.playground.edge.web.requests import Looking, Played, answer
-from tavernkit.playground.story.replies.deciding import discard_text, keep_text, request_stop
+from tavernkit.playground.edge.presenting.messages import find_permissions
+from tavernkit.playground.edge.web.requests import AppRuntime, PageViewer, answer
+from tavernkit.playground.story.replies.actions import discard_text, keep_text, request_stop
 from tavernkit.playground.story.runs.queries import read_run
 
 router = APIRouter(prefix="/runs/{run_id}")
 
 
 @router.post("/stop")
-async def stop(request: Request, runtime: Played, viewer: Looking, run_id: UUID) -> Response:
+async def stop(request: Request, runtime: AppRuntime, viewer: PageViewer, run_id: UUID) -> Response:
     run = await request_stop(runtime, viewer, run_id)
     async with runtime.database.read() as session:
         streams = await run_stream(runtime, session, run.conversation_id)
@@ -24,17 +24,17 @@ async def stop(request: Request, runtime: Played, viewer: Looking, run_id: UUID)
 
 
 @router.post("/keep")
-async def keep(request: Request, runtime: Played, viewer: Looking, run_id: UUID) -> Response:
+async def keep(request: Request, runtime: AppRuntime, viewer: PageViewer, run_id: UUID) -> Response:
     message = await keep_text(runtime, viewer, run_id)
     async with runtime.database.read() as session:
-        standing = await find_standing(session, message.conversation_id, viewer)
-        streams = await message_stream(session, message.id, standing)
+        permissions = await find_permissions(session, message.conversation_id, viewer)
+        streams = await message_stream(session, message.id, permissions)
         streams += await run_stream(runtime, session, message.conversation_id)
     return answer(request, streams, otherwise=f"/conversations/{message.conversation_id}")
 
 
 @router.post("/discard")
-async def discard(request: Request, runtime: Played, viewer: Looking, run_id: UUID) -> Response:
+async def discard(request: Request, runtime: AppRuntime, viewer: PageViewer, run_id: UUID) -> Response:
     run = await discard_text(runtime, viewer, run_id)
     async with runtime.database.read() as session:
         streams = await run_stream(runtime, session, run.conversation_id)
@@ -42,7 +42,7 @@ async def discard(request: Request, runtime: Played, viewer: Looking, run_id: UU
 
 
 @router.get("/text")
-async def text(runtime: Played, viewer: Looking, run_id: UUID) -> dict[str, str]:
+async def text(runtime: AppRuntime, viewer: PageViewer, run_id: UUID) -> dict[str, str]:
     """What has been written so far, for a page that missed a piece."""
     run = await read_run(runtime, viewer, run_id)
     is_behind = run.status == "running" and run.replied_at is not None

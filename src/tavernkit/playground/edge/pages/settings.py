@@ -13,10 +13,9 @@ from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.presenting.panel import IN_PANEL, panel_page
-from tavernkit.playground.edge.presenting.settings import settings_view
-from tavernkit.playground.edge.presenting.settings_typed import typed_changes
-from tavernkit.playground.edge.views.settings import SettingsView
-from tavernkit.playground.edge.web.requests import Looking, Played
+from tavernkit.playground.edge.presenting.settings import SettingsView, settings_view
+from tavernkit.playground.edge.presenting.settings_values import typed_changes
+from tavernkit.playground.edge.web.requests import AppRuntime, PageViewer
 from tavernkit.playground.story.settings import service
 from tavernkit.playground.story.settings.documents import SettingsOut
 from tavernkit.playground.story.settings_schema.leaf import Layer
@@ -41,8 +40,8 @@ Member = Annotated[UUID | None, Query()]
 @router.get("")
 async def settings(
     request: Request,
-    runtime: Played,
-    viewer: Looking,
+    runtime: AppRuntime,
+    viewer: PageViewer,
     conversation_id: UUID,
     layer: Where = None,
     member: Member = None,
@@ -54,8 +53,8 @@ async def settings(
 @router.post("")
 async def save(
     request: Request,
-    runtime: Played,
-    viewer: Looking,
+    runtime: AppRuntime,
+    viewer: PageViewer,
     conversation_id: UUID,
     layer: Where = None,
     member: Member = None,

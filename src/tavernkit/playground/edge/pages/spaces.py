@@ -15,7 +15,7 @@ from tavernkit.playground.edge.api.schemas.spaces import SpaceChange
 from tavernkit.playground.edge.presenting.spaces import space_view
 from tavernkit.playground.edge.web.forms import Version, understood
 from tavernkit.playground.edge.web.rendering import render
-from tavernkit.playground.edge.web.requests import Looking, Played
+from tavernkit.playground.edge.web.requests import AppRuntime, PageViewer
 from tavernkit.playground.story.conversations.service import create_conversation
 from tavernkit.playground.story.spaces.service import change_space, delete_space
 
@@ -24,8 +24,8 @@ router = APIRouter(prefix="/spaces/{space_id}")
 
 @router.get("")
 async def space(
-    runtime: Played,
-    viewer: Looking,
+    runtime: AppRuntime,
+    viewer: PageViewer,
     space_id: UUID,
     after: Annotated[str | None, Query(max_length=2000)] = None,
 ) -> Response:
@@ -33,7 +33,7 @@ async def space(
 
 
 @router.post("/conversations")
-async def begin(runtime: Played, viewer: Looking, space_id: UUID) -> Response:
+async def begin(runtime: AppRuntime, viewer: PageViewer, space_id: UUID) -> Response:
     """Begin another conversation, with the greetings of those who are there."""
     begun = await create_conversation(runtime, viewer, space_id)
     return RedirectResponse(f"/conversations/{begun.id}", status_code=303)
@@ -41,8 +41,8 @@ async def begin(runtime: Played, viewer: Looking, space_id: UUID) -> Response:
 
 @router.post("")
 async def change(
-    runtime: Played,
-    viewer: Looking,
+    runtime: AppRuntime,
+    viewer: PageViewer,
     space_id: UUID,
     settings_version: Version,
     name: Annotated[str | None, Form(max_length=10_000)] = None,
@@ -60,7 +60,7 @@ async def change(
 
 
 @router.post("/delete")
-async def delete(runtime: Played, viewer: Looking, space_id: UUID) -> Response:
+async def delete(runtime: AppRuntime, viewer: PageViewer, space_id: UUID) -> Response:
     try:
         await delete_space(runtime, viewer, space_id)
     except Refused as refused:

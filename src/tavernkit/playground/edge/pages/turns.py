@@ -22,14 +22,14 @@ from tavernkit.playground.edge.presenting.runs import candidates_view, copilot_s
 from tavernkit.playground.edge.views.runs import CandidatesView, RoundView
 from tavernkit.playground.edge.web.forms import whole_number
 from tavernkit.playground.edge.web.rendering import render
-from tavernkit.playground.edge.web.requests import Looking, Played, answer, missing, wants_streams
+from tavernkit.playground.edge.web.requests import AppRuntime, PageViewer, answer, missing, wants_streams
 from tavernkit.playground.edge.web.streams import CONTENT_TYPE, stream
 from tavernkit.playground.story.access.access import Access, conversation_for
 from tavernkit.playground.story.previews.previewing import PreviewKind
 from tavernkit.playground.story.replies.candidates import CANDIDATES_KIND, MAX_CANDIDATES, ask_candidates
-from tavernkit.playground.story.runs.asking import force_talk
 from tavernkit.playground.story.runs.automation import MAX_ROUNDS, MAX_STEPS, set_auto_mode, set_copilot
-from tavernkit.playground.story.runs.directing import choose_queue, pause_round, resume_round, skip_turn, stop_round
+from tavernkit.playground.story.runs.requests import force_talk
+from tavernkit.playground.story.runs.round_control import choose_queue, pause_round, resume_round, skip_turn, stop_round
 
 router = APIRouter(prefix="/conversations/{conversation_id}")
 
@@ -39,25 +39,25 @@ _NOTHING = Markup()
 
 
 @router.post("/round/pause")
-async def pause(request: Request, runtime: Played, viewer: Looking, conversation_id: UUID) -> Response:
+async def pause(request: Request, runtime: AppRuntime, viewer: PageViewer, conversation_id: UUID) -> Response:
     await pause_round(runtime, viewer, conversation_id)
     return await _shown(request, runtime, conversation_id)
 
 
 @router.post("/round/resume")
-async def resume(request: Request, runtime: Played, viewer: Looking, conversation_id: UUID) -> Response:
+async def resume(request: Request, runtime: AppRuntime, viewer: PageViewer, conversation_id: UUID) -> Response:
     await resume_round(runtime, viewer, conversation_id)
     return await _shown(request, runtime, conversation_id)
 
 
 @router.post("/round/skip")
-async def skip(request: Request, runtime: Played, viewer: Looking, conversation_id: UUID) -> Response:
+async def skip(request: Request, runtime: AppRuntime, viewer: PageViewer, conversation_id: UUID) -> Response:
     await skip_turn(runtime, viewer, conversation_id)
     return await _shown(request, runtime, conversation_id)
 
 
 @router.post("/round/stop")
-async def stop(request: Request, runtime: Played, viewer: Looking, conversation_id: UUID) -> Response:
+async def stop(request: Request, runtime: AppRuntime, viewer: PageViewer, conversation_id: UUID) -> Response:
     await stop_round(runtime, viewer, conversation_id)
     return await _shown(request, runtime, conversation_id)
 
@@ -65,8 +65,8 @@ async def stop(request: Request, runtime: Played, viewer: Looking, conversation_
 @router.post("/generate")
 async def generate(
     request: Request,
-    runtime: Played,
-    viewer: Looking,
+    runtime: AppRuntime,
+    viewer: PageViewer,
     conversation_id: UUID,
     speaker_id: Annotated[UUID | None, Form()] = None,
 ) -> Response:
@@ -77,7 +77,7 @@ async def generate(
 
 @router.post("/auto-mode")
 async def auto_mode(
-    request: Request, runtime: Played, viewer: Looking, conversation_id: UUID, rounds: Number
+    request: Request, runtime: AppRuntime, viewer: PageViewer, conversation_id: UUID, rounds: Number
 ) -> Response:
     number = whole_number(rounds, name="The number of rounds", least=0, most=MAX_ROUNDS)
     await set_auto_mode(runtime, viewer, conversation_id, rounds=number)
@@ -85,7 +85,7 @@ async def auto_mode(
 
 
 @router.get("/round")
-async def show_round(runtime: Played, viewer: Looking, conversation_id: UUID) -> Response:
+async def show_round(runtime: AppRuntime, viewer: PageViewer, conversation_id: UUID) -> Response:
     """Who is to speak, to be changed: a page, and the content of the dialog."""
     return _page("round.html", await _round(runtime, viewer, conversation_id))
 
@@ -93,8 +93,8 @@ async def show_round(runtime: Played, viewer: Looking, conversation_id: UUID) ->
 @router.post("/round")
 async def change_round(
     request: Request,
-    runtime: Played,
-    viewer: Looking,
+    runtime: AppRuntime,
+    viewer: PageViewer,
     conversation_id: UUID,
     round_id: Annotated[str, Form()] = "",
     member: Annotated[list[str] | None, Form()] = None,
@@ -120,7 +120,7 @@ async def change_round(
 
 
 @router.get("/copilot")
-async def show_copilot(runtime: Played, viewer: Looking, conversation_id: UUID) -> Response:
+async def show_copilot(runtime: AppRuntime, viewer: PageViewer, conversation_id: UUID) -> Response:
     """For how many messages a model goes on to write for this person; the frame that the page asks for."""
     async with runtime.database.read() as session:
         conversation, entry = await conversation_for(session, conversation_id, viewer, Access.READ)
@@ -129,7 +129,9 @@ async def show_copilot(runtime: Played, viewer: Looking, conversation_id: UUID) 
 
 
 @router.post("/copilot")
-async def copilot(request: Request, runtime: Played, viewer: Looking, conversation_id: UUID, steps: Number) -> Response:
+async def copilot(
+    request: Request, runtime: AppRuntime, viewer: PageViewer, conversation_id: UUID, steps: Number
+) -> Response:
     number = whole_number(steps, name="The number of messages", least=0, most=MAX_STEPS)
     await set_copilot(runtime, viewer, conversation_id, steps=number)
     also = stream("replace", "copilot", _copilot(conversation_id, number))
@@ -138,7 +140,7 @@ async def copilot(request: Request, runtime: Played, viewer: Looking, conversati
 
 @router.post("/candidates")
 async def suggest(
-    request: Request, runtime: Played, viewer: Looking, conversation_id: UUID, count: Number = "1"
+    request: Request, runtime: AppRuntime, viewer: PageViewer, conversation_id: UUID, count: Number = "1"
 ) -> Response:
     number = whole_number(count, name="The number of suggestions", least=1, most=MAX_CANDIDATES)
     job = await ask_candidates(runtime, viewer, conversation_id, count=number)
@@ -148,7 +150,7 @@ async def suggest(
 
 @router.get("/candidates/{job_id}")
 async def show_candidates(
-    request: Request, runtime: Played, viewer: Looking, conversation_id: UUID, job_id: UUID
+    request: Request, runtime: AppRuntime, viewer: PageViewer, conversation_id: UUID, job_id: UUID
 ) -> Response:
     """The suggestions; a page that waits for them is answered with nothing while there are more to come."""
     async with runtime.database.read() as session:
@@ -165,8 +167,8 @@ async def show_candidates(
 
 @router.get("/preview")
 async def preview(
-    runtime: Played,
-    viewer: Looking,
+    runtime: AppRuntime,
+    viewer: PageViewer,
     conversation_id: UUID,
     speaker: UUID | None = None,
     kind: PreviewKind | None = None,
@@ -204,9 +206,9 @@ async def _round(
     if refused.code != "stale":
         return view.with_(notice=refused.sentence)
     names = {speaker.id: speaker.name for speaker in view.speakers}
-    told = ", ".join(names.get(str(id), "somebody who cannot speak now") for id in chosen) or "nobody"
+    speakers = ", ".join(names.get(str(id), "somebody who cannot speak now") for id in chosen) or "nobody"
     return view.with_(
-        notice=f"The round has gone on in the meantime. Below is who is to speak now. You had chosen: {told}."
+        notice=f"The round has gone on in the meantime. Below is who is to speak now. You had chosen: {speakers}."
     )
 
 

@@ -14,8 +14,8 @@ from tavernkit.playground.base.storable import storable
 from tavernkit.playground.base.text.markdown import render_markdown
 from tavernkit.playground.base.text.sanitising import without_overrides
 from tavernkit.playground.edge.presenting.artifact_measures import Bounds, numbers_in, share_of
-from tavernkit.playground.edge.views.artifacts import ContentView, FieldView, Mark, ValueView
-from tavernkit.playground.story.artifacts.names import in_words
+from tavernkit.playground.edge.views.artifacts import ArtifactFieldView, ContentView, Mark, ValueView
+from tavernkit.playground.story.artifacts.documents import in_words
 from tavernkit.values import Json, JsonObject, Value
 
 Path: TypeAlias = tuple[str, ...]
@@ -23,7 +23,7 @@ Marks: TypeAlias = Mapping[Path, Mark]
 """What is to be marked as new or changed, by its place."""
 
 
-class Limits(Value, frozen=True, kw_only=True):
+class ContentLimits(Value, frozen=True, kw_only=True):
     """How much of a content is shown: so many characters of a text, and of JSON so many values, so deep."""
 
     characters: int
@@ -32,10 +32,10 @@ class Limits(Value, frozen=True, kw_only=True):
     entries: int = 40
 
 
-IN_PANEL = Limits(characters=12_000, values=300)
-IN_FEED = Limits(characters=4_000, values=60, depth=3)
-IN_CHAT = Limits(characters=8_000, values=150)
-IN_OVERLAY = Limits(characters=800, values=24, depth=2)
+IN_PANEL = ContentLimits(characters=12_000, values=300)
+IN_FEED = ContentLimits(characters=4_000, values=60, depth=3)
+IN_CHAT = ContentLimits(characters=8_000, values=150)
+IN_OVERLAY = ContentLimits(characters=800, values=24, depth=2)
 
 LONGEST_CHIP = 60
 LONGEST_VALUE = 2_000
@@ -69,14 +69,14 @@ def short_words(value: Json, limit: int = LONGEST_CHIP) -> str:
 def content_view(
     content: Json,
     content_type: ContentType,
-    limits: Limits,
+    limits: ContentLimits,
     marks: Marks = NO_MARKS,
     schema: JsonObject | None = None,
 ) -> ContentView:
     """What a version holds, within these limits; `schema` is what it was asked for by, and says how far numbers go."""
     if content_type == "json":
         bounds = Bounds(schema or {})
-        return ContentView(kind="json", value=_Drawing(limits, marks).value(content, (), bounds, depth=0))
+        return ContentView(kind="json", value=_ContentBuilder(limits, marks).value(content, (), bounds, depth=0))
     text = content if isinstance(content, str) else ""
     shown, more = text[: limits.characters], max(0, len(text) - limits.characters)
     if content_type == "markdown":
@@ -84,10 +84,10 @@ def content_view(
     return ContentView(kind="text", text=plain_text(shown), more=more)
 
 
-class _Drawing:
+class _ContentBuilder:
     """One value on its way to the page, and how many more parts of it there is room for."""
 
-    def __init__(self, limits: Limits, marks: Marks) -> None:
+    def __init__(self, limits: ContentLimits, marks: Marks) -> None:
         self._limits = limits
         self._marks = marks
         self._room = limits.values
@@ -115,14 +115,14 @@ class _Drawing:
     def _object(self, value: dict[str, Json], path: Path, bounds: Bounds, depth: int, mark: Mark) -> ValueView:
         if depth >= self._limits.depth or self._room <= 0:
             return ValueView(kind="cut", text=short_words(value), mark=mark or self._mark_around(path))
-        fields: list[FieldView] = []
+        fields: list[ArtifactFieldView] = []
         numbers = numbers_in(value)
         for key, item in value.items():
             if len(fields) >= self._limits.entries or self._room <= 0:
                 break
             inner = bounds.of_key(key)
             drawn = self.value(item, (*path, key), inner, depth=depth + 1, share=share_of(key, numbers, inner))
-            fields.append(FieldView(name=in_words(key), value=drawn))
+            fields.append(ArtifactFieldView(name=in_words(key), value=drawn))
         return ValueView(kind="object", fields=tuple(fields), more=len(value) - len(fields), mark=mark)
 
     def _list(self, value: list[Json], path: Path, bounds: Bounds, depth: int, mark: Mark) -> ValueView:

@@ -7,8 +7,8 @@ from typing import Any
 from tavernkit.artifacts import ArtifactChange, ArtifactVersion, change_between
 from tavernkit.artifacts.json_patch import find_in_json
 from tavernkit.playground.edge.presenting.artifact_cards import Marks, Path, on_one_line, plain_text, short_words
-from tavernkit.playground.edge.views.artifacts import ChangeView, DiffLineView, Mark, WordsView
-from tavernkit.playground.story.artifacts.names import in_words
+from tavernkit.playground.edge.views.artifacts import ArtifactChangeView, DiffLineView, Mark, WordsView
+from tavernkit.playground.story.artifacts.documents import in_words
 from tavernkit.values import Json, JsonObject
 
 MOST_VALUES = 5_000
@@ -31,17 +31,17 @@ def is_comparable(before: ArtifactVersion | None, after: ArtifactVersion) -> boo
     return before is None or (_is_small(before.content) and _is_small(after.content))
 
 
-def change_view(change: ArtifactChange | None, before: ArtifactVersion | None) -> ChangeView:
+def change_view(change: ArtifactChange | None, before: ArtifactVersion | None) -> ArtifactChangeView:
     """A change to be read; `before` is what it was made from."""
     if change is None:
-        return ChangeView(kind="large")
+        return ArtifactChangeView(kind="large")
     match change.kind:
         case "full":
-            return ChangeView(kind="first")
+            return ArtifactChangeView(kind="first")
         case "json_patch":
             content = None if before is None else before.content
             words = tuple(_words(operation, content) for operation in change.patch[:MOST_SHOWN])
-            return ChangeView(
+            return ArtifactChangeView(
                 kind="words" if words else "same",
                 words=words,
                 more=len(change.patch) - len(words),
@@ -50,7 +50,7 @@ def change_view(change: ArtifactChange | None, before: ArtifactVersion | None) -
             # The first two lines name the versions, which stand above.
             lines = change.text.split("\n")[2:]
             shown = tuple(_line(line) for line in lines[: MOST_SHOWN * 3])
-            return ChangeView(
+            return ArtifactChangeView(
                 kind="lines" if shown else "same",
                 lines=shown,
                 more=len(lines) - len(shown),

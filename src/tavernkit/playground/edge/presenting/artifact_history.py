@@ -12,11 +12,11 @@ from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.presenting.artifact_cards import IN_PANEL, content_view
 from tavernkit.playground.edge.presenting.artifact_changes import change_view, compared, marks_of
 from tavernkit.playground.edge.presenting.artifacts import history_address
-from tavernkit.playground.edge.presenting.permissions import standing_of
+from tavernkit.playground.edge.presenting.messages import permissions_of
 from tavernkit.playground.edge.presenting.step_failures import schemas_by_tag
-from tavernkit.playground.edge.views.artifacts import HistoryView, VersionView
+from tavernkit.playground.edge.views.artifacts import ArtifactVersionView, HistoryView
 from tavernkit.playground.story.access.access import Access, conversation_for
-from tavernkit.playground.story.artifacts.names import in_words
+from tavernkit.playground.story.artifacts.documents import in_words
 from tavernkit.playground.story.artifacts.queries import KeptVersion, artifact_at, current_version, kept_versions
 from tavernkit.playground.story.artifacts.store import read_at_one_moment
 from tavernkit.values import JsonObject
@@ -42,7 +42,7 @@ async def history_view(
         kept = await kept_versions(session, conversation_id, tag, behind=before, limit=VERSIONS_PER_PAGE + 1)
         current = await current_version(session, conversation_id, tag)
         schema = (await schemas_by_tag(session, conversation_id)).get(tag)
-    may_change = standing_of(conversation, entry).can_take_part
+    may_change = permissions_of(conversation, entry).can_take_part
     address = history_address(conversation_id, tag)
     shown = kept[:VERSIONS_PER_PAGE]
     before_each = [*kept[1:], None]
@@ -75,14 +75,14 @@ def _version(
     *,
     current: int | None,
     may_change: bool,
-) -> VersionView:
+) -> ArtifactVersionView:
     version = kept.version
     is_shown = is_on_page(artifact.visibility)
     before = None if previous is None else previous.version
     change = compared(before, version) if is_shown else None
     trace = None if is_shown else redacted(version.content)
     at = "" if version.turn_id is None else f"/conversations/{conversation_id}#message_{version.turn_id}"
-    return VersionView(
+    return ArtifactVersionView(
         number=version.version,
         turn=version.turn,
         created_at=version.created_at,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from itertools import islice
 
-from tavernkit.playground.story.artifacts.names import in_words
+from tavernkit.playground.story.artifacts.documents import in_words
 from tavernkit.values import Json, JsonObject
 
 _REFERENCE = "#/$defs/"

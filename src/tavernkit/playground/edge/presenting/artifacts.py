@@ -45,7 +45,7 @@ from tavernkit.playground.edge.views.artifacts import (
     OverlayView,
     StateView,
 )
-from tavernkit.playground.story.artifacts.names import in_words
+from tavernkit.playground.story.artifacts.documents import in_words
 from tavernkit.playground.story.artifacts.path import session_of, turns_before
 from tavernkit.playground.story.artifacts.queries import heads_at, newest_versions
 from tavernkit.playground.story.artifacts.rows import artifact_of
@@ -120,13 +120,13 @@ async def chat_artifacts(
     for tag, group in groupby(rows, key=lambda row: row.tag):
         ranked = list(group)
         most = chat_limit(artifacts[tag])
-        standing = {row.version.version for row in ranked if most is None or row.place <= most}
+        permissions = {row.version.version for row in ranked if most is None or row.place <= most}
         versions = tuple(row.version for row in ranked)
         view = ArtifactView(artifact=artifacts[tag], versions=versions, head_version=None)
         projection = project(_quick_to_project(view))
         for item in () if projection is None else projection.items:
-            if projection and item.version.turn_id is not None and item.version.version in standing:
-                # Of what one telling has written several times, the last counts.
+            if projection and item.version.turn_id is not None and item.version.version in permissions:
+                # Of what one swipe has written several times, the last counts.
                 shown[item.version.turn_id, tag] = _in_chat(projection, item, view.previous, schemas.get(tag))
     wanted = {str(id) for id in message_ids}
     by_message: dict[str, tuple[ChatArtifactView, ...]] = {}

@@ -17,7 +17,7 @@ from tavernkit.playground.story.characters.import_job import IMPORT_KIND, MAX_FI
 from tavernkit.playground.story.characters.queries import CharacterLine, lines_of
 
 AT_ONCE = 200
-"""So many files are told about in one answer to a page that is open."""
+"""So many files are reported in one answer to a page that is open."""
 
 ENDS: dict[str, FileState] = {"imported": "imported", "updated": "updated", "same": "same", "skipped": "skipped"}
 
@@ -59,7 +59,7 @@ async def import_view(
 
 
 def _next(views: Sequence[FileView], first: int) -> int:
-    """The first file whose end is not told yet."""
+    """The first file whose end is not reported yet."""
     for view in views:
         if view.state in ("waiting", "reading"):
             return view.position
@@ -112,5 +112,5 @@ def _counted(job: Job) -> str:
         "failed": "{} not readable",
         "missing": "{} did not arrive, send them again",
     }
-    told = [words[name].format(f"{job.result[name]:,}") for name in words if job.result.get(name)]
-    return f"Done: {', '.join(told)}."
+    counts = [words[name].format(f"{job.result[name]:,}") for name in words if job.result.get(name)]
+    return f"Done: {', '.join(counts)}."

@@ -19,11 +19,12 @@ from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import storable
 from tavernkit.playground.base.text.markdown import render_markdown
 from tavernkit.playground.edge.views.characters import (
-    BookView,
+    CardBookView,
+    CardFieldView,
     CharacterPageView,
+    CharacterVersionView,
     DeletionView,
     EditView,
-    FieldView,
     GalleryView,
     GreetingView,
     RunningImport,
@@ -31,7 +32,6 @@ from tavernkit.playground.edge.views.characters import (
     TileView,
     VersionPageView,
     VersionsView,
-    VersionView,
 )
 from tavernkit.playground.story.characters.cards import changes_between, stored_card
 from tavernkit.playground.story.characters.editing import CardForm, form_of
@@ -177,13 +177,13 @@ async def character_page_view(runtime: Runtime, viewer: Viewer, character_id: UU
         is_shared=row.owner_id is None,
         can_change=may_change(row, viewer),
         fields=tuple(
-            FieldView(title=title, html=render_markdown(texts[field], pictures))
+            CardFieldView(title=title, html=render_markdown(texts[field], pictures))
             for field, title in FIELDS
             if texts[field].strip()
         ),
         greetings=_greetings(card, pictures),
         technical=tuple(
-            FieldView(title=title, text=texts[field]) for field, title in TECHNICAL if texts[field].strip()
+            CardFieldView(title=title, text=texts[field]) for field, title in TECHNICAL if texts[field].strip()
         ),
         book=None if card.character_book is None else _book_view(card.character_book),
         versions=tuple(map(_version_view, versions)),
@@ -292,16 +292,16 @@ def _key(line: CharacterLine, sort: Sort) -> str:
 
 def _greetings(card: LibraryCharacter, pictures: Mapping[str, str]) -> tuple[GreetingView, ...]:
     """In the order in which a story counts them: it leaves blank ones out."""
-    told = [text for text in map(storable, card.greetings) if text.strip()]
+    greetings = [text for text in map(storable, card.greetings) if text.strip()]
     for_groups = [text for text in map(storable, card.group_only_greetings) if text.strip()]
     return (
         *(
             GreetingView(
-                title="First message" if number == 0 else f"Another beginning, {number + 1} of {len(told)}",
+                title="First message" if number == 0 else f"Another beginning, {number + 1} of {len(greetings)}",
                 html=render_markdown(text, pictures),
                 number=number,
             )
-            for number, text in enumerate(told)
+            for number, text in enumerate(greetings)
         ),
         *(
             GreetingView(title="In groups only", html=render_markdown(text, pictures), number=None)
@@ -310,8 +310,8 @@ def _greetings(card: LibraryCharacter, pictures: Mapping[str, str]) -> tuple[Gre
     )
 
 
-def _book_view(book: Book) -> BookView:
-    return BookView(
+def _book_view(book: Book) -> CardBookView:
+    return CardBookView(
         name=_shown(book.name or "") or "Lorebook",
         description=storable(book.description or ""),
         count=len(book.entries),
@@ -326,8 +326,8 @@ def _book_view(book: Book) -> BookView:
     )
 
 
-def _version_view(line: VersionLine) -> VersionView:
-    return VersionView(number=line.number, ended=ENDED.get(line.reason, ""), created_at=line.created_at)
+def _version_view(line: VersionLine) -> CharacterVersionView:
+    return CharacterVersionView(number=line.number, ended=ENDED.get(line.reason, ""), created_at=line.created_at)
 
 
 def _shown(name: str) -> str:

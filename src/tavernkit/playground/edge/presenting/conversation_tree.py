@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Literal, TypeAlias
 from uuid import UUID
 
 from sqlalchemy import func, select
@@ -13,14 +15,53 @@ from tavernkit.playground.base.database.models import Conversation
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.text.markdown import render_markdown
-from tavernkit.playground.edge.presenting.trail import KINDS, trail_of
-from tavernkit.playground.edge.views.conversation_tree import Rail, TreeNodeView, TreeView
-from tavernkit.playground.story.access.access import Access, Entry, conversation_for
+from tavernkit.playground.edge.presenting.panel import KINDS, trail_of
+from tavernkit.playground.edge.views.spaces import TrailView
+from tavernkit.playground.story.access.access import Access, SpaceAccess, conversation_for
 from tavernkit.playground.story.conversations.listing import last_texts
 from tavernkit.playground.story.conversations.tree import TreeNode, read_tree
+from tavernkit.values import Value
+
+Rail: TypeAlias = Literal["gap", "line", "tee", "end"]
+"""What is drawn left of a conversation, level by level: nothing, a line that goes on, or where this one leaves it."""
+
+
+class TreeNodeView(Value, frozen=True, kw_only=True):
+    """A conversation in the tree. `left_at` says where it left its parent, and `left_address` leads there."""
+
+    id: str
+    title: str
+    kind: str
+    rails: tuple[Rail, ...]
+    left_at: str
+    left_address: str
+    is_current: bool
+    is_archived: bool
+    messages: int
+    last_line: str
+    updated_at: datetime
+    version: int
+    may_rename: bool
+    may_delete: bool
+    deletion: str
+
+
+class TreeView(Value, frozen=True, kw_only=True):
+    """All conversations of a root, parents before children. `problem` is about the conversation `problem_id`, whose new
+    title `typed` is kept."""
+
+    conversation_id: str
+    title: str
+    trail: TrailView
+    nodes: tuple[TreeNodeView, ...]
+    has_more: bool
+    problem: str = ""
+    problem_id: str = ""
+    typed: str = ""
+
 
 NODES_SHOWN = 500
-RAILS_DRAWN = 12
+RAILS_SHOWN = 12
 """Branches of branches of branches are drawn no further to the right."""
 
 
@@ -50,7 +91,7 @@ async def tree_view(
         trail=trail,
         nodes=tuple(
             _node(node, rails, titles, texts, conversation_id, entry, is_only=count == 1)
-            for node, rails in _drawn(shown)
+            for node, rails in _with_rails(shown)
         ),
         has_more=len(nodes) > NODES_SHOWN,
         problem=problem,
@@ -59,7 +100,7 @@ async def tree_view(
     )
 
 
-def _drawn(nodes: Sequence[TreeNode]) -> Iterator[tuple[TreeNode, tuple[Rail, ...]]]:
+def _with_rails(nodes: Sequence[TreeNode]) -> Iterator[tuple[TreeNode, tuple[Rail, ...]]]:
     """The conversations as they are read from top to bottom, each below its parent, with what is drawn beside it.
 
     One whose parent cannot be seen stands at the left.
@@ -75,7 +116,7 @@ def _drawn(nodes: Sequence[TreeNode]) -> Iterator[tuple[TreeNode, tuple[Rail, ..
     waiting: list[tuple[TreeNode, tuple[Rail, ...]]] = [(node, ()) for node in reversed(children[None])]
     while waiting:
         node, rails = waiting.pop()
-        yield node, rails[-RAILS_DRAWN:]
+        yield node, rails[-RAILS_SHOWN:]
         passed: tuple[Rail, ...] = tuple("line" if rail in ("line", "tee") else "gap" for rail in rails)
         below = children[node.conversation.id]
         for place, child in reversed(list(enumerate(below))):
@@ -88,7 +129,7 @@ def _node(
     titles: Mapping[UUID, str],
     texts: Mapping[UUID, str],
     current: UUID,
-    entry: Entry,
+    entry: SpaceAccess,
     *,
     is_only: bool,
 ) -> TreeNodeView:

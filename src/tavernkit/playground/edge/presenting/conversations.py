@@ -14,16 +14,15 @@ from tavernkit.playground.base.llm.kinds import kind_of
 from tavernkit.playground.base.names import initials, shown_name
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.presenting.artifacts import overlay_views
-from tavernkit.playground.edge.presenting.messages import message_views
-from tavernkit.playground.edge.presenting.permissions import standing_of
+from tavernkit.playground.edge.presenting.messages import message_views, permissions_of
+from tavernkit.playground.edge.presenting.panel import trail_of
 from tavernkit.playground.edge.presenting.runs import copilot_steps, turns_view
-from tavernkit.playground.edge.presenting.trail import trail_of
 from tavernkit.playground.edge.views.chat import ConversationView, OlderView, RunView
 from tavernkit.playground.edge.web.requests import ToastView
 from tavernkit.playground.story.access.access import Access, conversation_for
 from tavernkit.playground.story.conversations.service import may_restore
 from tavernkit.playground.story.providers.queries import default_provider, provider_for
-from tavernkit.playground.story.runs.conversation_queries import has_turns_behind, last_run, pictured_speaker
+from tavernkit.playground.story.runs.queries import has_turns_behind, last_run, pictured_speaker
 from tavernkit.playground.story.runs.speakers import may_speak
 
 ShownStatus: TypeAlias = Literal["queued", "running", "behind", "failed", "canceled"]
@@ -42,7 +41,7 @@ async def conversation_view(
     """The chat page, with the newest messages."""
     async with runtime.database.read() as session:
         conversation, entry = await conversation_for(session, conversation_id, viewer, Access.READ)
-        space, standing = entry.space, standing_of(conversation, entry)
+        space, permissions = entry.space, permissions_of(conversation, entry)
         messages, older_before = await message_views(session, conversation_id, before=None)
         run = await last_run(session, conversation_id)
         model = await _answering_model(session, space)
@@ -58,12 +57,12 @@ async def conversation_view(
             model_is_embedded=model is not None and kind_of(model).is_built_in,
             has_model=model is not None,
             persona_name="" if entry.member is None else shown_name(entry.member.cached_display_name),
-            can_write=standing.can_take_part and may_speak(entry.member),
+            can_write=permissions.can_take_part and may_speak(entry.member),
             is_archived="archived" in (space.status, conversation.status),
             may_restore=may_restore(entry),
             turns=await turns_view(session, conversation),
             copilot_steps=copilot_steps(conversation, entry.member),
-            standing=standing,
+            permissions=permissions,
             trail=await trail_of(session, conversation, entry),
             overlays=await overlay_views(session, conversation_id),
             toast=None if undo is None else ToastView(sentence="The message is deleted.", restore_id=str(undo)),
@@ -80,7 +79,7 @@ async def older_view(runtime: Runtime, conversation_id: UUID, viewer: Viewer, *,
             before=before,
             messages=messages,
             older_before=older_before,
-            standing=standing_of(*found),
+            permissions=permissions_of(*found),
         )
 
 

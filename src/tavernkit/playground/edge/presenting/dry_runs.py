@@ -22,8 +22,8 @@ from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.presenting.home_queries import recent_stories
 from tavernkit.playground.story.access.access import Access, conversation_for
 from tavernkit.playground.story.dry_runs.dry_run import DRY_RUN_KIND
-from tavernkit.playground.story.pipelines.labels import HOOKS, REASONS, STATES
 from tavernkit.playground.story.pipelines.queries import profile_for
+from tavernkit.playground.story.pipelines.record import HOOKS, REASONS, STATES
 from tavernkit.playground.story.prompting.parts import part_name
 from tavernkit.playground.story.prompting.usage import cost_words
 from tavernkit.values import Value
@@ -95,7 +95,7 @@ class StepView(Value, frozen=True, kw_only=True):
     words: str
     cost: str
     why: str
-    told: tuple[SaidView, ...]
+    input: tuple[SaidView, ...]
     output: str | None
     writes: tuple[WriteView, ...]
 
@@ -195,9 +195,9 @@ async def dry_run_view(runtime: Runtime, viewer: Viewer, profile_id: UUID, job_i
 
 
 async def _stories(session: AsyncSession, viewer: Viewer, chosen: UUID | None) -> tuple[StoryChoice, ...]:
-    told = await recent_stories(session, viewer, limit=STORIES_SHOWN)
+    input = await recent_stories(session, viewer, limit=STORIES_SHOWN)
     stories = [
-        _story(one.conversation.id, one.space.name, one.conversation.title, one.last_words or "") for one in told
+        _story(one.conversation.id, one.space.name, one.conversation.title, one.last_words or "") for one in input
     ]
     if chosen is not None and str(chosen) not in {story.id for story in stories}:
         with suppress(Refused):
@@ -277,7 +277,7 @@ def _step(step: Mapping[str, Any]) -> StepView:
         words=STATES.get(status, status),
         cost=_cost(step),
         why=step["message"] or REASONS.get(step["reason"] or "", ""),
-        told=tuple(SaidView(role=one["role"], content=one["content"]) for one in step["input"] or ()),
+        input=tuple(SaidView(role=one["role"], content=one["content"]) for one in step["input"] or ()),
         output=step["output"],
         writes=tuple(_write(write) for write in step["writes"]),
     )

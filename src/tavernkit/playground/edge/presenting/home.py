@@ -14,13 +14,83 @@ from tavernkit.playground.base.names import initials, shown_name
 from tavernkit.playground.base.paging import cursor
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.text.markdown import render_markdown
-from tavernkit.playground.edge.presenting.home_queries import Someone, Told, faces_in, recent_stories, usable_characters
-from tavernkit.playground.edge.views.home import ArchiveView, Choice, Face, HomeView, NewStoryView, StoryCard
+from tavernkit.playground.edge.presenting.home_queries import (
+    CharacterFace,
+    RecentStory,
+    faces_in,
+    recent_stories,
+    usable_characters,
+)
+from tavernkit.playground.edge.views.spaces import Face
 from tavernkit.playground.edge.web.requests import API_PREFIX
 from tavernkit.playground.story.conversations.opening import FIRST_TITLE
 from tavernkit.playground.story.personas.queries import all_personas
-from tavernkit.playground.story.prompting.cards import library_character
+from tavernkit.playground.story.prompting.cast import library_character
 from tavernkit.playground.story.providers.queries import default_provider
+from tavernkit.values import Value
+
+
+class StoryCard(Value, frozen=True, kw_only=True):
+    """A conversation on the first page. `title` and `kind` are empty where they would say nothing."""
+
+    id: str
+    title: str
+    space_name: str
+    kind: str
+    faces: tuple[Face, ...]
+    last_line: str
+    last_at: datetime
+    may_restore: bool = False
+
+
+class CastChoice(Value, frozen=True, kw_only=True):
+    """A character or a persona that can be chosen."""
+
+    id: str
+    face: Face
+    tagline: str
+    is_chosen: bool = False
+
+
+class HomeView(Value, frozen=True, kw_only=True):
+    """The first page. `older` is where the list goes on, or empty; `is_first` is false behind that."""
+
+    stories: tuple[StoryCard, ...]
+    characters: tuple[CastChoice, ...]
+    older: str
+    is_first: bool
+    model_name: str
+    model_is_embedded: bool
+    has_model: bool
+
+
+class ArchiveView(Value, frozen=True, kw_only=True):
+    """The page of archived stories; `older` is where the list goes on, or empty."""
+
+    stories: tuple[StoryCard, ...]
+    older: str
+    is_first: bool
+
+
+class NewStoryView(Value, frozen=True, kw_only=True):
+    """The page on which a story is put together, with what was chosen so far; `has_more`: search finds others."""
+
+    characters: tuple[CastChoice, ...]
+    personas: tuple[CastChoice, ...]
+    search: str = ""
+    has_more: bool = False
+    name: str = ""
+    error: str = ""
+
+
+class PaletteLink(Value, frozen=True, kw_only=True):
+    """Somewhere to go from the palette."""
+
+    kind: str
+    name: str
+    about: str
+    address: str
+
 
 STORIES_PER_PAGE = 15
 CHARACTERS_SHOWN = 12
@@ -106,16 +176,16 @@ def face(name: str, picture_sha256: str | None) -> Face:
     return Face(name=shown_name(name), initials=initials(name), picture=picture)
 
 
-def told_title(row: Told) -> str:
+def story_title(row: RecentStory) -> str:
     """The title of a conversation, where it says more than that there is one."""
     title = row.conversation.title
     return "" if title in (row.space.name, FIRST_TITLE) else shown_name(title)
 
 
-def _story_card(row: Told, faces: Sequence[Someone]) -> StoryCard:
+def _story_card(row: RecentStory, faces: Sequence[CharacterFace]) -> StoryCard:
     return StoryCard(
         id=str(row.conversation.id),
-        title=told_title(row),
+        title=story_title(row),
         space_name=shown_name(row.space.name),
         kind=KINDS.get(row.conversation.kind, ""),
         faces=tuple(face(*someone) for someone in faces[:FACES_SHOWN]) or (face(row.space.name, None),),
@@ -124,9 +194,9 @@ def _story_card(row: Told, faces: Sequence[Someone]) -> StoryCard:
     )
 
 
-def _character_choice(row: Character, *, is_chosen: bool = False) -> Choice:
+def _character_choice(row: Character, *, is_chosen: bool = False) -> CastChoice:
     card = library_character(row)
-    return Choice(
+    return CastChoice(
         id=str(row.id),
         face=face(card.display_name, row.thumbnail_sha256),
         tagline=_one_line(card.creator_notes or card.scenario or card.description),
@@ -134,10 +204,10 @@ def _character_choice(row: Character, *, is_chosen: bool = False) -> Choice:
     )
 
 
-def _persona_choice(row: Persona, *, is_chosen: bool) -> Choice:
+def _persona_choice(row: Persona, *, is_chosen: bool) -> CastChoice:
     # The macros are for the model.
     about = row.description.replace("{{user}}", shown_name(row.name))
-    return Choice(id=str(row.id), face=face(row.name, None), tagline=_one_line(about), is_chosen=is_chosen)
+    return CastChoice(id=str(row.id), face=face(row.name, None), tagline=_one_line(about), is_chosen=is_chosen)
 
 
 def _one_line(text: str) -> str:

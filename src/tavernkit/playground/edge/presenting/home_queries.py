@@ -28,7 +28,7 @@ LAST_WORDS = 600
 """How much of the last message is read: enough for a line, whatever marks are in it."""
 
 
-class Told(NamedTuple):
+class RecentStory(NamedTuple):
     """A conversation, its space, and the beginning of what was said last."""
 
     conversation: Conversation
@@ -36,7 +36,7 @@ class Told(NamedTuple):
     last_words: str | None
 
 
-class Someone(NamedTuple):
+class CharacterFace(NamedTuple):
     """A character in a space, without its card."""
 
     name: str
@@ -51,7 +51,7 @@ async def recent_stories(
     matching: str | None = None,
     archived: bool = False,
     limit: int,
-) -> list[Told]:
+) -> list[RecentStory]:
     """The conversations that this person may see, those that changed last first; `matching` is a pattern for LIKE.
 
     With `archived`, those that are archived, or whose space is; otherwise those that are not.
@@ -77,10 +77,10 @@ async def recent_stories(
         query = query.where(or_(Conversation.updated_at < moment, behind))
     if matching is not None:
         query = query.where((Space.name + " " + Conversation.title).ilike(matching, escape="\\"))
-    return [Told(*row) for row in await session.execute(query)]
+    return [RecentStory(*row) for row in await session.execute(query)]
 
 
-async def faces_in(session: AsyncSession, space_ids: Sequence[UUID]) -> Mapping[UUID, Sequence[Someone]]:
+async def faces_in(session: AsyncSession, space_ids: Sequence[UUID]) -> Mapping[UUID, Sequence[CharacterFace]]:
     """The characters of each space; those who have left only where nobody else is there."""
     rows = await session.execute(
         select(
@@ -93,10 +93,10 @@ async def faces_in(session: AsyncSession, space_ids: Sequence[UUID]) -> Mapping[
         .where(SpaceMembership.space_id.in_(space_ids), SpaceMembership.kind == "character")
         .order_by(SpaceMembership.position, SpaceMembership.id)
     )
-    there: defaultdict[UUID, list[Someone]] = defaultdict(list)
-    gone: defaultdict[UUID, list[Someone]] = defaultdict(list)
+    there: defaultdict[UUID, list[CharacterFace]] = defaultdict(list)
+    gone: defaultdict[UUID, list[CharacterFace]] = defaultdict(list)
     for space_id, status, name, thumbnail in rows:
-        (there if status == "active" else gone)[space_id].append(Someone(name, thumbnail))
+        (there if status == "active" else gone)[space_id].append(CharacterFace(name, thumbnail))
     return {**gone, **there}
 
 

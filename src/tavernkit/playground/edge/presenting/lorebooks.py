@@ -31,7 +31,7 @@ BOOKS_PER_PAGE = 100
 ENTRIES_PER_PAGE = 100
 SILENT_SHOWN = 200
 KEYS_SHOWN = 8
-TRIAL_CONTEXT = 8192
+TEST_CONTEXT = 8192
 NAMELESS = "Without a name"
 
 
@@ -99,7 +99,7 @@ class SilentView(Value, frozen=True, kw_only=True):
     why: str
 
 
-class TrialView(Value, frozen=True, kw_only=True):
+class LoreTestView(Value, frozen=True, kw_only=True):
     """A text that was tried out on a book."""
 
     text: str
@@ -177,14 +177,14 @@ def entry_row(row: LorebookEntry) -> EntryRow:
     )
 
 
-async def trial_view(runtime: Runtime, viewer: Viewer, lorebook_id: UUID, text: str) -> TrialView:
+async def lore_test_view(runtime: Runtime, viewer: Viewer, lorebook_id: UUID, text: str) -> LoreTestView:
     """Which entries of a book a text wakes up, and why the others stay silent."""
     async with runtime.database.read() as session:
         book = await lorebook_of(session, viewer, lorebook_id)
         if not text.strip():
-            return TrialView(text=text)
+            return LoreTestView(text=text)
         rows = await all_entries(session, book.id)
-    return await to_thread.run_sync(_trial, book, rows, text)
+    return await to_thread.run_sync(_lore_test, book, rows, text)
 
 
 def differences(mine: EntryForm, theirs: EntryForm) -> tuple[DifferenceView, ...]:
@@ -197,15 +197,15 @@ def differences(mine: EntryForm, theirs: EntryForm) -> tuple[DifferenceView, ...
     )
 
 
-def _trial(book: Lorebook, rows: Sequence[LorebookEntry], text: str) -> TrialView:
+def _lore_test(book: Lorebook, rows: Sequence[LorebookEntry], text: str) -> LoreTestView:
     decoded = decode_book(book.data, [row.data for row in rows], name=book.name)
     addresses = {
         entry.id: f"/lorebooks/{book.id}/entries/{row.id}" for entry, row in zip(decoded.entries, rows, strict=True)
     }
-    test: LoreTest = run_test([decoded], text, context=TRIAL_CONTEXT, seed=0)
+    test: LoreTest = run_test([decoded], text, context=TEST_CONTEXT, seed=0)
     # First those that came near, then those whose keys are simply not there.
     silent = sorted(test.silent, key=lambda one: one.reason in ("no_key", "no_keys"))
-    return TrialView(
+    return LoreTestView(
         text=text,
         fired=tuple(
             FiredView(

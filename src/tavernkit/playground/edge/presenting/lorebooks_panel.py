@@ -20,8 +20,8 @@ from tavernkit.playground.base.database.models import (
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.presenting.panel import panel_entry, panel_view
-from tavernkit.playground.edge.views.spaces import BookPlace, BookView, ChoiceView, LoreView
-from tavernkit.playground.story.access.access import Access, Entry
+from tavernkit.playground.edge.views.spaces import BookPlace, ChoiceView, LinkedBookView, LorePanelView
+from tavernkit.playground.story.access.access import Access, SpaceAccess
 from tavernkit.playground.story.access.members import active_members
 from tavernkit.playground.story.lorebooks.books import card_book
 from tavernkit.playground.story.lorebooks.queries import lorebooks_page
@@ -30,7 +30,7 @@ BOOKS_SHOWN = 500
 ORDER: tuple[BookPlace, ...] = ("conversation", "space", "character", "persona")
 
 
-async def lore_view(runtime: Runtime, viewer: Viewer, conversation_id: UUID, *, problem: str = "") -> LoreView:
+async def lore_view(runtime: Runtime, viewer: Viewer, conversation_id: UUID, *, problem: str = "") -> LorePanelView:
     """The books that count in a conversation, whoever speaks, and those that the viewer could add."""
     async with runtime.database.read() as session:
         conversation, entry = await panel_entry(session, viewer, conversation_id)
@@ -50,7 +50,7 @@ async def lore_view(runtime: Runtime, viewer: Viewer, conversation_id: UUID, *, 
         for link, book in links
     ]
     books += [
-        BookView(
+        LinkedBookView(
             link_id="",
             name=shown_name(book.name) if book.name else f"In the card of {names[character.id]}",
             address=f"/characters/{character.id}" if character.owner_id in (None, viewer.user_id) else "",
@@ -64,7 +64,7 @@ async def lore_view(runtime: Runtime, viewer: Viewer, conversation_id: UUID, *, 
     ]
     books.sort(key=lambda one: ORDER.index(one.place))
     places = _places(entry, conversation)
-    return LoreView(
+    return LorePanelView(
         panel=panel_view(conversation, entry, "lore", problem),
         books=tuple(books),
         attachable=tuple(ChoiceView(value=str(book.id), label=shown_name(book.name)) for book in own_books)
@@ -122,10 +122,10 @@ async def _persona_owners(session: AsyncSession, members: Sequence[SpaceMembersh
 
 
 def _book(
-    link: LorebookLink, book: Lorebook, viewer: Viewer, entry: Entry, names: Mapping[UUID, str], may_change: bool
-) -> BookView:
+    link: LorebookLink, book: Lorebook, viewer: Viewer, entry: SpaceAccess, names: Mapping[UUID, str], may_change: bool
+) -> LinkedBookView:
     place, place_name = _place(link, entry, names)
-    return BookView(
+    return LinkedBookView(
         link_id=str(link.id),
         name=shown_name(book.name),
         address=f"/lorebooks/{book.id}" if book.owner_id == viewer.user_id else "",
@@ -137,7 +137,7 @@ def _book(
     )
 
 
-def _place(link: LorebookLink, entry: Entry, names: Mapping[UUID, str]) -> tuple[BookPlace, str]:
+def _place(link: LorebookLink, entry: SpaceAccess, names: Mapping[UUID, str]) -> tuple[BookPlace, str]:
     if link.conversation_id is not None:
         return "conversation", "This conversation"
     if link.space_id is not None:
@@ -151,7 +151,7 @@ def _place(link: LorebookLink, entry: Entry, names: Mapping[UUID, str]) -> tuple
 def _may_change(
     link: LorebookLink,
     viewer: Viewer,
-    entry: Entry,
+    entry: SpaceAccess,
     conversation: Conversation,
     characters: Mapping[UUID, Character],
     persona_owners: Mapping[UUID, UUID],
@@ -165,7 +165,7 @@ def _may_change(
     return any(place.value == here for place in _places(entry, conversation))
 
 
-def _places(entry: Entry, conversation: Conversation) -> tuple[ChoiceView, ...]:
+def _places(entry: SpaceAccess, conversation: Conversation) -> tuple[ChoiceView, ...]:
     """Where the viewer may add books."""
     if entry.space.status != "active":
         return ()

@@ -14,7 +14,7 @@ from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.presenting.home import face
 from tavernkit.playground.edge.presenting.panel import panel_entry, panel_view
 from tavernkit.playground.edge.views.spaces import AddableView, ChoiceView, MembersView, MemberView
-from tavernkit.playground.story.access.access import Access, Entry
+from tavernkit.playground.story.access.access import Access, SpaceAccess
 from tavernkit.playground.story.access.members import PicturedMember, pictured_members
 from tavernkit.playground.story.characters.queries import CharacterLine, characters_page
 from tavernkit.playground.story.personas.queries import all_personas
@@ -92,7 +92,9 @@ async def _addable(
     )
 
 
-def _member(row: PicturedMember, viewer: Viewer, entry: Entry, choices: _Choices, place: int, count: int) -> MemberView:
+def _member(
+    row: PicturedMember, viewer: Viewer, entry: SpaceAccess, choices: _Choices, place: int, count: int
+) -> MemberView:
     member = row.member
     is_here = member.status == "active"
     is_open = entry.space.status == "active"

@@ -3,27 +3,118 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 from uuid import UUID
 
+from sqlalchemy import Select, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.database.models import (
+    Character,
+    Conversation,
+    Message,
+    MessageSwipe,
+    Persona,
+    Run,
+    SpaceMembership,
+)
 from tavernkit.playground.base.names import initials, shown_name
-from tavernkit.playground.base.refused import existing
+from tavernkit.playground.base.refused import Refused, existing
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.text.markdown import calls_pictures, render_markdown
 from tavernkit.playground.edge.presenting.artifact_cards import IN_CHAT, content_view
 from tavernkit.playground.edge.presenting.artifacts import chat_artifacts
-from tavernkit.playground.edge.presenting.message_rows import DrawnMessage, drawn_message, drawn_messages
-from tavernkit.playground.edge.presenting.permissions import standing_of
 from tavernkit.playground.edge.presenting.step_failures import failures_by_message
 from tavernkit.playground.edge.views.artifacts import ChatArtifactView
-from tavernkit.playground.edge.views.chat import MessageView, Standing
-from tavernkit.playground.story.access.access import Access, message_for
+from tavernkit.playground.edge.views.chat import MessagePermissions, MessageView
+from tavernkit.playground.story.access.access import Access, SpaceAccess, conversation_for, message_for
 from tavernkit.playground.story.characters.queries import pictures_of
 from tavernkit.playground.story.prompting.fitting import LEFT_OUT, left_out_words
-from tavernkit.playground.story.prompting.history import REASONING, told_text
+from tavernkit.playground.story.prompting.history import REASONING, prompt_text
 from tavernkit.playground.story.prompting.records import LORE
+
+
+class MessageRow(NamedTuple):
+    """A message, who said it, which of its versions is seen, and what the run that wrote it took."""
+
+    message: Message
+    author_name: str
+    author_kind: str
+    author_status: str
+    character_id: UUID | None
+    thumbnail: str | None
+    avatar: str | None
+    swipe_position: int
+    swipe_metadata: Mapping[str, Any]
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    debug: Mapping[str, Any] | None
+
+
+async def read_message_rows(
+    session: AsyncSession, conversation_id: UUID, *, before: int | None, limit: int
+) -> list[MessageRow]:
+    """The newest `limit` messages below `before` that are not hidden, oldest first."""
+    query = _shown().where(Message.conversation_id == conversation_id).order_by(Message.seq.desc()).limit(limit)
+    if before is not None:
+        query = query.where(Message.seq < before)
+    return [MessageRow(*row) for row in reversed((await session.execute(query)).all())]
+
+
+async def read_message_row(session: AsyncSession, message_id: UUID) -> MessageRow | None:
+    """One message, unless it is hidden."""
+    row = (await session.execute(_shown().where(Message.id == message_id))).one_or_none()
+    return None if row is None else MessageRow(*row)
+
+
+def _shown() -> Select[
+    Message, str, str, str, UUID | None, str | None, str | None, int, Any, int | None, int | None, Any
+]:
+    return (
+        select(
+            Message,
+            SpaceMembership.cached_display_name,
+            SpaceMembership.kind,
+            SpaceMembership.status,
+            SpaceMembership.character_id,
+            Character.thumbnail_sha256,
+            Persona.avatar_sha256,
+            MessageSwipe.position,
+            MessageSwipe.metadata_,
+            Run.prompt_tokens,
+            Run.completion_tokens,
+            Run.debug,
+        )
+        .join(SpaceMembership, SpaceMembership.id == Message.membership_id)
+        .join(MessageSwipe, MessageSwipe.id == Message.active_swipe_id)
+        .outerjoin(Character, Character.id == SpaceMembership.character_id)
+        .outerjoin(Persona, Persona.id == SpaceMembership.persona_id)
+        .outerjoin(Run, Run.id == Message.run_id)
+        .where(Message.visibility != "hidden")
+    )
+
+
+def permissions_of(conversation: Conversation, entry: SpaceAccess) -> MessagePermissions:
+    """What somebody who may read the conversation may do in it beyond that."""
+    takes_part = entry.access >= Access.TAKE_PART and entry.space.status == "active"
+    in_use = takes_part and conversation.status == "ready"
+    return MessagePermissions(
+        member_id="" if entry.member is None else str(entry.member.id),
+        can_take_part=in_use,
+        can_moderate=in_use and entry.access >= Access.MODERATE,
+        can_fork=takes_part and conversation.status in ("ready", "archived"),
+        has_branches=entry.space.kind == "playground",
+    )
+
+
+async def find_permissions(session: AsyncSession, conversation_id: UUID, viewer: Viewer) -> MessagePermissions:
+    """The same, for a conversation that the person has just done something in, and may have left by it."""
+    try:
+        return permissions_of(*await conversation_for(session, conversation_id, viewer, Access.READ))
+    except Refused:
+        return MessagePermissions()
+
 
 MESSAGES_PER_PAGE = 20
 _NO_PICTURES: Mapping[str, str] = {}
@@ -33,7 +124,7 @@ async def message_views(
     session: AsyncSession, conversation_id: UUID, *, before: int | None
 ) -> tuple[tuple[MessageView, ...], int | None]:
     """The newest messages below `before`, oldest first; and the number of the first, when there are older ones."""
-    rows = await drawn_messages(session, conversation_id, before=before, limit=MESSAGES_PER_PAGE + 1)
+    rows = await read_message_rows(session, conversation_id, before=before, limit=MESSAGES_PER_PAGE + 1)
     has_older = len(rows) > MESSAGES_PER_PAGE
     views = await _views(session, rows[1:] if has_older else rows)
     return views, views[0].seq if has_older else None
@@ -41,21 +132,21 @@ async def message_views(
 
 async def message_view(session: AsyncSession, message_id: UUID) -> MessageView | None:
     """One message that is not hidden, ready to be shown."""
-    row = await drawn_message(session, message_id)
+    row = await read_message_row(session, message_id)
     return None if row is None else (await _views(session, [row]))[0]
 
 
 async def shown_to(
     runtime: Runtime, viewer: Viewer, message_id: UUID, *, needs: Access = Access.READ
-) -> tuple[MessageView, Standing]:
+) -> tuple[MessageView, MessagePermissions]:
     """A message, if this person may do with it what they want to, and what else they may do with it."""
     async with runtime.database.read() as session:
         found = await message_for(session, message_id, viewer, needs)
         view = await message_view(session, message_id)
-        return existing(view, "message"), standing_of(*found[1:])
+        return existing(view, "message"), permissions_of(*found[1:])
 
 
-async def _views(session: AsyncSession, rows: Sequence[DrawnMessage]) -> tuple[MessageView, ...]:
+async def _views(session: AsyncSession, rows: Sequence[MessageRow]) -> tuple[MessageView, ...]:
     callers = {row.character_id for row in rows if row.character_id and calls_pictures(row.message.content)}
     pictures = await pictures_of(session, callers) if callers else {}
     if not rows:
@@ -69,9 +160,9 @@ async def _views(session: AsyncSession, rows: Sequence[DrawnMessage]) -> tuple[M
     return tuple(view.with_(failures=failures.get(view.id, ())) for view in views)
 
 
-def _view(row: DrawnMessage, pictures: Mapping[str, str], artifacts: tuple[ChatArtifactView, ...]) -> MessageView:
+def _view(row: MessageRow, pictures: Mapping[str, str], artifacts: tuple[ChatArtifactView, ...]) -> MessageView:
     message = row.message
-    told = told_text(message.content, row.swipe_metadata, message.text_id)
+    sent_text = prompt_text(message.content, row.swipe_metadata, message.text_id)
     reasoning = row.swipe_metadata.get(REASONING)
     author = shown_name(row.author_name)
     return MessageView(
@@ -88,7 +179,7 @@ def _view(row: DrawnMessage, pictures: Mapping[str, str], artifacts: tuple[ChatA
         content=message.content,
         reasoning=reasoning if isinstance(reasoning, str) else "",
         is_excluded=message.visibility == "excluded",
-        can_be_retold=message.role == "assistant" and row.author_status == "active",
+        can_regenerate=message.role == "assistant" and row.author_status == "active",
         swipe=row.swipe_position + 1,
         swipes=message.swipes_count,
         run_id="" if message.run_id is None else str(message.run_id),
@@ -97,7 +188,7 @@ def _view(row: DrawnMessage, pictures: Mapping[str, str], artifacts: tuple[ChatA
         lore=0 if row.debug is None else row.debug.get(LORE, 0),
         left_out="" if row.debug is None else left_out_words(row.debug.get(LEFT_OUT, {})),
         revision=message.revision,
-        told_as="" if told == message.content else content_view(told, "text", IN_CHAT).text,
+        sent_text="" if sent_text == message.content else content_view(sent_text, "text", IN_CHAT).text,
         artifacts=artifacts,
         created_at=message.created_at,
     )

@@ -9,9 +9,8 @@ from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Character
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.edge.presenting.home import told_title
+from tavernkit.playground.edge.presenting.home import PaletteLink, story_title
 from tavernkit.playground.edge.presenting.home_queries import recent_stories
-from tavernkit.playground.edge.views.home import Place
 from tavernkit.playground.story.characters.folding import fold
 
 LONGEST_QUESTION = 100
@@ -29,25 +28,25 @@ PAGES = (
 )
 
 
-async def places(runtime: Runtime, viewer: Viewer, question: str) -> list[Place]:
+async def places(runtime: Runtime, viewer: Viewer, question: str) -> list[PaletteLink]:
     """The pages, and the stories and characters whose names have the letters of the question in this order."""
     asked = question[:LONGEST_QUESTION]
     async with runtime.database.read() as session:
         stories = await recent_stories(session, viewer, matching=loosely(asked), limit=SHOWN)
         characters = await _characters(session, viewer, asked)
     return [
-        *(Place(kind="Page", name=name, about=about, address=address) for name, about, address in PAGES),
+        *(PaletteLink(kind="Page", name=name, about=about, address=address) for name, about, address in PAGES),
         *(
-            Place(
+            PaletteLink(
                 kind="Story",
                 name=shown_name(row.space.name),
-                about=told_title(row),
+                about=story_title(row),
                 address=f"/conversations/{row.conversation.id}",
             )
             for row in stories
         ),
         *(
-            Place(
+            PaletteLink(
                 kind="Character",
                 name=shown_name(row.name),
                 about=shown_name(row.nickname) if row.nickname else "",

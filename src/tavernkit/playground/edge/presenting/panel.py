@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal, TypeAlias
 from uuid import UUID
 
@@ -13,11 +14,35 @@ from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Conversation
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.refused import Refused, not_found
-from tavernkit.playground.edge.views.spaces import PanelView, TabView
+from tavernkit.playground.edge.views.spaces import CrumbView, PanelView, TabView, TrailView
 from tavernkit.playground.edge.web.rendering import render
 from tavernkit.playground.edge.web.requests import refuse_in, wants_streams
 from tavernkit.playground.edge.web.streams import CONTENT_TYPE, stream
-from tavernkit.playground.story.access.access import Access, Entry, conversation_for
+from tavernkit.playground.story.access.access import Access, SpaceAccess, conversation_for
+
+KINDS: Mapping[str, str] = {"branch": "Branch", "checkpoint": "Checkpoint", "thread": "Thread"}
+"""What a conversation is called that is not the first of its tree."""
+
+
+async def trail_of(session: AsyncSession, conversation: Conversation, entry: SpaceAccess) -> TrailView:
+    """The way to a conversation for somebody who may read it; the root is only named where it is another one."""
+    space = entry.space
+    is_inside = entry.member is not None or entry.access >= Access.ADMINISTER
+    crumbs = [CrumbView(name=shown_name(space.name), address=f"/spaces/{space.id}" if is_inside else "")]
+    root_id = conversation.root_conversation_id
+    if root_id is not None and root_id != conversation.id:
+        root = await session.get(Conversation, root_id)
+        # Who may see a branch may not always see what it came from.
+        if root is not None and (entry.access >= Access.ADMINISTER or root.visibility == conversation.visibility):
+            crumbs.append(CrumbView(name=shown_name(root.title), address=f"/conversations/{root.id}"))
+    return TrailView(
+        space_id=str(space.id),
+        crumbs=tuple(crumbs),
+        kind=KINDS.get(conversation.kind, ""),
+        has_panel=is_inside,
+        may_begin=entry.access >= Access.TAKE_PART and space.status == "active",
+    )
+
 
 Tab: TypeAlias = Literal["members", "settings", "lore", "state", "pipelines", "runs"]
 
@@ -48,7 +73,7 @@ IN_PANEL = [refuse_in(PROBLEM)]
 _UNCACHED = {"Cache-Control": "no-store"}
 
 
-async def panel_entry(session: AsyncSession, viewer: Viewer, conversation_id: UUID) -> tuple[Conversation, Entry]:
+async def panel_entry(session: AsyncSession, viewer: Viewer, conversation_id: UUID) -> tuple[Conversation, SpaceAccess]:
     """The conversation, for those who are in its space: others who may read the story do not see what is behind it."""
     conversation, entry = await conversation_for(session, conversation_id, viewer, Access.READ)
     if entry.member is None and entry.access < Access.ADMINISTER:
@@ -56,7 +81,7 @@ async def panel_entry(session: AsyncSession, viewer: Viewer, conversation_id: UU
     return conversation, entry
 
 
-def panel_view(conversation: Conversation, entry: Entry, tab: Tab, problem: str = "") -> PanelView:
+def panel_view(conversation: Conversation, entry: SpaceAccess, tab: Tab, problem: str = "") -> PanelView:
     """What every tab shows around what is its own."""
     return PanelView(
         conversation_id=str(conversation.id),

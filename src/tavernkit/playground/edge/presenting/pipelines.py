@@ -15,24 +15,24 @@ from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.paging import behind_name, cursor
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.presenting.panel import panel_entry
-from tavernkit.playground.edge.presenting.pipelines_panel import followed_here
+from tavernkit.playground.edge.presenting.pipelines_panel import followed_views
 from tavernkit.playground.edge.views.pipeline_outline import in_words, outline
 from tavernkit.playground.edge.views.pipelines import (
     BaseView,
     ConflictView,
     ExampleView,
-    PlaceView,
+    FollowedPlaceView,
     ProfileRow,
     ProfilesView,
     ProfileView,
     TargetView,
 )
-from tavernkit.playground.story.pipelines.adding import examples_in
 from tavernkit.playground.story.pipelines.checking import Checked, check_content
-from tavernkit.playground.story.pipelines.choices import choices_here
+from tavernkit.playground.story.pipelines.conversation_choices import read_profile_choices
 from tavernkit.playground.story.pipelines.copies import example_in_full
+from tavernkit.playground.story.pipelines.examples import examples_in
 from tavernkit.playground.story.pipelines.queries import (
-    Followed,
+    FollowedPlace,
     choice_at,
     own_profiles_named,
     places_followed,
@@ -140,7 +140,7 @@ async def _target(session: AsyncSession, viewer: Viewer, conversation_id: UUID |
         base = await _base(session, viewer, choice, profiles)
         return TargetView(conversation_id="", title="", chosen_id=profile_id, chosen=name, followed=(), base=base)
     conversation, entry = await panel_entry(session, viewer, conversation_id)
-    around = await choices_here(session, conversation, entry.space)
+    around = await read_profile_choices(session, conversation, entry.space)
     chosen = next((choice for choice in around.choices if choice.conversation_id is not None), None)
     decisions = around.decisions()
     in_force = decisions[0][1] if len(decisions) == 1 else None
@@ -149,7 +149,7 @@ async def _target(session: AsyncSession, viewer: Viewer, conversation_id: UUID |
         title=f"{shown_name(entry.space.name)} › {shown_name(conversation.title)}",
         chosen_id=None if chosen is None else chosen.profile_id,
         chosen=around.name_of(chosen),
-        followed=followed_here(around, viewer, entry),
+        followed=followed_views(around, viewer, entry),
         base=await _base(session, viewer, in_force, around.profiles),
     )
 
@@ -166,7 +166,7 @@ async def _base(
 
 
 def _row(
-    row: PipelineProfile, viewer: Viewer, target: TargetView, followed: Iterable[Followed], problem: str, at: str
+    row: PipelineProfile, viewer: Viewer, target: TargetView, followed: Iterable[FollowedPlace], problem: str, at: str
 ) -> ProfileRow:
     return ProfileRow(
         id=row.id,
@@ -197,36 +197,38 @@ def _may_change(row: PipelineProfile, viewer: Viewer) -> bool:
     return row.owner_id is not None or viewer.is_administrator
 
 
-def _places(profile_id: UUID, viewer: Viewer, followed: Iterable[Followed], here: str = "") -> tuple[PlaceView, ...]:
+def _places(
+    profile_id: UUID, viewer: Viewer, followed: Iterable[FollowedPlace], here: str = ""
+) -> tuple[FollowedPlaceView, ...]:
     """The places of one profile; the conversation `here` comes first, and is not called by its name."""
     places = [_place(each, viewer) for each in followed if each.choice.profile_id == profile_id]
     near = [place.with_(words="In this chat") for place in places if here and here in place.fields.values()]
     return (*near, *(place for place in places if not here or here not in place.fields.values()))
 
 
-def _place(each: Followed, viewer: Viewer) -> PlaceView:
+def _place(each: FollowedPlace, viewer: Viewer) -> FollowedPlaceView:
     owns_space = each.space is not None and (each.space.owner_id == viewer.user_id or viewer.is_administrator)
     if each.conversation is not None:
         moderates = each.member is not None and each.member.role == "moderator"
         space = "" if each.space is None else f"{shown_name(each.space.name)} › "
-        return PlaceView(
+        return FollowedPlaceView(
             words=f"In the chat “{space}{shown_name(each.conversation.title)}”",
             address=f"/conversations/{each.conversation.id}",
             fields={"conversation_id": str(each.conversation.id)},
             may_change=owns_space or moderates,
         )
     if each.space is not None:
-        return PlaceView(
+        return FollowedPlaceView(
             words=f"In the space “{shown_name(each.space.name)}”",
             address=f"/spaces/{each.space.id}",
             fields={"space_id": str(each.space.id)},
             may_change=owns_space,
         )
     if each.character is not None:
-        return PlaceView(
+        return FollowedPlaceView(
             words=f"Whenever {shown_name(each.character.name)} speaks",
             address=f"/characters/{each.character.id}",
             fields={"character_id": str(each.character.id)},
             may_change=each.character.owner_id is not None or viewer.is_administrator,
         )
-    return PlaceView(words="Everywhere", address="", fields={}, may_change=True)
+    return FollowedPlaceView(words="Everywhere", address="", fields={}, may_change=True)

@@ -10,37 +10,45 @@ from tavernkit.playground.base.database.models import Character, Conversation, P
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.presenting.panel import panel_entry, panel_view
-from tavernkit.playground.edge.views.pipelines import FollowedView, HereView, PlaceChoiceView
+from tavernkit.playground.edge.views.pipelines import FollowedView, PipelinesPanelView, PlaceChoiceView
 from tavernkit.playground.edge.views.spaces import ChoiceView
-from tavernkit.playground.story.access.access import Access, Entry
-from tavernkit.playground.story.pipelines.choices import NONE, WIDER, Around, PlaceKind, choices_here, mark_of, place_of
+from tavernkit.playground.story.access.access import Access, SpaceAccess
+from tavernkit.playground.story.pipelines.conversation_choices import (
+    NONE,
+    WIDER,
+    PlaceKind,
+    ProfileChoices,
+    mark_of,
+    place_of,
+    read_profile_choices,
+)
 from tavernkit.playground.story.pipelines.queries import profiles_page
 
 PROFILES_SHOWN = 200
 NOTHING = "Nothing is followed"
 
 
-def followed_here(around: Around, viewer: Viewer, entry: Entry) -> tuple[FollowedView, ...]:
-    """What is followed, told once if it is the same whoever speaks."""
+def followed_views(around: ProfileChoices, viewer: Viewer, entry: SpaceAccess) -> tuple[FollowedView, ...]:
+    """What is followed, listed once if it is the same whoever speaks."""
     return tuple(
         _followed(around, viewer, entry, choice, "" if speaker is None else around.names[speaker])
         for speaker, choice in around.decisions()
     )
 
 
-async def here_view(
+async def pipelines_panel_view(
     runtime: Runtime, viewer: Viewer, conversation_id: UUID, *, problem: str = "", at: str = ""
-) -> HereView:
+) -> PipelinesPanelView:
     """The tab of the side panel; `problem` is why the choice at the place `at` was refused."""
     async with runtime.database.read() as session:
         conversation, entry = await panel_entry(session, viewer, conversation_id)
-        around = await choices_here(session, conversation, entry.space)
+        around = await read_profile_choices(session, conversation, entry.space)
         usable = await profiles_page(session, viewer, behind=None, limit=PROFILES_SHOWN)
     here, *wider = _places(around, viewer, conversation, entry, usable)
     here, *wider = (place.with_(problem=problem) if place.key == at else place for place in (here, *wider))
-    return HereView(
+    return PipelinesPanelView(
         panel=panel_view(conversation, entry, "pipelines"),
-        followed=followed_here(around, viewer, entry),
+        followed=followed_views(around, viewer, entry),
         here=here,
         wider=tuple(wider),
         has_profiles=bool(usable),
@@ -48,7 +56,7 @@ async def here_view(
 
 
 def _followed(
-    around: Around, viewer: Viewer, entry: Entry, choice: PipelineChoice | None, speaker: str
+    around: ProfileChoices, viewer: Viewer, entry: SpaceAccess, choice: PipelineChoice | None, speaker: str
 ) -> FollowedView:
     profile = None if choice is None or choice.profile_id is None else around.profiles[choice.profile_id]
     is_theirs = profile is not None and profile.owner_id in (None, viewer.user_id)
@@ -60,7 +68,7 @@ def _followed(
     )
 
 
-def _origin(around: Around, viewer: Viewer, entry: Entry, choice: PipelineChoice) -> str:
+def _origin(around: ProfileChoices, viewer: Viewer, entry: SpaceAccess, choice: PipelineChoice) -> str:
     match place_of(choice):
         case "conversation":
             return "for this chat"
@@ -73,7 +81,11 @@ def _origin(around: Around, viewer: Viewer, entry: Entry, choice: PipelineChoice
 
 
 def _places(
-    around: Around, viewer: Viewer, conversation: Conversation, entry: Entry, usable: Sequence[PipelineProfile]
+    around: ProfileChoices,
+    viewer: Viewer,
+    conversation: Conversation,
+    entry: SpaceAccess,
+    usable: Sequence[PipelineProfile],
 ) -> list[PlaceChoiceView]:
     """The conversation first, then wider and wider places."""
     space, is_owners = entry.space, entry.space.owner_id == viewer.user_id
@@ -106,7 +118,7 @@ def _places(
 
 
 def _place(
-    around: Around,
+    around: ProfileChoices,
     usable: Sequence[PipelineProfile],
     kind: PlaceKind,
     label: str,
@@ -131,14 +143,14 @@ def _place(
     )
 
 
-def _mark(around: Around, choice: PipelineChoice | None) -> str:
+def _mark(around: ProfileChoices, choice: PipelineChoice | None) -> str:
     if choice is None:
         return WIDER
     return NONE if choice.profile_id is None else mark_of(around.profiles[choice.profile_id])
 
 
 def _choices(
-    around: Around,
+    around: ProfileChoices,
     choice: PipelineChoice | None,
     usable: Sequence[PipelineProfile],
     kind: PlaceKind,

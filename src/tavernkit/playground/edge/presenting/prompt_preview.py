@@ -46,7 +46,7 @@ class EvictedView(Value, frozen=True, kw_only=True):
     reason: str
 
 
-class LoreView(Value, frozen=True, kw_only=True):
+class LoreVerdictView(Value, frozen=True, kw_only=True):
     """An entry of a lorebook, and why it is in the prompt, or why not."""
 
     book: str
@@ -78,7 +78,7 @@ class PreviewView(Value, frozen=True, kw_only=True):
     budget: int | None
     budget_share: int
     evicted: tuple[EvictedView, ...]
-    lore: tuple[LoreView, ...]
+    lore: tuple[LoreVerdictView, ...]
     warnings: tuple[str, ...]
     request: str
 
@@ -156,9 +156,9 @@ def evicted_view(record: Mapping[str, Any]) -> EvictedView:
     )
 
 
-def verdict_view(verdict: Mapping[str, Any]) -> LoreView:
+def verdict_view(verdict: Mapping[str, Any]) -> LoreVerdictView:
     """An entry of a lorebook, out of the report."""
-    return LoreView(
+    return LoreVerdictView(
         book=shown_name(verdict["book"]) if verdict["book"] else "",
         name=shown_name(verdict["name"] or f"Entry {verdict['entry']}"),
         sentence=verdict["sentence"],

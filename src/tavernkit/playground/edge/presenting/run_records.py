@@ -18,7 +18,7 @@ from tavernkit.playground.edge.presenting.panel import panel_entry, panel_view
 from tavernkit.playground.edge.presenting.prompt_preview import (
     BlockView,
     EvictedView,
-    LoreView,
+    LoreVerdictView,
     block_view,
     evicted_view,
     platform_name,
@@ -56,14 +56,14 @@ KINDS = {
 CHANGES = {"added": "New", "removed": "Gone"}
 
 
-class FactView(Value, frozen=True, kw_only=True):
+class RunFactView(Value, frozen=True, kw_only=True):
     """Something that is known about a run."""
 
     name: str
     value: str
 
 
-class ChangeView(Value, frozen=True, kw_only=True):
+class PromptChangeView(Value, frozen=True, kw_only=True):
     """A block that is in one of two prompts only."""
 
     change: str
@@ -71,7 +71,7 @@ class ChangeView(Value, frozen=True, kw_only=True):
     block: BlockView
 
 
-class PromptView(Value, frozen=True, kw_only=True):
+class SentPromptView(Value, frozen=True, kw_only=True):
     """The prompt that a run has sent. `before` is the run that it is compared with, if there is one."""
 
     blocks: tuple[BlockView, ...]
@@ -79,11 +79,11 @@ class PromptView(Value, frozen=True, kw_only=True):
     platform: str
     trimming: str
     evicted: tuple[EvictedView, ...]
-    lore: tuple[LoreView, ...]
+    lore: tuple[LoreVerdictView, ...]
     warnings: tuple[str, ...]
     request: str
     before: str
-    changes: tuple[ChangeView, ...]
+    changes: tuple[PromptChangeView, ...]
     same: int
 
 
@@ -98,10 +98,10 @@ class RunPageView(Value, frozen=True, kw_only=True):
     title: str
     error_code: str
     provider_id: str
-    facts: tuple[FactView, ...]
+    facts: tuple[RunFactView, ...]
     text: str
     pipelines: PipelinesView | None
-    prompt: PromptView | None
+    prompt: SentPromptView | None
 
 
 async def runs_view(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> RunsView:
@@ -127,7 +127,7 @@ async def run_page_view(runtime: Runtime, viewer: Viewer, run_id: UUID) -> RunPa
         before = await _prompt_before(session, run)
         pipelines = await run_around(session, run.id)
     try:
-        prompt: PromptView | None = await _prompt(runtime, viewer, run_id, before)
+        prompt: SentPromptView | None = await _prompt(runtime, viewer, run_id, before)
     except Refused:
         # It was not kept, or it is not for everybody who may read the story.
         prompt = None
@@ -168,12 +168,12 @@ async def _prompt_before(session: AsyncSession, run: Run) -> UUID | None:
     return found
 
 
-async def _prompt(runtime: Runtime, viewer: Viewer, run_id: UUID, before: UUID | None) -> PromptView:
+async def _prompt(runtime: Runtime, viewer: Viewer, run_id: UUID, before: UUID | None) -> SentPromptView:
     prompt = await read_prompt(runtime, viewer, run_id)
     changes = () if before is None else await compare_prompts(runtime, viewer, before, run_id)
     largest = max((block.tokens for block in prompt.blocks), default=0)
     trimming = prompt.report["trimming"]
-    return PromptView(
+    return SentPromptView(
         blocks=tuple(block_view(block, largest) for block in prompt.blocks),
         tokens=sum(block.tokens for block in prompt.blocks),
         platform=platform_name(prompt),
@@ -184,7 +184,9 @@ async def _prompt(runtime: Runtime, viewer: Viewer, run_id: UUID, before: UUID |
         request=request_text(prompt),
         before="" if before is None else str(before),
         changes=tuple(
-            ChangeView(change=change.change, label=CHANGES[change.change], block=block_view(change.block, largest))
+            PromptChangeView(
+                change=change.change, label=CHANGES[change.change], block=block_view(change.block, largest)
+            )
             for change in changes
             if change.change != "same"
         ),
@@ -220,7 +222,7 @@ def _tokens(number: int | None) -> str | None:
     return None if number is None else f"{number:,} {'token' if number == 1 else 'tokens'}"
 
 
-def _facts(run: Run) -> Iterable[FactView]:
+def _facts(run: Run) -> Iterable[RunFactView]:
     """What is known about the run, in the order in which people ask."""
     debug = run.debug
     known = {
@@ -242,7 +244,9 @@ def _facts(run: Run) -> Iterable[FactView]:
         if key not in shown and isinstance(value, str | int | float)
     }
     return (
-        FactView(name=name, value=str(value)) for name, value in {**known, **further}.items() if value not in (None, "")
+        RunFactView(name=name, value=str(value))
+        for name, value in {**known, **further}.items()
+        if value not in (None, "")
     )
 
 

@@ -14,15 +14,14 @@ from tavernkit.playground.base.names import initials, shown_name
 from tavernkit.playground.edge.views.runs import (
     CandidatesView,
     CandidateView,
-    PlaceView,
     RoundView,
+    SlotView,
     SpeakerView,
     TurnsState,
     TurnsView,
 )
 from tavernkit.playground.story.access.members import active_members
-from tavernkit.playground.story.runs.conversation_queries import active_round
-from tavernkit.playground.story.runs.queries import Turns, shown_turns
+from tavernkit.playground.story.runs.queries import Turns, active_round, shown_turns
 from tavernkit.playground.story.runs.rounds import rules_of
 from tavernkit.playground.story.runs.speakers import can_speak, has_copilot, is_group
 from tavernkit.playground.story.runs.states import ACTIVE
@@ -163,7 +162,7 @@ def _sentence(turns: Turns, speakers: Mapping[UUID, SpeakerView]) -> str:
     return f"The reply of {speaker.name if speaker else 'somebody who has left'} {what}."
 
 
-def _now(turns: Turns, speakers: Mapping[UUID, SpeakerView]) -> PlaceView | None:
+def _now(turns: Turns, speakers: Mapping[UUID, SpeakerView]) -> SlotView | None:
     """Who speaks or is about to."""
     run = turns.run
     if run is None or run.status not in ACTIVE:
@@ -172,7 +171,7 @@ def _now(turns: Turns, speakers: Mapping[UUID, SpeakerView]) -> PlaceView | None
     if turns.round is not None and run.round_id == turns.round.round.id:
         reason = next((_reason(slot) for slot, _ in turns.round.slots if slot.position == run.round_position), reason)
     speaker = speakers.get(run.speaker_membership_id)
-    return None if speaker is None else PlaceView(speaker=speaker, reason=reason)
+    return None if speaker is None else SlotView(speaker=speaker, reason=reason)
 
 
 def _behind(turns: Turns) -> list[tuple[RoundSlot, str]]:
@@ -190,9 +189,9 @@ def _behind(turns: Turns) -> list[tuple[RoundSlot, str]]:
     return [(slot, name) for slot, name in turns.round.slots if slot.position >= first and slot.status == "pending"]
 
 
-def _places(slots: Sequence[tuple[RoundSlot, str]], speakers: Mapping[UUID, SpeakerView]) -> tuple[PlaceView, ...]:
+def _places(slots: Sequence[tuple[RoundSlot, str]], speakers: Mapping[UUID, SpeakerView]) -> tuple[SlotView, ...]:
     return tuple(
-        PlaceView(speaker=speakers.get(slot.membership_id) or _speaker(slot.membership_id, name), reason=_reason(slot))
+        SlotView(speaker=speakers.get(slot.membership_id) or _speaker(slot.membership_id, name), reason=_reason(slot))
         for slot, name in slots
     )
 

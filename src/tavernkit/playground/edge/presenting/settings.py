@@ -15,17 +15,85 @@ from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.refused import not_found
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.presenting.panel import panel_entry, panel_view
-from tavernkit.playground.edge.presenting.settings_typed import control_text, is_nullable, is_whole, schema_of
-from tavernkit.playground.edge.views.settings import FieldView, GroupView, LayerView, SettingsView
-from tavernkit.playground.edge.views.spaces import ChoiceView
-from tavernkit.playground.story.access.access import Access, Entry
+from tavernkit.playground.edge.presenting.settings_values import control_text, is_nullable, is_whole, schema_of
+from tavernkit.playground.edge.views.spaces import ChoiceView, PanelView
+from tavernkit.playground.story.access.access import Access, SpaceAccess
 from tavernkit.playground.story.access.members import active_members
 from tavernkit.playground.story.presets.queries import presets_page
 from tavernkit.playground.story.providers.queries import providers_page
-from tavernkit.playground.story.settings_schema.leaf import Layer, VisibleWhen
+from tavernkit.playground.story.settings_schema.leaf import Control, Layer, Source, VisibleWhen
 from tavernkit.playground.story.settings_schema.pack import GROUPS, SETTINGS, Setting
 from tavernkit.playground.story.settings_schema.resolving import Effective, Layered, effective, own_values
 from tavernkit.values import Json, JsonObject, Value
+
+
+class SettingFieldView(Value, frozen=True, kw_only=True):
+    """One setting. `value` is what stands in the control, `placeholder` what counts while it is empty.
+
+    `own` is the layer's own value as JSON, `null` for none. `condition` says, as JSON, when it matters.
+    """
+
+    path: str
+    label: str
+    about: str
+    control: Control
+    value: str
+    own: str
+    placeholder: str
+    source: Source
+    is_own: bool
+    is_nullable: bool
+    is_whole: bool
+    is_quick: bool
+    is_shown: bool
+    condition: str
+    least: str
+    most: str
+    step: str
+    rows: int
+    choices: tuple[ChoiceView, ...]
+
+    @property
+    def group(self) -> str:
+        return self.path.partition(".")[0]
+
+    @property
+    def id(self) -> str:
+        return f"setting_{self.path.replace('.', '_')}"
+
+
+class GroupView(Value, frozen=True, kw_only=True):
+    """Settings under one heading."""
+
+    key: str
+    label: str
+    about: str
+    fields: tuple[SettingFieldView, ...]
+
+
+class LayerView(Value, frozen=True, kw_only=True):
+    """A place where settings can be made."""
+
+    label: str
+    address: str
+    is_current: bool
+
+
+class SettingsView(Value, frozen=True, kw_only=True):
+    """The settings of one layer. `resource` is their address in the API, `context` what conditions are about (JSON)."""
+
+    panel: PanelView
+    layer: Layer
+    layers: tuple[LayerView, ...]
+    member_id: str
+    members: tuple[ChoiceView, ...]
+    version: int
+    resource: str
+    context: str
+    quick: tuple[SettingFieldView, ...]
+    groups: tuple[GroupView, ...]
+    may_change: bool
+
 
 CHOICES_SHOWN = 200
 UNSET = "Not set"
@@ -33,7 +101,7 @@ LAYER_LABELS: Mapping[Layer, str] = {"space": "Space", "member": "Member", "conv
 RESOURCES: Mapping[Layer, str] = {"space": "spaces", "member": "members", "conversation": "conversations"}
 
 
-class _Place(Value, frozen=True, kw_only=True):
+class _SettingsPlace(Value, frozen=True, kw_only=True):
     """The layer that is shown: what it sets itself, what counts in it, and what counted without it."""
 
     layer: Layer
@@ -111,11 +179,11 @@ async def _place(
     session: AsyncSession,
     viewer: Viewer,
     conversation: Conversation,
-    entry: Entry,
+    entry: SpaceAccess,
     member: SpaceMembership | None,
     layer: Layer,
     typed: Mapping[str, str],
-) -> tuple[Layered, _Place]:
+) -> tuple[Layered, _SettingsPlace]:
     space = entry.space
     row: Layered = space
     counted, below = effective(space), None
@@ -123,7 +191,7 @@ async def _place(
         row, counted, below = member, effective(space, member=member), effective(space)
     elif layer == "conversation":
         row, counted, below = conversation, effective(space, conversation=conversation), effective(space)
-    return row, _Place(
+    return row, _SettingsPlace(
         layer=layer,
         own=own_values(row, layer),
         counted=counted,
@@ -146,7 +214,7 @@ def _layers(conversation: Conversation, layer: Layer, members: Sequence[SpaceMem
     )
 
 
-def _may_change(entry: Entry, conversation: Conversation, layer: Layer, member: SpaceMembership | None) -> bool:
+def _may_change(entry: SpaceAccess, conversation: Conversation, layer: Layer, member: SpaceMembership | None) -> bool:
     if entry.space.status != "active":
         return False
     if layer == "conversation":
@@ -155,14 +223,14 @@ def _may_change(entry: Entry, conversation: Conversation, layer: Layer, member: 
     return entry.access >= Access.ADMINISTER or is_self
 
 
-def _field(setting: Setting, place: _Place, context: Mapping[str, Json]) -> FieldView:
+def _field(setting: Setting, place: _SettingsPlace, context: Mapping[str, Json]) -> SettingFieldView:
     leaf, schema = setting.leaf, schema_of(setting)
     own, inherited = place.own_value(setting), place.inherited(setting)
     nullable = is_nullable(setting)
     value = own if own is not None or nullable else _value_in(place.counted, setting)
     text = place.typed.get(setting.path, control_text(value))
     span: JsonObject = schema["x-ui"].get("range", {})
-    return FieldView(
+    return SettingFieldView(
         path=setting.path,
         label=leaf.label,
         about=schema.get("description", ""),
@@ -185,7 +253,7 @@ def _field(setting: Setting, place: _Place, context: Mapping[str, Json]) -> Fiel
     )
 
 
-def _choices(setting: Setting, place: _Place, chosen: str, inherited: Json) -> tuple[ChoiceView, ...]:
+def _choices(setting: Setting, place: _SettingsPlace, chosen: str, inherited: Json) -> tuple[ChoiceView, ...]:
     leaf = setting.leaf
     if not leaf.refers_to:
         return tuple(ChoiceView(value=key, label=label, is_chosen=key == chosen) for key, label in leaf.labels.items())
@@ -218,7 +286,7 @@ def _fits(row: Provider | Preset, setting: Setting) -> bool:
     return not row.disabled if isinstance(row, Provider) else row.kind in setting.leaf.refers_to
 
 
-def _provider_kind(place: _Place) -> str:
+def _provider_kind(place: _SettingsPlace) -> str:
     """What kind of model answers here."""
     return _kind_of(place.providers, _value_in(place.counted, SETTINGS["model.provider_id"]))
 

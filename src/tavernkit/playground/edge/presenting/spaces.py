@@ -6,13 +6,12 @@ from uuid import UUID
 
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.names import shown_name
-from tavernkit.playground.base.paging import behind_time, cursor
+from tavernkit.playground.base.paging import behind_time, cursor, moment
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.text.markdown import render_markdown
 from tavernkit.playground.edge.presenting.home import face
-from tavernkit.playground.edge.presenting.trail import KINDS
+from tavernkit.playground.edge.presenting.panel import KINDS
 from tavernkit.playground.edge.views.spaces import SpaceStoryView, SpaceView
-from tavernkit.playground.edge.web.moments import moment
 from tavernkit.playground.story.access.access import Access, space_for
 from tavernkit.playground.story.access.members import pictured_members
 from tavernkit.playground.story.conversations.listing import ListedConversation, list_conversations

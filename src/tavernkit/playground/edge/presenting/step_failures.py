@@ -12,9 +12,9 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from tavernkit.artifacts.pipelines import LlmStep, Profile
 from tavernkit.playground.base.database.models import Message, PipelineProfile, PipelineProfileVersion, PipelineRun
 from tavernkit.playground.edge.views.artifacts import FailureView
-from tavernkit.playground.story.artifacts.path import is_told
-from tavernkit.playground.story.pipelines.labels import REASONS
+from tavernkit.playground.story.artifacts.path import is_of_active_swipe
 from tavernkit.playground.story.pipelines.reading import readable_part
+from tavernkit.playground.story.pipelines.record import REASONS
 from tavernkit.values import Json, JsonObject
 
 RUNS_READ = 10
@@ -39,7 +39,7 @@ async def failures_by_message(
             PipelineRun.conversation_id == conversation_id,
             PipelineRun.report.is_not(None),
             Message.id.in_(message_ids),
-            is_told(PipelineRun.swipe_id),
+            is_of_active_swipe(PipelineRun.swipe_id),
         )
         .order_by(PipelineRun.created_at.desc(), PipelineRun.id)
     )
@@ -104,7 +104,7 @@ async def _last_runs(session: AsyncSession, conversation_id: UUID, limit: int) -
         .where(
             PipelineRun.conversation_id == conversation_id,
             PipelineRun.report.is_not(None),
-            Message.id.is_(None) | is_told(PipelineRun.swipe_id),
+            Message.id.is_(None) | is_of_active_swipe(PipelineRun.swipe_id),
         )
         .order_by(PipelineRun.created_at.desc(), PipelineRun.id)
         .limit(limit)

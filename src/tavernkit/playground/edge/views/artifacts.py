@@ -22,12 +22,12 @@ class ValueView(Value, frozen=True, kw_only=True):
     text: str = ""
     share: float | None = None
     items: tuple[ValueView, ...] = ()
-    fields: tuple[FieldView, ...] = ()
+    fields: tuple[ArtifactFieldView, ...] = ()
     more: int = 0
     mark: Mark = ""
 
 
-class FieldView(Value, frozen=True, kw_only=True):
+class ArtifactFieldView(Value, frozen=True, kw_only=True):
     """A key in words, and its value."""
 
     name: str
@@ -60,7 +60,7 @@ class DiffLineView(Value, frozen=True, kw_only=True):
     text: str
 
 
-class ChangeView(Value, frozen=True, kw_only=True):
+class ArtifactChangeView(Value, frozen=True, kw_only=True):
     """What became of the version before. `large`: there is too much of it to be compared here."""
 
     kind: Literal["first", "same", "words", "lines", "large"]
@@ -117,7 +117,7 @@ class CardView(Value, frozen=True, kw_only=True):
     created_at: datetime
     is_fresh: bool
     content: ContentView
-    change: ChangeView
+    change: ArtifactChangeView
     opens_change: bool = False
     earlier: tuple[FeedItemView, ...] = ()
     failure: FailureView | None = None
@@ -156,20 +156,20 @@ class OverlayView(Value, frozen=True, kw_only=True):
     version: int
     gist: str
     content: ContentView
-    change: ChangeView | None = None
+    change: ArtifactChangeView | None = None
 
 
 class ChatArtifactView(Value, frozen=True, kw_only=True):
-    """What the telling of a message has left in the chat: an item of its own behind it, or a block inside it."""
+    """What the swipe of a message has left in the chat: an item of its own behind it, or a block inside it."""
 
     form: Literal["item", "block"]
     id: str
     name: str
     content: ContentView
-    change: ChangeView | None = None
+    change: ArtifactChangeView | None = None
 
 
-class VersionView(Value, frozen=True, kw_only=True):
+class ArtifactVersionView(Value, frozen=True, kw_only=True):
     """A version in the history. What people must not see has a `hash` and a `length` instead of a content.
 
     `archived` says why it was put away, if it was. `is_current`: it is what counts where the story is now.
@@ -185,7 +185,7 @@ class VersionView(Value, frozen=True, kw_only=True):
     archived: str
     may_restore: bool
     content: ContentView | None
-    change: ChangeView | None
+    change: ArtifactChangeView | None
     hash: str = ""
     length: int = 0
 
@@ -202,7 +202,7 @@ class HistoryView(Value, frozen=True, kw_only=True):
     is_hidden: bool
     head_version: int | None
     may_change: bool
-    versions: tuple[VersionView, ...]
+    versions: tuple[ArtifactVersionView, ...]
     is_first: bool
     next: str
     problem: str = ""

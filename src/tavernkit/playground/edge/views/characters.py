@@ -87,7 +87,7 @@ class ImportView(Value, frozen=True, kw_only=True):
     only_failed: bool = False
 
 
-class FieldView(Value, frozen=True, kw_only=True):
+class CardFieldView(Value, frozen=True, kw_only=True):
     """A text of the card: rendered, or as it is where it is made for models."""
 
     title: str
@@ -103,7 +103,7 @@ class GreetingView(Value, frozen=True, kw_only=True):
     number: int | None
 
 
-class BookView(Value, frozen=True, kw_only=True):
+class CardBookView(Value, frozen=True, kw_only=True):
     """The lorebook inside a card; `entries` are titles with what they are woken by, of the first ones."""
 
     name: str
@@ -113,7 +113,7 @@ class BookView(Value, frozen=True, kw_only=True):
     entries: tuple[tuple[str, str], ...]
 
 
-class VersionView(Value, frozen=True, kw_only=True):
+class CharacterVersionView(Value, frozen=True, kw_only=True):
     """An earlier card; `ended` says what came after it."""
 
     number: int
@@ -137,11 +137,11 @@ class CharacterPageView(Value, frozen=True, kw_only=True):
     updated_at: datetime
     is_shared: bool
     can_change: bool
-    fields: tuple[FieldView, ...]
+    fields: tuple[CardFieldView, ...]
     greetings: tuple[GreetingView, ...]
-    technical: tuple[FieldView, ...]
-    book: BookView | None
-    versions: tuple[VersionView, ...]
+    technical: tuple[CardFieldView, ...]
+    book: CardBookView | None
+    versions: tuple[CharacterVersionView, ...]
 
 
 class EditView(Value, frozen=True, kw_only=True):
@@ -169,7 +169,7 @@ class VersionsView(Value, frozen=True, kw_only=True):
     id: str
     name: str
     version: int
-    versions: tuple[VersionView, ...]
+    versions: tuple[CharacterVersionView, ...]
     more: str | None
 
 

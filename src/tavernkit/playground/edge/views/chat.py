@@ -16,11 +16,11 @@ from tavernkit.values import Value
 
 class MessageView(Value, frozen=True, kw_only=True):
     """One message; `html` has been through `render_markdown`, `swipe` counts from one, and `lore` is how many entries
-    of lorebooks it was written with. `left_out` is what did not fit into its prompt. `told_as` is what the model is
-    told in the place of what a person has typed, and `artifacts` what this telling has left in the chat; `failures` are
+    of lorebooks it was written with. `left_out` is what did not fit into its prompt. `sent_text` is what the model is
+    sent in the place of what a person has typed, and `artifacts` what this swipe has left in the chat; `failures` are
     the steps around it that have failed.
 
-    The same for everybody: what a reader may do with it, their `Standing` says.
+    The same for everybody: what a reader may do with it, their `MessagePermissions` say.
     """
 
     id: str
@@ -37,7 +37,7 @@ class MessageView(Value, frozen=True, kw_only=True):
     content: str = ""
     reasoning: str = ""
     is_excluded: bool = False
-    can_be_retold: bool = False
+    can_regenerate: bool = False
     swipe: int = 1
     swipes: int = 1
     run_id: str = ""
@@ -46,12 +46,12 @@ class MessageView(Value, frozen=True, kw_only=True):
     lore: int = 0
     left_out: str = ""
     revision: int = 1
-    told_as: str = ""
+    sent_text: str = ""
     artifacts: tuple[ChatArtifactView, ...] = ()
     failures: tuple[FailureView, ...] = ()
 
 
-class Standing(Value, frozen=True, kw_only=True):
+class MessagePermissions(Value, frozen=True, kw_only=True):
     """What one reader may do with the messages of a conversation; without more, they may only read.
 
     `has_branches`: a Playground, where a story branches and has checkpoints; elsewhere there are threads.
@@ -111,7 +111,7 @@ class ConversationView(Value, frozen=True, kw_only=True):
     may_restore: bool = False
     turns: TurnsView = TurnsView(conversation_id="")
     copilot_steps: int = 0
-    standing: Standing = Standing()
+    permissions: MessagePermissions = MessagePermissions()
     toast: ToastView | None = None
     trail: TrailView = TrailView()
     overlays: tuple[OverlayView, ...] = ()
@@ -124,4 +124,4 @@ class OlderView(Value, frozen=True, kw_only=True):
     before: int
     messages: tuple[MessageView, ...]
     older_before: int | None
-    standing: Standing = Standing()
+    permissions: MessagePermissions = MessagePermissions()

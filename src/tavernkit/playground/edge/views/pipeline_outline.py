@@ -100,9 +100,9 @@ def _fates(profile: Profile) -> Iterator[str]:
     made = [artifact for step in _steps(profile) for artifact in step.artifacts]
     seen = {artifact.surface.place for artifact in made if artifact.surface and is_on_page(artifact.visibility)}
     yield from (f"Shown {words}" for place, words in SURFACES.items() if place in seen and place != "internal")
-    told = [artifact for artifact in made if artifact.inclusion is not None and is_in_prompt(artifact.visibility)]
-    if told:
-        lasts = any(artifact.access == "persisted" for artifact in told)
+    included = [artifact for artifact in made if artifact.inclusion is not None and is_in_prompt(artifact.visibility)]
+    if included:
+        lasts = any(artifact.access == "persisted" for artifact in included)
         yield "Told to the model with each message" if lasts else "Told to the model for one reply, then gone"
     else:
         yield "Never told to the model"

@@ -12,7 +12,7 @@ from tavernkit.playground.story.pipelines.checking import Checked
 from tavernkit.values import Value
 
 
-class PlaceView(Value, frozen=True, kw_only=True):
+class FollowedPlaceView(Value, frozen=True, kw_only=True):
     """A place where a profile is followed; `fields` name it in the form that ends that."""
 
     words: str
@@ -30,7 +30,7 @@ class ProfileRow(Value, frozen=True, kw_only=True):
     is_everybodys: bool
     may_change: bool
     is_on: bool
-    places: tuple[PlaceView, ...]
+    places: tuple[FollowedPlaceView, ...]
     problem: str = ""
 
 
@@ -103,7 +103,7 @@ class ProfileView(Value, frozen=True, kw_only=True):
     content: str
     checked: Checked
     outline: tuple[PipelineOutline, ...]
-    places: tuple[PlaceView, ...]
+    places: tuple[FollowedPlaceView, ...]
 
 
 class ConflictView(Value, frozen=True, kw_only=True):
@@ -138,7 +138,7 @@ class PlaceChoiceView(Value, frozen=True, kw_only=True):
     problem: str
 
 
-class HereView(Value, frozen=True, kw_only=True):
+class PipelinesPanelView(Value, frozen=True, kw_only=True):
     """The tab of the side panel; `here` is the choice for the conversation, `wider` those around it."""
 
     panel: PanelView

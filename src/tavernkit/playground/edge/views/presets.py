@@ -89,7 +89,7 @@ class PresetsView(Value, frozen=True, kw_only=True):
     next: str | None
 
 
-class PromptView(Value, frozen=True, kw_only=True):
+class PresetPromptView(Value, frozen=True, kw_only=True):
     """A prompt of the prompt manager; `enabled` is None for one that is in no place of the order."""
 
     identifier: str
@@ -104,7 +104,7 @@ class PromptView(Value, frozen=True, kw_only=True):
     is_last: bool = False
 
 
-class FactView(Value, frozen=True, kw_only=True):
+class PresetFactView(Value, frozen=True, kw_only=True):
     """A field of a preset."""
 
     name: str
@@ -125,8 +125,8 @@ class PresetView(Value, frozen=True, kw_only=True):
     can_be_deleted: bool
     is_copied: bool
     is_chat: bool
-    prompts: tuple[PromptView, ...]
-    facts: tuple[FactView, ...]
+    prompts: tuple[PresetPromptView, ...]
+    facts: tuple[PresetFactView, ...]
     further_facts: int
 
 
@@ -197,12 +197,12 @@ def _can_delete(row: Preset, viewer: Viewer) -> bool:
     return row.owner_id is not None or viewer.is_administrator
 
 
-def _prompts(preset: ChatPreset) -> tuple[PromptView, ...]:
+def _prompts(preset: ChatPreset) -> tuple[PresetPromptView, ...]:
     estimator = default_estimator()
     listed = listed_prompts(preset)
     ordered = sum(1 for _, enabled in listed if enabled is not None)
     return tuple(
-        PromptView(
+        PresetPromptView(
             identifier=presentable(prompt.identifier),
             name=shown_name(presentable(prompt.name or prompt.identifier) or "Without a name"),
             role=presentable(prompt.role),
@@ -222,15 +222,15 @@ def _place(prompt: PresetPrompt) -> str:
     return f"in the chat at depth {prompt.injection_depth}" if prompt.injection_position == 1 else ""
 
 
-def _samplers(preset: ChatPreset) -> list[FactView]:
+def _samplers(preset: ChatPreset) -> list[PresetFactView]:
     values = {name: getattr(preset, field) for field, name in SAMPLERS.items()}
     return [
-        FactView(name=name, value=f"{value:,}" if isinstance(value, int) else f"{value:g}")
+        PresetFactView(name=name, value=f"{value:,}" if isinstance(value, int) else f"{value:g}")
         for name, value in values.items()
     ]
 
 
-def _cards(preset: RisuSettings) -> list[FactView]:
+def _cards(preset: RisuSettings) -> list[PresetFactView]:
     """The cards of RisuAI's template, in their order."""
     return [
         _fact(f"{number}. {card.name or card.type}", card.text or card.inner_format or PLAIN_CARD)
@@ -238,9 +238,9 @@ def _cards(preset: RisuSettings) -> list[FactView]:
     ]
 
 
-def _fields(data: JsonObject, above: str = "") -> list[FactView]:
+def _fields(data: JsonObject, above: str = "") -> list[PresetFactView]:
     """The fields of a file in its order; what is inside another comes with the name of that."""
-    facts: list[FactView] = []
+    facts: list[PresetFactView] = []
     for key, value in data.items():
         name = f"{above}{key}"
         if isinstance(value, dict):
@@ -250,7 +250,7 @@ def _fields(data: JsonObject, above: str = "") -> list[FactView]:
     return facts
 
 
-def _fact(name: str, value: Json) -> FactView:
+def _fact(name: str, value: Json) -> PresetFactView:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     text = presentable(text)
-    return FactView(name=presentable(name), value=text, is_long="\n" in text or len(text) > SHORT_FACT)
+    return PresetFactView(name=presentable(name), value=text, is_long="\n" in text or len(text) > SHORT_FACT)

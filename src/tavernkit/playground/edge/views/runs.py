@@ -19,7 +19,7 @@ class SpeakerView(Value, frozen=True, kw_only=True):
     is_muted: bool = False
 
 
-class PlaceView(Value, frozen=True, kw_only=True):
+class SlotView(Value, frozen=True, kw_only=True):
     """Somebody's turn, and why it is theirs."""
 
     speaker: SpeakerView
@@ -40,8 +40,8 @@ class TurnsView(Value, frozen=True, kw_only=True):
     state: TurnsState = "idle"
     sentence: str = ""
     silence: str = ""
-    now: PlaceView | None = None
-    next: tuple[PlaceView, ...] = ()
+    now: SlotView | None = None
+    next: tuple[SlotView, ...] = ()
     auto_rounds: int | None = None
     speakers: tuple[SpeakerView, ...] = ()
 
@@ -52,8 +52,8 @@ class RoundView(Value, frozen=True, kw_only=True):
     conversation_id: str
     title: str
     round_id: str
-    now: PlaceView | None
-    places: tuple[PlaceView, ...]
+    now: SlotView | None
+    places: tuple[SlotView, ...]
     speakers: tuple[SpeakerView, ...]
     notice: str = ""
 

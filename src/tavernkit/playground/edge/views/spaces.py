@@ -5,10 +5,17 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Literal, TypeAlias
 
-from tavernkit.playground.edge.views.home import Face
 from tavernkit.values import Value
 
 BookPlace: TypeAlias = Literal["conversation", "space", "character", "persona"]
+
+
+class Face(Value, frozen=True, kw_only=True):
+    """How somebody looks in a list; `picture` is an address, or empty."""
+
+    name: str
+    initials: str
+    picture: str = ""
 
 
 class CrumbView(Value, frozen=True, kw_only=True):
@@ -116,7 +123,7 @@ class MembersView(Value, frozen=True, kw_only=True):
     search: str
 
 
-class BookView(Value, frozen=True, kw_only=True):
+class LinkedBookView(Value, frozen=True, kw_only=True):
     """A lorebook in play. One inside a card has no link of its own, and is on or off with the card."""
 
     link_id: str
@@ -129,11 +136,11 @@ class BookView(Value, frozen=True, kw_only=True):
     may_change: bool
 
 
-class LoreView(Value, frozen=True, kw_only=True):
+class LorePanelView(Value, frozen=True, kw_only=True):
     """The books in play in a conversation, and those that could be."""
 
     panel: PanelView
-    books: tuple[BookView, ...]
+    books: tuple[LinkedBookView, ...]
     attachable: tuple[ChoiceView, ...]
     places: tuple[ChoiceView, ...]
 

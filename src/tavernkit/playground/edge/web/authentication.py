@@ -7,18 +7,88 @@ from datetime import timedelta
 from typing import cast
 from uuid import UUID
 
+from fastapi import Request, Response
 from sqlalchemy import exists, select, update
 from sqlalchemy.orm import aliased
+from starlette.datastructures import Headers
 from starlette.requests import HTTPConnection
 
-from tavernkit.playground.base.accounts.sessions import expiry
+from tavernkit.playground.base.accounts import browsers
+from tavernkit.playground.base.accounts.sessions import LONGEST_LIFETIME, SignedIn, expiry
 from tavernkit.playground.base.accounts.tokens import fingerprint
-from tavernkit.playground.base.accounts.viewer import Role, Viewer
+from tavernkit.playground.base.accounts.viewer import Role, Viewer, Visit
 from tavernkit.playground.base.database.errors import DatabaseBusyError, StorageFullError
 from tavernkit.playground.base.database.models import ApiKey, User, UserSession
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.edge.web.proof import Proof, proof_of
+from tavernkit.values import Value
+
+COOKIE = "tavernkit_session"
+BROWSER_COOKIE = "tavernkit_browser"
+
+
+class Proof(Value, frozen=True, kw_only=True):
+    """A key excludes the rest: who shows one asks as its owner, or as nobody."""
+
+    api_key: str | None = None
+    session: str | None = None
+
+
+def proof_of(request: HTTPConnection) -> Proof:
+    key = api_key_in(request.headers)
+    return Proof(api_key=key) if key is not None else Proof(session=request.cookies.get(COOKIE))
+
+
+def api_key_in(headers: Headers) -> str | None:
+    """The key in the `Authorization` header; every bearer token counts as one, right or wrong.
+
+    No browser sends those by itself, as it does with cookies and with passwords that a proxy asked for.
+    """
+    scheme, _, token = headers.get("authorization", "").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else None
+
+
+def visit_of(request: HTTPConnection) -> Visit:
+    address = request.client.host if request.client else ""
+    return Visit(
+        address=address[:100],
+        agent=request.headers.get("user-agent", "")[:500],
+        browser_tokens=tuple(token for token in request.cookies.get(BROWSER_COOKIE, "").split(".") if token),
+    )
+
+
+TIME_ZONE_COOKIE = "time_zone"
+"""Where a page notes which time zone it has sent."""
+
+
+def give_cookies(request: Request, response: Response, signed_in: SignedIn) -> None:
+    """Scripts cannot read them, other sites cannot use them to change anything, and over https they stay there."""
+    secure = request.url.scheme == "https"
+    response.set_cookie(
+        COOKIE,
+        signed_in.token,
+        # The server knows when a session ends; the browser keeps the cookie as long as that could be.
+        max_age=int(LONGEST_LIFETIME.total_seconds()),
+        httponly=True,
+        samesite="lax",
+        secure=secure,
+    )
+    # Whoever signs in now may never have sent their time zone: the page does so as long as this is not there.
+    response.delete_cookie(TIME_ZONE_COOKIE, samesite="lax", secure=secure)
+    response.set_cookie(
+        BROWSER_COOKIE,
+        ".".join(signed_in.browser_tokens),
+        max_age=int(browsers.LIFETIME.total_seconds()),
+        httponly=True,
+        samesite="strict",
+        secure=secure,
+    )
+
+
+def drop_cookie(response: Response) -> None:
+    """Who signs out stays known: the other cookie is kept."""
+    response.delete_cookie(COOKIE, httponly=True, samesite="lax")
+
 
 # How exactly it is known when a session or a key was last used. A write for every request would be too much.
 _GRAIN = timedelta(minutes=1)

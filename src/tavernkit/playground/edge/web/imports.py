@@ -23,7 +23,7 @@ MAX_FILES = 50
 NOTES_SHOWN = 20
 
 
-class Made(Value, frozen=True, kw_only=True):
+class ImportedItem(Value, frozen=True, kw_only=True):
     """What a file became, and where it is shown."""
 
     name: str
@@ -42,7 +42,7 @@ class ImportedView(Value, frozen=True, kw_only=True):
     refused: Refused | None = None
 
 
-ImportOne: TypeAlias = Callable[[bytes, str], Awaitable[Made]]
+ImportOne: TypeAlias = Callable[[bytes, str], Awaitable[ImportedItem]]
 """Takes the bytes of a file, and its name without the ending."""
 
 
@@ -73,7 +73,7 @@ def imported_answer(request: Request, outcomes: Sequence[ImportedView], library:
     return RedirectResponse(made, status_code=303)
 
 
-async def _outcome(file: str, importing: Awaitable[Made]) -> ImportedView:
+async def _outcome(file: str, importing: Awaitable[ImportedItem]) -> ImportedView:
     try:
         made = await importing
     except Refused as refused:

@@ -52,18 +52,18 @@ async def _viewer(request: Request) -> Viewer:
         raise SignedOutError(refused.status, refused.sentence) from None
 
 
-Looking = Annotated[Viewer, Depends(_viewer)]
+PageViewer = Annotated[Viewer, Depends(_viewer)]
 """Who asks for a page; nobody is sent to sign in."""
 
 
-def _owner(viewer: Looking) -> UUID:
+def _owner(viewer: PageViewer) -> UUID:
     return viewer.user_id
 
 
-Played = Annotated[Runtime, Depends(_runtime)]
+AppRuntime = Annotated[Runtime, Depends(_runtime)]
 """The running application."""
 
-Owner = Annotated[UUID, Depends(_owner)]
+ViewerId = Annotated[UUID, Depends(_owner)]
 """The id of the person who asks."""
 
 

@@ -17,7 +17,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tavernkit.playground.edge.web.proof import api_key_in
+from tavernkit.playground.edge.web.authentication import api_key_in
 
 # The one style element in our pages: Turbo brings it for its progress bar. A new version may need a new hash, and
 # browsers say on their console which.

@@ -21,6 +21,16 @@ from tavernkit.playground.base.refused import Refused, not_found
 from tavernkit.values import Value
 
 
+def require_in_use(conversation: Conversation) -> None:
+    """Refuse a change in a conversation that is archived or not complete yet."""
+    if conversation.status == "archived":
+        raise Refused(
+            code="conflict", sentence="This conversation is archived. Bring it back into use before you change it."
+        )
+    if conversation.status != "ready":
+        raise Refused(code="conflict", sentence="This conversation is still being copied. Wait until it is complete.")
+
+
 class Access(IntEnum):
     """What somebody may do; each includes those before it."""
 
@@ -30,7 +40,7 @@ class Access(IntEnum):
     ADMINISTER = 4
 
 
-class Entry(Value, frozen=True, kw_only=True):
+class SpaceAccess(Value, frozen=True, kw_only=True):
     """Somebody in a space: how much they may do there, and their own membership if they have one."""
 
     space: Space
@@ -48,14 +58,14 @@ async def space_for(
     even_archived: bool = False,
     even_deleting: bool = False,
     what: str = "space",
-) -> Entry:
+) -> SpaceAccess:
     """The space, if this person may do there what they want to; `what` is not there for who may not see it."""
     query = select(Space).where(Space.id == space_id)
     # The id stays: who adds a conversation to the space, holding a lock on another, need not wait for this one.
     space: Space | None = await session.scalar(query.with_for_update(key_share=True) if lock else query)
     if space is None or (space.status == "deleting" and not even_deleting):
         raise not_found(what)
-    entry = await _entry(session, space, viewer)
+    entry = await _space_access(session, space, viewer)
     if entry is None:
         raise not_found(what)
     _require(entry, needs, even_archived=even_archived)
@@ -64,7 +74,7 @@ async def space_for(
 
 async def member_for(
     session: AsyncSession, member_id: UUID, viewer: Viewer, needs: Access, *, lock: bool = False
-) -> tuple[SpaceMembership, Entry]:
+) -> tuple[SpaceMembership, SpaceAccess]:
     """The membership, if this person may do with it what they want to; people may do with their own what the owner may.
 
     The space is locked, not the membership: who is in a space is decided by one at a time.
@@ -86,7 +96,7 @@ async def conversation_for(
     *,
     lock: bool = False,
     what: str = "conversation",
-) -> tuple[Conversation, Entry]:
+) -> tuple[Conversation, SpaceAccess]:
     """The conversation, if this person may do there what they want to; locked by who decides by what is in it.
 
     `what` is not there for who may not see it.
@@ -100,9 +110,9 @@ async def conversation_for(
     if row is None:
         raise not_found(what)
     conversation, space = row
-    entry = await _entry(session, space, viewer)
+    entry = await _space_access(session, space, viewer)
     if entry is None and conversation.visibility == "public":
-        entry = Entry(space=space, member=None, access=Access.READ)
+        entry = SpaceAccess(space=space, member=None, access=Access.READ)
     if entry is None or (conversation.visibility == "private" and entry.access < Access.ADMINISTER):
         raise not_found(what)
     _require(entry, needs)
@@ -111,7 +121,7 @@ async def conversation_for(
 
 async def message_for(
     session: AsyncSession, message_id: UUID, viewer: Viewer, needs: Access, *, lock: bool = False
-) -> tuple[Message, Conversation, Entry]:
+) -> tuple[Message, Conversation, SpaceAccess]:
     """The message with its conversation, if this person may do with it what they want to.
 
     An author may do with their own message what moderators may do with any.
@@ -130,22 +140,22 @@ async def message_for(
     return message, conversation, entry
 
 
-async def _entry(session: AsyncSession, space: Space, viewer: Viewer) -> Entry | None:
+async def _space_access(session: AsyncSession, space: Space, viewer: Viewer) -> SpaceAccess | None:
     member: SpaceMembership | None = await session.scalar(
         select(SpaceMembership).where(SpaceMembership.space_id == space.id, SpaceMembership.user_id == viewer.user_id)
     )
     active = member is not None and member.status == "active"
     if space.owner_id == viewer.user_id or viewer.is_administrator:
-        return Entry(space=space, member=member if active else None, access=Access.ADMINISTER)
+        return SpaceAccess(space=space, member=member if active else None, access=Access.ADMINISTER)
     if member is None or not active:
         return None
     if member.role == "moderator":
-        return Entry(space=space, member=member, access=Access.MODERATE)
+        return SpaceAccess(space=space, member=member, access=Access.MODERATE)
     takes_part = member.participation == "active"
-    return Entry(space=space, member=member, access=Access.TAKE_PART if takes_part else Access.READ)
+    return SpaceAccess(space=space, member=member, access=Access.TAKE_PART if takes_part else Access.READ)
 
 
-def _require(entry: Entry, needs: Access, *, is_own: bool = False, even_archived: bool = False) -> None:
+def _require(entry: SpaceAccess, needs: Access, *, is_own: bool = False, even_archived: bool = False) -> None:
     if entry.access < needs and not is_own:
         raise Refused(code="forbidden", sentence="You may look at this, but not change it.")
     if entry.space.status == "archived" and needs > Access.READ and not even_archived:

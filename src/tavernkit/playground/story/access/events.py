@@ -14,12 +14,12 @@ from tavernkit.playground.base.database.models import Conversation, OutboxEvent
 from tavernkit.playground.base.realtime.bus import conversation_topic
 
 
-async def tell_space(session: AsyncSession, space_id: UUID, kind: str, now: datetime, **payload: Any) -> None:
+async def append_space_event(session: AsyncSession, space_id: UUID, kind: str, now: datetime, **payload: Any) -> None:
     """Write an event into each conversation of the space, and announce them once they are committed.
 
     The conversations do not count as changed by it: lists of recent ones stay as they are.
     """
-    told = (
+    numbered = (
         await session.execute(
             update(Conversation)
             .where(Conversation.space_id == space_id)
@@ -28,11 +28,14 @@ async def tell_space(session: AsyncSession, space_id: UUID, kind: str, now: date
             execution_options={"synchronize_session": False},
         )
     ).all()
-    if not told:
+    if not numbered:
         return
     await session.execute(
         insert(OutboxEvent),
-        [{"conversation_id": id, "seq": seq, "kind": kind, "payload": payload, "created_at": now} for id, seq in told],
+        [
+            {"conversation_id": id, "seq": seq, "kind": kind, "payload": payload, "created_at": now}
+            for id, seq in numbered
+        ],
     )
-    for id, seq in told:
+    for id, seq in numbered:
         announce(session, conversation_topic(id), seq=seq)

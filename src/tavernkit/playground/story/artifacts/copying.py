@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, and_, case, exists, func, literal, null, o
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
-from tavernkit.playground.base.database.copying import copy_rows
+from tavernkit.playground.base.database.bulk import copy_rows
 from tavernkit.playground.base.database.functions import derived_id
 from tavernkit.playground.base.database.models import (
     ArtifactArchive,
@@ -71,7 +71,7 @@ async def copy_artifacts(session: AsyncSession, source_id: UUID, target_id: UUID
 
 def _carried(source_id: UUID, until: int) -> ColumnElement[bool]:
     """Whether a version of the source belongs to its path up to a message, or to no message at all."""
-    told = exists().where(
+    is_active = exists().where(
         Message.id == ArtifactVersion.message_id,
         Message.conversation_id == source_id,
         Message.seq <= until,
@@ -79,7 +79,7 @@ def _carried(source_id: UUID, until: int) -> ColumnElement[bool]:
     )
     return and_(
         ArtifactVersion.conversation_id == source_id,
-        or_(ArtifactVersion.message_id.is_(None), told.correlate(ArtifactVersion)),
+        or_(ArtifactVersion.message_id.is_(None), is_active.correlate(ArtifactVersion)),
     )
 
 

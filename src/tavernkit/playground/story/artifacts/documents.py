@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from typing import Any, Self
 from uuid import UUID
@@ -15,7 +16,25 @@ from tavernkit.artifacts import (
     is_on_page,
     redacted,
 )
-from tavernkit.playground.base.storable import presentable
+from tavernkit.playground.base.names import shown_name
+from tavernkit.playground.base.storable import presentable, storable
+
+LONGEST_KEY = 60
+
+_JOINTS = re.compile(r"[_\-.\s]+|(?<=[a-z0-9])(?=[A-Z])")
+
+
+def in_words(key: str) -> str:
+    """A key or a tag as words: `max_hp` and `maxHp` are Max hp."""
+    words = " ".join(_JOINTS.split(key[: LONGEST_KEY * 4])).strip()
+    if not words:
+        return "Nameless"
+    name = shown_name(storable(words))
+    # A word in capitals is one that is spelled so.
+    parts = [part if part.isupper() else part.lower() for part in name.split()]
+    text = " ".join(parts)
+    text = text[:1].upper() + text[1:]
+    return text if len(text) <= LONGEST_KEY else f"{text[: LONGEST_KEY - 1].rstrip()}…"
 
 
 class Redacted(BaseModel):
@@ -25,7 +44,7 @@ class Redacted(BaseModel):
     length: int
 
 
-class VersionOut(BaseModel):
+class ArtifactVersionOut(BaseModel):
     """A value that an artifact has or had."""
 
     version: int

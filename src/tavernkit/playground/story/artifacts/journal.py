@@ -23,7 +23,7 @@ from tavernkit.playground.base.database.models import ArtifactVersion, Message, 
 from tavernkit.playground.base.realtime.outbox import append_event
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.access.locks import lock_totals
-from tavernkit.playground.story.artifacts.path import is_told
+from tavernkit.playground.story.artifacts.path import is_of_active_swipe
 from tavernkit.playground.story.artifacts.rows import conversation_of, id_of
 from tavernkit.playground.story.artifacts.store import TransactionArtifactStore
 from tavernkit.playground.story.prompting.usage import count_usage, used_by_steps
@@ -32,7 +32,7 @@ from tavernkit.values import Json, Value
 T = TypeVar("T", bound=Value)
 
 UPDATED = "artifact.updated"
-"""The event that tells of a new version."""
+"""The event of a new version."""
 
 STEPS_ENDED = "steps"
 """The event that tells that steps have failed, or do not count as failed any more."""
@@ -217,7 +217,7 @@ async def _records(session: AsyncSession, run_id: UUID) -> tuple[StepRecord, ...
 
 async def last_done(session: AsyncSession, context: RunContext) -> dict[str, int]:
     """The last turn on the path in which each step was done, no further back than any step asks for: what was done for
-    a reply that never came, or for another telling, is not. A branch has its runs only since it left, and knows of
+    a reply that never came, or for another swipe, is not. A branch has its runs only since it left, and knows of
     those before by what they have written."""
     steps = [step for pipeline in context.profile.pipelines for step in pipeline.steps]
     furthest = max((step.every_n_turns for step in steps), default=1)
@@ -227,7 +227,7 @@ async def last_done(session: AsyncSession, context: RunContext) -> dict[str, int
         select(ArtifactVersion.pipeline, ArtifactVersion.step, func.max(ArtifactVersion.turn))
         .outerjoin(Message, Message.id == ArtifactVersion.message_id)
         .where(
-            ArtifactVersion.message_id.is_(None) | is_told(ArtifactVersion.swipe_id),
+            ArtifactVersion.message_id.is_(None) | is_of_active_swipe(ArtifactVersion.swipe_id),
             ArtifactVersion.conversation_id == conversation_of(context.session),
             ArtifactVersion.turn < context.turn,
             ArtifactVersion.turn >= context.turn - furthest,
@@ -241,7 +241,7 @@ async def last_done(session: AsyncSession, context: RunContext) -> dict[str, int
         .join(PipelineRun, PipelineRun.id == PipelineStepRun.pipeline_run_id)
         .outerjoin(Message, Message.id == PipelineRun.message_id)
         .where(
-            PipelineRun.message_id.is_(None) | is_told(PipelineRun.swipe_id),
+            PipelineRun.message_id.is_(None) | is_of_active_swipe(PipelineRun.swipe_id),
             PipelineRun.conversation_id == conversation_of(context.session),
             PipelineRun.turn < context.turn,
             PipelineRun.turn >= context.turn - furthest,

@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from tavernkit.artifacts.pipelines import RunReport
 from tavernkit.artifacts.pipelines.profile import PipelineTrigger
 from tavernkit.playground.base.database.models import PipelineRun, Run
-from tavernkit.playground.base.jobs.step_outputs import forget_outputs
+from tavernkit.playground.base.jobs.service import forget_outputs
 
 MOST_ATTEMPTS = 5
 """How often a run is begun or taken up, so that a step that takes its worker down does not do so for ever."""

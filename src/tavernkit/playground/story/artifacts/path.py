@@ -1,7 +1,7 @@
 """The artifacts of a conversation as they are along its path: the versions that the swipes on it have made.
 
 What another swipe has made, or a message that was hidden, or a run that never became a message, is not read; whoever
-swipes, hides, regenerates or branches has the state of that telling without anybody repairing anything. What was pruned
+swipes, hides, regenerates or branches has the state of that swipe without anybody repairing anything. What was pruned
 since is read as well where the path needs it, except what a reset has put away.
 """
 
@@ -87,7 +87,7 @@ def _view(
 
 
 def _last_of_each_turn(rows: Iterable[Row[Any]]) -> Iterable[Row[Any]]:
-    """The rows, oldest first, without what its step has written again for the same telling."""
+    """The rows, oldest first, without what its step has written again for the same swipe."""
     last: dict[object, Row[Any]] = {}
     for row in rows:
         is_a_turns = row.message_id is not None and row.step is not None
@@ -124,18 +124,18 @@ def reader_again(
     return read
 
 
-def is_told(swipe_id: InstrumentedAttribute[UUID | None]) -> ColumnElement[bool]:
+def is_of_active_swipe(swipe_id: InstrumentedAttribute[UUID | None]) -> ColumnElement[bool]:
     """Whether a swipe, or what belongs to any of them, is the one that is seen of the message it is joined with."""
     return (Message.visibility != "hidden") & (swipe_id.is_(None) | (swipe_id == Message.active_swipe_id))
 
 
 def is_on_path(before_seq: int | None = None) -> ColumnElement[bool]:
     """Whether a version, joined with the message that it belongs to and the archive it is in, is to be read."""
-    told = is_told(ArtifactVersion.swipe_id)
+    is_active = is_of_active_swipe(ArtifactVersion.swipe_id)
     if before_seq is not None:
-        told = told & (Message.seq < before_seq)
+        is_active = is_active & (Message.seq < before_seq)
     in_use = or_(ArtifactArchive.reason.is_(None), ArtifactArchive.reason != "reset")
-    return in_use & or_(ArtifactVersion.message_id.is_(None), told)
+    return in_use & or_(ArtifactVersion.message_id.is_(None), is_active)
 
 
 def ranked_versions(
@@ -144,8 +144,8 @@ def ranked_versions(
     """The versions on the path, of all artifacts or of some, each with its `place` among those of its artifact: 1 for
     the newest. `max_versions` is how many of them the artifact keeps.
 
-    What a later message has left is newer, whatever its number: an earlier one may have been told anew while the later
-    one was hidden.
+    What a later message has left is newer, whatever its number: an earlier one may have been regenerated while the
+    later one was hidden.
     """
     order = (func.coalesce(Message.seq, 0).desc(), ArtifactVersion.version.desc())
     newer = func.row_number().over(partition_by=ArtifactVersion.tag, order_by=order)

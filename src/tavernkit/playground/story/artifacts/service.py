@@ -14,9 +14,8 @@ from tavernkit.playground.base.database.models import ArtifactHead
 from tavernkit.playground.base.realtime.outbox import append_event
 from tavernkit.playground.base.refused import Refused, existing, stale
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.story.access.access import Access, conversation_for
-from tavernkit.playground.story.access.in_use import require_in_use
-from tavernkit.playground.story.artifacts.documents import VersionOut
+from tavernkit.playground.story.access.access import Access, conversation_for, require_in_use
+from tavernkit.playground.story.artifacts.documents import ArtifactVersionOut
 from tavernkit.playground.story.artifacts.journal import UPDATED
 from tavernkit.playground.story.artifacts.path import read_view, session_of, turns_before
 from tavernkit.playground.story.artifacts.queries import artifact_at, version_at, versions_page
@@ -76,7 +75,7 @@ async def restore_version(
         except ArtifactConflict as conflict:
             latest = conflict.latest_version
             current = None if latest is None else await version_at(session, conversation_id, tag, latest)
-            shown = None if current is None else VersionOut.of(artifact, current).model_dump(mode="json")
+            shown = None if current is None else ArtifactVersionOut.of(artifact, current).model_dump(mode="json")
             raise stale("artifact", shown) from None
         await append_event(session, conversation_id, UPDATED, now, tag=tag, version=commit.version.version)
         return commit.artifact, commit.version

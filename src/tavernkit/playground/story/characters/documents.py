@@ -7,9 +7,10 @@ from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, Field
 
 from tavernkit.playground.base.database.models import Character, CharacterAsset
+from tavernkit.playground.base.schemas import StrictModel
 from tavernkit.playground.base.storable import presentable
 from tavernkit.playground.story.characters.queries import CharacterLine
 
@@ -96,10 +97,8 @@ class CharacterOut(CharacterLineOut):
         )
 
 
-class CardEdit(BaseModel):
+class CardEdit(StrictModel):
     """Fields of the card to change; what is not named stays as it is."""
-
-    model_config = ConfigDict(extra="forbid")
 
     version: Version
     name: Short | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -21,20 +22,45 @@ from tavernkit.playground.base.database.models import (
     Character,
     CharacterAsset,
     CharacterVersion,
+    Conversation,
     LorebookLink,
+    Message,
     Space,
     SpaceMembership,
+    User,
 )
 from tavernkit.playground.base.refused import Refused, existing, stale
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import storable
-from tavernkit.playground.story.access.events import tell_space
+from tavernkit.playground.story.access.events import append_space_event
 from tavernkit.playground.story.characters.cards import fill, stored_card
 from tavernkit.playground.story.characters.documents import CharacterOut
 from tavernkit.playground.story.characters.pictures import PictureError, read_picture
 from tavernkit.playground.story.characters.queries import assets_of, find_character, find_version, has_spoken
 from tavernkit.playground.story.characters.versions import revise
+from tavernkit.playground.story.messages.swipes import select_swipe
 from tavernkit.playground.story.runs.unavailable import members_changed
+from tavernkit.playground.story.spaces.service import start_story
+
+
+async def begin_story(runtime: Runtime, viewer: Viewer, character_id: UUID, *, greeting: int) -> Conversation:
+    """Make a space with the character; `greeting` counts its greetings that are not blank, from 0.
+
+    All of them are versions of the first message. If there is none of this number, the first one is told.
+    """
+    async with runtime.database.read() as session:
+        person = await session.get_one(User, viewer.user_id)
+    started = await start_story(runtime, person, character_id)
+    if greeting == 0:
+        return started
+    async with runtime.database.read() as session:
+        first = await session.scalar(
+            select(Message.id).where(Message.conversation_id == started.id).order_by(Message.seq).limit(1)
+        )
+    if first is not None:
+        with suppress(Refused):
+            await select_swipe(runtime, viewer, first, greeting)
+    return started
 
 
 async def edit_character(
@@ -164,7 +190,7 @@ async def _leave_spaces(session: AsyncSession, runtime: Runtime, viewer: Viewer,
         .returning(SpaceMembership.space_id)
     )
     for space_id in sorted(left):
-        await tell_space(session, space_id, "members", now)
+        await append_space_event(session, space_id, "members", now)
         await members_changed(session, runtime, space_id)
 
 

@@ -12,7 +12,7 @@ from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.access.access import Access, conversation_for
 from tavernkit.playground.story.chatfiles.header import CHAT_FILE, strays_of, written_header
 from tavernkit.playground.story.chatfiles.messages import written_message
-from tavernkit.playground.story.chatfiles.queries import Author, authors_of, beginning_of, members_of, told_page
+from tavernkit.playground.story.chatfiles.queries import Author, authors_of, beginning_of, exported_messages, members_of
 from tavernkit.playground.story.paths.snapshots import state_at
 from tavernkit.values import Json, Value
 
@@ -70,9 +70,11 @@ async def written_chat(runtime: Runtime, export: ChatExport, format: Format) -> 
     is_first = True
     while True:
         async with runtime.database.read() as session:
-            told, behind = await told_page(session, export.conversation_id, export.authors, behind=behind, limit=PAGE)
-        messages = tuple(map(written_message, told))
-        is_last = len(told) < PAGE
+            page, behind = await exported_messages(
+                session, export.conversation_id, export.authors, behind=behind, limit=PAGE
+            )
+        messages = tuple(map(written_message, page))
+        is_last = len(page) < PAGE
         if format == "text":
             yield write_text(ChatFile(messages=messages))
         else:

@@ -23,10 +23,10 @@ from tavernkit.playground.base.database.models import Conversation, JobFile, Spa
 from tavernkit.playground.base.jobs.work import JobWork
 from tavernkit.playground.story.chatfiles.importing import ChatSource
 from tavernkit.playground.story.chatfiles.queries import members_of
-from tavernkit.playground.story.chatfiles.speakers import Speakers
+from tavernkit.playground.story.chatfiles.speakers import SpeakerFinder
 from tavernkit.playground.story.chatfiles.storing import (
+    MessageRange,
     NewChat,
-    Piece,
     begin_conversation,
     build_rows,
     moment_before,
@@ -81,7 +81,7 @@ class _Import:
         self._work.check()
         await self._show(len(pieces))
 
-    async def _store(self, chat: NewChat, piece: Piece, done: int) -> None:
+    async def _store(self, chat: NewChat, piece: MessageRange, done: int) -> None:
         job_id, now = self._work.claim.job_id, self._runtime.clock()
         conversation_id = _conversation_id(job_id, piece.chat)
         async with self._runtime.database.read() as session:
@@ -91,7 +91,7 @@ class _Import:
         if space is None:
             raise TavernKitError(_GONE)
         own = next((member for member, _ in members if self._is_own(member)), None)
-        speakers = Speakers.of_chat(
+        speakers = SpeakerFinder.of_chat(
             chat.file, space, [*members, *prepared], home_id=job_id, own=own, ids=self._runtime.ids, now=now
         )
         build = partial(build_rows, chat, piece, conversation_id, speakers, moment=self._moment, ids=self._runtime.ids)

@@ -17,9 +17,9 @@ from tavernkit.playground.base.jobs.service import enqueue_job
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import titled
-from tavernkit.playground.story.access.access import Access, Entry, space_for
+from tavernkit.playground.story.access.access import Access, SpaceAccess, space_for
 from tavernkit.playground.story.chatfiles.queries import members_of
-from tavernkit.playground.story.chatfiles.speakers import Speakers
+from tavernkit.playground.story.chatfiles.speakers import SpeakerFinder
 from tavernkit.playground.story.chatfiles.storing import begin_conversation, build_rows, new_chat, pieces_of, store_rows
 from tavernkit.playground.story.lorebooks.named_links import link_book_of_chat
 from tavernkit.reading import ImportReport
@@ -112,7 +112,9 @@ async def _import_now(
                 )
                 conversations.append(conversation)
                 moment = now
-            speakers = Speakers.of_chat(chat.file, entry.space, members, own=entry.member, ids=runtime.ids, now=now)
+            speakers = SpeakerFinder.of_chat(
+                chat.file, entry.space, members, own=entry.member, ids=runtime.ids, now=now
+            )
             rows = build_rows(chat, piece, conversation.id, speakers, moment=moment, ids=runtime.ids)
             await store_rows(session, piece, conversation.id, rows, speakers)
             moment = rows.moment
@@ -150,7 +152,7 @@ async def _start_job(runtime: Runtime, viewer: Viewer, source: ChatSource, data:
         return job
 
 
-def _names(entry: Entry, members: Sequence[SpaceMembership]) -> tuple[str, str]:
+def _names(entry: SpaceAccess, members: Sequence[SpaceMembership]) -> tuple[str, str]:
     """The names for a file that gives none: who brings it, and the first character."""
     character = next((member for member in members if member.kind == "character"), None)
     return (

@@ -49,7 +49,7 @@ class NewMessage(Value, frozen=True, kw_only=True):
     metadata: dict[str, Json]
 
 
-class ToldSwipe(Value, frozen=True, kw_only=True):
+class ExportedSwipe(Value, frozen=True, kw_only=True):
     """A swipe as it is stored."""
 
     id: UUID
@@ -60,7 +60,7 @@ class ToldSwipe(Value, frozen=True, kw_only=True):
     created_at: datetime
 
 
-class ToldMessage(Value, frozen=True, kw_only=True):
+class ExportedMessage(Value, frozen=True, kw_only=True):
     """A message as it is stored; `avatar` is the file of its author's card, which only groups tell."""
 
     name: str
@@ -68,7 +68,7 @@ class ToldMessage(Value, frozen=True, kw_only=True):
     role: str
     visibility: str
     active_swipe_id: UUID | None
-    swipes: tuple[ToldSwipe, ...]
+    swipes: tuple[ExportedSwipe, ...]
     metadata: JsonObject
     created_at: datetime
 
@@ -125,66 +125,66 @@ def delta_of(message: ChatMessage) -> dict[str, Json] | None:
     return _delta(ours.get("state_delta"))
 
 
-def written_message(told: ToldMessage) -> ChatMessage:
+def written_message(stored: ExportedMessage) -> ChatMessage:
     """A message as it stands in a file."""
-    kept = told.metadata.get(THEIRS)
-    message = _unwritten(told) if not isinstance(kept, Mapping) else _as_read(told, kept)
-    own = _own(told.metadata)
+    kept = stored.metadata.get(THEIRS)
+    message = _unwritten(stored) if not isinstance(kept, Mapping) else _as_read(stored, kept)
+    own = _own(stored.metadata)
     if own:
         message = message.with_(extra={**message.extra, OURS: {"metadata": own}})
-    return message.with_(is_system=told.visibility == "excluded")
+    return message.with_(is_system=stored.visibility == "excluded")
 
 
-def _as_read(told: ToldMessage, kept: JsonObject) -> ChatMessage:
+def _as_read(stored: ExportedMessage, kept: JsonObject) -> ChatMessage:
     """A message that came from a file, with what has happened to it since."""
     fields = dict(_object(kept.get("fields")))
     if "keys" in fields:
         fields["keys"] = tuple(fields["keys"])
-    active = told.active
-    shown = told.swipes[active]
+    active = stored.active
+    shown = stored.swipes[active]
     message = ChatMessage(**{**_FIELDS, **fields}, text=_text(shown, kept))
     if active != kept.get("active"):
         info = _object(_theirs(shown).get("info"))
         date = info.get("send_date", iso_date(shown.created_at))
         message = message.with_(swipe_id=active, extra=_object(info.get("extra")), send_date=date)
     in_file = int(kept.get("swipes", 0))
-    if in_file == 0 and len(told.swipes) == 1 and not _ours(shown):
-        return message.with_(swipe_info=(*_infos(told), *kept.get("more_info", [])))
+    if in_file == 0 and len(stored.swipes) == 1 and not _ours(shown):
+        return message.with_(swipe_info=(*_infos(stored), *kept.get("more_info", [])))
     if in_file == 0:
         message = message.with_(swipe_id=active)
     return message.with_(
-        swipes=tuple(_text(swipe, _theirs(swipe)) for swipe in told.swipes),
-        swipe_info=(*_infos(told), *kept.get("more_info", [])),
+        swipes=tuple(_text(swipe, _theirs(swipe)) for swipe in stored.swipes),
+        swipe_info=(*_infos(stored), *kept.get("more_info", [])),
     )
 
 
-def _unwritten(told: ToldMessage) -> ChatMessage:
+def _unwritten(stored: ExportedMessage) -> ChatMessage:
     """A message that was written here."""
-    shown = told.swipes[told.active]
+    shown = stored.swipes[stored.active]
     message = ChatMessage(
-        name=told.name,
-        is_user=told.role == "user",
-        send_date=iso_date(told.created_at),
+        name=stored.name,
+        is_user=stored.role == "user",
+        send_date=iso_date(stored.created_at),
         text=shown.text,
-        extra={"type": "narrator"} if told.role == "system" else {},
-        original_avatar=None if told.role == "user" else told.avatar,
+        extra={"type": "narrator"} if stored.role == "system" else {},
+        original_avatar=None if stored.role == "user" else stored.avatar,
     )
-    if told.role == "user" and len(told.swipes) == 1 and not _ours(shown):
+    if stored.role == "user" and len(stored.swipes) == 1 and not _ours(shown):
         return message
     return message.with_(
-        swipes=tuple(swipe.text for swipe in told.swipes), swipe_id=told.active, swipe_info=_infos(told)
+        swipes=tuple(swipe.text for swipe in stored.swipes), swipe_id=stored.active, swipe_info=_infos(stored)
     )
 
 
-def _infos(told: ToldMessage) -> tuple[JsonObject, ...]:
+def _infos(stored: ExportedMessage) -> tuple[JsonObject, ...]:
     """What the file says about each swipe, as far as it says anything about them."""
-    infos = [_info(swipe) for swipe in told.swipes]
+    infos = [_info(swipe) for swipe in stored.swipes]
     while infos and infos[-1] is None:
         infos.pop()
     return tuple(info or {} for info in infos)
 
 
-def _info(swipe: ToldSwipe) -> dict[str, Json] | None:
+def _info(swipe: ExportedSwipe) -> dict[str, Json] | None:
     theirs = swipe.metadata.get(THEIRS)
     ours = _ours(swipe)
     if not isinstance(theirs, Mapping):
@@ -194,7 +194,7 @@ def _info(swipe: ToldSwipe) -> dict[str, Json] | None:
     return {**_object(theirs["info"]), **ours}
 
 
-def _ours(swipe: ToldSwipe) -> dict[str, Json]:
+def _ours(swipe: ExportedSwipe) -> dict[str, Json]:
     """What SillyTavern has no place for: what the swipe changed in the state, and other metadata."""
     own = _own(swipe.metadata)
     ours: dict[str, Json] = {"metadata": own} if own else {}
@@ -207,11 +207,11 @@ def _own(metadata: JsonObject) -> dict[str, Json]:
     return {key: value for key, value in metadata.items() if key != THEIRS}
 
 
-def _theirs(swipe: ToldSwipe) -> JsonObject:
+def _theirs(swipe: ExportedSwipe) -> JsonObject:
     return _object(swipe.metadata.get(THEIRS))
 
 
-def _text(swipe: ToldSwipe, kept: JsonObject) -> str:
+def _text(swipe: ExportedSwipe, kept: JsonObject) -> str:
     """The text as the file had it, as long as it is still that text."""
     original = kept.get("text")
     return original if isinstance(original, str) and kept.get("text_id") == str(swipe.text_id) else swipe.text

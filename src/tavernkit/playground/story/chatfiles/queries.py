@@ -17,7 +17,7 @@ from tavernkit.playground.base.database.models import (
     SpaceMembership,
     TextContent,
 )
-from tavernkit.playground.story.chatfiles.messages import ToldMessage, ToldSwipe
+from tavernkit.playground.story.chatfiles.messages import ExportedMessage, ExportedSwipe
 from tavernkit.playground.story.paths.state import State
 from tavernkit.values import Value
 
@@ -59,9 +59,9 @@ async def beginning_of(session: AsyncSession, conversation_id: UUID) -> State:
     return found or {}
 
 
-async def told_page(
+async def exported_messages(
     session: AsyncSession, conversation_id: UUID, authors: Mapping[UUID, Author], *, behind: int, limit: int
-) -> tuple[list[ToldMessage], int]:
+) -> tuple[list[ExportedMessage], int]:
     """The next messages that are not deleted, with their swipes, in two statements; and where the next page begins."""
     rows = (
         await session.execute(
@@ -83,8 +83,8 @@ async def told_page(
     if not rows:
         return [], behind
     swipes = await _swipes(session, conversation_id, rows[0].seq, rows[-1].seq)
-    told = [
-        ToldMessage(
+    messages = [
+        ExportedMessage(
             name=authors[row.membership_id].name,
             avatar=authors[row.membership_id].avatar,
             role=row.role,
@@ -96,10 +96,12 @@ async def told_page(
         )
         for row in rows
     ]
-    return told, rows[-1].seq
+    return messages, rows[-1].seq
 
 
-async def _swipes(session: AsyncSession, conversation_id: UUID, first: int, last: int) -> dict[UUID, list[ToldSwipe]]:
+async def _swipes(
+    session: AsyncSession, conversation_id: UUID, first: int, last: int
+) -> dict[UUID, list[ExportedSwipe]]:
     rows = await session.execute(
         select(
             MessageSwipe.message_id,
@@ -115,10 +117,10 @@ async def _swipes(session: AsyncSession, conversation_id: UUID, first: int, last
         .where(Message.conversation_id == conversation_id, Message.seq.between(first, last))
         .order_by(Message.seq, MessageSwipe.position)
     )
-    swipes: defaultdict[UUID, list[ToldSwipe]] = defaultdict(list)
+    swipes: defaultdict[UUID, list[ExportedSwipe]] = defaultdict(list)
     for row in rows:
         swipes[row.message_id].append(
-            ToldSwipe(
+            ExportedSwipe(
                 id=row.id,
                 text_id=row.text_id,
                 text=row.content,

@@ -14,7 +14,7 @@ from tavernkit.playground.base.storable import titled
 NOBODY = "Somebody"
 
 
-class Speakers:
+class SpeakerFinder:
     """Finds the member who said something.
 
     What the user of a file says is the member's who brings the file in, unless another person in the space has that

@@ -17,7 +17,7 @@ from tavernkit.playground.base.database.models import Conversation, Message, Mes
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.story.chatfiles.header import CHAT_FILE, beginning_of, kept_of, note_patch, variables_of
 from tavernkit.playground.story.chatfiles.messages import NewMessage, delta_of, new_message
-from tavernkit.playground.story.chatfiles.speakers import Speakers
+from tavernkit.playground.story.chatfiles.speakers import SpeakerFinder
 from tavernkit.playground.story.paths.snapshots import keep_snapshots
 from tavernkit.playground.story.paths.state import State, changed_delta, fold
 from tavernkit.playground.story.settings_schema.patching import apply_changes, read_patch
@@ -41,7 +41,7 @@ class NewChat(Value, frozen=True, kw_only=True):
     gone: list[str]
 
 
-class Piece(Value, frozen=True, kw_only=True):
+class MessageRange(Value, frozen=True, kw_only=True):
     """Some of the messages of one of the chats, `first` up to but not including `end`; none for a chat without any."""
 
     chat: int
@@ -73,10 +73,10 @@ def new_chat(file: ChatFile) -> NewChat:
     return NewChat(file=file, beginning=beginning, put=put, gone=gone)
 
 
-def pieces_of(files: Sequence[ChatFile]) -> list[Piece]:
+def pieces_of(files: Sequence[ChatFile]) -> list[MessageRange]:
     """The steps in which chats are stored, in their order."""
     return [
-        Piece(chat=number, first=first, end=min(first + PIECE_MESSAGES, len(file.messages)))
+        MessageRange(chat=number, first=first, end=min(first + PIECE_MESSAGES, len(file.messages)))
         for number, file in enumerate(files)
         for first in range(0, max(len(file.messages), 1), PIECE_MESSAGES)
     ]
@@ -90,9 +90,9 @@ def moment_before(file: ChatFile, first: int, default: datetime) -> datetime:
 
 def build_rows(
     chat: NewChat,
-    piece: Piece,
+    piece: MessageRange,
     conversation_id: UUID,
-    speakers: Speakers,
+    speakers: SpeakerFinder,
     *,
     moment: datetime,
     ids: Callable[[], UUID],
@@ -137,7 +137,7 @@ async def begin_conversation(
 
 
 async def store_rows(
-    session: AsyncSession, piece: Piece, conversation_id: UUID, rows: MessageRows, speakers: Speakers
+    session: AsyncSession, piece: MessageRange, conversation_id: UUID, rows: MessageRows, speakers: SpeakerFinder
 ) -> None:
     """Write some messages behind those that are there, with the speakers that only they have."""
     session.add_all(speakers.new)

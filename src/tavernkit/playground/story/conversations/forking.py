@@ -5,22 +5,80 @@ A branch or checkpoint belongs to a Playground, where one person tells the story
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 from uuid import UUID
 
-from sqlalchemy import func, select
+from sqlalchemy import CursorResult, func, literal, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.accounts.viewer import Viewer
-from tavernkit.playground.base.database.models import Conversation, Message, TextContent
+from tavernkit.playground.base.database.bulk import copy_rows
+from tavernkit.playground.base.database.functions import derived_id
+from tavernkit.playground.base.database.models import (
+    Conversation,
+    LorebookLink,
+    Message,
+    MessageSwipe,
+    PathSnapshot,
+    TextContent,
+)
 from tavernkit.playground.base.realtime.outbox import append_event
 from tavernkit.playground.base.refused import Refused, not_found
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import titled
 from tavernkit.playground.base.text.markdown import render_markdown
-from tavernkit.playground.story.access.access import Access, Entry, conversation_for
-from tavernkit.playground.story.conversations.copying import copy_path
+from tavernkit.playground.story.access.access import Access, SpaceAccess, conversation_for
+from tavernkit.playground.story.artifacts.copying import copy_artifacts
+
+
+async def copy_path(session: AsyncSession, source_id: UUID, target_id: UUID, until: int) -> int:
+    """Copy the visible messages of a conversation up to number `until`, their swipes, the state and the artifacts along
+    them and the books of the conversation; how many messages that were.
+
+    The caller has locked the source. The target has no messages yet.
+    """
+    is_copied = (Message.conversation_id == source_id, Message.seq <= until, Message.visibility != "hidden")
+    copied = await session.execute(
+        copy_rows(
+            Message,
+            *is_copied,
+            id=derived_id(target_id, Message.id),
+            conversation_id=literal(target_id),
+            hidden_from=literal(None),
+            active_swipe_id=derived_id(target_id, Message.active_swipe_id),
+            origin_message_id=Message.id,
+            revision=literal(1),
+        ).execution_options(preserve_rowcount=True)
+    )
+    await session.execute(
+        copy_rows(
+            MessageSwipe,
+            MessageSwipe.message_id == Message.id,
+            *is_copied,
+            id=derived_id(target_id, MessageSwipe.id),
+            message_id=derived_id(target_id, MessageSwipe.message_id),
+        )
+    )
+    await session.execute(
+        copy_rows(
+            PathSnapshot,
+            PathSnapshot.conversation_id == source_id,
+            PathSnapshot.seq <= until,
+            conversation_id=literal(target_id),
+        )
+    )
+    await session.execute(
+        copy_rows(
+            LorebookLink,
+            LorebookLink.conversation_id == source_id,
+            id=derived_id(target_id, LorebookLink.id),
+            conversation_id=literal(target_id),
+        )
+    )
+    await copy_artifacts(session, source_id, target_id, until)
+    return cast(CursorResult[Any], copied).rowcount
+
 
 ForkKind: TypeAlias = Literal["branch", "thread", "checkpoint"]
 ForkVisibility: TypeAlias = Literal["shared", "private", "public"]
@@ -126,7 +184,7 @@ async def _default_title(session: AsyncSession, message_id: UUID, seq: int) -> s
     return f"{start}: “{words if len(words) <= room else words[: room - 1].rstrip() + '…'}”"
 
 
-def _require_forkable(parent: Conversation, entry: Entry, kind: ForkKind, visibility: str) -> None:
+def _require_forkable(parent: Conversation, entry: SpaceAccess, kind: ForkKind, visibility: str) -> None:
     if parent.status in ("pending", "failed"):
         raise Refused(code="conflict", sentence="This conversation is still being copied. Wait until it is complete.")
     if kind != "thread" and entry.space.kind != "playground":

@@ -22,8 +22,8 @@ from tavernkit.playground.base.database.models import (
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.paths.global_variables import read_globals
 from tavernkit.playground.story.paths.snapshots import EVERY, keep_snapshots
-from tavernkit.playground.story.prompting.cards import library_character
-from tavernkit.playground.story.prompting.greetings import Greeting, greetings_of
+from tavernkit.playground.story.prompting.cast import library_character
+from tavernkit.playground.story.prompting.greetings import ExpandedGreeting, greetings_of
 from tavernkit.playground.story.prompting.platforms import platform_for
 from tavernkit.playground.story.settings_schema.resolving import effective
 
@@ -76,7 +76,7 @@ async def greet(
     global_variables = await read_globals(session, space.owner_id)
     now = await time_of(session, space.owner_id, runtime.clock())
     names = [speaker.cached_display_name for speaker in speakers]
-    said: list[tuple[UUID, SpaceMembership, Sequence[Greeting]]] = []
+    said: list[tuple[UUID, SpaceMembership, Sequence[ExpandedGreeting]]] = []
     for speaker in speakers:
         card = None if speaker.character_id is None else cards.get(speaker.character_id)
         if card is not None:
@@ -101,7 +101,7 @@ async def _say(
     session: AsyncSession,
     runtime: Runtime,
     conversation: Conversation,
-    said: Sequence[tuple[UUID, SpaceMembership, Sequence[Greeting]]],
+    said: Sequence[tuple[UUID, SpaceMembership, Sequence[ExpandedGreeting]]],
 ) -> None:
     """Write all greetings at once: however many characters there are, it takes as many statements."""
     now = runtime.clock()

@@ -10,23 +10,20 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit import User as LibraryUser
 from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.database.base import advance
 from tavernkit.playground.base.database.models import Conversation, Space
-from tavernkit.playground.base.database.versions import advance
-from tavernkit.playground.base.realtime.access import announce_access_change
 from tavernkit.playground.base.realtime.bus import conversation_topic
-from tavernkit.playground.base.realtime.outbox import append_event
+from tavernkit.playground.base.realtime.outbox import announce_access_change, append_event
 from tavernkit.playground.base.refused import Refused, not_found
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import titled
-from tavernkit.playground.story.access.access import Access, Entry, conversation_for, space_for
-from tavernkit.playground.story.access.events import tell_space
+from tavernkit.playground.story.access.access import Access, SpaceAccess, conversation_for, require_in_use, space_for
+from tavernkit.playground.story.access.events import append_space_event
 from tavernkit.playground.story.access.identity import story_user
-from tavernkit.playground.story.access.in_use import require_in_use
 from tavernkit.playground.story.access.members import active_members
 from tavernkit.playground.story.conversations.documents import ConversationOut
 from tavernkit.playground.story.conversations.opening import greet, open_root
-from tavernkit.playground.story.conversations.regrafting import regraft_branches
-from tavernkit.playground.story.conversations.removing import remove_conversation_rows
+from tavernkit.playground.story.conversations.removing import regraft_branches, remove_conversation_rows
 
 MAX_ROOTS = 1_000
 
@@ -100,7 +97,7 @@ async def change_conversation(
         return conversation
 
 
-def may_restore(entry: Entry) -> bool:
+def may_restore(entry: SpaceAccess) -> bool:
     """Whether this person may restore an archived conversation; its space comes back with it."""
     return entry.access >= (Access.ADMINISTER if entry.space.status == "archived" else Access.MODERATE)
 
@@ -120,7 +117,7 @@ async def restore_conversation(runtime: Runtime, viewer: Viewer, conversation_id
         if entry.space.status == "archived":
             entry.space.status, entry.space.updated_at = "active", now
             entry.space.settings_version += 1
-            await tell_space(session, space_id, "space", now)
+            await append_space_event(session, space_id, "space", now)
         if conversation.status == "archived":
             conversation.status = "ready"
             conversation.settings_version += 1

@@ -12,7 +12,7 @@ from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Conversation, Message
 from tavernkit.playground.base.refused import not_found
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.story.access.access import Access, Entry, conversation_for
+from tavernkit.playground.story.access.access import Access, SpaceAccess, conversation_for
 
 
 class TreeNode(NamedTuple):
@@ -35,7 +35,7 @@ async def read_tree(
         return await tree_of(session, root_id, visible=_visible_to(entry), after=last, limit=limit)
 
 
-def _visible_to(entry: Entry) -> tuple[str, ...]:
+def _visible_to(entry: SpaceAccess) -> tuple[str, ...]:
     if entry.access >= Access.ADMINISTER:
         return "shared", "public", "private"
     return ("public",) if entry.member is None else ("shared", "public")

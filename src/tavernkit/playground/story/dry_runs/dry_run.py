@@ -33,20 +33,19 @@ from tavernkit.playground.base.llm.base import Finished, ModelError, TextDelta, 
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import storable
-from tavernkit.playground.story.access.access import Access, Entry, conversation_for
-from tavernkit.playground.story.access.in_use import require_in_use
+from tavernkit.playground.story.access.access import Access, SpaceAccess, conversation_for, require_in_use
 from tavernkit.playground.story.access.locks import lock_totals
 from tavernkit.playground.story.artifacts.path import turns_before
-from tavernkit.playground.story.dry_runs.report import prompt_changes, shortened, told_steps
-from tavernkit.playground.story.dry_runs.story import Story, read_story
-from tavernkit.playground.story.dry_runs.trial import CountedModels, TrialJournal
+from tavernkit.playground.story.dry_runs.journal import CountedModels, DryRunJournal
+from tavernkit.playground.story.dry_runs.report import prompt_changes, shortened, step_reports
+from tavernkit.playground.story.dry_runs.story import DryRunStory, read_dry_run_story
 from tavernkit.playground.story.paths.queries import end_of_path
-from tavernkit.playground.story.pipelines.asking import StepModels
 from tavernkit.playground.story.pipelines.queries import profile_for, version_of
 from tavernkit.playground.story.pipelines.reading import checked_content, profile_of
-from tavernkit.playground.story.pipelines.run_reports import DryRun
+from tavernkit.playground.story.pipelines.reports import DryRun
+from tavernkit.playground.story.pipelines.step_models import StepModels
 from tavernkit.playground.story.previews.previewing import speaker_at_hand
-from tavernkit.playground.story.prompting.building import Prompt, build_prompt
+from tavernkit.playground.story.prompting.building import BuiltPrompt, build_prompt
 from tavernkit.playground.story.prompting.inputs import PromptInputs
 from tavernkit.playground.story.prompting.replies import make_reply
 from tavernkit.playground.story.prompting.usage import count_usage, usage_of
@@ -80,7 +79,7 @@ async def ask_dry_run(runtime: Runtime, viewer: Viewer, profile_id: UUID, asked:
         if total == 0:
             sentence = f"No pipeline of this profile has a step that runs on {asked.trigger}. Choose another trigger."
             raise Refused(code="conflict", sentence=sentence)
-        speaker, target = await _turn_to_try(session, conversation, entry)
+        speaker, target = await _dry_run_turn(session, conversation, entry)
         return await enqueue_job(
             session,
             runtime,
@@ -100,8 +99,8 @@ async def ask_dry_run(runtime: Runtime, viewer: Viewer, profile_id: UUID, asked:
         )
 
 
-async def _turn_to_try(
-    session: AsyncSession, conversation: Conversation, entry: Entry
+async def _dry_run_turn(
+    session: AsyncSession, conversation: Conversation, entry: SpaceAccess
 ) -> tuple[SpaceMembership, Message | None]:
     """Who speaks in the turn that is tried, and the reply that it had already."""
     end = await end_of_path(session, conversation.id)
@@ -116,18 +115,18 @@ async def carry_out_dry_run(work: JobWork) -> dict[str, Any]:
     """Run the steps on a copy. One that was interrupted begins anew: nothing of it was kept."""
     runtime, payload = work.runtime, work.claim.payload
     profile = read_profile(payload["profile"])
-    story = await read_story(work, profile)
+    story = await read_dry_run_story(work, profile)
     models = CountedModels(StepModels(runtime, story.inputs.provider).ask)
     try:
-        return await _Trial(work, story, models, with_reply=bool(payload["with_reply"])).run()
+        return await _DryRun(work, story, models, with_reply=bool(payload["with_reply"])).run()
     finally:
         await _count(runtime, UUID(payload["conversation_id"]), models)
 
 
-class _Trial:
+class _DryRun:
     """One dry run at work."""
 
-    def __init__(self, work: JobWork, story: Story, models: CountedModels, *, with_reply: bool) -> None:
+    def __init__(self, work: JobWork, story: DryRunStory, models: CountedModels, *, with_reply: bool) -> None:
         self._work = work
         self._story = story
         self._models = models
@@ -135,7 +134,7 @@ class _Trial:
         context = story.context
         self._plan: tuple[Planned, ...] = (*plan_hook(context, "before"), *plan_hook(context, "after"))
         self._states: dict[tuple[str, str], str] = {item.key: "waiting" for item in self._plan}
-        self._journal = TrialJournal(story.store, story.last_done, self._settled)
+        self._journal = DryRunJournal(story.store, story.last_done, self._settled)
         self._run = PipelineRunner(
             context,
             read=self._view,
@@ -144,7 +143,7 @@ class _Trial:
             clock=work.runtime.clock,
             ids=lambda: str(work.runtime.ids()),
             functions=work.runtime.functions,
-            emit=self._told,
+            emit=self._progressed,
             abort=work.stopping,
         )
 
@@ -159,10 +158,10 @@ class _Trial:
         ]
         prompt, reply, report = None, None, barrier.report
         if report is None:
-            without, told = await asyncio.to_thread(_prompts, story.inputs, barrier)
-            prompt = prompt_changes(without.plan, told.plan, story.inputs.provider.model)
+            without, with_artifacts = await asyncio.to_thread(_prompts, story.inputs, barrier)
+            prompt = prompt_changes(without.plan, with_artifacts.plan, story.inputs.provider.model)
             warnings += prompt.pop("warnings")
-            reply = await self._reply(told, warnings)
+            reply = await self._reply(with_artifacts, warnings)
             report = await self._run.after(reply)
         self._work.check()
         return {
@@ -172,7 +171,7 @@ class _Trial:
             "trigger": report.trigger,
             "turn": report.turn,
             "speaker": storable(story.speaker),
-            "steps": told_steps(story.context, report, self._journal, story.view),
+            "steps": step_reports(story.context, report, self._journal, story.view),
             "reply": None if reply is None else shortened(reply),
             "prompt": prompt,
             "prompt_tokens": self._models.used.prompt_tokens,
@@ -180,7 +179,7 @@ class _Trial:
             "warnings": [storable(warning) for warning in warnings],
         }
 
-    async def _reply(self, prompt: Prompt, warnings: list[str]) -> str | None:
+    async def _reply(self, prompt: BuiltPrompt, warnings: list[str]) -> str | None:
         """The reply that the steps behind it are given."""
         if not any(item.step.hook == "after" for item in self._plan):
             return None
@@ -191,7 +190,7 @@ class _Trial:
             warnings.append(NO_REPLY if story.last_reply is None else EARLIER_REPLY)
         return story.last_reply
 
-    async def _ask(self, prompt: Prompt) -> str:
+    async def _ask(self, prompt: BuiltPrompt) -> str:
         client = self._work.runtime.models.client_for(prompt.inputs.provider)
         text, thoughts, finished = "", "", None
 
@@ -222,7 +221,7 @@ class _Trial:
     async def _view(self, _: RunContext) -> SessionArtifacts:
         return self._story.view
 
-    async def _told(self, event: PipelineEvent) -> None:
+    async def _progressed(self, event: PipelineEvent) -> None:
         if event.type == "pipeline.step.started" and event.pipeline is not None and event.step is not None:
             self._states[event.pipeline, event.step] = "running"
             await self._report()
@@ -240,12 +239,12 @@ class _Trial:
         await self._work.report(done, len(steps), so_far={"steps": steps})
 
 
-def _prompts(inputs: PromptInputs, barrier: Barrier) -> tuple[Prompt, Prompt]:
+def _prompts(inputs: PromptInputs, barrier: Barrier) -> tuple[BuiltPrompt, BuiltPrompt]:
     """The prompt without what the steps have made, and with it."""
-    told = inputs.with_(candidates=barrier.candidates)
+    with_artifacts = inputs.with_(candidates=barrier.candidates)
     if barrier.user_message != barrier.raw_user_message:
-        told = told.with_(history=inputs.history.retold(barrier.user_message))
-    return build_prompt(inputs), build_prompt(told)
+        with_artifacts = with_artifacts.with_(history=inputs.history.with_user_text(barrier.user_message))
+    return build_prompt(inputs), build_prompt(with_artifacts)
 
 
 async def _count(runtime: Runtime, conversation_id: UUID, models: CountedModels) -> None:

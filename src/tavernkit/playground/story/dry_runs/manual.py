@@ -42,25 +42,24 @@ from tavernkit.playground.base.jobs.work import JobWork
 from tavernkit.playground.base.realtime.bus import conversation_topic
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.story.access.access import Access, conversation_for
-from tavernkit.playground.story.access.in_use import require_in_use
+from tavernkit.playground.story.access.access import Access, conversation_for, require_in_use
 from tavernkit.playground.story.access.locks import lock_conversation, lock_totals
 from tavernkit.playground.story.artifacts.journal import DatabaseJournal
 from tavernkit.playground.story.artifacts.open_runs import abandon_pipeline_run
 from tavernkit.playground.story.artifacts.path import reader_again, turns_before
 from tavernkit.playground.story.paths.queries import end_of_path
-from tavernkit.playground.story.pipelines.asking import StepModels
 from tavernkit.playground.story.pipelines.choosing import reserve_profile
-from tavernkit.playground.story.pipelines.following import Beginning, NotFollowedError, run_context, usable_profile
 from tavernkit.playground.story.pipelines.queries import followed_profile
 from tavernkit.playground.story.pipelines.reading import profile_of
 from tavernkit.playground.story.pipelines.reports import KnownRun, known_runs
+from tavernkit.playground.story.pipelines.run_inputs import NotFollowedError, PipelineStart, run_context, usable_profile
+from tavernkit.playground.story.pipelines.step_models import StepModels
 from tavernkit.playground.story.previews.previewing import speaker_at_hand
-from tavernkit.playground.story.prompting.inputs import PromptInputs, Turn, inputs_for
+from tavernkit.playground.story.prompting.inputs import PromptInputs, PromptTurn, inputs_for
 from tavernkit.playground.story.prompting.usage import count_usage, used_by_steps
-from tavernkit.playground.story.runs.asking import locked
-from tavernkit.playground.story.runs.conversation_queries import active_run
 from tavernkit.playground.story.runs.limits import check_tokens
+from tavernkit.playground.story.runs.queries import active_run
+from tavernkit.playground.story.runs.requests import locked
 from tavernkit.playground.story.runs.storing import ReplyIds
 from tavernkit.values import Value
 
@@ -208,11 +207,11 @@ async def carry_out_pipelines(work: JobWork) -> dict[str, Any]:
     guard = JobGuard(conversation_id=conversation_id, job=work.claim)
     states: set[tuple[str | None, str | None]] = set()
 
-    async def tell(event: PipelineEvent) -> None:
+    async def publish_event(event: PipelineEvent) -> None:
         if work.is_leaving:
             return
-        told = {"pipeline": msgspec.to_builtins(event), "for": str(work.claim.job_id)}
-        await runtime.bus.publish(conversation_topic(conversation_id), told)
+        published = {"pipeline": msgspec.to_builtins(event), "for": str(work.claim.job_id)}
+        await runtime.bus.publish(conversation_topic(conversation_id), published)
         if event.type == "pipeline.step.done" and not work.stopping.is_set():
             states.add((event.pipeline, event.step))
             await work.report(len(states))
@@ -230,7 +229,7 @@ async def carry_out_pipelines(work: JobWork) -> dict[str, Any]:
         clock=runtime.clock,
         ids=lambda: str(runtime.ids()),
         functions=runtime.functions,
-        emit=tell,
+        emit=publish_event,
         abort=work.stopping,
     )
     try:
@@ -261,7 +260,7 @@ async def _read(work: JobWork) -> tuple[RunContext, PromptInputs, int]:
         version = await session.get_one(PipelineProfileVersion, (profile.id, run.profile_version))
         conversation = await session.get_one(Conversation, run.conversation_id)
         await check_tokens(session, conversation.id)
-        turn = Turn(
+        turn = PromptTurn(
             conversation=conversation,
             space=await session.get_one(Space, conversation.space_id),
             speaker=speaker,
@@ -277,7 +276,7 @@ async def _read(work: JobWork) -> tuple[RunContext, PromptInputs, int]:
         ids = None
         if run.message_id is not None and run.swipe_id is not None:
             ids = ReplyIds(message_id=run.message_id, swipe_id=run.swipe_id)
-        begun = Beginning(
+        begun = PipelineStart(
             id=run.id,
             profile=usable_profile(profile, version.content).with_(version=run.profile_version),
             trigger="manual" if run.trigger == "manual" else "api",

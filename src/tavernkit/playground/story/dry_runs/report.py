@@ -15,57 +15,57 @@ from tavernkit.artifacts import SessionArtifacts, change_between
 from tavernkit.artifacts.pipelines import RunContext, RunReport, Step, StepPipeline, StepReport
 from tavernkit.artifacts.pipelines.products import StepProduct, products_of
 from tavernkit.playground.base.storable import storable
-from tavernkit.playground.story.dry_runs.trial import TrialJournal
+from tavernkit.playground.story.dry_runs.journal import DryRunJournal
 from tavernkit.prompt.block import Block
 from tavernkit.prompt.tokens import default_estimator
 from tavernkit.values import Json
 
 LONGEST = 20_000
-"""How many characters of one text are told."""
+"""How many characters of one text are reported."""
 
 BlockChange: TypeAlias = Literal["added", "removed", "changed"]
 
 
-def told_steps(
-    context: RunContext, report: RunReport, journal: TrialJournal, view: SessionArtifacts
+def step_reports(
+    context: RunContext, report: RunReport, journal: DryRunJournal, view: SessionArtifacts
 ) -> list[dict[str, Any]]:
     """Every step of the run in the order of commits; `view` is what was there before it."""
     steps = {
         (pipeline.id, step.id): (pipeline, step) for pipeline in context.profile.pipelines for step in pipeline.steps
     }
-    return [_step(told, *steps[told.pipeline, told.step], context, journal, view) for told in report.steps]
+    return [_step(done, *steps[done.pipeline, done.step], context, journal, view) for done in report.steps]
 
 
 def _step(
-    told: StepReport,
+    done: StepReport,
     pipeline: StepPipeline,
     step: Step,
     context: RunContext,
-    journal: TrialJournal,
+    journal: DryRunJournal,
     view: SessionArtifacts,
 ) -> dict[str, Any]:
-    record = journal.records.get((told.pipeline, told.step))
-    is_done = record is not None and told.status == "done"
-    started, ended = told.started_at, told.ended_at
+    record = journal.records.get((done.pipeline, done.step))
+    is_done = record is not None and done.status == "done"
+    started, ended = done.started_at, done.ended_at
     return {
-        "pipeline": told.pipeline,
-        "step": told.step,
+        "pipeline": done.pipeline,
+        "step": done.step,
         "name": storable(step.name),
-        "kind": told.kind,
-        "hook": told.hook,
-        "status": told.status,
-        "reason": told.reason,
-        "code": told.code,
-        "message": None if told.message is None else shortened(told.message),
+        "kind": done.kind,
+        "hook": done.hook,
+        "status": done.status,
+        "reason": done.reason,
+        "code": done.code,
+        "message": None if done.message is None else shortened(done.message),
         "input": None if record is None else _input(record.input),
         "output": _text(record.value) if record is not None and is_done else None,
         "writes": [
             _write(made, view) for made in (products_of(pipeline, step, record, context) if record and is_done else ())
         ],
-        "calls": told.usage.calls,
-        "prompt_tokens": told.usage.prompt_tokens,
-        "completion_tokens": told.usage.completion_tokens,
-        "cost": told.usage.cost,
+        "calls": done.usage.calls,
+        "prompt_tokens": done.usage.prompt_tokens,
+        "completion_tokens": done.usage.completion_tokens,
+        "cost": done.usage.cost,
         "seconds": 0.0 if started is None or ended is None else (ended - started).total_seconds(),
     }
 
@@ -164,7 +164,7 @@ def _text(value: Json) -> str:
 
 
 def shortened(text: str) -> str:
-    """As much of a text as is told, and how much more there is."""
+    """As much of a text as is reported, and how much more there is."""
     text = storable(text)
     more = len(text) - LONGEST
     return text if more <= 0 else f"{text[:LONGEST]}… ({more:,} more characters)"

@@ -15,15 +15,15 @@ from tavernkit.playground.base.jobs.work import JobWork
 from tavernkit.playground.story.artifacts.journal import last_done
 from tavernkit.playground.story.artifacts.path import read_view
 from tavernkit.playground.story.artifacts.store import TransactionArtifactStore, read_at_one_moment
-from tavernkit.playground.story.pipelines.following import Beginning, run_context
 from tavernkit.playground.story.pipelines.owners import tag_owners
+from tavernkit.playground.story.pipelines.run_inputs import PipelineStart, run_context
 from tavernkit.playground.story.prompting.errors import UnpromptableError
-from tavernkit.playground.story.prompting.inputs import PromptInputs, Turn, inputs_for
+from tavernkit.playground.story.prompting.inputs import PromptInputs, PromptTurn, inputs_for
 from tavernkit.playground.story.runs.limits import check_tokens
 from tavernkit.values import Value
 
 
-class Story(Value, frozen=True, kw_only=True):
+class DryRunStory(Value, frozen=True, kw_only=True):
     """What a dry run is about, as it was when it began."""
 
     context: RunContext
@@ -35,14 +35,14 @@ class Story(Value, frozen=True, kw_only=True):
     speaker: str
 
 
-async def read_story(work: JobWork, profile: Profile) -> Story:
+async def read_dry_run_story(work: JobWork, profile: Profile) -> DryRunStory:
     """Everything that the run may know, read at one moment; the profile's tags are taken on the copy alone."""
     runtime, payload = work.runtime, work.claim.payload
     conversation_id = UUID(payload["conversation_id"])
     async with read_at_one_moment(runtime.database) as session:
         await check_tokens(session, conversation_id)
         inputs, speaker = await _inputs(session, work, conversation_id)
-        begun = Beginning(id=work.claim.job_id, profile=profile, trigger=payload["trigger"], now=inputs.now)
+        begun = PipelineStart(id=work.claim.job_id, profile=profile, trigger=payload["trigger"], now=inputs.now)
         context = await run_context(session, inputs, conversation_id, begun, ids=None, request=str(work.claim.job_id))
         records = await TransactionArtifactStore(session, ids=str).load(context.session)
         renamed = (await tag_owners(session, conversation_id, profile)).renamed
@@ -62,7 +62,7 @@ async def read_story(work: JobWork, profile: Profile) -> Story:
         view = view.with_(
             artifacts={tag: each for tag, each in view.artifacts.items() if is_on_page(each.artifact.visibility)}
         )
-    return Story(
+    return DryRunStory(
         context=context,
         inputs=inputs,
         store=store,
@@ -81,7 +81,7 @@ async def _inputs(session: AsyncSession, work: JobWork, conversation_id: UUID) -
     if conversation is None or speaker is None or speaker.status != "active":
         raise UnpromptableError("The conversation is gone, or who was to speak has left it. Choose another one.")
     target_id = payload["target_id"]
-    turn = Turn(
+    turn = PromptTurn(
         conversation=conversation,
         space=await session.get_one(Space, conversation.space_id),
         speaker=speaker,

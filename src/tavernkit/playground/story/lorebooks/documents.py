@@ -6,9 +6,10 @@ from datetime import datetime
 from typing import Annotated, Any, Literal, Self
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, Field, model_validator
 
 from tavernkit.playground.base.database.models import Lorebook, LorebookEntry
+from tavernkit.playground.base.schemas import StrictModel
 from tavernkit.playground.base.storable import presentable
 from tavernkit.reading import ImportReport
 
@@ -21,16 +22,12 @@ Description = Annotated[str, Field(max_length=20_000)]
 Version = Annotated[int, Field(ge=0, le=2**31 - 1, description="The `settings_version` that was read.")]
 
 
-class In(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class NewLorebook(In):
+class NewLorebook(StrictModel):
     name: Name
     description: Description = ""
 
 
-class PatchLorebook(In):
+class PatchLorebook(StrictModel):
     settings_version: Version
     name: Name | None = None
     description: Description | None = None
@@ -110,7 +107,7 @@ class EntryOut(BaseModel):
         )
 
 
-class Place(In):
+class LorebookPlace(StrictModel):
     """Where a book is used; exactly one of the four."""
 
     space_id: UUID | None = None
@@ -133,12 +130,12 @@ class Place(In):
         }
 
 
-class NewLink(Place):
+class NewLink(LorebookPlace):
     lorebook_id: UUID
     enabled: bool = True
 
 
-class PatchLink(In):
+class PatchLink(StrictModel):
     enabled: bool | None = None
     position: Annotated[int, Field(ge=0, le=100_000, description="The place among the books there, from 0.")] | None = (
         None

@@ -13,12 +13,12 @@ from tavernkit.playground.base.database.models import Character, Lorebook, Loreb
 from tavernkit.playground.base.refused import Refused, existing, not_found
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.access.access import Access, conversation_for, space_for
-from tavernkit.playground.story.lorebooks.documents import NewLink, PatchLink, Place
+from tavernkit.playground.story.lorebooks.documents import LorebookPlace, NewLink, PatchLink
+from tavernkit.playground.story.lorebooks.events import append_link_events
 from tavernkit.playground.story.lorebooks.queries import links_of, lorebook_of
-from tavernkit.playground.story.lorebooks.telling import tell_of_links
 
 
-async def lorebooks_at(runtime: Runtime, viewer: Viewer, place: Place) -> list[tuple[LorebookLink, str]]:
+async def lorebooks_at(runtime: Runtime, viewer: Viewer, place: LorebookPlace) -> list[tuple[LorebookLink, str]]:
     """The books in use at a place, in their order, each with its name."""
     async with runtime.database.read() as session:
         await _check_place(session, viewer, place.as_columns(), changing=False)
@@ -46,7 +46,7 @@ async def attach_lorebook(runtime: Runtime, viewer: Viewer, new: NewLink) -> tup
         )
         session.add(link)
         await session.flush()
-        await tell_of_links(session, [link], now)
+        await append_link_events(session, [link], now)
         return link, book.name
 
 
@@ -80,7 +80,7 @@ async def _link(session: AsyncSession, viewer: Viewer, link_id: UUID, now: datet
         # Who cannot see the place is not told that there is a link.
         raise not_found("link") if refused.code == "not_found" else refused from None
     # Before the link is locked: who removes a place with its links goes the same way.
-    await tell_of_links(session, [link], now)
+    await append_link_events(session, [link], now)
     row = (
         await session.execute(
             select(LorebookLink, Lorebook.name)

@@ -13,8 +13,8 @@ from sqlalchemy.orm import InstrumentedAttribute
 from tavernkit.playground.base.database.models import Character, Conversation, LorebookLink, Persona, Space
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import titled
+from tavernkit.playground.story.lorebooks.events import append_link_events
 from tavernkit.playground.story.lorebooks.queries import links_of, newest_lorebooks
-from tavernkit.playground.story.lorebooks.telling import tell_of_links
 from tavernkit.values import Json
 
 CARD = ("data", "extensions", "world")
@@ -71,7 +71,7 @@ async def link_book(
             )
     session.add_all(links)
     await session.flush()
-    await tell_of_links(session, links, now)
+    await append_link_events(session, links, now)
     return len(links)
 
 

@@ -14,17 +14,17 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from tavernkit.errors import TavernKitError
 from tavernkit.lore import Book, Entry, read_book
 from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.database.base import advance
 from tavernkit.playground.base.database.bulk import insert_rows
 from tavernkit.playground.base.database.models import Lorebook, LorebookEntry
-from tavernkit.playground.base.database.versions import advance
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import presentable, storable, titled
 from tavernkit.playground.story.lorebooks.documents import LorebookOut, NewLorebook, PatchLorebook
 from tavernkit.playground.story.lorebooks.entry_fields import as_character_book, as_world_info, book_form, entry_forms
+from tavernkit.playground.story.lorebooks.events import append_book_event
 from tavernkit.playground.story.lorebooks.named_links import link_book, places_that_name
 from tavernkit.playground.story.lorebooks.queries import all_entries, lorebook_of
-from tavernkit.playground.story.lorebooks.telling import tell_of_book
 from tavernkit.reading import ImportReport, Note
 from tavernkit.values import Json
 
@@ -114,7 +114,7 @@ async def update_lorebook(runtime: Runtime, viewer: Viewer, lorebook_id: UUID, p
         row.updated_at = runtime.clock()
         if patch.name is not None:
             await session.flush()
-            await tell_of_book(session, row.id, row.updated_at)
+            await append_book_event(session, row.id, row.updated_at)
         return row
 
 
@@ -151,7 +151,7 @@ async def delete_lorebook(runtime: Runtime, viewer: Viewer, lorebook_id: UUID) -
     """Delete a book with its entries; wherever it was in use, it is not any more."""
     async with runtime.database.write() as session:
         row = await lorebook_of(session, viewer, lorebook_id, lock=True)
-        await tell_of_book(session, row.id, runtime.clock())
+        await append_book_event(session, row.id, runtime.clock())
         await session.execute(delete(Lorebook).where(Lorebook.id == row.id))
 
 

@@ -10,21 +10,86 @@ from sqlalchemy import select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.database.base import advance
 from tavernkit.playground.base.database.models import Conversation, SpaceMembership, User
-from tavernkit.playground.base.database.versions import advance
-from tavernkit.playground.base.realtime.access import announce_access_change
 from tavernkit.playground.base.realtime.bus import user_topic
+from tavernkit.playground.base.realtime.outbox import announce_access_change
 from tavernkit.playground.base.refused import Refused, existing
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.base.storable import storable
-from tavernkit.playground.story.access.access import Access, Entry, member_for, space_for
-from tavernkit.playground.story.access.events import tell_space
-from tavernkit.playground.story.access.identity import display_name, usable_characters
-from tavernkit.playground.story.access.member_documents import MemberOut
+from tavernkit.playground.base.storable import storable, titled
+from tavernkit.playground.story.access.access import Access, SpaceAccess, member_for, space_for
+from tavernkit.playground.story.access.documents import MemberOut, SpaceOut
+from tavernkit.playground.story.access.events import append_space_event
+from tavernkit.playground.story.access.identity import display_name, persona_of, usable_characters
 from tavernkit.playground.story.access.members import active_members, find_member, next_position
-from tavernkit.playground.story.access.space_documents import SpaceOut
-from tavernkit.playground.story.members.changing import apply_change, refuse_change
 from tavernkit.playground.story.runs.unavailable import members_changed
+from tavernkit.playground.story.settings.service import refuse_unknown_in
+
+DEFAULT_STEPS = 4
+"""How many messages a copilot writes when nobody says."""
+
+_OWNERS = ("role", "participation", "talkativeness")
+_PEOPLES = ("role", "copilot_mode", "copilot_remaining_steps", "persona", "persona_id")
+_CHARACTERS = ("talkativeness",)
+
+
+async def refuse_change(
+    session: AsyncSession, viewer: Viewer, entry: SpaceAccess, member: SpaceMembership, changes: Mapping[str, Any]
+) -> None:
+    """Why the change cannot be made, if so."""
+    if member.status == "removed":
+        raise Refused(code="conflict", sentence=f"{member.cached_display_name} was removed. Bring them back first.")
+    _refuse_fields(entry, member, changes)
+    if changes.get("persona_id") is not None:
+        await persona_of(session, changes["persona_id"], member.user_id)
+    chosen = {f"model.{field}": changes[field] for field in ("provider_id", "preset_id") if field in changes}
+    return await refuse_unknown_in(session, viewer, chosen)
+
+
+def apply_change(member: SpaceMembership, changes: Mapping[str, Any]) -> None:
+    """Make a change that nothing speaks against."""
+    for field in ("role", "participation"):
+        if changes.get(field) is not None:
+            setattr(member, field, changes[field])
+    for field in ("persona_id", "provider_id", "preset_id", "talkativeness"):
+        if field in changes:
+            setattr(member, field, changes[field])
+    if "name_override" in changes:
+        member.name_override = titled(changes["name_override"] or "", "") or None
+    if "persona" in changes:
+        member.persona = storable(changes["persona"] or "")
+    _apply_copilot(member, changes.get("copilot_mode"), changes.get("copilot_remaining_steps"))
+
+
+def _refuse_fields(entry: SpaceAccess, member: SpaceMembership, changes: Mapping[str, Any]) -> None:
+    for field in changes:
+        if field in _OWNERS and entry.access < Access.ADMINISTER:
+            raise Refused(code="forbidden", sentence=f"Only the owner of the space changes the {field} of members.")
+        if field in _PEOPLES and member.kind != "human":
+            raise _refused(field, "a character has none")
+        if field in _CHARACTERS and member.kind != "character":
+            raise _refused(field, "it is for characters")
+    if changes.get("role") is not None and member.role == "owner":
+        raise Refused(code="conflict", sentence="The owner of a space stays its owner.")
+    mode = changes.get("copilot_mode") or member.copilot_mode
+    if changes.get("copilot_remaining_steps") is not None and mode != "full":
+        raise _refused("copilot_remaining_steps", "the copilot is off; set copilot_mode to full as well")
+    return
+
+
+def _apply_copilot(member: SpaceMembership, mode: str | None, steps: int | None) -> None:
+    if mode == "none":
+        member.copilot_mode, member.copilot_remaining_steps = "none", 0
+    elif mode == "full" and member.copilot_mode == "none":
+        member.copilot_mode, member.copilot_remaining_steps = "full", steps or DEFAULT_STEPS
+        member.copilot_conversation_id = None
+    elif steps is not None:
+        member.copilot_remaining_steps = steps
+
+
+def _refused(field: str, why: str) -> Refused:
+    return Refused(code="invalid", sentence=f"{field} was not taken: {why}.")
+
 
 MAX_MEMBERS = 50
 MAX_HUMANS = 20
@@ -69,7 +134,7 @@ async def add_member(
             _revive(member, position)
             member.cached_display_name = await display_name(session, member)
         await session.flush()
-        await tell_space(session, space_id, "members", now, member_id=str(member.id))
+        await append_space_event(session, space_id, "members", now, member_id=str(member.id))
         return member
 
 
@@ -93,7 +158,7 @@ async def change_member(
             )
         await session.flush()
         member.cached_display_name = await display_name(session, member)
-        await tell_space(session, member.space_id, "members", now, member_id=str(member.id))
+        await append_space_event(session, member.space_id, "members", now, member_id=str(member.id))
         await members_changed(session, runtime, member.space_id)
         return member
 
@@ -117,7 +182,7 @@ async def remove_member(
         await session.flush()
         if member.user_id is not None:
             announce_access_change(session, user_topic(member.user_id))
-        await tell_space(session, member.space_id, "members", now, member_id=str(member.id))
+        await append_space_event(session, member.space_id, "members", now, member_id=str(member.id))
         await members_changed(session, runtime, member.space_id)
         return member
 
@@ -138,11 +203,11 @@ async def reorder_members(
         for position, member_id in enumerate(member_ids):
             members[member_id].position = position
         await session.flush()
-        await tell_space(session, space_id, "members", now)
+        await append_space_event(session, space_id, "members", now)
         return [members[member_id] for member_id in member_ids]
 
 
-async def _require_room(session: AsyncSession, entry: Entry, *, human: bool) -> None:
+async def _require_room(session: AsyncSession, entry: SpaceAccess, *, human: bool) -> None:
     members = await active_members(session, entry.space.id)
     if len(members) >= MAX_MEMBERS:
         raise Refused(code="conflict", sentence=f"At most {MAX_MEMBERS} can be in a space.")

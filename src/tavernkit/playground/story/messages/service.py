@@ -15,12 +15,10 @@ from tavernkit.playground.base.database.models import Conversation, Message, Spa
 from tavernkit.playground.base.realtime.outbox import append_event
 from tavernkit.playground.base.refused import Refused, not_found
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.story.access.access import Access, conversation_for
-from tavernkit.playground.story.access.in_use import require_in_use
-from tavernkit.playground.story.paths.texts import clean_text
-from tavernkit.playground.story.paths.writing import add_message
-from tavernkit.playground.story.runs.asking import is_character_here, make_way
+from tavernkit.playground.story.access.access import Access, conversation_for, require_in_use
+from tavernkit.playground.story.paths.writing import add_message, clean_text
 from tavernkit.playground.story.runs.planner import plan_run
+from tavernkit.playground.story.runs.requests import apply_input_policy, is_character_here
 from tavernkit.playground.story.runs.rounds import answer_person
 from tavernkit.playground.story.runs.speakers import has_copilot, speaking_member
 
@@ -59,7 +57,7 @@ async def send_message(
                 raise not_found("character")
             is_answered = role == "user" or speaker_id is not None
             if is_answered:
-                await make_way(session, runtime, conversation, even_queued=True)
+                await apply_input_policy(session, runtime, conversation, even_queued=True)
             return await _say(session, runtime, conversation, author, message_id, text, role, speaker_id, limits)
     except IntegrityError:
         # The same id was sent into another conversation at the same moment.

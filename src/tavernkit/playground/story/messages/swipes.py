@@ -17,8 +17,7 @@ from tavernkit.playground.story.access.access import Access
 from tavernkit.playground.story.paths.changing import changeable_message, note_change, refuse_stale
 from tavernkit.playground.story.paths.messages import active_swipe
 from tavernkit.playground.story.paths.snapshots import path_changed
-from tavernkit.playground.story.paths.texts import clean_text
-from tavernkit.playground.story.paths.writing import add_text
+from tavernkit.playground.story.paths.writing import add_text, clean_text
 
 MAX_SWIPES = 1_000
 

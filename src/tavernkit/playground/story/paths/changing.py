@@ -11,8 +11,7 @@ from tavernkit.playground.base.database.models import Conversation, Message
 from tavernkit.playground.base.realtime.outbox import append_event
 from tavernkit.playground.base.refused import Refused, stale
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.story.access.access import Access, message_for
-from tavernkit.playground.story.access.in_use import require_in_use
+from tavernkit.playground.story.access.access import Access, message_for, require_in_use
 from tavernkit.playground.story.paths.documents import MessageOut
 from tavernkit.playground.story.paths.messages import shown_message
 
@@ -39,7 +38,7 @@ async def refuse_stale(session: AsyncSession, message: Message, revision: int | 
 
 
 async def note_change(session: AsyncSession, runtime: Runtime, message: Message, kind: str) -> None:
-    """Count the change, and tell the pages."""
+    """Count the change, and announce it to the pages."""
     message.revision += 1
     await session.flush()
     await append_event(session, message.conversation_id, kind, runtime.clock(), message_id=str(message.id))

@@ -1,7 +1,7 @@
 """The state at any message, read from the nearest snapshot before it.
 
 Snapshots stand behind every message whose number is a multiple of `EVERY`, so that the state anywhere costs at most
-`EVERY` messages. The one numbered 0 is what the story begins with. Whoever changes what has already been told, in the
+`EVERY` messages. The one numbered 0 is what the story begins with. Whoever changes what has already been said, in the
 transaction that locks the conversation, calls `path_changed`.
 """
 
@@ -26,7 +26,7 @@ async def state_at(session: AsyncSession, conversation_id: UUID, seq: int) -> St
 
 
 async def replay(session: AsyncSession, conversation_id: UUID, seq: int) -> State:
-    """The same as `state_at`, told from the beginning; it trusts no snapshot but the first."""
+    """The same as `state_at`, replayed from the beginning; it trusts no snapshot but the first."""
     _, state = await _nearest(session, conversation_id, 0)
     return fold(state, (delta for _, delta in await _deltas(session, conversation_id, 0, seq)))
 
@@ -38,11 +38,11 @@ async def keep_snapshots(session: AsyncSession, conversation_id: UUID, seq: int)
         return
     deltas = await _deltas(session, conversation_id, start, seq)
     rows: list[dict[str, Json]] = []
-    told = 0
+    applied = 0
     for due in range(start - start % EVERY + EVERY, seq + 1, EVERY):
-        while told < len(deltas) and deltas[told].seq <= due:
-            apply(state, deltas[told].state_delta)
-            told += 1
+        while applied < len(deltas) and deltas[applied].seq <= due:
+            apply(state, deltas[applied].state_delta)
+            applied += 1
         rows.append({"conversation_id": conversation_id, "seq": due, "state": dict(state)})
     await session.execute(insert(PathSnapshot), rows)
 
@@ -54,7 +54,7 @@ async def message_added(session: AsyncSession, conversation_id: UUID, seq: int) 
 
 
 async def path_changed(session: AsyncSession, conversation_id: UUID, seq: int) -> None:
-    """Something at message `seq` is told differently now: the snapshots behind it are written anew."""
+    """Something at message `seq` has changed: the snapshots behind it are written anew."""
     await session.execute(
         delete(PathSnapshot).where(
             PathSnapshot.conversation_id == conversation_id, PathSnapshot.seq >= seq, PathSnapshot.seq > 0

@@ -1,4 +1,4 @@
-"""The state of a story, and what one way of telling a message changes in it.
+"""The state of a story, and what one swipe of a message changes in it.
 
 The state is a flat mapping: `variables.gold`, `lore_timers.…`. A swipe keeps its change as a delta,
 `{"set": {key: value}, "unset": [key]}`. The state behind a message is the fold of the deltas up to it, so that after

@@ -1,28 +1,43 @@
 """Chat variables: values that macros and people set, and that follow the path.
 
-They are written into the swipe that is seen last, so that whoever swipes, hides or branches has those of that telling.
+They are written into the swipe that is seen last, so that whoever swipes, hides or branches has those of that swipe.
 Before anybody has said anything, they are what the story begins with.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.database.models import Message, MessageSwipe
 from tavernkit.playground.base.realtime.outbox import append_event
 from tavernkit.playground.base.refused import Refused, not_found
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.story.access.access import Access, conversation_for
-from tavernkit.playground.story.access.in_use import require_in_use
+from tavernkit.playground.story.access.access import Access, conversation_for, require_in_use
 from tavernkit.playground.story.paths.queries import end_of_path, read_state
-from tavernkit.playground.story.paths.recording import record_delta
-from tavernkit.playground.story.paths.snapshots import set_beginning, state_at
+from tavernkit.playground.story.paths.snapshots import path_changed, set_beginning, state_at
 from tavernkit.playground.story.paths.state import State, changed_delta, fold
 from tavernkit.values import Json
+
+
+async def record_delta(
+    session: AsyncSession,
+    message: Message,
+    swipe: MessageSwipe,
+    *,
+    set: Mapping[str, Json] | None = None,
+    unset: Iterable[str] = (),
+) -> None:
+    """Add to what this swipe of the message changes, in a transaction that has locked the conversation."""
+    swipe.state_delta = changed_delta(swipe.state_delta, set=set or {}, unset=unset)
+    await session.flush()
+    if swipe.id == message.active_swipe_id and message.visibility != "hidden":
+        await path_changed(session, message.conversation_id, message.seq)
+
 
 VARIABLES = "variables."
 MAX_NAME_CHARACTERS = 200

@@ -6,9 +6,10 @@ from datetime import datetime
 from typing import Annotated, Literal, Self, TypeAlias
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from tavernkit.playground.base.database.models import Persona
+from tavernkit.playground.base.schemas import StrictModel
 
 Position: TypeAlias = Literal["in_prompt", "top_of_note", "bottom_of_note", "at_depth", "none"]
 
@@ -28,11 +29,7 @@ Depth = Annotated[int, Field(ge=0, le=10_000, description="How many messages sta
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$", description="A picture that is stored already.")]
 
 
-class In(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class NewPersona(In):
+class NewPersona(StrictModel):
     name: Name
     description: Description = ""
     position: Position = "in_prompt"
@@ -42,7 +39,7 @@ class NewPersona(In):
     is_default: bool = False
 
 
-class PatchPersona(In):
+class PatchPersona(StrictModel):
     settings_version: int = Field(ge=0, le=2**31 - 1, description="The version that was read.")
     name: Name | None = None
     description: Description | None = None

@@ -38,8 +38,8 @@ class Checked(Value, frozen=True, kw_only=True):
         if not self.problems:
             return "Nothing is wrong with it."
         counts = [(len(self.errors), "error"), (len(self.warnings), "warning")]
-        told = " and ".join(count_of(number, noun) for number, noun in counts if number)
-        return f"{told}. {'It cannot be saved like this.' if self.errors else 'It can be saved.'}"
+        summary_words = " and ".join(count_of(number, noun) for number, noun in counts if number)
+        return f"{summary_words}. {'It cannot be saved like this.' if self.errors else 'It can be saved.'}"
 
 
 def count_of(number: int, noun: str) -> str:

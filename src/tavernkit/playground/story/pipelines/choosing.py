@@ -15,24 +15,44 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from tavernkit.artifacts.pipelines import Profile, reserve_tags
 from tavernkit.errors import ArtifactPolicyError
 from tavernkit.playground.base.accounts.viewer import Viewer
-from tavernkit.playground.base.database.models import Character, PipelineChoice, PipelineProfile, User
+from tavernkit.playground.base.database import announce
+from tavernkit.playground.base.database.models import Character, PipelineChoice, PipelineProfile, SpaceMembership, User
+from tavernkit.playground.base.realtime.bus import owner_topic, space_topic
 from tavernkit.playground.base.realtime.outbox import append_event
 from tavernkit.playground.base.refused import Refused, not_found
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.story.access.access import Access, conversation_for, space_for
-from tavernkit.playground.story.access.in_use import require_in_use
+from tavernkit.playground.story.access.access import Access, conversation_for, require_in_use, space_for
 from tavernkit.playground.story.access.locks import lock_conversation
 from tavernkit.playground.story.artifacts.path import session_of
 from tavernkit.playground.story.artifacts.store import TransactionArtifactStore
-from tavernkit.playground.story.pipelines.choices import NONE, WIDER, mark_of
-from tavernkit.playground.story.pipelines.documents import Choose, Place
-from tavernkit.playground.story.pipelines.events import tell_around
+from tavernkit.playground.story.pipelines.conversation_choices import NONE, WIDER, mark_of
+from tavernkit.playground.story.pipelines.documents import Choose, ProfilePlace
 from tavernkit.playground.story.pipelines.owners import hand_over_tags, tag_owners
 from tavernkit.playground.story.pipelines.queries import choice_at, profile_for, version_of
 from tavernkit.playground.story.pipelines.reading import profile_of, readable_part
 
 
-async def chosen_at(runtime: Runtime, viewer: Viewer, place: Place) -> PipelineChoice | None:
+async def announce_choice(session: AsyncSession, user_id: UUID, place: ProfilePlace, mark: str) -> None:
+    """Say, once this is committed, what was chosen in a space, with a character, or in everything of a person's."""
+    if place.space_id is not None:
+        announce(session, space_topic(place.space_id), place="space", chosen=mark)
+    elif place.character_id is not None:
+        for space_id in await _spaces_with(session, place.character_id):
+            announce(session, space_topic(space_id), place=f"character_{place.character_id}", chosen=mark)
+    else:
+        announce(session, owner_topic(user_id), place="everywhere", chosen=mark)
+
+
+async def _spaces_with(session: AsyncSession, character_id: UUID) -> list[UUID]:
+    found = await session.scalars(
+        select(SpaceMembership.space_id)
+        .where(SpaceMembership.character_id == character_id, SpaceMembership.status == "active")
+        .distinct()
+    )
+    return list(found)
+
+
+async def chosen_at(runtime: Runtime, viewer: Viewer, place: ProfilePlace) -> PipelineChoice | None:
     """What was chosen at a place; None where wider places decide."""
     async with runtime.database.read() as session:
         await require_may_choose(session, viewer, place, changing=False)
@@ -48,13 +68,13 @@ async def choose_profile(runtime: Runtime, viewer: Viewer, new: Choose) -> Pipel
 
 
 async def follow(
-    session: AsyncSession, runtime: Runtime, viewer: Viewer, place: Place, profile: PipelineProfile | None
+    session: AsyncSession, runtime: Runtime, viewer: Viewer, place: ProfilePlace, profile: PipelineProfile | None
 ) -> PipelineChoice:
     """Follow a profile, or none, at a place whose lock is held by who may choose there."""
     columns = place_columns(viewer, place)
     before = await choice_at(session, columns)
     if place.conversation_id is None:
-        await tell_around(session, viewer.user_id, place, NONE if profile is None else mark_of(profile))
+        await announce_choice(session, viewer.user_id, place, NONE if profile is None else mark_of(profile))
     else:
         await _switch(session, runtime, place.conversation_id, before, profile)
     chosen = None if profile is None else profile.id
@@ -66,12 +86,12 @@ async def follow(
     return choice
 
 
-async def forget_choice(runtime: Runtime, viewer: Viewer, place: Place) -> None:
+async def forget_choice(runtime: Runtime, viewer: Viewer, place: ProfilePlace) -> None:
     """Let wider places decide again."""
     async with runtime.database.write() as session:
         await require_may_choose(session, viewer, place, changing=True)
         if place.conversation_id is None:
-            await tell_around(session, viewer.user_id, place, WIDER)
+            await announce_choice(session, viewer.user_id, place, WIDER)
         else:
             before = await choice_at(session, place_columns(viewer, place))
             await _switch(session, runtime, place.conversation_id, before, None)
@@ -136,7 +156,7 @@ async def _switch(
     await append_event(session, conversation_id, "pipelines", runtime.clock())
 
 
-async def require_may_choose(session: AsyncSession, viewer: Viewer, place: Place, *, changing: bool) -> None:
+async def require_may_choose(session: AsyncSession, viewer: Viewer, place: ProfilePlace, *, changing: bool) -> None:
     """Refuse who may not see or decide what is followed there; who changes it holds the lock of the place."""
     if place.conversation_id is not None:
         needs = Access.MODERATE if changing else Access.READ
@@ -160,6 +180,6 @@ async def require_may_choose(session: AsyncSession, viewer: Viewer, place: Place
         raise Refused(code="forbidden", sentence="This character is everybody's; only administrators change it.")
 
 
-def place_columns(viewer: Viewer, place: Place) -> dict[str, UUID]:
+def place_columns(viewer: Viewer, place: ProfilePlace) -> dict[str, UUID]:
     """The column that says where a choice counts, with its value."""
     return place.named() or {"user_id": viewer.user_id}

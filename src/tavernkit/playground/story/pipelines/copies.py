@@ -15,7 +15,7 @@ from tavernkit.playground.base.refused import Refused, not_found
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import titled
 from tavernkit.playground.story.pipelines.choosing import follow, require_may_choose
-from tavernkit.playground.story.pipelines.documents import Place
+from tavernkit.playground.story.pipelines.documents import ProfilePlace
 from tavernkit.playground.story.pipelines.queries import free_name, own_profiles_named, profile_for, version_of
 from tavernkit.playground.story.pipelines.reading import MAX_CONTENT_CHARACTERS, checked_content
 from tavernkit.playground.story.pipelines.service import NAMELESS, add_profile
@@ -57,7 +57,7 @@ async def import_profile(
     return profile, await to_thread.run_sync(_report, content)
 
 
-async def switch_on_example(runtime: Runtime, viewer: Viewer, example: str, place: Place) -> PipelineProfile:
+async def switch_on_example(runtime: Runtime, viewer: Viewer, example: str, place: ProfilePlace) -> PipelineProfile:
     """Follow an example at a place: one's own profile of its name, or else a copy of the example."""
     if example not in EXAMPLES:
         raise not_found("example")

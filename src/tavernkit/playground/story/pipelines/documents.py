@@ -6,12 +6,13 @@ from datetime import datetime
 from typing import Annotated, Any, Self
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema, model_validator
+from pydantic import BaseModel, Field, WithJsonSchema, model_validator
 from typing_extensions import TypeAliasType
 
 from tavernkit.artifacts.pipelines import EXAMPLES, Profile
 from tavernkit.artifacts.wire import inlined_schema
 from tavernkit.playground.base.database.models import PipelineProfile, PipelineProfileVersion
+from tavernkit.playground.base.schemas import StrictModel
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 
@@ -30,17 +31,13 @@ ProfileContent = TypeAliasType(
 Content = Annotated[ProfileContent, Field(description="The profile: its `pipelines` with their steps.")]
 
 
-class In(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class NewProfile(In):
+class NewProfile(StrictModel):
     name: Name
     description: Description = ""
     content: Content = {}
 
 
-class PatchProfile(In):
+class PatchProfile(StrictModel):
     settings_version: Annotated[int, Field(ge=1, le=2**31 - 1, description="The `settings_version` that was read.")]
     name: Name | None = None
     description: Description | None = None
@@ -73,7 +70,7 @@ class ProfileOut(ProfileSummary):
         return cls(**_columns(row), content=version.content)
 
 
-class Place(In):
+class ProfilePlace(StrictModel):
     """Where a profile is followed; none of the three is everything of yours."""
 
     conversation_id: UUID | None = None
@@ -96,11 +93,11 @@ class Place(In):
         return {name: id for name, id in places.items() if id is not None}
 
 
-class Choose(Place):
+class Choose(ProfilePlace):
     profile_id: UUID | None = Field(description="The profile to follow; null for none, whatever wider places say.")
 
 
-class AddExample(Place):
+class AddExample(ProfilePlace):
     """An example, and what it is added to as it was read; where something else is followed by now, it is refused."""
 
     example: Annotated[str, Field(max_length=100, description=f"One of {', '.join(EXAMPLES)}.")]

@@ -20,8 +20,8 @@ from tavernkit.playground.base.realtime.bus import conversation_topic
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.artifacts.journal import DatabaseJournal
 from tavernkit.playground.story.artifacts.path import reader_before
-from tavernkit.playground.story.pipelines.asking import StepModels
-from tavernkit.playground.story.pipelines.following import Beginning, reserve_followed, run_context
+from tavernkit.playground.story.pipelines.run_inputs import PipelineStart, reserve_followed, run_context
+from tavernkit.playground.story.pipelines.step_models import StepModels
 from tavernkit.playground.story.prompting.history import MESSAGE_ID
 from tavernkit.playground.story.prompting.inputs import PromptInputs
 from tavernkit.playground.story.runs.service import Claim
@@ -78,7 +78,7 @@ class ReplySteps:
             return None
         inputs = self._inputs
         if barrier.user_message != barrier.raw_user_message:
-            inputs = inputs.with_(history=inputs.history.retold(barrier.user_message))
+            inputs = inputs.with_(history=inputs.history.with_user_text(barrier.user_message))
         return inputs.with_(candidates=barrier.candidates)
 
     async def after(self, reply: str) -> None:
@@ -112,15 +112,15 @@ class ReplySteps:
     async def _emit(self, event: PipelineEvent) -> None:
         if self._is_leaving():
             return
-        told = {"pipeline": msgspec.to_builtins(event), "for": str(self._claim.run_id)}
-        await self._runtime.bus.publish(conversation_topic(self._claim.conversation_id), told)
+        published = {"pipeline": msgspec.to_builtins(event), "for": str(self._claim.run_id)}
+        await self._runtime.bus.publish(conversation_topic(self._claim.conversation_id), published)
 
 
 async def open_steps(
     runtime: Runtime,
     claim: Claim,
     inputs: PromptInputs,
-    begun: Beginning,
+    begun: PipelineStart,
     *,
     stopping: asyncio.Event,
     is_leaving: Callable[[], bool],
@@ -136,7 +136,7 @@ async def open_steps(
     return ReplySteps(runtime, claim, context, inputs, ids, stopping=stopping, is_leaving=is_leaving)
 
 
-async def told_reply(session: AsyncSession, ids: ReplyIds) -> str | None:
+async def stored_reply_text(session: AsyncSession, ids: ReplyIds) -> str | None:
     """The text of a reply that was stored before its run was interrupted; None if somebody has deleted it since."""
     swipe = await session.get(MessageSwipe, ids.swipe_id)
     return None if swipe is None else swipe.content

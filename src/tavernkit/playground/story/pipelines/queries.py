@@ -24,7 +24,7 @@ from tavernkit.values import Value
 PLACES_SHOWN = 500
 
 
-class Followed(Value, frozen=True, kw_only=True):
+class FollowedPlace(Value, frozen=True, kw_only=True):
     """A place where a profile is followed, with what it is called there; `member` is who asks, in its space."""
 
     choice: PipelineChoice
@@ -127,7 +127,7 @@ async def free_name(session: AsyncSession, owner_id: UUID, name: str) -> str:
     return found
 
 
-async def places_followed(session: AsyncSession, viewer: Viewer, profile_ids: Collection[UUID]) -> list[Followed]:
+async def places_followed(session: AsyncSession, viewer: Viewer, profile_ids: Collection[UUID]) -> list[FollowedPlace]:
     """Where these profiles are followed, as far as those places are the person's own or they are a member there."""
     query = (
         select(PipelineChoice, Conversation, Space, Character, SpaceMembership)
@@ -160,7 +160,7 @@ async def places_followed(session: AsyncSession, viewer: Viewer, profile_ids: Co
         .limit(PLACES_SHOWN)
     )
     return [
-        Followed(choice=choice, conversation=conversation, space=space, character=character, member=member)
+        FollowedPlace(choice=choice, conversation=conversation, space=space, character=character, member=member)
         for choice, conversation, space, character, member in await session.execute(query)
     ]
 

@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from tavernkit.playground.base.database.models import PipelineRun
-from tavernkit.playground.story.pipelines.labels import HOOKS, REASONS, STATES
-from tavernkit.playground.story.pipelines.run_reports import PipelineRunOut, StepRunOut
+from tavernkit.playground.story.pipelines.reports import PipelineRunOut, StepRunOut
 from tavernkit.playground.story.prompting.usage import cost_words
 from tavernkit.values import Value
+
+STATES: Mapping[str, str] = {
+    "waiting": "Waiting",
+    "running": "At work",
+    "done": "Done",
+    "skipped": "Left out",
+    "error": "Failed",
+    "aborted": "Stopped",
+}
+REASONS: Mapping[str, str] = {
+    "disabled": "It is switched off.",
+    "not_due": "Its turn has not come: it runs every few turns only.",
+    "guard_not_matched": "Its guard has said no.",
+    "dependency_skipped": "A step that it depends on was left out.",
+    "dependency_failed": "A step that it depends on has failed.",
+    "run_aborted": "The run was stopped before it began.",
+}
+HOOKS: Mapping[str, str] = {"before": "before the reply", "after": "behind the reply"}
+
 
 RUN_STATES = {"running": "At work", "done": "Done", "aborted": "Stopped", "error": "Failed"}
 
@@ -50,13 +69,13 @@ def run_words(status: str, failed: int) -> str:
 
 def pipelines_view(run: PipelineRun) -> PipelinesView:
     """What became of them; nothing of what they have made is quoted."""
-    told, failed = PipelineRunOut.of(run), failed_steps(run)
+    report, failed = PipelineRunOut.of(run), failed_steps(run)
     return PipelinesView(
-        state=told.status,
-        words=run_words(RUN_STATES[told.status], len(failed)),
+        state=report.status,
+        words=run_words(RUN_STATES[report.status], len(failed)),
         failed_steps=failed,
-        message=told.message or "",
-        steps=tuple(_line(step) for step in told.steps),
+        message=report.message or "",
+        steps=tuple(_line(step) for step in report.steps),
     )
 
 

@@ -9,8 +9,8 @@ from sqlalchemy import delete
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.database.base import advance
 from tavernkit.playground.base.database.models import PipelineProfile, PipelineProfileVersion
-from tavernkit.playground.base.database.versions import advance
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import storable, titled

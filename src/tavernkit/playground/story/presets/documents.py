@@ -6,9 +6,10 @@ from datetime import datetime
 from typing import Annotated, Any, Literal, Self
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from tavernkit.playground.base.database.models import Preset
+from tavernkit.playground.base.schemas import StrictModel
 from tavernkit.playground.base.storable import presentable
 from tavernkit.playground.story.presets.kinds import Kind
 
@@ -24,18 +25,14 @@ Version = Annotated[int, Field(ge=0, le=2**31 - 1, description="The `settings_ve
 Identifier = Annotated[str, Field(min_length=1, max_length=200)]
 
 
-class In(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class NewPreset(In):
+class NewPreset(StrictModel):
     kind: Kind
     name: Name
     description: Description = ""
     data: dict[str, Any] = Field(default={}, description="Fields of the file; the others get SillyTavern's defaults.")
 
 
-class PatchPreset(In):
+class PatchPreset(StrictModel):
     settings_version: Version
     name: Name | None = None
     description: Description | None = None
@@ -69,7 +66,7 @@ class PresetOut(PresetSummary):
         return cls(**_columns(row), data=presentable(row.data))
 
 
-class PromptFields(In):
+class PromptFields(StrictModel):
     name: Annotated[str, Field(max_length=500)] | None = None
     role: Literal["system", "user", "assistant"] | None = None
     content: Annotated[str, Field(max_length=500_000)] | None = None
@@ -101,12 +98,12 @@ class PatchPrompt(PromptFields):
     enabled: bool | None = None
 
 
-class PromptPlace(In):
+class PromptPlace(StrictModel):
     identifier: Identifier
     enabled: bool = True
 
 
-class OrderPrompts(In):
+class OrderPrompts(StrictModel):
     settings_version: Version
     order: list[PromptPlace] = Field(max_length=1000)
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
-from tavernkit.reading import ImportReport, LooseObject, ReportBuilder
-from tavernkit.risuai.settings import RisuSettings as RisuSettings
-from tavernkit.risuai.settings import read_settings
+from tavernkit.playground.base.storable import presentable
+from tavernkit.reading import ImportReport, LooseObject, ReportBuilder, parse_json
+from tavernkit.risuai.files import is_preset_file, read_preset_file, write_preset_file
+from tavernkit.risuai.settings import RisuSettings, read_settings
 from tavernkit.sillytavern.presets import (
     ChatPreset,
     ContextTemplate,
@@ -17,6 +18,7 @@ from tavernkit.sillytavern.presets import (
     SillyTavernPreset,
     SystemPrompt,
     TextPreset,
+    read_preset,
     write_preset,
 )
 from tavernkit.sillytavern.presets.fields import decode
@@ -58,3 +60,24 @@ def decode_preset(kind: str, data: JsonObject) -> tuple[AnyPreset, ImportReport]
 def blank_preset(kind: str) -> dict[str, Json]:
     """The file of a new preset, with the defaults of its platform."""
     return {} if kind == RISUAI else write_preset(KINDS[kind]())
+
+
+_OF_RISUAI = frozenset({"promptTemplate", "formatingOrder"})
+"""Fields that a preset of RisuAI has, and none of SillyTavern."""
+
+
+def read_file(file: bytes) -> tuple[AnyPreset, ImportReport, dict[str, Json]]:
+    """The preset, what was made of its file, and the file unpacked; raises what the library raises."""
+    if is_preset_file(file):
+        return _read_risuai(file)
+    document: Json = parse_json(file, what="The preset")
+    if isinstance(document, dict) and document.keys() & _OF_RISUAI:
+        return _read_risuai(file)
+    preset, report = read_preset(file)
+    return preset, report, document
+
+
+def _read_risuai(file: bytes) -> tuple[AnyPreset, ImportReport, dict[str, Json]]:
+    """Written once more, because that leaves the keys of providers out."""
+    settings, report = read_preset_file(file)
+    return settings, report, presentable(parse_json(write_preset_file(settings, "json"), what="The preset"))

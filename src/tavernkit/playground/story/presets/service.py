@@ -29,8 +29,7 @@ from tavernkit.playground.story.presets.documents import (
     PatchPrompt,
     PresetOut,
 )
-from tavernkit.playground.story.presets.files import read_file
-from tavernkit.playground.story.presets.kinds import blank_preset, decode_preset, kind_of
+from tavernkit.playground.story.presets.kinds import blank_preset, decode_preset, kind_of, read_file
 from tavernkit.playground.story.presets.queries import (
     default_key,
     default_preset_id,

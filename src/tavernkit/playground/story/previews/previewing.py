@@ -15,15 +15,15 @@ from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Conversation, Message, SpaceMembership
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.story.access.access import Access, Entry, conversation_for
+from tavernkit.playground.story.access.access import Access, SpaceAccess, conversation_for
 from tavernkit.playground.story.access.members import active_members
 from tavernkit.playground.story.paths.queries import end_of_path
-from tavernkit.playground.story.pipelines.following import TRIGGERS, candidates_for
+from tavernkit.playground.story.pipelines.run_inputs import TRIGGERS, candidates_for
 from tavernkit.playground.story.previews.queries import KeptPrompt, prompt_of
 from tavernkit.playground.story.prompting.building import build_prompt
-from tavernkit.playground.story.prompting.inputs import PromptInputs, Turn, inputs_for
+from tavernkit.playground.story.prompting.inputs import PromptInputs, PromptTurn, inputs_for
 from tavernkit.playground.story.prompting.records import record_of
-from tavernkit.playground.story.runs.conversation_queries import active_run
+from tavernkit.playground.story.runs.queries import active_run
 from tavernkit.playground.story.runs.speakers import choose_speakers
 from tavernkit.playground.story.settings_schema.resolving import effective
 
@@ -54,7 +54,7 @@ async def preview_prompt(
         kind = kind or ("normal" if speaker.kind == "character" else "impersonate")
         if (speaker.kind == "human") is not (kind == "impersonate"):
             raise Refused(code="invalid", sentence="People are spoken for with `impersonate`, and only people are.")
-        turn = Turn(
+        turn = PromptTurn(
             conversation=conversation,
             space=entry.space,
             speaker=speaker,
@@ -85,7 +85,7 @@ def _seed(conversation: Conversation) -> int:
 async def speaker_at_hand(
     session: AsyncSession,
     conversation: Conversation,
-    entry: Entry,
+    entry: SpaceAccess,
     speaker_id: UUID | None,
     kind: PreviewKind | None,
 ) -> SpaceMembership:
@@ -114,7 +114,7 @@ async def speaker_at_hand(
     return next((member for member in characters if member.participation == "active"), characters[0])
 
 
-async def _next(session: AsyncSession, conversation: Conversation, entry: Entry) -> UUID | None:
+async def _next(session: AsyncSession, conversation: Conversation, entry: SpaceAccess) -> UUID | None:
     """Who is about to speak, or who would be chosen to."""
     run = await active_run(session, conversation.id)
     if run is not None:

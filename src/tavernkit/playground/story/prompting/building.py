@@ -20,7 +20,7 @@ from tavernkit.sillytavern import SillyTavernResult
 from tavernkit.values import Value
 
 
-class Prompt(Value, frozen=True, kw_only=True):
+class BuiltPrompt(Value, frozen=True, kw_only=True):
     """A prompt, and the request that carries it."""
 
     inputs: PromptInputs
@@ -34,7 +34,7 @@ class Prompt(Value, frozen=True, kw_only=True):
         return self.built.plan
 
 
-def build_prompt(inputs: PromptInputs) -> Prompt:
+def build_prompt(inputs: PromptInputs) -> BuiltPrompt:
     """Build the prompt on the platform that it is for, and the request that carries it."""
     chosen = chosen_preset(inputs.presets, inputs.settings, inputs.provider)
     variables = variables_in(inputs.state, inputs.global_variables)
@@ -48,7 +48,7 @@ def build_prompt(inputs: PromptInputs) -> Prompt:
             built = build_on_sillytavern(inputs, chosen, variables, hooks)
         case "risuai":
             built = build_on_risuai(inputs, chosen, variables, hooks)
-    return Prompt(
+    return BuiltPrompt(
         inputs=inputs,
         chosen=chosen,
         built=built,

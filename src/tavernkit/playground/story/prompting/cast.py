@@ -8,17 +8,22 @@ from uuid import UUID
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from tavernkit import Character, User
+from tavernkit import Character, User, characters
 from tavernkit.playground.base.database import models
 from tavernkit.playground.story.access.identity import story_user
 from tavernkit.playground.story.access.members import active_members
-from tavernkit.playground.story.prompting.cards import library_character
 from tavernkit.playground.story.prompting.errors import UnpromptableError
-from tavernkit.playground.story.settings_schema.models import Settings
+from tavernkit.playground.story.settings_schema.models import StorySettings
 from tavernkit.sillytavern import PersonaPlace, PersonaPosition
 from tavernkit.sillytavern.extension_prompts import ExtensionRole
 from tavernkit.sillytavern.groups import CardMode, GroupMember, StoryGroup
 from tavernkit.values import Value
+
+
+def library_character(row: models.Character) -> Character:
+    """The stored card as the library knows it."""
+    return characters.read_card(row.data)[0].character
+
 
 NOBODY = User(name="User")
 
@@ -33,7 +38,7 @@ _POSITIONS = {
 _ROLES: Mapping[str, ExtensionRole] = {"system": "system", "user": "user", "assistant": "assistant"}
 
 
-class Cast(Value, frozen=True, kw_only=True):
+class PromptCast(Value, frozen=True, kw_only=True):
     """`voice` is the membership whose character the prompt is about: the speaker, or, when a person is spoken for, the
     character that they talk to. `group` is there when several characters are."""
 
@@ -54,8 +59,8 @@ async def load_cast(
     session: AsyncSession,
     conversation: models.Conversation,
     speaker: models.SpaceMembership,
-    settings: Settings,
-) -> Cast:
+    settings: StorySettings,
+) -> PromptCast:
     """Everybody whom a prompt for what `speaker` says next tells of."""
     members = await active_members(session, conversation.space_id)
     characters = [member for member in members if member.kind == "character"]
@@ -67,7 +72,7 @@ async def load_cast(
     if voice is None or voice.id not in cards:
         raise UnpromptableError("The character who was to speak is gone. Add a character to the space, and try again.")
     person = _person(members, speaker)
-    return Cast(
+    return PromptCast(
         voice=voice,
         character=cards[voice.id],
         user=NOBODY if person is None else await story_user(session, person),
@@ -133,7 +138,7 @@ async def _place(session: AsyncSession, person: models.SpaceMembership | None) -
 
 
 def _group(
-    members: Sequence[models.SpaceMembership], cards: Mapping[UUID, Character], settings: Settings
+    members: Sequence[models.SpaceMembership], cards: Mapping[UUID, Character], settings: StorySettings
 ) -> StoryGroup | None:
     if len(members) < 2:
         return None

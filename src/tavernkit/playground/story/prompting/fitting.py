@@ -8,7 +8,7 @@ from tavernkit import Block, Plan
 from tavernkit.errors import TokenBudgetExceeded
 from tavernkit.hooks import BuildHooks
 from tavernkit.playground.base.names import shown_name
-from tavernkit.playground.story.prompting.building import Prompt, build_prompt
+from tavernkit.playground.story.prompting.building import BuiltPrompt, build_prompt
 from tavernkit.playground.story.prompting.errors import PromptTooLargeError
 from tavernkit.playground.story.prompting.inputs import PromptInputs
 from tavernkit.playground.story.prompting.on_sillytavern import build_on_sillytavern
@@ -33,7 +33,7 @@ _NAMES: Mapping[str, tuple[str, str]] = {
 }
 
 
-def check_fits(prompt: Prompt) -> None:
+def check_fits(prompt: BuiltPrompt) -> None:
     """Raise PromptTooLargeError where the request would lack the chat, or a prompt that must be sent.
 
     SillyTavern sends what is left then: a model would answer to nothing that anybody has said.
@@ -49,7 +49,7 @@ def check_fits(prompt: Prompt) -> None:
     raise _too_large(prompt.inputs, report.budget_tokens, report.initial_tokens, parts)
 
 
-def fitting_prompt(inputs: PromptInputs) -> Prompt:
+def fitting_prompt(inputs: PromptInputs) -> BuiltPrompt:
     """Build a prompt that is to be sent; raises PromptTooLargeError where it cannot be built small enough."""
     try:
         return build_prompt(inputs)
@@ -58,7 +58,7 @@ def fitting_prompt(inputs: PromptInputs) -> Prompt:
         raise _too_large(inputs, error.budget, error.actual, _ingredients(inputs)) from error
 
 
-def count_left_out(prompt: Prompt) -> dict[str, int]:
+def count_left_out(prompt: BuiltPrompt) -> dict[str, int]:
     """How many messages, lore entries, examples and prompts did not fit; what fitted whole is not named."""
     report = prompt.plan.trim_report
     slots = [] if report is None else [record.slot for record in report.evictions]
@@ -77,7 +77,7 @@ def left_out_words(counts: Mapping[str, int]) -> str:
     return _listed([f"{counts[kind]:,} {names[counts[kind] != 1]}" for kind, names in _NAMES.items() if kind in counts])
 
 
-def _messages_left_out(prompt: Prompt, evicted: int) -> int:
+def _messages_left_out(prompt: BuiltPrompt, evicted: int) -> int:
     """How many messages stand before the first that is sent: SillyTavern reads no further than what may fit."""
     sent = [
         int(number)
@@ -129,7 +129,7 @@ def _ingredients(inputs: PromptInputs) -> Iterator[tuple[str, str]]:
         yield "the last message", message.content
 
 
-def _unsquashed(prompt: Prompt) -> Plan:
+def _unsquashed(prompt: BuiltPrompt) -> Plan:
     """The plan with its prompts apart, where the preset joins them: joined, nobody sees which is large."""
     chosen = prompt.chosen.preset
     if prompt.platform != "sillytavern" or not isinstance(chosen, ChatPreset) or not chosen.squash_system_messages:
@@ -140,7 +140,7 @@ def _unsquashed(prompt: Prompt) -> Plan:
     return build_on_sillytavern(inputs, apart, variables, BuildHooks()).plan
 
 
-def _named_parts(prompt: Prompt, plan: Plan) -> Iterator[tuple[str, Block]]:
+def _named_parts(prompt: BuiltPrompt, plan: Plan) -> Iterator[tuple[str, Block]]:
     report, chosen = plan.trim_report, prompt.chosen.preset
     evicted = () if report is None else {record.block_id for record in report.evictions}
     own = {one.identifier: one.name for one in chosen.prompts} if isinstance(chosen, ChatPreset) else {}

@@ -13,8 +13,8 @@ from tavernkit.playground.story.prompting.platforms import Platform
 from tavernkit.values import Json, Value
 
 
-class Greeting(Value, frozen=True, kw_only=True):
-    """One way to begin; `state_delta` is what telling it sets, which must not happen when another one is chosen."""
+class ExpandedGreeting(Value, frozen=True, kw_only=True):
+    """One way to begin; `state_delta` is what choosing it sets, which must not happen when another one is chosen."""
 
     text: str
     state_delta: dict[str, Json] | None = None
@@ -29,20 +29,20 @@ def greetings_of(
     seed: int,
     platform: Platform,
     global_variables: Mapping[str, Json],
-) -> tuple[Greeting, ...]:
+) -> tuple[ExpandedGreeting, ...]:
     """The first message and its alternatives, those for groups too where `group` names several; none of them blank."""
     written = character.greetings + (character.group_only_greetings if len(group) > 1 else ())
 
-    def told(text: str) -> Greeting:
+    def expand(text: str) -> ExpandedGreeting:
         variables = Variables(global_=global_variables)
         expanded = expand_macros(
             text, character, user, variables=variables, group=group, clock=clock, seed=seed, platform=platform
         )
         return _greeting(expanded, variables)
 
-    return tuple(greeting for greeting in map(told, written) if greeting.text)
+    return tuple(greeting for greeting in map(expand, written) if greeting.text)
 
 
-def _greeting(told: str, variables: Variables) -> Greeting:
+def _greeting(expanded: str, variables: Variables) -> ExpandedGreeting:
     changes = {f"variables.{name}": presentable(value) for name, value in variables.snapshot().items()}
-    return Greeting(text=storable(told).strip(), state_delta=changed_delta(None, set=changes, unset=()))
+    return ExpandedGreeting(text=storable(expanded).strip(), state_delta=changed_delta(None, set=changes, unset=()))

@@ -42,14 +42,14 @@ class WindowedHistory(InMemoryHistory):
         super().append(message)
         self._length += 1
 
-    def retold(self, told: str) -> WindowedHistory:
+    def with_user_text(self, text: str) -> WindowedHistory:
         """The same chat, with the user's last message in other words."""
         messages = list(self)
         for place in range(len(messages) - 1, -1, -1):
             if messages[place].role == "user":
                 typed = messages[place].metadata.get(TYPED, messages[place].content)
                 metadata = {**messages[place].metadata, TYPED: typed}
-                messages[place] = messages[place].with_(content=told, metadata=metadata)
+                messages[place] = messages[place].with_(content=text, metadata=metadata)
                 break
         return WindowedHistory(messages, length=self._length, user_messages=self._user_messages)
 
@@ -96,18 +96,18 @@ async def load_history(
     newest_first = [
         Message(
             role=role,
-            content=told,
+            content=sent,
             # A narrator has no name.
             name=None if role == "system" else name,
             send_date=created_at.isoformat(),
             metadata={
                 MESSAGE_ID: str(id),
-                **({TYPED: content} if told != content else {}),
+                **({TYPED: content} if sent != content else {}),
                 **_metadata(swipe or {}, is_foreign=role == "user" and membership_id != person_id),
             },
         )
         for id, text_id, role, membership_id, created_at, content, name, swipe in await session.execute(query)
-        for told in (told_text(content, swipe or {}, text_id),)
+        for sent in (prompt_text(content, swipe or {}, text_id),)
     ]
     return WindowedHistory(
         reversed(newest_first),
@@ -116,7 +116,7 @@ async def load_history(
     )
 
 
-def told_text(typed: str, swipe: Mapping[str, Any], text_id: UUID) -> str:
+def prompt_text(typed: str, swipe: Mapping[str, Any], text_id: UUID) -> str:
     """What is told of a message: what was typed, unless a step has put it in other words since it was last edited."""
     made = swipe.get(WORDINGS)
     if not isinstance(made, dict) or made.get("of") != str(text_id):

@@ -23,11 +23,11 @@ from tavernkit.playground.story.paths.global_variables import read_globals
 from tavernkit.playground.story.paths.queries import end_of_path
 from tavernkit.playground.story.paths.snapshots import state_at
 from tavernkit.playground.story.paths.state import State
-from tavernkit.playground.story.prompting.cast import Cast, load_cast
+from tavernkit.playground.story.prompting.cast import PromptCast, load_cast
 from tavernkit.playground.story.prompting.history import MESSAGE_ID, WindowedHistory, load_history
 from tavernkit.playground.story.prompting.presets import Presets, load_presets
 from tavernkit.playground.story.providers.queries import provider_for
-from tavernkit.playground.story.settings_schema.models import Settings
+from tavernkit.playground.story.settings_schema.models import StorySettings
 from tavernkit.playground.story.settings_schema.resolving import effective
 from tavernkit.values import Json, Value
 
@@ -50,10 +50,10 @@ class ReplyLimits(Value, frozen=True, kw_only=True):
     stop: tuple[str, ...] = ()
 
 
-class Turn(Value, frozen=True, kw_only=True):
+class PromptTurn(Value, frozen=True, kw_only=True):
     """Who is to say something where, whether a run asks for it or somebody wants to know what would be sent.
 
-    `kind` is that of a run. `target_id` is the message that is told anew or continued; without one, the last is
+    `kind` is that of a run. `target_id` is the message that is regenerated or continued; without one, the last is
     continued. `until` is the number of the last message that counts, for a turn that is taken up again.
     """
 
@@ -80,10 +80,10 @@ class PromptInputs(Value, frozen=True, kw_only=True):
     """
 
     generation_type: str
-    settings: Settings
+    settings: StorySettings
     provider: models.Provider
     presets: Presets
-    cast: Cast
+    cast: PromptCast
     books: BooksInPlay
     history: WindowedHistory
     state: State
@@ -99,7 +99,7 @@ class PromptInputs(Value, frozen=True, kw_only=True):
 
     @property
     def reply_seq(self) -> int:
-        """The number of the message that the reply is a telling of, or is going to be."""
+        """The number of the message that the reply is a swipe of, or is going to be."""
         return self.until_seq + 1 if self.replaces is None else self.replaces.seq
 
 
@@ -109,7 +109,7 @@ async def load_inputs(session: AsyncSession, run_id: UUID, now: datetime, *, unt
     return await inputs_for(session, (await _turn(session, run_id)).with_(until=until), now)
 
 
-async def inputs_for(session: AsyncSession, turn: Turn, now: datetime) -> PromptInputs:
+async def inputs_for(session: AsyncSession, turn: PromptTurn, now: datetime) -> PromptInputs:
     """Read what the speaker needs to answer, and write nothing.
 
     Raises ModelError when there is no model, and UnpromptableError when the character is gone.
@@ -164,7 +164,7 @@ async def inputs_for(session: AsyncSession, turn: Turn, now: datetime) -> Prompt
     )
 
 
-async def _turn(session: AsyncSession, run_id: UUID) -> Turn:
+async def _turn(session: AsyncSession, run_id: UUID) -> PromptTurn:
     run, conversation, space, speaker = (
         await session.execute(
             select(models.Run, models.Conversation, models.Space, models.SpaceMembership)
@@ -174,7 +174,7 @@ async def _turn(session: AsyncSession, run_id: UUID) -> Turn:
             .where(models.Run.id == run_id)
         )
     ).one()
-    return Turn(
+    return PromptTurn(
         conversation=conversation,
         space=space,
         speaker=speaker,
@@ -185,8 +185,8 @@ async def _turn(session: AsyncSession, run_id: UUID) -> Turn:
     )
 
 
-async def _target(session: AsyncSession, turn: Turn) -> models.Message | None:
-    """The message that is told anew or continued."""
+async def _target(session: AsyncSession, turn: PromptTurn) -> models.Message | None:
+    """The message that is regenerated or continued."""
     if not turn.needs_target:
         return None
     if turn.target_id is not None:
@@ -202,7 +202,7 @@ async def _target(session: AsyncSession, turn: Turn) -> models.Message | None:
     return None if end is None else end[0]
 
 
-def _end_of_history(turn: Turn, target: models.Message | None) -> int | None:
+def _end_of_history(turn: PromptTurn, target: models.Message | None) -> int | None:
     """The number of the last message that the prompt knows; None is all there are."""
     if target is None:
         return turn.until

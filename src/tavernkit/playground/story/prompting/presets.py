@@ -13,9 +13,9 @@ from tavernkit.playground.base.database import models
 from tavernkit.playground.base.llm.kinds import kind_of
 from tavernkit.playground.story.presets.kinds import AnyPreset, decode_preset
 from tavernkit.playground.story.presets.queries import default_preset_id
-from tavernkit.playground.story.settings_schema.groups.llm import LlmSettings
-from tavernkit.playground.story.settings_schema.groups.model import ModelSettings
-from tavernkit.playground.story.settings_schema.models import Settings
+from tavernkit.playground.story.settings_schema.groups.llm import LlmGroup
+from tavernkit.playground.story.settings_schema.groups.model import ModelGroup
+from tavernkit.playground.story.settings_schema.models import StorySettings
 from tavernkit.sillytavern import ReasoningSettings, Story, UserSettings, with_context, with_templates
 from tavernkit.sillytavern.presets import (
     ChatPreset,
@@ -51,7 +51,7 @@ class ChosenPreset(Value, frozen=True, kw_only=True):
     has_samplers: bool
 
 
-async def load_presets(session: AsyncSession, owner_id: UUID, chosen: ModelSettings) -> Presets:
+async def load_presets(session: AsyncSession, owner_id: UUID, chosen: ModelGroup) -> Presets:
     """The presets that the settings name; where they name none, the one that is the default of the space's owner."""
     preset_id = chosen.preset_id or await default_preset_id(session, owner_id)
     templates = (chosen.instruct_id, chosen.context_id, chosen.system_prompt_id, chosen.reasoning_id)
@@ -72,7 +72,7 @@ async def load_presets(session: AsyncSession, owner_id: UUID, chosen: ModelSetti
     )
 
 
-def chosen_preset(presets: Presets, settings: Settings, provider: models.Provider) -> ChosenPreset:
+def chosen_preset(presets: Presets, settings: StorySettings, provider: models.Provider) -> ChosenPreset:
     """The preset for the kind of completion that the provider makes, with everything that counts more than it does.
 
     A preset of the other kind of completion has nothing to say here.
@@ -95,7 +95,7 @@ def chosen_preset(presets: Presets, settings: Settings, provider: models.Provide
 
 
 def budget_for(
-    llm: LlmSettings, provider: models.Provider, preset_context: int | None, preset_reply: int | None
+    llm: LlmGroup, provider: models.Provider, preset_context: int | None, preset_reply: int | None
 ) -> tuple[int, int]:
     """The tokens for everything and for the reply: as set, else by the preset, within what the provider can do."""
     context = llm.context_tokens or min(preset_context or provider.context_tokens, provider.context_tokens)
@@ -120,7 +120,7 @@ def _with_system_prompt(preset: ChatPreset, chosen: SystemPrompt) -> ChatPreset:
     )
 
 
-def _user_settings(presets: Presets, settings: Settings) -> UserSettings:
+def _user_settings(presets: Presets, settings: StorySettings) -> UserSettings:
     """SillyTavern's settings for all chats, as this story has them."""
     chosen = UserSettings(
         reasoning=USUAL_REASONING,

@@ -18,7 +18,7 @@ from tavernkit.playground.base.database.models import PromptBlock, PromptSnapsho
 from tavernkit.playground.base.llm.base import ChatRequest
 from tavernkit.playground.base.llm.kinds import kind_of
 from tavernkit.playground.base.storable import presentable, storable
-from tavernkit.playground.story.prompting.building import Prompt
+from tavernkit.playground.story.prompting.building import BuiltPrompt
 from tavernkit.playground.story.prompting.requests import model_request
 from tavernkit.playground.story.prompting.unused_blocks import note_removed_prompts, while_blocks_stay
 from tavernkit.prompt.plan import fingerprint
@@ -53,7 +53,7 @@ class PromptRecord(Value, frozen=True, kw_only=True):
     fingerprint: str
 
 
-def record_of(prompt: Prompt) -> PromptRecord:
+def record_of(prompt: BuiltPrompt) -> PromptRecord:
     """Everything that was sent, and what is worth knowing about how it came about; no keys, no addresses, and of
     artifacts that people must not see only a hash."""
     texts: dict[str, str] = {}
@@ -67,14 +67,14 @@ def record_of(prompt: Prompt) -> PromptRecord:
         blocks={
             "blocks": [
                 {
-                    "sha256": _kept(storable(told.content), texts),
+                    "sha256": _kept(storable(visible.content), texts),
                     "role": block.role,
                     "name": None if block.name is None else storable(block.name),
                     "slot": block.slot,
                     "source": presentable(dict(block.source)),
                     "tokens": estimate(block.content, provider.model),
                 }
-                for block, told in zip(plan.enabled_blocks, shown.enabled_blocks, strict=True)
+                for block, visible in zip(plan.enabled_blocks, shown.enabled_blocks, strict=True)
             ]
         },
         request={
@@ -98,7 +98,7 @@ def record_of(prompt: Prompt) -> PromptRecord:
     )
 
 
-def lore_in(prompt: Prompt) -> int:
+def lore_in(prompt: BuiltPrompt) -> int:
     """How many entries of lorebooks are in the prompt."""
     return sum(verdict.is_activated for verdict in prompt.built.result.lore)
 
@@ -164,13 +164,13 @@ def _by_hash(value: Json, texts: dict[str, str]) -> Json:
 
 def _lore(verdicts: Iterable[LoreVerdict]) -> list[dict[str, Json]]:
     """What became of the entries that woke up or almost did, those that are in the prompt first."""
-    told = sorted(verdicts, key=lambda verdict: not verdict.is_activated)
+    ordered = sorted(verdicts, key=lambda verdict: not verdict.is_activated)
     return [
         {
             **{name: storable(getattr(verdict, name)) for name in VERDICT_FIELDS},
             "reason": ACTIVATED if verdict.is_activated else verdict.reason,
         }
-        for verdict in told[:MOST_VERDICTS]
+        for verdict in ordered[:MOST_VERDICTS]
     ]
 
 

@@ -7,7 +7,7 @@ from typing import TypedDict
 from tavernkit import Built, Reply, risuai, sillytavern
 from tavernkit.playground.base.storable import storable
 from tavernkit.playground.story.paths.global_variables import GlobalChanges
-from tavernkit.playground.story.prompting.building import Prompt
+from tavernkit.playground.story.prompting.building import BuiltPrompt
 from tavernkit.playground.story.prompting.history import REASONING
 from tavernkit.playground.story.prompting.state import global_changes, state_changes
 from tavernkit.sillytavern import SillyTavernResult
@@ -39,7 +39,7 @@ class _Given(TypedDict):
     stop: tuple[str, ...]
 
 
-def make_reply(prompt: Prompt, text: str, thoughts: str = "") -> StoredReply:
+def make_reply(prompt: BuiltPrompt, text: str, thoughts: str = "") -> StoredReply:
     """Let the platform make a message of the reply; `thoughts` are those that the provider has told apart itself."""
     reply, inputs = _taken(prompt, text, thoughts), prompt.inputs
     text = storable(reply.text)
@@ -51,7 +51,7 @@ def make_reply(prompt: Prompt, text: str, thoughts: str = "") -> StoredReply:
     )
 
 
-def _taken(prompt: Prompt, text: str, thoughts: str) -> Reply:
+def _taken(prompt: BuiltPrompt, text: str, thoughts: str) -> Reply:
     inputs, plan = prompt.inputs, prompt.plan
     # Not every server obeys: what should have ended the reply is looked for again.
     given = _Given(

@@ -7,8 +7,8 @@ from datetime import UTC
 from tavernkit.playground.story.prompting.inputs import PromptInputs
 from tavernkit.playground.story.prompting.presets import ChosenPreset
 from tavernkit.playground.story.prompting.state import timers_in
-from tavernkit.playground.story.settings_schema.groups.authors_note import AuthorsNoteSettings
-from tavernkit.playground.story.settings_schema.groups.world_info import WorldInfoSettings
+from tavernkit.playground.story.settings_schema.groups.authors_note import AuthorsNoteGroup
+from tavernkit.playground.story.settings_schema.groups.world_info import WorldInfoGroup
 from tavernkit.sillytavern import AuthorsNote, Story
 from tavernkit.sillytavern.regex_scripts import RegexScripts, embedded_scripts
 from tavernkit.sillytavern.world_info import InsertionStrategy
@@ -51,7 +51,7 @@ def _scripts(inputs: PromptInputs, chosen: ChosenPreset) -> RegexScripts:
     )
 
 
-def _world_info(settings: WorldInfoSettings) -> LibraryWorldInfo:
+def _world_info(settings: WorldInfoGroup) -> LibraryWorldInfo:
     return LibraryWorldInfo(
         depth=settings.depth,
         min_activations=settings.min_activations,
@@ -68,7 +68,7 @@ def _world_info(settings: WorldInfoSettings) -> LibraryWorldInfo:
     )
 
 
-def _note(settings: AuthorsNoteSettings) -> AuthorsNote:
+def _note(settings: AuthorsNoteGroup) -> AuthorsNote:
     return AuthorsNote(
         text=settings.text,
         position=settings.position,

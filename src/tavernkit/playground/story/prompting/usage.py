@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from tavernkit.artifacts.pipelines import ModelUsage
 from tavernkit.playground.base.database.models import Conversation, Space, User
 from tavernkit.playground.base.llm.base import Finished
-from tavernkit.playground.story.prompting.building import Prompt
+from tavernkit.playground.story.prompting.building import BuiltPrompt
 from tavernkit.prompt.tokens import default_estimator
 from tavernkit.values import Value
 
@@ -24,7 +24,7 @@ class Usage(Value, frozen=True, kw_only=True):
     cost: float | None = None
 
 
-def usage_of(prompt: Prompt, text: str, finished: Finished | None) -> Usage:
+def usage_of(prompt: BuiltPrompt, text: str, finished: Finished | None) -> Usage:
     """The provider's own figures; where it gives none, what our counting says."""
     report, model = prompt.plan.trim_report, prompt.inputs.provider.model
     counted = None if finished is None else finished.prompt_tokens

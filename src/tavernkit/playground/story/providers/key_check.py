@@ -9,7 +9,7 @@ from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.database.models import Provider, SiteSetting
-from tavernkit.playground.base.database.starting import start_lock
+from tavernkit.playground.base.database.start_lock import start_lock
 from tavernkit.playground.base.llm.secrets import KEY_FILE, KeyBox
 from tavernkit.playground.base.runtime import Runtime
 

@@ -1,4 +1,4 @@
-"""Suggestions for what a person could say next: written by a worker, told to that person alone, and never sent."""
+"""Suggestions for what a person could say next: written by a worker, sent to that person alone, and never sent."""
 
 from __future__ import annotations
 
@@ -18,13 +18,12 @@ from tavernkit.playground.base.llm.base import Finished, ModelError, TextDelta, 
 from tavernkit.playground.base.realtime.bus import user_topic
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.story.access.access import Access, conversation_for
-from tavernkit.playground.story.access.in_use import require_in_use
+from tavernkit.playground.story.access.access import Access, conversation_for, require_in_use
 from tavernkit.playground.story.access.locks import lock_totals
-from tavernkit.playground.story.prompting.building import Prompt
+from tavernkit.playground.story.prompting.building import BuiltPrompt
 from tavernkit.playground.story.prompting.errors import UnpromptableError
 from tavernkit.playground.story.prompting.fitting import check_fits, fitting_prompt
-from tavernkit.playground.story.prompting.inputs import PromptInputs, Turn, inputs_for
+from tavernkit.playground.story.prompting.inputs import PromptInputs, PromptTurn, inputs_for
 from tavernkit.playground.story.prompting.replies import make_reply
 from tavernkit.playground.story.prompting.usage import Usage, count_usage, usage_of
 from tavernkit.playground.story.runs.limits import check_tokens
@@ -35,7 +34,7 @@ MAX_CANDIDATES = 4
 LOOK_SECONDS = 0.05
 
 
-class _Written(Value, frozen=True, kw_only=True):
+class _CandidateReply(Value, frozen=True, kw_only=True):
     text: str
     usage: Usage
 
@@ -58,7 +57,7 @@ async def ask_candidates(runtime: Runtime, viewer: Viewer, conversation_id: UUID
 
 
 async def write_candidates(work: JobWork) -> dict[str, Any]:
-    """Ask the model for all of them at once, and tell of each as it comes; nothing of it changes the story."""
+    """Ask the model for all of them at once, and announce each as it comes; nothing of it changes the story."""
     runtime, payload = work.runtime, work.claim.payload
     conversation_id, count = UUID(payload["conversation_id"]), int(payload["count"])
     turns = [await _inputs(work, conversation_id, UUID(payload["member_id"]), index) for index in range(count)]
@@ -69,7 +68,7 @@ async def write_candidates(work: JobWork) -> dict[str, Any]:
             written, _ = await asyncio.wait(asking, timeout=LOOK_SECONDS, return_when=asyncio.FIRST_COMPLETED)
             for task in written:
                 index = asking.pop(task)
-                candidates[index] = await _tell(work, conversation_id, index, task, done=len(candidates) + 1)
+                candidates[index] = await _publish(work, conversation_id, index, task, done=len(candidates) + 1)
             work.check()
     finally:
         for task in asking:
@@ -83,7 +82,7 @@ async def _inputs(work: JobWork, conversation_id: UUID, member_id: UUID, index: 
     async with work.runtime.database.read() as session:
         conversation, space, speaker = await _where(session, conversation_id, member_id)
         await check_tokens(session, conversation_id)
-        turn = Turn(
+        turn = PromptTurn(
             conversation=conversation,
             space=space,
             speaker=speaker,
@@ -103,7 +102,7 @@ async def _where(
     return conversation, await session.get_one(Space, conversation.space_id), member
 
 
-async def _ask(runtime: Runtime, inputs: PromptInputs) -> _Written:
+async def _ask(runtime: Runtime, inputs: PromptInputs) -> _CandidateReply:
     prompt = await asyncio.to_thread(fitting_prompt, inputs)
     check_fits(prompt)
     text, thoughts, finished = "", "", None
@@ -118,17 +117,17 @@ async def _ask(runtime: Runtime, inputs: PromptInputs) -> _Written:
     return await asyncio.to_thread(_written, prompt, text, thoughts, finished)
 
 
-def _written(prompt: Prompt, text: str, thoughts: str, finished: Finished | None) -> _Written:
+def _written(prompt: BuiltPrompt, text: str, thoughts: str, finished: Finished | None) -> _CandidateReply:
     reply = make_reply(prompt, text.replace("\x00", ""), thoughts.replace("\x00", ""))
     if not reply.text:
         raise ModelError("The model sent an empty reply. Try again, or choose another model.", code="empty_response")
-    return _Written(text=reply.text, usage=usage_of(prompt, text, finished))
+    return _CandidateReply(text=reply.text, usage=usage_of(prompt, text, finished))
 
 
-async def _tell(
-    work: JobWork, conversation_id: UUID, index: int, task: asyncio.Task[_Written], *, done: int
+async def _publish(
+    work: JobWork, conversation_id: UUID, index: int, task: asyncio.Task[_CandidateReply], *, done: int
 ) -> dict[str, Json]:
-    """Count what a suggestion used, and tell the person what it is, or why there is none."""
+    """Count what a suggestion used, and announce what it is to the person, or why there is none."""
     candidate: dict[str, Json] = {"index": index}
     async with work.runtime.database.write() as session:
         try:
@@ -141,6 +140,6 @@ async def _tell(
             await count_usage(session, owner_id, space_id, conversation_id, written.usage)
         await work.commit_step(session, done)
         if work.claim.owner_id is not None:
-            told = {"job": str(work.claim.job_id), **candidate}
-            announce(session, user_topic(work.claim.owner_id), copilot=told, conversation=str(conversation_id))
+            event = {"job": str(work.claim.job_id), **candidate}
+            announce(session, user_topic(work.claim.owner_id), copilot=event, conversation=str(conversation_id))
     return candidate

@@ -16,9 +16,9 @@ from tavernkit.playground.base.llm.base import Finished, ModelError, ModelEvent,
 from tavernkit.playground.base.realtime.bus import conversation_topic
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.artifacts.journal import RunTakenError
-from tavernkit.playground.story.pipelines.execution import ReplySteps, StepsFailedError, open_steps, told_reply
-from tavernkit.playground.story.pipelines.following import NotFollowedError, beginning_of
-from tavernkit.playground.story.prompting.building import Prompt
+from tavernkit.playground.story.pipelines.execution import ReplySteps, StepsFailedError, open_steps, stored_reply_text
+from tavernkit.playground.story.pipelines.run_inputs import NotFollowedError, pipeline_start
+from tavernkit.playground.story.prompting.building import BuiltPrompt
 from tavernkit.playground.story.prompting.errors import PromptTooLargeError
 from tavernkit.playground.story.prompting.fitting import LEFT_OUT, check_fits, count_left_out, fitting_prompt
 from tavernkit.playground.story.prompting.inputs import PromptInputs, load_inputs
@@ -40,8 +40,8 @@ StopReason: TypeAlias = Literal["asked", "lost", "shutdown"]
 T = TypeVar("T")
 
 CHECKPOINT_SECONDS = 1.0
-TELL_SECONDS = 0.08
-"""How often pages are told of new words at most."""
+PUBLISH_SECONDS = 0.08
+"""How often new text is published at most."""
 PIECE_CHARACTERS = 2000
 
 log = logging.getLogger(__name__)
@@ -58,7 +58,7 @@ class Execution:
         self._runtime = runtime
         self._claim = claim
         self._text = ""
-        self._told, self._told_at, self._offset = 0, 0.0, 0
+        self._published, self._published_at, self._offset = 0, 0.0, 0
         self._written, self._written_at = 0, asyncio.get_running_loop().time()
         self._something_new = asyncio.Event()
         self._thoughts = ""
@@ -166,7 +166,7 @@ class Execution:
             )
         return reply.text if await self._finish(prompt, reply, finished) else None
 
-    async def _finish(self, prompt: Prompt, reply: StoredReply, finished: Finished | None) -> bool:
+    async def _finish(self, prompt: BuiltPrompt, reply: StoredReply, finished: Finished | None) -> bool:
         provider = prompt.inputs.provider
         debug: dict[str, Any] = {
             "provider": provider.name,
@@ -204,7 +204,7 @@ class Execution:
         async with runtime.database.read() as session:
             run = await session.get_one(Run, claim.run_id)
             self._has_replied = run.replied_at is not None
-            begun = await beginning_of(session, runtime, run)
+            begun = await pipeline_start(session, runtime, run)
             if not self._has_replied:
                 await check_tokens(session, claim.conversation_id)
             inputs = await load_inputs(
@@ -228,25 +228,25 @@ class Execution:
         if not self._has_replied or self._steps is None:
             return None
         async with self._runtime.database.read() as session:
-            text = await told_reply(session, self._steps.ids)
+            text = await stored_reply_text(session, self._steps.ids)
         # Steps before the reply have ended; they are read, not repeated.
         await self._steps.before()
         return text or ""
 
-    async def _stream(self, prompt: Prompt) -> Finished | None:
-        """Read the reply while telling of it now and then, and write it down about once a second."""
+    async def _stream(self, prompt: BuiltPrompt) -> Finished | None:
+        """Read the reply while publishing it now and then, and write it down about once a second."""
         client = self._runtime.models.client_for(prompt.inputs.provider)
         async with aclosing(client.stream(prompt.request)) as events:
             reading = asyncio.create_task(self._read(events))
             try:
                 while not reading.done():
                     await self._unless_stopped(self._until_there_is_something(reading))
-                    await self._tell()
+                    await self._publish()
                     await self._checkpoint()
             finally:
                 reading.cancel()
                 await asyncio.gather(reading, return_exceptions=True)
-            await self._tell()
+            await self._publish()
             return reading.result()
 
     async def _read(self, events: AsyncIterator[ModelEvent]) -> Finished | None:
@@ -266,7 +266,7 @@ class Execution:
     async def _until_there_is_something(self, reading: asyncio.Task[Finished | None]) -> None:
         """Wait for the next words, but not too soon after the last; or until what is there is to be written down."""
         loop = asyncio.get_running_loop()
-        await asyncio.wait({reading}, timeout=self._told_at + TELL_SECONDS - loop.time())
+        await asyncio.wait({reading}, timeout=self._published_at + PUBLISH_SECONDS - loop.time())
         if reading.done():
             return
         is_written = self._written == len(self._text)
@@ -291,13 +291,13 @@ class Execution:
         await asyncio.gather(arriving, return_exceptions=True)
         raise _StopRequested
 
-    async def _tell(self) -> None:
+    async def _publish(self) -> None:
         """Tell the pages what is new, in pieces that say where they belong."""
-        self._told_at = asyncio.get_running_loop().time()
-        new = self._text[self._told :]
+        self._published_at = asyncio.get_running_loop().time()
+        new = self._text[self._published :]
         if not self._is_shown or not new:
             return
-        self._told = len(self._text)
+        self._published = len(self._text)
         self._runtime.live_text[self._claim.run_id] = self._text
         for start in range(0, len(new), PIECE_CHARACTERS):
             piece = new[start : start + PIECE_CHARACTERS]
@@ -321,6 +321,6 @@ class Execution:
         self._written, self._unkept = len(self._text), None
 
 
-def _prepared(inputs: PromptInputs) -> tuple[Prompt, PromptRecord]:
+def _prepared(inputs: PromptInputs) -> tuple[BuiltPrompt, PromptRecord]:
     prompt = fitting_prompt(inputs)
     return prompt, record_of(prompt)

@@ -11,14 +11,18 @@ from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Conversation
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.story.access.access import Access, Entry, conversation_for
-from tavernkit.playground.story.access.in_use import require_in_use
+from tavernkit.playground.story.access.access import Access, SpaceAccess, conversation_for, require_in_use
 from tavernkit.playground.story.access.locks import lock_conversation, lock_space_of
 from tavernkit.playground.story.access.members import active_members
-from tavernkit.playground.story.runs.conversation_queries import active_round, active_run
 from tavernkit.playground.story.runs.planner import cancel_queued
-from tavernkit.playground.story.runs.queries import Turns, shown_turns
-from tavernkit.playground.story.runs.rounds import end_round, start_round, switch_copilot_off, tell_copilot, tell_turns
+from tavernkit.playground.story.runs.queries import Turns, active_round, active_run, shown_turns
+from tavernkit.playground.story.runs.rounds import (
+    announce_copilot,
+    append_turns_event,
+    end_round,
+    start_round,
+    switch_copilot_off,
+)
 from tavernkit.playground.story.runs.speakers import has_copilot, is_group
 from tavernkit.playground.story.runs.unavailable import members_changed
 
@@ -41,7 +45,7 @@ async def set_auto_mode(runtime: Runtime, viewer: Viewer, conversation_id: UUID,
             await session.flush()
             await members_changed(session, runtime, conversation.space_id)
             await _begin(session, runtime, conversation)
-        await tell_turns(session, runtime, conversation_id)
+        await append_turns_event(session, runtime, conversation_id)
         return await shown_turns(session, conversation)
 
 
@@ -60,7 +64,7 @@ async def stop_auto_mode(session: AsyncSession, runtime: Runtime, space_id: UUID
         if round is not None and round.metadata_["by"] == "automation":
             await cancel_queued(session, runtime, conversation_id)
             await end_round(session, runtime, conversation_id, "canceled", reason="auto_mode_off")
-        await tell_turns(session, runtime, conversation_id)
+        await append_turns_event(session, runtime, conversation_id)
 
 
 async def set_copilot(runtime: Runtime, viewer: Viewer, conversation_id: UUID, *, steps: int) -> Turns:
@@ -75,7 +79,7 @@ async def set_copilot(runtime: Runtime, viewer: Viewer, conversation_id: UUID, *
             member.copilot_mode, member.copilot_remaining_steps = "full", steps
             member.copilot_conversation_id = conversation_id
             member.settings_version += 1
-            tell_copilot(session, conversation_id, member)
+            announce_copilot(session, conversation_id, member)
             await session.flush()
             # It may have been writing in another conversation until now.
             await members_changed(session, runtime, conversation.space_id)
@@ -84,7 +88,7 @@ async def set_copilot(runtime: Runtime, viewer: Viewer, conversation_id: UUID, *
             switch_copilot_off(session, conversation_id, member)
             await session.flush()
             await members_changed(session, runtime, conversation.space_id)
-        await tell_turns(session, runtime, conversation_id)
+        await append_turns_event(session, runtime, conversation_id)
         return await shown_turns(session, conversation)
 
 
@@ -97,7 +101,7 @@ async def _begin(session: AsyncSession, runtime: Runtime, conversation: Conversa
         await start_round(session, runtime, conversation, by="automation")
 
 
-async def _entered(session: AsyncSession, viewer: Viewer, conversation_id: UUID) -> tuple[Conversation, Entry]:
+async def _entered(session: AsyncSession, viewer: Viewer, conversation_id: UUID) -> tuple[Conversation, SpaceAccess]:
     await lock_space_of(session, conversation_id)
     found = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART, lock=True)
     require_in_use(found[0])

@@ -1,6 +1,6 @@
 """Telling a reply anew, without losing anything: the earlier ones stay as swipes, as hidden messages, or elsewhere.
 
-Where later messages or branches hang on what would be told anew, a branch is made and told on there.
+Where later messages or branches hang on what would be regenerated, a branch is made and told on there.
 """
 
 from __future__ import annotations
@@ -15,20 +15,19 @@ from tavernkit.playground.base.database.models import Conversation, Message, Run
 from tavernkit.playground.base.realtime.outbox import append_event
 from tavernkit.playground.base.refused import Refused, not_found
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.story.access.access import Access, conversation_for
-from tavernkit.playground.story.access.in_use import require_in_use
+from tavernkit.playground.story.access.access import Access, conversation_for, require_in_use
 from tavernkit.playground.story.access.members import active_members
 from tavernkit.playground.story.conversations.forking import ForkKind, add_fork
 from tavernkit.playground.story.paths.queries import end_of_path
 from tavernkit.playground.story.paths.snapshots import path_changed
-from tavernkit.playground.story.runs.asking import check_is_here
-from tavernkit.playground.story.runs.conversation_queries import queued_run
 from tavernkit.playground.story.runs.planner import cancel_queued, leave_running, plan_run
+from tavernkit.playground.story.runs.queries import queued_run
+from tavernkit.playground.story.runs.requests import check_is_here
 from tavernkit.playground.story.runs.rounds import end_round, rules_of, start_round
 from tavernkit.playground.story.runs.speakers import is_group
 
 MOST_HIDDEN = 100
-"""A longer turn than this is told anew in a branch."""
+"""A longer turn than this is regenerated in a branch."""
 
 
 async def regenerate(

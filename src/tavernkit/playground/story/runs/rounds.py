@@ -27,11 +27,11 @@ from tavernkit.playground.base.realtime.bus import user_topic
 from tavernkit.playground.base.realtime.outbox import append_event
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.access.members import active_members
-from tavernkit.playground.story.runs.conversation_queries import active_round
 from tavernkit.playground.story.runs.planner import cancel_queued, leave_running, plan_run
-from tavernkit.playground.story.runs.speakers import Chosen, can_speak, choose_speakers, has_copilot, is_group
+from tavernkit.playground.story.runs.queries import active_round
+from tavernkit.playground.story.runs.speakers import ChosenSpeakers, can_speak, choose_speakers, has_copilot, is_group
 from tavernkit.playground.story.runs.states import RoundEnd, RunKind
-from tavernkit.playground.story.settings_schema.groups.turns import SpaceSettings
+from tavernkit.playground.story.settings_schema.groups.turns import SpaceGroup
 from tavernkit.playground.story.settings_schema.resolving import effective
 
 ROUNDS_WITHOUT_A_PERSON = 10
@@ -41,7 +41,7 @@ Beginning: TypeAlias = Literal["person", "automation"]
 """Who began a round: somebody who said or wanted something, or nobody at all."""
 
 
-async def rules_of(session: AsyncSession, conversation: Conversation) -> SpaceSettings:
+async def rules_of(session: AsyncSession, conversation: Conversation) -> SpaceGroup:
     """How turns are taken in the conversation's space."""
     return effective(await session.get_one(Space, conversation.space_id)).settings.space
 
@@ -97,7 +97,7 @@ async def begin_round(
     runtime: Runtime,
     conversation: Conversation,
     id: UUID,
-    chosen: Sequence[Chosen],
+    chosen: Sequence[ChosenSpeakers],
     *,
     trigger_id: UUID | None = None,
     by: Beginning = "person",
@@ -120,7 +120,7 @@ async def begin_round(
     return round
 
 
-async def set_queue(session: AsyncSession, runtime: Runtime, round: Round, chosen: Sequence[Chosen]) -> None:
+async def set_queue(session: AsyncSession, runtime: Runtime, round: Round, chosen: Sequence[ChosenSpeakers]) -> None:
     """Let these speak next in the place of those who were to; what has begun stays."""
     first = round.current_position + await _has_begun(session, round)
     for slot in await _slots(session, round, at=first):
@@ -128,7 +128,7 @@ async def set_queue(session: AsyncSession, runtime: Runtime, round: Round, chose
     await session.flush()
     _add_slots(session, runtime, round, chosen, first=first)
     await session.flush()
-    await tell_round(session, runtime, round)
+    await append_round_event(session, runtime, round)
 
 
 async def turn_taken(
@@ -156,7 +156,7 @@ async def turn_taken(
         return
     if round.scheduling_state == "paused":
         round.current_position = place
-        await tell_round(session, runtime, round)
+        await append_round_event(session, runtime, round)
         return
     await go_on(
         session,
@@ -254,24 +254,24 @@ def switch_copilot_off(session: AsyncSession, conversation_id: UUID, member: Spa
     """Let the person write themselves again, and tell them so."""
     member.copilot_mode, member.copilot_remaining_steps = "none", 0
     member.settings_version += 1
-    tell_copilot(session, conversation_id, member)
+    announce_copilot(session, conversation_id, member)
 
 
-def tell_copilot(session: AsyncSession, conversation_id: UUID, member: SpaceMembership) -> None:
-    """Tell a person, and nobody else, for how many messages a model goes on to write for them."""
+def announce_copilot(session: AsyncSession, conversation_id: UUID, member: SpaceMembership) -> None:
+    """Announce to a person, and nobody else, for how many messages a model goes on to write for them."""
     if member.user_id is not None:
         steps = {"remaining_steps": member.copilot_remaining_steps}
         announce(session, user_topic(member.user_id), copilot=steps, conversation=str(conversation_id))
 
 
-async def tell_round(session: AsyncSession, runtime: Runtime, round: Round) -> None:
-    """Tell the pages that the round has changed."""
+async def append_round_event(session: AsyncSession, runtime: Runtime, round: Round) -> None:
+    """Announce to the pages that the round has changed."""
     await session.flush()
     await append_event(session, round.conversation_id, "round", runtime.clock(), round_id=str(round.id))
 
 
-async def tell_turns(session: AsyncSession, runtime: Runtime, conversation_id: UUID) -> None:
-    """Tell the pages that something else goes on by itself than before."""
+async def append_turns_event(session: AsyncSession, runtime: Runtime, conversation_id: UUID) -> None:
+    """Announce to the pages that something else goes on by itself than before."""
     await session.flush()
     await append_event(session, conversation_id, "turns", runtime.clock())
 
@@ -338,7 +338,7 @@ async def _take_step(session: AsyncSession, conversation_id: UUID, member_id: UU
         member.copilot_mode = "none"
     member.settings_version += 1
     await session.flush()
-    tell_copilot(session, conversation_id, member)
+    announce_copilot(session, conversation_id, member)
 
 
 async def _has_begun(session: AsyncSession, round: Round) -> bool:
@@ -365,7 +365,9 @@ async def _slots(session: AsyncSession, round: Round, *, at: int) -> Sequence[Ro
     return found.all()
 
 
-def _add_slots(session: AsyncSession, runtime: Runtime, round: Round, chosen: Sequence[Chosen], *, first: int) -> None:
+def _add_slots(
+    session: AsyncSession, runtime: Runtime, round: Round, chosen: Sequence[ChosenSpeakers], *, first: int
+) -> None:
     session.add_all(
         RoundSlot(
             id=runtime.ids(),
@@ -389,5 +391,5 @@ def _kind(member: SpaceMembership, by: Beginning) -> RunKind:
     return "auto_mode" if by == "automation" else "user_turn"
 
 
-def _delay(rules: SpaceSettings, by: Beginning) -> int:
+def _delay(rules: SpaceGroup, by: Beginning) -> int:
     return rules.auto_mode_delay_ms if by == "automation" else 0

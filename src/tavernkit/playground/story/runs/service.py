@@ -26,7 +26,7 @@ from tavernkit.playground.story.artifacts.open_runs import abandon_pipelines, ca
 from tavernkit.playground.story.paths.global_variables import GlobalChanges, change_globals
 from tavernkit.playground.story.prompting.records import PromptRecord, keep_prompt
 from tavernkit.playground.story.prompting.usage import Usage, count_usage
-from tavernkit.playground.story.runs.conversation_queries import active_round
+from tavernkit.playground.story.runs.queries import active_round
 from tavernkit.playground.story.runs.rounds import freeze_round, go_on, skip_slot, slot_at, turn_taken
 from tavernkit.playground.story.runs.speakers import can_speak
 from tavernkit.playground.story.runs.states import TRANSITIONS, RunStatus
@@ -200,7 +200,7 @@ async def finish_run(
         if run.cancel_requested_at is not None:
             # Somebody did not want it any more, a moment before it was complete.
             await _end(session, run, "canceled", now, text=text)
-            await _tell_end(session, run, prompt, now)
+            await _append_end_event(session, run, prompt, now)
             return None
         run.replied_at, run.text, run.debug = now, text, debug or {}
         for name, figure in figures.items():
@@ -281,7 +281,7 @@ async def hand_back_run(
             run.status, run.worker, run.lease_expires_at = "queued", None, None
             await session.flush()
             announce(session, RUNS, queued=str(claim.run_id))
-        await _tell_end(session, run, prompt, now)
+        await _append_end_event(session, run, prompt, now)
 
 
 async def take_up_runs(runtime: Runtime, worker: str, limit: int) -> list[Claim]:
@@ -341,7 +341,7 @@ async def _end_left(session: AsyncSession, runtime: Runtime, conversation: Conve
         await freeze_round(session, runtime, conversation, run)
     else:
         await _end(session, run, "canceled", now)
-    await _tell_end(session, run, None, now)
+    await _append_end_event(session, run, None, now)
 
 
 async def repair_rounds(runtime: Runtime) -> int:
@@ -409,7 +409,7 @@ async def _end_behind_reply(
 ) -> None:
     """End a run whose reply is stored; however its steps went, the turn is taken."""
     await _end(session, run, "succeeded", now, dismissed=True)
-    await _tell_end(session, run, None, now)
+    await _append_end_event(session, run, None, now)
     message: Message | None = await session.scalar(select(Message).where(Message.run_id == run.id))
     if message is not None:
         await turn_taken(session, runtime, conversation, run, message)
@@ -425,7 +425,7 @@ async def _end(session: AsyncSession, run: Run, status: RunStatus, now: datetime
     await abandon_pipelines(session, run.id, now)
 
 
-async def _tell_end(session: AsyncSession, run: Run, prompt: PromptRecord | None, now: datetime) -> None:
+async def _append_end_event(session: AsyncSession, run: Run, prompt: PromptRecord | None, now: datetime) -> None:
     await append_event(session, run.conversation_id, "run", now, run_id=str(run.id))
     if prompt is not None:
         await keep_prompt(session, run.id, prompt, now)
@@ -452,7 +452,7 @@ async def _end_without_message(
         if run.cancel_requested_at is not None:
             status, error = "canceled", None
         await _end(session, run, status, now, text=text, error=error)
-        await _tell_end(session, run, prompt, now)
+        await _append_end_event(session, run, prompt, now)
         if status == "failed":
             await freeze_round(session, runtime, conversation, run)
         return True

@@ -16,8 +16,8 @@ from tavernkit.playground.base.database import models
 from tavernkit.playground.base.database.models import Conversation, Message, SpaceMembership, TextContent
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.story.access.members import active_members
-from tavernkit.playground.story.prompting.cards import library_character
-from tavernkit.playground.story.settings_schema.groups.turns import SpaceSettings
+from tavernkit.playground.story.prompting.cast import library_character
+from tavernkit.playground.story.settings_schema.groups.turns import SpaceGroup
 from tavernkit.sillytavern.groups import (
     GroupMember,
     GroupStrategy,
@@ -39,7 +39,7 @@ TURNS_LOOKED_AT = 200
 """How far back it matters who has spoken."""
 
 
-class Chosen(Value, frozen=True, kw_only=True):
+class ChosenSpeakers(Value, frozen=True, kw_only=True):
     """Somebody who is to speak; `cause` is one word for programs, `reason` all there is to say about it."""
 
     member_id: UUID
@@ -83,12 +83,12 @@ def is_group(members: Sequence[SpaceMembership]) -> bool:
 async def choose_speakers(
     session: AsyncSession,
     conversation: Conversation,
-    rules: SpaceSettings,
+    rules: SpaceGroup,
     *,
     seed: int,
     said: str | None,
     for_people: bool = True,
-) -> list[Chosen]:
+) -> list[ChosenSpeakers]:
     """The speakers of a round in their order; `said` is what a person has just said, None when nobody has.
 
     The same seed and the same story always give the same speakers. `for_people` lets also those speak for whom a model
@@ -113,7 +113,7 @@ async def choose_speakers(
         mentions=mentions_in_any_script,
     )
     return [
-        Chosen(
+        ChosenSpeakers(
             member_id=UUID(avatar),
             cause=reason.cause,
             reason={**_known(msgspec.to_builtins(reason)), "sentence": sentence},

@@ -61,7 +61,7 @@ async def store_reply(
     now: datetime,
     ids: ReplyIds | None = None,
 ) -> Message:
-    """A message at the end; or another swipe of the message that was told anew or continued, if it is still there.
+    """A message at the end; or another swipe of the message that was regenerated or continued, if it is still there.
 
     `ids` are those that were decided before the reply was there. The conversation is locked by who calls this.
     """

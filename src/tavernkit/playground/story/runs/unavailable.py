@@ -11,8 +11,8 @@ from tavernkit.playground.base.database.models import Conversation, Message, Rou
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.access.locks import lock_conversation
 from tavernkit.playground.story.paths.queries import end_of_path
-from tavernkit.playground.story.runs.conversation_queries import active_round
 from tavernkit.playground.story.runs.planner import cancel_queued, leave_running
+from tavernkit.playground.story.runs.queries import active_round
 from tavernkit.playground.story.runs.rounds import end_round, skip_slot, slot_at
 from tavernkit.playground.story.runs.speakers import can_speak
 
@@ -37,7 +37,7 @@ async def members_changed(session: AsyncSession, runtime: Runtime, space_id: UUI
 
 
 async def before_hiding(session: AsyncSession, runtime: Runtime, conversation: Conversation, message: Message) -> None:
-    """A message is about to be hidden: what answers it, or tells it anew, ends. Other replies are left alone."""
+    """A message is about to be hidden: what answers it, or regenerates it, ends. Other replies are left alone."""
     end = await end_of_path(session, conversation.id)
     round = await active_round(session, conversation.id)
     is_end = end is not None and end[0].id == message.id

@@ -2,26 +2,54 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from uuid import UUID
 
+from sqlalchemy import or_, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.accounts.viewer import Viewer
-from tavernkit.playground.base.database.models import Conversation, Space, SpaceMembership
-from tavernkit.playground.base.database.versions import advance
+from tavernkit.playground.base.database.base import advance
+from tavernkit.playground.base.database.models import Conversation, Preset, Provider, Space, SpaceMembership
 from tavernkit.playground.base.realtime.outbox import append_event
 from tavernkit.playground.base.refused import Refused, not_found
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.story.access.access import Access, conversation_for, member_for, space_for
-from tavernkit.playground.story.access.events import tell_space
-from tavernkit.playground.story.access.in_use import require_in_use
+from tavernkit.playground.story.access.access import Access, conversation_for, member_for, require_in_use, space_for
+from tavernkit.playground.story.access.events import append_space_event
 from tavernkit.playground.story.runs.automation import stop_auto_mode
 from tavernkit.playground.story.settings.documents import SettingsOut, settings_out
-from tavernkit.playground.story.settings.references import refuse_unknown_in
-from tavernkit.playground.story.settings_schema.leaf import Layer
-from tavernkit.playground.story.settings_schema.patching import apply_changes, read_patch
+from tavernkit.playground.story.settings_schema.leaf import Layer, Reference
+from tavernkit.playground.story.settings_schema.pack import SETTINGS
+from tavernkit.playground.story.settings_schema.patching import Changes, apply_changes, read_patch
 from tavernkit.playground.story.settings_schema.resolving import Layered, effective
 from tavernkit.values import JsonObject
+
+
+async def refuse_unknown_in(session: AsyncSession, viewer: Viewer, changes: Changes) -> None:
+    """Refuse changes that point to what is not there or belongs to somebody else."""
+    for path, value in changes.items():
+        wanted = SETTINGS[path].leaf.refers_to
+        if wanted and value is not None:
+            await _refuse_unknown(session, viewer, path, value, wanted)
+
+
+async def _refuse_unknown(
+    session: AsyncSession, viewer: Viewer, path: str, id: UUID, wanted: Sequence[Reference]
+) -> None:
+    """Refuse an id that is none of a provider in use, or of a preset of these kinds that this person may use."""
+    if "provider" in wanted:
+        found = await session.scalar(select(Provider.id).where(Provider.id == id, ~Provider.disabled))
+    else:
+        found = await session.scalar(
+            select(Preset.id).where(
+                Preset.id == id,
+                Preset.kind.in_(wanted),
+                or_(Preset.owner_id == viewer.user_id, Preset.owner_id.is_(None)),
+            )
+        )
+    if found is None:
+        what = "provider" if "provider" in wanted else f"preset of the kind {' or '.join(wanted)}"
+        raise Refused(code="invalid", sentence=f"The setting {path} was not taken: there is no such {what}.")
 
 
 async def read_space_settings(runtime: Runtime, viewer: Viewer, space_id: UUID) -> SettingsOut:
@@ -63,7 +91,7 @@ async def change_space_settings(
         await session.flush()
         if was_automatic and not space.auto_mode_enabled:
             await stop_auto_mode(session, runtime, space.id)
-        await tell_space(session, space.id, "settings", now)
+        await append_space_event(session, space.id, "settings", now)
         return _of_space(space)
 
 
@@ -79,7 +107,7 @@ async def change_member_settings(
         before = _of_member(entry.space, member)
         await _change(session, viewer, member, "member", settings_version, patch, before)
         await session.flush()
-        await tell_space(session, member.space_id, "settings", now, member_id=str(member.id))
+        await append_space_event(session, member.space_id, "settings", now, member_id=str(member.id))
         return _of_member(entry.space, member)
 
 

@@ -3,10 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict
 
 from tavernkit.playground.base.llm.kinds import PROVIDER_KINDS
 from tavernkit.values import Json, JsonObject, Value
+
+MAX_TEXT = 100_000
+
+
+class GroupLook(Value, frozen=True, kw_only=True):
+    """How a group of settings is headed, and on which tab it is."""
+
+    label: str
+    tab: Literal["basic", "prompts", "authors_note", "more"]
+
+
+class SettingsGroup(BaseModel):
+    """Settings that belong together."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+    look: ClassVar[GroupLook]
+
 
 Layer: TypeAlias = Literal["space", "member", "conversation"]
 Source: TypeAlias = Literal["default", "space", "member", "conversation"]

@@ -7,24 +7,24 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict
 
-from tavernkit.playground.story.settings_schema.groups.authors_note import AuthorsNoteSettings
-from tavernkit.playground.story.settings_schema.groups.llm import LlmSettings
-from tavernkit.playground.story.settings_schema.groups.model import ModelSettings
-from tavernkit.playground.story.settings_schema.groups.prompt import PromptSettings
-from tavernkit.playground.story.settings_schema.groups.reasoning import ReasoningSettings
-from tavernkit.playground.story.settings_schema.groups.turns import SpaceSettings
-from tavernkit.playground.story.settings_schema.groups.world_info import WorldInfoSettings
+from tavernkit.playground.story.settings_schema.groups.authors_note import AuthorsNoteGroup
+from tavernkit.playground.story.settings_schema.groups.llm import LlmGroup
+from tavernkit.playground.story.settings_schema.groups.model import ModelGroup
+from tavernkit.playground.story.settings_schema.groups.prompt import PromptGroup
+from tavernkit.playground.story.settings_schema.groups.reasoning import ReasoningGroup
+from tavernkit.playground.story.settings_schema.groups.turns import SpaceGroup
+from tavernkit.playground.story.settings_schema.groups.world_info import WorldInfoGroup
 
 
-class Settings(BaseModel):
+class StorySettings(BaseModel):
     """All of them."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    space: SpaceSettings = SpaceSettings()
-    model: ModelSettings = ModelSettings()
-    llm: LlmSettings = LlmSettings()
-    world_info: WorldInfoSettings = WorldInfoSettings()
-    authors_note: AuthorsNoteSettings = AuthorsNoteSettings()
-    prompt: PromptSettings = PromptSettings()
-    reasoning: ReasoningSettings = ReasoningSettings()
+    space: SpaceGroup = SpaceGroup()
+    model: ModelGroup = ModelGroup()
+    llm: LlmGroup = LlmGroup()
+    world_info: WorldInfoGroup = WorldInfoGroup()
+    authors_note: AuthorsNoteGroup = AuthorsNoteGroup()
+    prompt: PromptGroup = PromptGroup()
+    reasoning: ReasoningGroup = ReasoningGroup()

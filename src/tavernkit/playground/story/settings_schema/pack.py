@@ -12,9 +12,8 @@ from annotated_types import Ge, Le
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
-from tavernkit.playground.story.settings_schema.groups.base import Group
-from tavernkit.playground.story.settings_schema.leaf import DOCUMENTS, Layer, Leaf
-from tavernkit.playground.story.settings_schema.models import Settings
+from tavernkit.playground.story.settings_schema.leaf import DOCUMENTS, Layer, Leaf, SettingsGroup
+from tavernkit.playground.story.settings_schema.models import StorySettings
 from tavernkit.values import Json, JsonObject, Value
 
 VERSION = "1"
@@ -61,10 +60,10 @@ class Setting(Value, frozen=True, kw_only=True):
         return self.adapter.dump_python(value, mode="json")
 
 
-def _groups() -> Iterator[tuple[str, type[Group]]]:
-    for name, field in Settings.model_fields.items():
+def _groups() -> Iterator[tuple[str, type[SettingsGroup]]]:
+    for name, field in StorySettings.model_fields.items():
         group = field.annotation
-        if not (isinstance(group, type) and issubclass(group, Group)):
+        if not (isinstance(group, type) and issubclass(group, SettingsGroup)):
             raise TypeError(f"{name} is no group of settings")
         yield name, group
 
@@ -84,7 +83,7 @@ def _settings() -> Iterator[Setting]:
             )
 
 
-GROUPS: Mapping[str, type[Group]] = dict(_groups())
+GROUPS: Mapping[str, type[SettingsGroup]] = dict(_groups())
 SETTINGS: Mapping[str, Setting] = {setting.path: setting for setting in _settings()}
 """Every setting by its path."""
 
@@ -112,7 +111,7 @@ def schema_etag() -> str:
     return f'"{hashlib.sha256(text.encode()).hexdigest()[:32]}"'
 
 
-def _group_schema(name: str, group: type[Group], order: int) -> JsonObject:
+def _group_schema(name: str, group: type[SettingsGroup], order: int) -> JsonObject:
     schema = group.model_json_schema()
     fields = group.model_fields
     return {

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from tavernkit.playground.base.database.models import Conversation, Space, SpaceMembership
 from tavernkit.playground.story.settings_schema.leaf import LAYERS, Layer, Source
-from tavernkit.playground.story.settings_schema.models import Settings
+from tavernkit.playground.story.settings_schema.models import StorySettings
 from tavernkit.playground.story.settings_schema.pack import GROUPS, SETTINGS, Setting
 from tavernkit.values import Json, JsonObject, Value
 
@@ -19,7 +19,7 @@ Layered: TypeAlias = Space | SpaceMembership | Conversation
 class Effective(Value, frozen=True, kw_only=True):
     """All settings as they count, and for each path the layer that it comes from."""
 
-    settings: Settings
+    settings: StorySettings
     sources: Mapping[str, Source]
 
     def to_json(self) -> JsonObject:
@@ -54,7 +54,7 @@ def effective(
                 source, value = layer, found
         values[setting.group][setting.name] = value
         sources[setting.path] = source
-    return Effective(settings=Settings.model_validate(values), sources=sources)
+    return Effective(settings=StorySettings.model_validate(values), sources=sources)
 
 
 def own_values(row: Layered, layer: Layer) -> JsonObject:

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Literal, NamedTuple
 from uuid import UUID
 
+from pydantic import BaseModel
 from sqlalchemy import ColumnElement, and_, exists, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
@@ -17,7 +18,17 @@ from tavernkit.playground.base.database.models import Conversation, Message, Spa
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.access.access import Access, space_for
 from tavernkit.playground.story.conversations.listing import PREVIEW_CHARACTERS, last_message_id, preview
-from tavernkit.playground.story.spaces.documents import LastMessage
+
+
+class LastMessage(BaseModel):
+    """The newest message of a space, shortened."""
+
+    id: UUID
+    conversation_id: UUID
+    author: str
+    text: str
+    created_at: datetime
+
 
 MEMBERS_SHOWN = 10
 

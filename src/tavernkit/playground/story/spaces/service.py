@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit import User as LibraryUser
 from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.database.base import advance
 from tavernkit.playground.base.database.models import (
     Character,
     Conversation,
@@ -20,15 +21,15 @@ from tavernkit.playground.base.database.models import (
     SpaceMembership,
     User,
 )
-from tavernkit.playground.base.database.versions import advance
 from tavernkit.playground.base.jobs.service import REMOVE_KIND, enqueue_job
-from tavernkit.playground.base.realtime.access import announce_access_change
 from tavernkit.playground.base.realtime.bus import space_topic
+from tavernkit.playground.base.realtime.outbox import announce_access_change
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import storable, titled
 from tavernkit.playground.story.access.access import Access, space_for
-from tavernkit.playground.story.access.events import tell_space
+from tavernkit.playground.story.access.documents import SpaceOut
+from tavernkit.playground.story.access.events import append_space_event
 from tavernkit.playground.story.access.identity import (
     character_name,
     display_name,
@@ -36,7 +37,6 @@ from tavernkit.playground.story.access.identity import (
     story_user,
     usable_characters,
 )
-from tavernkit.playground.story.access.space_documents import SpaceOut
 from tavernkit.playground.story.conversations.opening import FIRST_TITLE, greet, open_root
 from tavernkit.playground.story.spaces.removing import is_removed_with, remove_space
 from tavernkit.values import Value
@@ -125,7 +125,7 @@ async def change_space(
         if archived is not None:
             space.status = "archived" if archived else "active"
         space.updated_at = now
-        await tell_space(session, space.id, "space", now)
+        await append_space_event(session, space.id, "space", now)
         return space
 
 

@@ -7,12 +7,9 @@ from sqlalchemy import Table
 from tavernkit.playground.base.database.base import Base
 from tavernkit.playground.base.database.models.artifacts import ArtifactArchive, ArtifactHead, ArtifactVersion
 from tavernkit.playground.base.database.models.characters import Blob, Character, CharacterAsset, CharacterVersion
-from tavernkit.playground.base.database.models.conversations import Conversation
-from tavernkit.playground.base.database.models.events import OutboxEvent
-from tavernkit.playground.base.database.models.global_variables import GlobalVariable
+from tavernkit.playground.base.database.models.conversations import Conversation, GlobalVariable, OutboxEvent
 from tavernkit.playground.base.database.models.jobs import Job, JobFile
 from tavernkit.playground.base.database.models.lorebooks import Lorebook, LorebookEntry, LorebookLink
-from tavernkit.playground.base.database.models.members import SpaceMembership
 from tavernkit.playground.base.database.models.messages import Message, MessageSwipe, PathSnapshot, TextContent
 from tavernkit.playground.base.database.models.personas import Persona
 from tavernkit.playground.base.database.models.pipelines import (
@@ -23,17 +20,15 @@ from tavernkit.playground.base.database.models.pipelines import (
     PipelineStepRun,
 )
 from tavernkit.playground.base.database.models.presets import Preset
-from tavernkit.playground.base.database.models.prompts import PromptBlock, PromptSnapshot
 from tavernkit.playground.base.database.models.providers import Provider
-from tavernkit.playground.base.database.models.rounds import Round, RoundSlot
-from tavernkit.playground.base.database.models.runs import Run
-from tavernkit.playground.base.database.models.site import SiteSetting
-from tavernkit.playground.base.database.models.spaces import Space
+from tavernkit.playground.base.database.models.runs import PromptBlock, PromptSnapshot, Round, RoundSlot, Run
+from tavernkit.playground.base.database.models.spaces import Space, SpaceMembership
 from tavernkit.playground.base.database.models.users import (
     ApiKey,
     Invitation,
     KnownBrowser,
     SignInTries,
+    SiteSetting,
     User,
     UserSession,
 )

@@ -51,7 +51,7 @@ class ArtifactArchive(Base):
 
 
 class ArtifactVersion(Base):
-    """A value that an artifact has or had. It belongs to the swipe of the message whose telling made it, so that it is
+    """A value that an artifact has or had. It belongs to the swipe of the message that made it, so that it is
     read only where that swipe is on the path; one that belongs to none is always read."""
 
     __tablename__ = "artifact_versions"

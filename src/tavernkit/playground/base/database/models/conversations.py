@@ -9,7 +9,30 @@ from uuid import UUID
 from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, String
 from sqlalchemy.orm import Mapped, mapped_column
 
-from tavernkit.playground.base.database.base import Base
+from tavernkit.playground.base.database.base import Base, JsonText
+
+
+class GlobalVariable(Base):
+    """A value that macros or people have set, for every space of its owner."""
+
+    __tablename__ = "global_variables"
+
+    user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), primary_key=True)
+    name: Mapped[str] = mapped_column(String(200), primary_key=True)
+    value: Mapped[Any] = mapped_column(JsonText(), nullable=True)
+    updated_at: Mapped[datetime]
+
+
+class OutboxEvent(Base):
+    """Something that happened in a conversation, numbered without gaps and written in the same transaction."""
+
+    __tablename__ = "outbox_events"
+
+    conversation_id: Mapped[UUID] = mapped_column(ForeignKey("conversations.id", ondelete="CASCADE"), primary_key=True)
+    seq: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    kind: Mapped[str] = mapped_column(String(50))
+    payload: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    created_at: Mapped[datetime]
 
 
 class Conversation(Base):

@@ -59,7 +59,7 @@ class Message(Base):
 
 
 class MessageSwipe(Base):
-    """One version of a message. `state_delta` is what telling it this way has changed in the story's state."""
+    """One version of a message. `state_delta` is what this version has changed in the story's state."""
 
     __tablename__ = "message_swipes"
     __table_args__ = (UniqueConstraint("message_id", "position"),)
@@ -81,7 +81,7 @@ class MessageSwipe(Base):
 
 
 class PathSnapshot(Base):
-    """The state of the story right behind a message, so that it need not be told from the beginning."""
+    """The state of the story right behind a message, so that it need not be replayed from the beginning."""
 
     __tablename__ = "path_snapshots"
 

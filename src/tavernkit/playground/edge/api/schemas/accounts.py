@@ -13,24 +13,21 @@ from tavernkit.playground.base.accounts.invitations import LONGEST_NOTE, LONGEST
 from tavernkit.playground.base.accounts.names import LONGEST_EMAIL, LONGEST_NAME
 from tavernkit.playground.base.accounts.viewer import Role
 from tavernkit.playground.base.passwords import LONGEST_PASSWORD
-
-
-class _In(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+from tavernkit.playground.base.schemas import StrictModel
 
 
 class _Out(BaseModel):
     model_config = ConfigDict(from_attributes=True)
 
 
-class SignInIn(_In):
+class SignInIn(StrictModel):
     """A name or an e-mail address, and the password."""
 
     login: str = Field(max_length=LONGEST_EMAIL, description="The e-mail address or the name of the account.")
     password: SecretStr = Field(max_length=LONGEST_PASSWORD)
 
 
-class SignUpIn(_In):
+class SignUpIn(StrictModel):
     """A new account."""
 
     code: str = Field(max_length=100, description="The invitation.")
@@ -39,27 +36,27 @@ class SignUpIn(_In):
     password: SecretStr = Field(max_length=LONGEST_PASSWORD)
 
 
-class MePatch(_In):
+class MePatch(StrictModel):
     """What to change about oneself; what is left out stays."""
 
     name: str | None = Field(default=None, max_length=LONGEST_NAME)
     email: str | None = Field(default=None, max_length=LONGEST_EMAIL, description="An empty text takes it away.")
 
 
-class PasswordIn(_In):
+class PasswordIn(StrictModel):
     """A new password, and the present one, unless there is none."""
 
     current_password: SecretStr = Field(default=SecretStr(""), max_length=LONGEST_PASSWORD)
     new_password: SecretStr = Field(max_length=LONGEST_PASSWORD)
 
 
-class ApiKeyIn(_In):
+class ApiKeyIn(StrictModel):
     """A key to be made."""
 
     name: str = Field(max_length=LONGEST_KEY_NAME, description="What the key is for.")
 
 
-class InvitationIn(_In):
+class InvitationIn(StrictModel):
     """An invitation to be made."""
 
     role: Role = "member"
@@ -70,7 +67,7 @@ class InvitationIn(_In):
     )
 
 
-class UserPatch(_In):
+class UserPatch(StrictModel):
     """What to change about somebody; what is left out stays."""
 
     role: Role | None = None

@@ -5,8 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
+from tavernkit.playground.base.schemas import StrictModel
 from tavernkit.playground.story.characters.cards import Change
 from tavernkit.playground.story.characters.documents import CharacterOut, Version
 
@@ -14,7 +15,7 @@ MAX_EDIT_BYTES = 16 * 1024 * 1024
 """A card as text, with its lorebook."""
 
 
-class ChangeOut(BaseModel):
+class CardChangeOut(BaseModel):
     """A field that differs; long texts are cut."""
 
     field: str
@@ -22,7 +23,7 @@ class ChangeOut(BaseModel):
     after: str | None
 
     @classmethod
-    def of(cls, change: Change) -> ChangeOut:
+    def of(cls, change: Change) -> CardChangeOut:
         return cls(field=change.field, before=change.before, after=change.after)
 
 
@@ -32,11 +33,11 @@ class ImportOut(BaseModel):
     outcome: Literal["imported", "same", "updated", "skipped"]
     sentence: str
     character: CharacterOut
-    changes: list[ChangeOut] = Field(description="What an update changed.")
+    changes: list[CardChangeOut] = Field(description="What an update changed.")
     notes: list[str] = Field(description="What could not be taken as it was.")
 
 
-class VersionLineOut(BaseModel):
+class CharacterVersionLineOut(BaseModel):
     """An earlier card."""
 
     number: int
@@ -44,13 +45,11 @@ class VersionLineOut(BaseModel):
     created_at: datetime
 
 
-class VersionOut(VersionLineOut):
+class CharacterVersionOut(CharacterVersionLineOut):
     card: dict[str, Any] = Field(description="The whole card, as Character Card V3.")
-    changes: list[ChangeOut] = Field(description="What is different in the newest card.")
+    changes: list[CardChangeOut] = Field(description="What is different in the newest card.")
 
 
-class RestoreIn(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class RestoreIn(StrictModel):
     version: Version
     number: int = Field(ge=1, le=2**31 - 1, description="The version to go back to.")

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from tavernkit.playground.base.schemas import StrictModel
 from tavernkit.playground.story.conversations.documents import ConversationOut
 
 MAX_TITLE = 200
 
 
-class _Input(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class ConversationIn(_Input):
+class ConversationIn(StrictModel):
     """A new conversation, beside those that the space has."""
 
     title: str = Field(default="", max_length=MAX_TITLE, description="Blank takes the next number.")
@@ -25,7 +22,7 @@ class ConversationIn(_Input):
     greeting: bool = Field(default=True, description="Whether each character says its first message.")
 
 
-class ConversationChange(_Input):
+class ConversationChange(StrictModel):
     """A change of a conversation; what is left out stays."""
 
     settings_version: int = Field(ge=0, description="The version that the change was made from.")

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Literal
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from tavernkit.playground.base.schemas import StrictModel
 
 MAX_NAME = 200
 MAX_PERSONA = 50_000
@@ -13,18 +15,14 @@ MAX_STEPS = 10
 MAX_LISTED = 500
 
 
-class _Input(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class MemberIn(_Input):
+class MemberIn(StrictModel):
     """Somebody who joins: a character, or a person."""
 
     character_id: UUID | None = None
     user_id: UUID | None = Field(default=None, description="In discussions only.")
 
 
-class MemberChange(_Input):
+class MemberChange(StrictModel):
     """A change of a membership. What is left out stays; null takes back what can be taken back."""
 
     settings_version: int = Field(ge=0, description="The version that the change was made from.")
@@ -46,7 +44,7 @@ class MemberChange(_Input):
     )
 
 
-class MemberOrder(_Input):
+class MemberOrder(StrictModel):
     """All active members in their new order."""
 
     settings_version: int = Field(ge=0, description="The version of the space that the order was made from.")

@@ -6,8 +6,9 @@ from typing import Any, Self
 from uuid import UUID
 
 from msgspec import structs
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
+from tavernkit.playground.base.schemas import StrictModel
 from tavernkit.playground.story.previews.previewing import PreviewKind
 from tavernkit.playground.story.previews.queries import Change, KeptBlock, KeptPrompt, PromptChange
 from tavernkit.playground.story.prompting.platforms import Platform
@@ -83,7 +84,7 @@ class VerdictOut(BaseModel):
     sentence: str = Field(description="For people.")
 
 
-class PromptOut(BaseModel):
+class SentPromptOut(BaseModel):
     """A prompt."""
 
     run_id: UUID | None = Field(description="The run that sent it; null for one that was not sent.")
@@ -113,7 +114,7 @@ class PromptOut(BaseModel):
         )
 
 
-class ChangeOut(BaseModel):
+class PromptChangeOut(BaseModel):
     """A block of two prompts that are compared."""
 
     change: Change
@@ -129,13 +130,11 @@ class ComparisonOut(BaseModel):
 
     before: UUID = Field(description="The run that is compared with.")
     after: UUID
-    changes: list[ChangeOut] = Field(description="The blocks of both, in their order.")
+    changes: list[PromptChangeOut] = Field(description="The blocks of both, in their order.")
 
 
-class PreviewIn(BaseModel):
+class PreviewIn(StrictModel):
     """Which prompt to look at."""
-
-    model_config = ConfigDict(extra="forbid")
 
     speaker_id: UUID | None = Field(default=None, description="A member; without one, whoever would speak next.")
     kind: PreviewKind | None = Field(

@@ -5,19 +5,16 @@ from __future__ import annotations
 from typing import Annotated
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from tavernkit.playground.base.schemas import StrictModel
 from tavernkit.playground.story.replies.candidates import MAX_CANDIDATES
 from tavernkit.playground.story.runs.automation import MAX_ROUNDS, MAX_STEPS
 
 MAX_SLOTS = 100
 
 
-class _Input(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class GenerateIn(_Input):
+class GenerateIn(StrictModel):
     """Who is to speak."""
 
     speaker_id: UUID | None = Field(
@@ -25,8 +22,8 @@ class GenerateIn(_Input):
     )
 
 
-class RegenerateIn(_Input):
-    """What is to be told anew."""
+class RegenerateIn(StrictModel):
+    """What is to be regenerated."""
 
     message_id: UUID | None = Field(
         default=None,
@@ -34,7 +31,7 @@ class RegenerateIn(_Input):
     )
 
 
-class QueueIn(_Input):
+class QueueIn(StrictModel):
     """Who speaks next, and in which order."""
 
     round_id: UUID | None = Field(description="The round whose order it is; null to begin one where none goes on.")
@@ -43,19 +40,19 @@ class QueueIn(_Input):
     )
 
 
-class AutoModeIn(_Input):
+class AutoModeIn(StrictModel):
     """How long characters answer each other."""
 
     rounds: int = Field(ge=0, le=MAX_ROUNDS, description="For so many rounds; 0 ends it behind the round that goes on.")
 
 
-class CopilotIn(_Input):
+class CopilotIn(StrictModel):
     """How long a model writes for the person who asks."""
 
     steps: int = Field(ge=0, le=MAX_STEPS, description="So many messages; with 0 they write themselves again.")
 
 
-class CandidatesIn(_Input):
+class CandidatesIn(StrictModel):
     """How many suggestions."""
 
     count: int = Field(default=1, ge=1, le=MAX_CANDIDATES)

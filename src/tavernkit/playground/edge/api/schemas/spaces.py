@@ -6,22 +6,19 @@ from datetime import datetime
 from typing import Literal
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
-from tavernkit.playground.story.access.space_documents import SpaceOut
+from tavernkit.playground.base.schemas import StrictModel
+from tavernkit.playground.story.access.documents import SpaceOut
 from tavernkit.playground.story.conversations.documents import ConversationOut
-from tavernkit.playground.story.spaces.documents import LastMessage
+from tavernkit.playground.story.spaces.queries import LastMessage
 
 MAX_NAME = 200
 MAX_PERSONA = 50_000
 MAX_CHARACTERS = 50
 
 
-class _Input(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class SpaceIn(_Input):
+class SpaceIn(StrictModel):
     """A new space."""
 
     kind: Literal["playground", "discussion"] = Field(
@@ -37,7 +34,7 @@ class SpaceIn(_Input):
     greeting: bool = Field(default=True, description="Whether each character says its first message.")
 
 
-class SpaceChange(_Input):
+class SpaceChange(StrictModel):
     """A change of a space; what is left out stays."""
 
     settings_version: int = Field(ge=0, description="The version that the change was made from.")

@@ -6,13 +6,12 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from tavernkit.playground.story.settings_schema.groups.base import MAX_TEXT, Group, GroupLook
-from tavernkit.playground.story.settings_schema.leaf import Leaf, VisibleWhen
+from tavernkit.playground.story.settings_schema.leaf import MAX_TEXT, GroupLook, Leaf, SettingsGroup, VisibleWhen
 
 _IN_CHAT = VisibleWhen(ref="authors_note.position", values=("chat",))
 
 
-class AuthorsNoteSettings(Group):
+class AuthorsNoteGroup(SettingsGroup):
     """A note that is put into the prompt again and again."""
 
     look: ClassVar[GroupLook] = GroupLook(label="Author's note", tab="authors_note")

@@ -6,13 +6,12 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from tavernkit.playground.story.settings_schema.groups.base import Group, GroupLook
-from tavernkit.playground.story.settings_schema.leaf import Leaf, shown_by_kind
+from tavernkit.playground.story.settings_schema.leaf import GroupLook, Leaf, SettingsGroup, shown_by_kind
 
 MAX_STOPS = 32
 
 
-class LlmSettings(Group):
+class LlmGroup(SettingsGroup):
     """How replies are generated; what is left empty is as the preset or the provider says."""
 
     look: ClassVar[GroupLook] = GroupLook(label="Generation", tab="basic")

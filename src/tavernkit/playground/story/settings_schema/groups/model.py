@@ -7,11 +7,10 @@ from uuid import UUID
 
 from pydantic import Field
 
-from tavernkit.playground.story.settings_schema.groups.base import Group, GroupLook
-from tavernkit.playground.story.settings_schema.leaf import Leaf, shown_by_kind
+from tavernkit.playground.story.settings_schema.leaf import GroupLook, Leaf, SettingsGroup, shown_by_kind
 
 
-class ModelSettings(Group):
+class ModelGroup(SettingsGroup):
     """Which model answers, by which preset and templates."""
 
     look: ClassVar[GroupLook] = GroupLook(label="Model", tab="basic")

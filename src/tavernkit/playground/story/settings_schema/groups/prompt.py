@@ -6,15 +6,14 @@ from typing import Annotated, ClassVar, Literal, TypeAlias
 
 from pydantic import Field
 
-from tavernkit.playground.story.settings_schema.groups.base import MAX_TEXT, Group, GroupLook
-from tavernkit.playground.story.settings_schema.leaf import Leaf, VisibleWhen
+from tavernkit.playground.story.settings_schema.leaf import MAX_TEXT, GroupLook, Leaf, SettingsGroup, VisibleWhen
 
 PlatformChoice: TypeAlias = Literal["auto", "sillytavern", "risuai"]
 
 _JOINED = VisibleWhen(ref="space.card_handling_mode", values=("append", "append_disabled"))
 
 
-class PromptSettings(Group):
+class PromptGroup(SettingsGroup):
     """What stands in the prompt in place of, or around, what the cards say."""
 
     look: ClassVar[GroupLook] = GroupLook(label="Prompt", tab="prompts")

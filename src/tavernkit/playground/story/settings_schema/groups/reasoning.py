@@ -6,11 +6,10 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from tavernkit.playground.story.settings_schema.groups.base import Group, GroupLook
-from tavernkit.playground.story.settings_schema.leaf import Leaf, VisibleWhen, shown_by_kind
+from tavernkit.playground.story.settings_schema.leaf import GroupLook, Leaf, SettingsGroup, VisibleWhen, shown_by_kind
 
 
-class ReasoningSettings(Group):
+class ReasoningGroup(SettingsGroup):
     """What is done with a model's thoughts."""
 
     look: ClassVar[GroupLook] = GroupLook(label="Reasoning", tab="more")

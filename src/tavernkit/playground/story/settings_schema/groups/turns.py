@@ -6,13 +6,12 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from tavernkit.playground.story.settings_schema.groups.base import Group, GroupLook
-from tavernkit.playground.story.settings_schema.leaf import Leaf, VisibleWhen
+from tavernkit.playground.story.settings_schema.leaf import GroupLook, Leaf, SettingsGroup, VisibleWhen
 
 _GROUP = VisibleWhen(context="is_group", values=(True,))
 
 
-class SpaceSettings(Group):
+class SpaceGroup(SettingsGroup):
     """Who speaks when, and what happens meanwhile."""
 
     look: ClassVar[GroupLook] = GroupLook(label="Replies", tab="basic")

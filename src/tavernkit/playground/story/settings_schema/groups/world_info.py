@@ -6,11 +6,10 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from tavernkit.playground.story.settings_schema.groups.base import Group, GroupLook
-from tavernkit.playground.story.settings_schema.leaf import Leaf, VisibleWhen
+from tavernkit.playground.story.settings_schema.leaf import GroupLook, Leaf, SettingsGroup, VisibleWhen
 
 
-class WorldInfoSettings(Group):
+class WorldInfoGroup(SettingsGroup):
     """How lore is found in the chat, as a fresh SillyTavern does it."""
 
     look: ClassVar[GroupLook] = GroupLook(label="World Info", tab="prompts")

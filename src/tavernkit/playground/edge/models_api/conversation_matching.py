@@ -1,0 +1,117 @@
+"""Finding the conversation that a program is going on with, or making one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.database.models import Conversation
+from tavernkit.playground.base.refused import not_found
+from tavernkit.playground.base.runtime import Runtime
+from tavernkit.playground.base.storable import titled
+from tavernkit.playground.edge.models_api.history import CommonPart, SentMessage, StoredMessage, common_part
+from tavernkit.playground.edge.models_api.queries import CharacterModel, recent_conversations, stored_messages
+from tavernkit.playground.edge.models_api.storing import store_said
+from tavernkit.playground.story.access.access import Access, conversation_for, space_for
+from tavernkit.playground.story.conversations.forking import ForkKind, fork
+from tavernkit.playground.story.conversations.service import create_conversation
+from tavernkit.playground.story.runs.speakers import speaking_member
+
+CONVERSATIONS = 20
+"""How many of the newest conversations are compared."""
+
+FIRST_WINDOW, WINDOW = 60, 200
+"""How many messages of each are read at once; most differ soon, so that few are read twice."""
+
+TITLE_CHARACTERS = 60
+
+
+class ConversationMatch(NamedTuple):
+    """A conversation that shares its beginning with the request; `last` is the last message that both have."""
+
+    conversation: Conversation
+    common: CommonPart
+    is_whole: bool
+    last: StoredMessage | None
+
+
+async def named_conversation(runtime: Runtime, viewer: Viewer, model: CharacterModel, conversation_id: UUID) -> UUID:
+    """The conversation that the request names, if it is one of the model's space."""
+    async with runtime.database.read() as session:
+        conversation, _ = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART)
+    if conversation.space_id != model.space.id:
+        raise not_found("conversation")
+    return conversation_id
+
+
+async def conversation_for_request(
+    runtime: Runtime, viewer: Viewer, model: CharacterModel, earlier: Sequence[SentMessage], last: SentMessage
+) -> UUID:
+    """Where what was said last belongs: behind what was said before.
+
+    That is the conversation that has just that; or a branch of one that has the beginning of it, where the rest is then
+    added; or a new conversation with all of it.
+    """
+    async with runtime.database.read() as session:
+        candidates = await _candidates(session, viewer, model, earlier)
+    for candidate in candidates:
+        if candidate.is_whole:
+            return candidate.conversation.id
+    best = max(candidates, key=lambda candidate: candidate.common.asked, default=None)
+    # A system prompt alone makes no story: many programs begin each of theirs with the same one.
+    if best is not None and best.last is not None and _has_talk(earlier[: best.common.asked]):
+        kind: ForkKind = "branch" if model.space.kind == "playground" else "thread"
+        made = await fork(runtime, viewer, best.conversation.id, best.last.id, kind=kind)
+        rest = earlier[best.common.asked :]
+    else:
+        first = next((text for role, text in (*earlier, last) if role == "user"), last.text)
+        title = titled(first, "", limit=TITLE_CHARACTERS)
+        made = await create_conversation(runtime, viewer, model.space.id, title=title, greeting=not _has_talk(earlier))
+        rest = earlier
+    if rest:
+        await store_said(runtime, viewer, made.id, rest, character_id=model.member.id)
+    return made.id
+
+
+async def _candidates(
+    session: AsyncSession, viewer: Viewer, model: CharacterModel, earlier: Sequence[SentMessage]
+) -> list[ConversationMatch]:
+    """The newest conversations, each with how far it is the same; read no further than that."""
+    entry = await space_for(session, model.space.id, viewer, Access.TAKE_PART)
+    # Before anything is written down for who may not speak.
+    member = speaking_member(entry.member)
+    conversations = await recent_conversations(session, entry, limit=CONVERSATIONS)
+    stored: dict[UUID, list[StoredMessage]] = {conversation.id: [] for conversation in conversations}
+    common = {id: common_part((), earlier) for id in stored}
+    reading, after, until = list(conversations), 0, FIRST_WINDOW
+    while reading:
+        ids = [conversation.id for conversation in reading]
+        read = await stored_messages(session, ids, member.id, after=after, until=until)
+        for id, messages in read.items():
+            stored[id] += messages
+            common[id] = common_part(stored[id], earlier)
+        reading = [each for each in reading if common[each.id].is_open and each.last_seq > until]
+        after, until = until, until + WINDOW
+    return [
+        _candidate(conversation, stored[conversation.id], common[conversation.id], len(earlier))
+        for conversation in conversations
+    ]
+
+
+def _candidate(
+    conversation: Conversation, stored: Sequence[StoredMessage], common: CommonPart, earlier: int
+) -> ConversationMatch:
+    return ConversationMatch(
+        conversation=conversation,
+        common=common,
+        is_whole=common.asked == earlier and common.stored == len(stored),
+        last=stored[common.stored - 1] if common.stored else None,
+    )
+
+
+def _has_talk(said: Sequence[SentMessage]) -> bool:
+    return any(message.role != "system" for message in said)

@@ -1,0 +1,142 @@
+"""What people want of replies: one from somebody, one more, another one, or the next words of their own.
+
+Who asks for a reply themselves ends the round that was going on; what comes of it never moves a round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from tavernkit.playground.base.accounts.viewer import Viewer
+from tavernkit.playground.base.database.models import Conversation, Run, SpaceMembership
+from tavernkit.playground.base.refused import Refused, not_found
+from tavernkit.playground.base.runtime import Runtime
+from tavernkit.playground.story.access.access import Access, SpaceAccess, conversation_for, require_in_use
+from tavernkit.playground.story.paths.queries import end_of_path
+from tavernkit.playground.story.runs.planner import cancel_queued, leave_running, plan_run, settle_undecided
+from tavernkit.playground.story.runs.queries import active_run, queued_run
+from tavernkit.playground.story.runs.rounds import end_round, rules_of
+from tavernkit.playground.story.runs.speakers import choose_speakers, speaking_member
+
+
+async def force_talk(runtime: Runtime, viewer: Viewer, conversation_id: UUID, *, speaker_id: UUID | None = None) -> Run:
+    """Let a character speak now, muted or not; without one in particular, whoever would speak next."""
+    async with runtime.database.write() as session:
+        conversation, _ = await _open_conversation(session, viewer, conversation_id)
+        if speaker_id is None:
+            seed = runtime.ids().int
+            rules = await rules_of(session, conversation)
+            chosen = await choose_speakers(session, conversation, rules, seed=seed, said=None, for_people=False)
+            if not chosen:
+                raise Refused(code="conflict", sentence="Nobody here can speak. Add a character, or unmute one.")
+            speaker_id, reason = chosen[0].member_id, chosen[0].cause
+        elif await is_character_here(session, conversation, speaker_id):
+            reason = "forced"
+        else:
+            raise not_found("character")
+        await apply_input_policy(session, runtime, conversation)
+        return await plan_run(session, runtime, conversation.id, speaker_id, kind="force_talk", reason=reason)
+
+
+async def continue_reply(
+    runtime: Runtime,
+    viewer: Viewer,
+    conversation_id: UUID,
+    *,
+    text: str | None = None,
+    limits: Mapping[str, Any] | None = None,
+) -> Run:
+    """Let the last reply go on where it ends; only if it says `text`, where that is given."""
+    async with runtime.database.write() as session:
+        conversation, _ = await _open_conversation(session, viewer, conversation_id)
+        end = await end_of_path(session, conversation.id)
+        if end is None or end[0].role != "assistant":
+            raise Refused(code="conflict", sentence="The last message is no reply, so there is nothing to go on with.")
+        if text is not None and end[0].content.strip() != text:
+            raise Refused(code="conflict", sentence="The conversation does not end with this reply any more.")
+        await check_is_here(session, end[0].membership_id)
+        await apply_input_policy(session, runtime, conversation)
+        return await plan_run(
+            session,
+            runtime,
+            conversation.id,
+            end[0].membership_id,
+            kind="continue",
+            reason="asked",
+            target_id=end[0].id,
+            limits=limits,
+        )
+
+
+async def impersonate(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> Run:
+    """Let a model write the person's next message; it is answered like one that they wrote themselves."""
+    async with runtime.database.write() as session:
+        conversation, entry = await _open_conversation(session, viewer, conversation_id)
+        author = speaking_member(entry.member)
+        await apply_input_policy(session, runtime, conversation)
+        return await plan_run(session, runtime, conversation.id, author.id, kind="impersonate", reason="asked")
+
+
+async def apply_input_policy(
+    session: AsyncSession, runtime: Runtime, conversation: Conversation, *, even_queued: bool = False
+) -> None:
+    """End what goes on, as the space wants it: refuse while a reply is written, stop it, or let it finish alone.
+
+    `even_queued` refuses also while one is queued, unless it waits for further messages to answer with it. Steps behind
+    a reply that is there already are left to finish.
+    """
+    rules = await rules_of(session, conversation)
+    policy = rules.during_generation_user_input_policy
+    run = await active_run(session, conversation.id)
+    if run is not None and run.replied_at is not None:
+        run = await queued_run(session, conversation.id)
+    if run is not None and policy == "reject":
+        waits_for_more = rules.user_turn_debounce_ms > 0 and run.kind == "user_turn" and run.round_position == 0
+        if run.status == "running" or (even_queued and not waits_for_more):
+            raise locked()
+    if policy == "restart" and run is not None:
+        await leave_running(session, runtime, conversation.id)
+    await cancel_queued(session, runtime, conversation.id)
+    await settle_undecided(session, runtime, conversation.id)
+    await end_round(session, runtime, conversation.id, "canceled", reason="something_else")
+
+
+async def _open_conversation(
+    session: AsyncSession, viewer: Viewer, conversation_id: UUID
+) -> tuple[Conversation, SpaceAccess]:
+    found = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART, lock=True)
+    require_in_use(found[0])
+    return found
+
+
+async def is_character_here(session: AsyncSession, conversation: Conversation, member_id: UUID) -> bool:
+    """Whether this is a character in the conversation's space, muted or not."""
+    found = await session.scalar(
+        select(SpaceMembership.id).where(
+            SpaceMembership.id == member_id,
+            SpaceMembership.space_id == conversation.space_id,
+            SpaceMembership.kind == "character",
+            SpaceMembership.status == "active",
+        )
+    )
+    return found is not None
+
+
+async def check_is_here(session: AsyncSession, member_id: UUID) -> None:
+    """Refuse a reply of somebody who is not in the space any more."""
+    member = await session.get_one(SpaceMembership, member_id)
+    if member.status != "active":
+        raise Refused(
+            code="conflict", sentence=f"{member.cached_display_name} is not here any more. Bring them back first."
+        )
+
+
+def locked() -> Refused:
+    return Refused(
+        code="generation_locked", sentence="The reply is still being written. Wait for it, or stop it first."
+    )
