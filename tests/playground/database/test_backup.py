@@ -72,7 +72,9 @@ async def test_a_backup_restores_to_the_same_rows_in_either_kind(
     assert (await check(another_url)).is_current
     # And what was restored is a database like any other: foreign keys hold, and it can be used.
     async with playing(another_url, tmp_path, ScriptedModel()) as play:
-        await play.say("Once more.")
+        async with play.working():
+            await play.until(lambda run: run.status == "succeeded")
+            await play.say("Once more.")
         orphan = MessageSwipe(id=uuid4(), message_id=uuid4(), position=0, text_id=uuid4(), created_at=NOW)
         with pytest.raises(IntegrityError, match=r"(?i)foreign key"):
             await add(play, orphan)

@@ -12,9 +12,10 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from typing import Any, TypeAlias, TypeVar
 
 from anyio import to_thread
-from fastapi import APIRouter, HTTPException, Request, Response
+from fastapi import APIRouter, Request, Response
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
+from starlette.exceptions import HTTPException
 from starlette.types import Message
 
 from tavernkit.errors import ParseError
