@@ -75,7 +75,7 @@ def started(*command: str, **environment: str) -> Iterator[str]:
     """A process of ours, until it is not needed any more; its address, if it has one."""
     others = {name: value for name, value in os.environ.items() if not name.startswith("TAVERNKIT_")}
     process = subprocess.Popen(  # noqa: S603 - our own program
-        [sys.executable, "-m", "tavernkit", *command],
+        [sys.executable, "-m", "tavernkit.cli", *command],
         stdout=subprocess.PIPE,
         env={**others, "PYTHONUNBUFFERED": "1", "TAVERNKIT_LOG_LEVEL": "warning", **environment},
     )

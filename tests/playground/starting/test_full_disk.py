@@ -24,7 +24,7 @@ def serve(folder: Path, database_url: str, room: int | None = None) -> tuple[int
     """
     limit = None if room is None else partial(resource.setrlimit, resource.RLIMIT_FSIZE, (room, room))
     process = subprocess.Popen(
-        [sys.executable, "-m", "tavernkit", "serve", "--port", "0"],
+        [sys.executable, "-m", "tavernkit.cli", "serve", "--port", "0"],
         env={**os.environ, "TAVERNKIT_DATA_DIR": str(folder), "TAVERNKIT_DATABASE_URL": database_url},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

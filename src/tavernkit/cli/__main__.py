@@ -1,0 +1,5 @@
+"""`python -m tavernkit.cli`."""
+
+from tavernkit.cli import main
+
+main()
