@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 READ_BY: Mapping[str, str] = {
-    "model.provider_id": "tavernkit.playground.story.providers.service:provider_for",
+    "model.provider_id": "tavernkit.playground.story.providers.queries:provider_for",
     "space.reply_order": "tavernkit.playground.story.runs.speakers:choose_speakers",
     "space.allow_self_responses": "tavernkit.playground.story.runs.speakers:choose_speakers",
     "space.auto_mode_enabled": "tavernkit.playground.story.runs.rounds:answer_person",
