@@ -20,7 +20,7 @@ from tavernkit.playground.base.database.lease_clock import LeaseClock
 from tavernkit.playground.base.database.models import Conversation, Message, Provider, Run
 from tavernkit.playground.base.llm.base import ModelClient
 from tavernkit.playground.base.runtime import Runtime, open_runtime
-from tavernkit.playground.story.characters.importing import import_character
+from tavernkit.playground.story.characters.importing import import_file
 from tavernkit.playground.story.messages.service import send_message
 from tavernkit.playground.story.providers.starting import ensure_providers
 from tavernkit.playground.story.replies.worker import Worker
@@ -164,7 +164,7 @@ async def one_story(runtime: Runtime) -> tuple[UUID, UUID]:
         first = select(Conversation.id).order_by(Conversation.created_at).limit(1)
         begun: UUID | None = await session.scalar(first)
     if begun is None:
-        character = await import_character(runtime, owner, example.read(example.OTTOLINE))
+        character = (await import_file(runtime, Viewer(user_id=owner.id), example.read(example.OTTOLINE))).character
         started = await start_story(runtime, owner, character.id, persona=example.user())
         assert isinstance(started, Conversation)
         begun = started.id

@@ -13,6 +13,7 @@ from uuid import UUID, uuid4
 
 from sqlalchemy import func, select
 
+from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import (
     Conversation,
     Message,
@@ -25,7 +26,7 @@ from tavernkit.playground.base.database.models import (
 )
 from tavernkit.playground.base.llm.base import ModelClient
 from tavernkit.playground.base.llm.scripted import ScriptedModel
-from tavernkit.playground.story.characters.importing import import_character
+from tavernkit.playground.story.characters.importing import import_file
 from tavernkit.playground.story.members.service import change_member, remove_member
 from tavernkit.playground.story.runs.service import Claim, fail_run, finish_run
 from tavernkit.playground.story.spaces.service import create_space
@@ -244,7 +245,9 @@ async def gathered(
             level = talkativeness if isinstance(talkativeness, (int, float)) else talkativeness[name]
             data = {"name": name, "extensions": {"talkativeness": level}}
             card = {"spec": "chara_card_v2", "spec_version": "2.0", "data": data}
-            characters.append((await import_character(play.runtime, owner, json.dumps(card).encode())).id)
+            characters.append(
+                (await import_file(play.runtime, Viewer(user_id=owner.id), json.dumps(card).encode())).character.id
+            )
         opened = await create_space(play.runtime, play.viewer, character_ids=characters, name_override="Owner")
         async with play.runtime.database.read() as session:
             found = await session.scalars(select(SpaceMembership).where(SpaceMembership.space_id == opened.space.id))

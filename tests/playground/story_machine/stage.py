@@ -14,9 +14,10 @@ from hypothesis.stateful import RuleBasedStateMachine
 from sqlalchemy import delete, select, union
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Character, Conversation, Message, MessageSwipe, TextContent, User
 from tavernkit.playground.base.refused import Refused
-from tavernkit.playground.story.characters.importing import import_character
+from tavernkit.playground.story.characters.importing import import_file
 from tavernkit.playground.story.runs.service import Claim
 from tavernkit.playground.story.runs.speakers import has_copilot
 from tavernkit.playground.story.spaces.removing import remove_space
@@ -88,7 +89,7 @@ class Theatre:
             return (await session.scalars(select(Character.id))).one()
 
     async def _import_guest(self) -> UUID:
-        return (await import_character(self.runtime, await self._owner(), GUEST)).id
+        return (await import_file(self.runtime, Viewer(user_id=(await self._owner()).id), GUEST)).character.id
 
     async def _owner(self) -> User:
         async with self.runtime.database.read() as session:

@@ -81,10 +81,10 @@ async def _candidates(
     session: AsyncSession, viewer: Viewer, model: CharacterModel, earlier: Sequence[SentMessage]
 ) -> list[ConversationMatch]:
     """The newest conversations, each with how far it is the same; read no further than that."""
-    entry = await space_for(session, model.space.id, viewer, Access.TAKE_PART)
+    access = await space_for(session, model.space.id, viewer, Access.TAKE_PART)
     # Before anything is written down for who may not speak.
-    member = speaking_member(entry.member)
-    conversations = await recent_conversations(session, entry, limit=CONVERSATIONS)
+    member = speaking_member(access.member)
+    conversations = await recent_conversations(session, access, limit=CONVERSATIONS)
     stored: dict[UUID, list[StoredMessage]] = {conversation.id: [] for conversation in conversations}
     common = {id: common_part((), earlier) for id in stored}
     reading, after, until = list(conversations), 0, FIRST_WINDOW

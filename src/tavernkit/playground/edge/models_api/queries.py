@@ -81,17 +81,17 @@ async def find_model(session: AsyncSession, viewer: Viewer, name: str) -> Charac
     return found[0] if len(found) == 1 else None
 
 
-async def recent_conversations(session: AsyncSession, entry: SpaceAccess, *, limit: int) -> Sequence[Conversation]:
+async def recent_conversations(session: AsyncSession, access: SpaceAccess, *, limit: int) -> Sequence[Conversation]:
     """The conversations of a space that somebody can go on in, those that changed last first."""
     query = (
         select(Conversation)
         .where(
-            Conversation.space_id == entry.space.id, Conversation.status == "ready", Conversation.kind != "checkpoint"
+            Conversation.space_id == access.space.id, Conversation.status == "ready", Conversation.kind != "checkpoint"
         )
         .order_by(Conversation.updated_at.desc(), Conversation.id.desc())
         .limit(limit)
     )
-    if entry.access < Access.ADMINISTER:
+    if access.level < Access.ADMINISTER:
         query = query.where(Conversation.visibility != "private")
     return (await session.scalars(query)).all()
 

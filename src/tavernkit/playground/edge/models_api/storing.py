@@ -23,9 +23,9 @@ async def store_said(
     """Put messages at the end of a conversation that nobody looks at yet: the person's own, and the character's."""
     now = runtime.clock()
     async with runtime.database.write() as session:
-        conversation, entry = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART, lock=True)
+        conversation, access = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART, lock=True)
         require_in_use(conversation)
-        author = speaking_member(entry.member)
+        author = speaking_member(access.member)
         texts: list[dict[str, Any]] = []
         messages: list[dict[str, Any]] = []
         swipes: list[dict[str, Any]] = []

@@ -12,7 +12,7 @@ from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.presenting.lorebooks_panel import lore_view
-from tavernkit.playground.edge.presenting.panel import IN_PANEL, panel_answer, panel_entry, panel_page
+from tavernkit.playground.edge.presenting.panel import IN_PANEL, panel_access, panel_answer, panel_page
 from tavernkit.playground.edge.web.requests import AppRuntime, PageViewer
 from tavernkit.playground.story.lorebooks.documents import NewLink, PatchLink
 from tavernkit.playground.story.lorebooks.links import attach_lorebook, change_link, detach_lorebook
@@ -39,11 +39,11 @@ async def attach(
     async with runtime.database.read() as session:
         # The book first: who has no such book is told nothing about conversations.
         await lorebook_of(session, viewer, lorebook_id)
-        conversation, entry = await panel_entry(session, viewer, conversation_id)
+        conversation, access = await panel_access(session, viewer, conversation_id)
     new = (
         NewLink(lorebook_id=lorebook_id, conversation_id=conversation.id)
         if place == "conversation"
-        else NewLink(lorebook_id=lorebook_id, space_id=entry.space.id)
+        else NewLink(lorebook_id=lorebook_id, space_id=access.space.id)
     )
     return await _answer(request, runtime, viewer, conversation_id, attach_lorebook(runtime, viewer, new))
 

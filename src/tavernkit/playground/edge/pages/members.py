@@ -14,7 +14,7 @@ from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.api.schemas.members import MemberChange
 from tavernkit.playground.edge.presenting.members import members_view
-from tavernkit.playground.edge.presenting.panel import IN_PANEL, panel_answer, panel_entry, panel_page
+from tavernkit.playground.edge.presenting.panel import IN_PANEL, panel_access, panel_answer, panel_page
 from tavernkit.playground.edge.web.forms import Version, understood, whole_number
 from tavernkit.playground.edge.web.requests import AppRuntime, PageViewer
 from tavernkit.playground.story.access.access import Access, member_for
@@ -50,8 +50,8 @@ async def add(
 ) -> Response:
     """Somebody joins, or comes back."""
     async with runtime.database.read() as session:
-        _, entry = await panel_entry(session, viewer, conversation_id)
-    joining = add_member(runtime, viewer, entry.space.id, character_id=character_id, user_id=user_id)
+        _, access = await panel_access(session, viewer, conversation_id)
+    joining = add_member(runtime, viewer, access.space.id, character_id=character_id, user_id=user_id)
     return await _answer(request, runtime, viewer, conversation_id, joining, search=search)
 
 

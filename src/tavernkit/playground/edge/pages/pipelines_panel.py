@@ -11,7 +11,7 @@ from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.edge.presenting.panel import panel_answer, panel_entry, panel_page
+from tavernkit.playground.edge.presenting.panel import panel_access, panel_answer, panel_page
 from tavernkit.playground.edge.presenting.pipelines_panel import pipelines_panel_view
 from tavernkit.playground.edge.web.requests import AppRuntime, PageViewer
 from tavernkit.playground.story.pipelines.choosing import choose_profile, forget_choice
@@ -39,10 +39,10 @@ async def choose(
 ) -> Response:
     """Choose for this conversation, or for a place around it."""
     async with runtime.database.read() as session:
-        _, entry = await panel_entry(session, viewer, conversation_id)
+        _, access = await panel_access(session, viewer, conversation_id)
     problem, refused = "", None
     try:
-        where = _where(place, conversation_id, entry.space.id, character_id or None)
+        where = _where(place, conversation_id, access.space.id, character_id or None)
         await _choose(runtime, viewer, where, profile)
     except Refused as error:
         problem, refused = await _sentence(runtime, profile, error), error

@@ -123,8 +123,8 @@ async def change_round(
 async def show_copilot(runtime: AppRuntime, viewer: PageViewer, conversation_id: UUID) -> Response:
     """For how many messages a model goes on to write for this person; the frame that the page asks for."""
     async with runtime.database.read() as session:
-        conversation, entry = await conversation_for(session, conversation_id, viewer, Access.READ)
-        steps = copilot_steps(conversation, entry.member)
+        conversation, access = await conversation_for(session, conversation_id, viewer, Access.READ)
+        steps = copilot_steps(conversation, access.member)
     return HTMLResponse(str(_copilot(conversation_id, steps)), headers={"Cache-Control": "no-store"})
 
 

@@ -36,20 +36,20 @@ async def history_view(
 ) -> HistoryView:
     """The versions below number `before`, the newest first: of every swipe, in use or archived."""
     async with read_at_one_moment(runtime.database) as session:
-        conversation, entry = await conversation_for(session, conversation_id, viewer, Access.READ)
+        conversation, access = await conversation_for(session, conversation_id, viewer, Access.READ)
         head, artifact = existing(await artifact_at(session, conversation_id, tag), "artifact")
         # One more than is shown: what the last of them is compared with.
         kept = await kept_versions(session, conversation_id, tag, behind=before, limit=VERSIONS_PER_PAGE + 1)
         current = await current_version(session, conversation_id, tag)
         schema = (await schemas_by_tag(session, conversation_id)).get(tag)
-    may_change = permissions_of(conversation, entry).can_take_part
+    may_change = permissions_of(conversation, access).can_take_part
     address = history_address(conversation_id, tag)
     shown = kept[:VERSIONS_PER_PAGE]
     before_each = [*kept[1:], None]
     return HistoryView(
         conversation_id=str(conversation_id),
         title=shown_name(conversation.title),
-        space_name=shown_name(entry.space.name),
+        space_name=shown_name(access.space.name),
         tag=tag,
         name=in_words(tag),
         address=address,

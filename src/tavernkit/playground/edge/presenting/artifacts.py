@@ -32,7 +32,7 @@ from tavernkit.playground.edge.presenting.artifact_cards import (
     short_words,
 )
 from tavernkit.playground.edge.presenting.artifact_changes import change_view, compared, is_comparable, marks_of
-from tavernkit.playground.edge.presenting.panel import panel_entry, panel_view
+from tavernkit.playground.edge.presenting.panel import panel_access, panel_view
 from tavernkit.playground.edge.presenting.step_failures import failures_by_tag, schemas_by_tag
 from tavernkit.playground.edge.views.artifacts import (
     CardView,
@@ -61,7 +61,7 @@ async def state_view(runtime: Runtime, viewer: Viewer, conversation_id: UUID) ->
     """The tab with what is kept of a story, as it is at the end of the path."""
     now = runtime.clock()
     async with read_at_one_moment(runtime.database) as session:
-        found = await panel_entry(session, viewer, conversation_id)
+        found = await panel_access(session, viewer, conversation_id)
         heads = await heads_at(session, conversation_id, "panel", "feed")
         turn = await turns_before(session, conversation_id)
         artifacts = await _views_at(session, conversation_id, heads)

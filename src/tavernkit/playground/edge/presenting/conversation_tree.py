@@ -78,11 +78,11 @@ async def tree_view(
     nodes = await read_tree(runtime, viewer, conversation_id, limit=NODES_SHOWN + 1)
     shown = nodes[:NODES_SHOWN]
     async with runtime.database.read() as session:
-        conversation, entry = await conversation_for(session, conversation_id, viewer, Access.READ)
-        trail = await trail_of(session, conversation, entry)
+        conversation, access = await conversation_for(session, conversation_id, viewer, Access.READ)
+        trail = await trail_of(session, conversation, access)
         texts = await last_texts(session, [node.conversation.id for node in shown])
         count = await session.scalar(
-            select(func.count()).select_from(Conversation).where(Conversation.space_id == entry.space.id)
+            select(func.count()).select_from(Conversation).where(Conversation.space_id == access.space.id)
         )
     titles = {node.conversation.id: node.conversation.title for node in shown}
     return TreeView(
@@ -90,7 +90,7 @@ async def tree_view(
         title=shown_name(conversation.title),
         trail=trail,
         nodes=tuple(
-            _node(node, rails, titles, texts, conversation_id, entry, is_only=count == 1)
+            _node(node, rails, titles, texts, conversation_id, access, is_only=count == 1)
             for node, rails in _with_rails(shown)
         ),
         has_more=len(nodes) > NODES_SHOWN,
@@ -129,12 +129,12 @@ def _node(
     titles: Mapping[UUID, str],
     texts: Mapping[UUID, str],
     current: UUID,
-    entry: SpaceAccess,
+    access: SpaceAccess,
     *,
     is_only: bool,
 ) -> TreeNodeView:
     row = node.conversation
-    is_open = entry.space.status == "active"
+    is_open = access.space.status == "active"
     title = shown_name(row.title)
     parent = None if row.parent_conversation_id is None else titles.get(row.parent_conversation_id)
     left = parent is not None and node.forked_from_seq is not None
@@ -152,8 +152,8 @@ def _node(
         last_line=str(render_markdown(texts.get(row.id, "")).striptags()),
         updated_at=row.updated_at,
         version=row.settings_version,
-        may_rename=is_open and entry.access >= Access.MODERATE and row.status in ("ready", "archived"),
-        may_delete=is_open and entry.access >= Access.ADMINISTER and not is_only,
+        may_rename=is_open and access.level >= Access.MODERATE and row.status in ("ready", "archived"),
+        may_delete=is_open and access.level >= Access.ADMINISTER and not is_only,
         deletion=f"Delete “{title}” with its {messages}? What branches from it stays.",
     )
 

@@ -40,8 +40,8 @@ async def conversation_view(
 ) -> ConversationView:
     """The chat page, with the newest messages."""
     async with runtime.database.read() as session:
-        conversation, entry = await conversation_for(session, conversation_id, viewer, Access.READ)
-        space, permissions = entry.space, permissions_of(conversation, entry)
+        conversation, access = await conversation_for(session, conversation_id, viewer, Access.READ)
+        space, permissions = access.space, permissions_of(conversation, access)
         messages, older_before = await message_views(session, conversation_id, before=None)
         run = await last_run(session, conversation_id)
         model = await _answering_model(session, space)
@@ -56,14 +56,14 @@ async def conversation_view(
             model_name=_model_name(model),
             model_is_embedded=model is not None and kind_of(model).is_built_in,
             has_model=model is not None,
-            persona_name="" if entry.member is None else shown_name(entry.member.cached_display_name),
-            can_write=permissions.can_take_part and may_speak(entry.member),
+            persona_name="" if access.member is None else shown_name(access.member.cached_display_name),
+            can_write=permissions.can_take_part and may_speak(access.member),
             is_archived="archived" in (space.status, conversation.status),
-            may_restore=may_restore(entry),
+            may_restore=may_restore(access),
             turns=await turns_view(session, conversation),
-            copilot_steps=copilot_steps(conversation, entry.member),
+            copilot_steps=copilot_steps(conversation, access.member),
             permissions=permissions,
-            trail=await trail_of(session, conversation, entry),
+            trail=await trail_of(session, conversation, access),
             overlays=await overlay_views(session, conversation_id),
             toast=None if undo is None else ToastView(sentence="The message is deleted.", restore_id=str(undo)),
         )

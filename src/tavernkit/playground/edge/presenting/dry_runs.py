@@ -201,8 +201,8 @@ async def _stories(session: AsyncSession, viewer: Viewer, chosen: UUID | None) -
     ]
     if chosen is not None and str(chosen) not in {story.id for story in stories}:
         with suppress(Refused):
-            conversation, entry = await conversation_for(session, chosen, viewer, Access.READ)
-            stories.insert(0, _story(chosen, entry.space.name, conversation.title))
+            conversation, access = await conversation_for(session, chosen, viewer, Access.READ)
+            stories.insert(0, _story(chosen, access.space.name, conversation.title))
     return tuple(stories)
 
 

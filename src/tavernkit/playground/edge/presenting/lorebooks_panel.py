@@ -19,7 +19,7 @@ from tavernkit.playground.base.database.models import (
 )
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.edge.presenting.panel import panel_entry, panel_view
+from tavernkit.playground.edge.presenting.panel import panel_access, panel_view
 from tavernkit.playground.edge.views.spaces import BookPlace, ChoiceView, LinkedBookView, LorePanelView
 from tavernkit.playground.story.access.access import Access, SpaceAccess
 from tavernkit.playground.story.access.members import active_members
@@ -33,8 +33,8 @@ ORDER: tuple[BookPlace, ...] = ("conversation", "space", "character", "persona")
 async def lore_view(runtime: Runtime, viewer: Viewer, conversation_id: UUID, *, problem: str = "") -> LorePanelView:
     """The books that count in a conversation, whoever speaks, and those that the viewer could add."""
     async with runtime.database.read() as session:
-        conversation, entry = await panel_entry(session, viewer, conversation_id)
-        members = await active_members(session, entry.space.id)
+        conversation, access = await panel_access(session, viewer, conversation_id)
+        members = await active_members(session, access.space.id)
         names = _names(members)
         links = await _links(session, conversation, members)
         characters = await _characters(session, members)
@@ -46,7 +46,7 @@ async def lore_view(runtime: Runtime, viewer: Viewer, conversation_id: UUID, *, 
         ]
         own_books = await lorebooks_page(session, viewer, behind=None, limit=BOOKS_SHOWN)
     books = [
-        _book(link, book, viewer, entry, names, _may_change(link, viewer, entry, conversation, characters, owners))
+        _book(link, book, viewer, access, names, _may_change(link, viewer, access, conversation, characters, owners))
         for link, book in links
     ]
     books += [
@@ -63,9 +63,9 @@ async def lore_view(runtime: Runtime, viewer: Viewer, conversation_id: UUID, *, 
         for character, book in cards
     ]
     books.sort(key=lambda one: ORDER.index(one.place))
-    places = _places(entry, conversation)
+    places = _places(access, conversation)
     return LorePanelView(
-        panel=panel_view(conversation, entry, "lore", problem),
+        panel=panel_view(conversation, access, "lore", problem),
         books=tuple(books),
         attachable=tuple(ChoiceView(value=str(book.id), label=shown_name(book.name)) for book in own_books)
         if places
@@ -122,9 +122,9 @@ async def _persona_owners(session: AsyncSession, members: Sequence[SpaceMembersh
 
 
 def _book(
-    link: LorebookLink, book: Lorebook, viewer: Viewer, entry: SpaceAccess, names: Mapping[UUID, str], may_change: bool
+    link: LorebookLink, book: Lorebook, viewer: Viewer, access: SpaceAccess, names: Mapping[UUID, str], may_change: bool
 ) -> LinkedBookView:
-    place, place_name = _place(link, entry, names)
+    place, place_name = _place(link, access, names)
     return LinkedBookView(
         link_id=str(link.id),
         name=shown_name(book.name),
@@ -137,11 +137,11 @@ def _book(
     )
 
 
-def _place(link: LorebookLink, entry: SpaceAccess, names: Mapping[UUID, str]) -> tuple[BookPlace, str]:
+def _place(link: LorebookLink, access: SpaceAccess, names: Mapping[UUID, str]) -> tuple[BookPlace, str]:
     if link.conversation_id is not None:
         return "conversation", "This conversation"
     if link.space_id is not None:
-        return "space", f"Everywhere in {shown_name(entry.space.name)}"
+        return "space", f"Everywhere in {shown_name(access.space.name)}"
     if link.character_id is not None:
         return "character", f"When {names.get(link.character_id, 'the character')} speaks"
     persona = None if link.persona_id is None else names.get(link.persona_id)
@@ -151,7 +151,7 @@ def _place(link: LorebookLink, entry: SpaceAccess, names: Mapping[UUID, str]) ->
 def _may_change(
     link: LorebookLink,
     viewer: Viewer,
-    entry: SpaceAccess,
+    access: SpaceAccess,
     conversation: Conversation,
     characters: Mapping[UUID, Character],
     persona_owners: Mapping[UUID, UUID],
@@ -161,17 +161,17 @@ def _may_change(
         return owner_id == viewer.user_id or (owner_id is None and viewer.is_administrator)
     if link.persona_id is not None:
         return persona_owners[link.persona_id] == viewer.user_id
-    here: BookPlace = "conversation" if link.conversation_id is not None else "space"
-    return any(place.value == here for place in _places(entry, conversation))
+    own_place: BookPlace = "conversation" if link.conversation_id is not None else "space"
+    return any(place.value == own_place for place in _places(access, conversation))
 
 
-def _places(entry: SpaceAccess, conversation: Conversation) -> tuple[ChoiceView, ...]:
+def _places(access: SpaceAccess, conversation: Conversation) -> tuple[ChoiceView, ...]:
     """Where the viewer may add books."""
-    if entry.space.status != "active":
+    if access.space.status != "active":
         return ()
     places = []
-    if entry.access >= Access.TAKE_PART and conversation.status == "ready":
+    if access.level >= Access.TAKE_PART and conversation.status == "ready":
         places.append(ChoiceView(value="conversation", label="This conversation"))
-    if entry.access >= Access.ADMINISTER:
+    if access.level >= Access.ADMINISTER:
         places.append(ChoiceView(value="space", label="The whole space"))
     return tuple(places)

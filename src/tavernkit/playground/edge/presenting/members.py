@@ -12,7 +12,7 @@ from tavernkit.playground.base.database.models import Persona, Preset, Provider
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.edge.presenting.home import face
-from tavernkit.playground.edge.presenting.panel import panel_entry, panel_view
+from tavernkit.playground.edge.presenting.panel import panel_access, panel_view
 from tavernkit.playground.edge.views.spaces import AddableView, ChoiceView, MembersView, MemberView
 from tavernkit.playground.story.access.access import Access, SpaceAccess
 from tavernkit.playground.story.access.members import PicturedMember, pictured_members
@@ -43,8 +43,8 @@ async def members_view(
     """Who is in the space of a conversation, as one who may look there sees it."""
     search = search.replace("\x00", "").strip()
     async with runtime.database.read() as session:
-        conversation, entry = await panel_entry(session, viewer, conversation_id)
-        rows = await pictured_members(session, entry.space.id, limit=MEMBERS_SHOWN)
+        conversation, access = await panel_access(session, viewer, conversation_id)
+        rows = await pictured_members(session, access.space.id, limit=MEMBERS_SHOWN)
         choices = _Choices(
             personas=await all_personas(session, viewer.user_id),
             providers=await providers_page(session, viewer, behind=None, limit=CHOICES_SHOWN),
@@ -54,15 +54,15 @@ async def members_view(
                 for preset in await presets_page(session, viewer, kind=kind, behind=None, limit=CHOICES_SHOWN)
             ],
         )
-        is_owner = entry.access >= Access.ADMINISTER and entry.space.status == "active"
+        is_owner = access.level >= Access.ADMINISTER and access.space.status == "active"
         addable = await _addable(session, viewer, rows, search) if is_owner else None
-    here = [row for row in rows if row.member.status == "active"]
+    active = [row for row in rows if row.member.status == "active"]
     gone = [row for row in rows if row.member.status != "active"]
     return MembersView(
-        panel=panel_view(conversation, entry, "members", problem),
-        space_version=entry.space.settings_version,
-        members=tuple(_member(row, viewer, entry, choices, place, len(here)) for place, row in enumerate(here)),
-        gone=tuple(_member(row, viewer, entry, choices, 0, 0) for row in gone),
+        panel=panel_view(conversation, access, "members", problem),
+        space_version=access.space.settings_version,
+        members=tuple(_member(row, viewer, access, choices, place, len(active)) for place, row in enumerate(active)),
+        gone=tuple(_member(row, viewer, access, choices, 0, 0) for row in gone),
         addable=addable,
         search=search,
     )
@@ -93,12 +93,12 @@ async def _addable(
 
 
 def _member(
-    row: PicturedMember, viewer: Viewer, entry: SpaceAccess, choices: _Choices, place: int, count: int
+    row: PicturedMember, viewer: Viewer, access: SpaceAccess, choices: _Choices, place: int, count: int
 ) -> MemberView:
     member = row.member
     is_here = member.status == "active"
-    is_open = entry.space.status == "active"
-    is_owner = entry.access >= Access.ADMINISTER and is_open
+    is_open = access.space.status == "active"
+    is_owner = access.level >= Access.ADMINISTER and is_open
     is_self = member.user_id is not None and member.user_id == viewer.user_id
     is_character = member.kind == "character"
     may_change = is_here and is_open and (is_owner or is_self)

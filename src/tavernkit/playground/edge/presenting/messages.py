@@ -95,16 +95,16 @@ def _shown() -> Select[
     )
 
 
-def permissions_of(conversation: Conversation, entry: SpaceAccess) -> MessagePermissions:
+def permissions_of(conversation: Conversation, access: SpaceAccess) -> MessagePermissions:
     """What somebody who may read the conversation may do in it beyond that."""
-    takes_part = entry.access >= Access.TAKE_PART and entry.space.status == "active"
+    takes_part = access.level >= Access.TAKE_PART and access.space.status == "active"
     in_use = takes_part and conversation.status == "ready"
     return MessagePermissions(
-        member_id="" if entry.member is None else str(entry.member.id),
+        member_id="" if access.member is None else str(access.member.id),
         can_take_part=in_use,
-        can_moderate=in_use and entry.access >= Access.MODERATE,
+        can_moderate=in_use and access.level >= Access.MODERATE,
         can_fork=takes_part and conversation.status in ("ready", "archived"),
-        has_branches=entry.space.kind == "playground",
+        has_branches=access.space.kind == "playground",
     )
 
 

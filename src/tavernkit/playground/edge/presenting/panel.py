@@ -24,23 +24,23 @@ KINDS: Mapping[str, str] = {"branch": "Branch", "checkpoint": "Checkpoint", "thr
 """What a conversation is called that is not the first of its tree."""
 
 
-async def trail_of(session: AsyncSession, conversation: Conversation, entry: SpaceAccess) -> TrailView:
+async def trail_of(session: AsyncSession, conversation: Conversation, access: SpaceAccess) -> TrailView:
     """The way to a conversation for somebody who may read it; the root is only named where it is another one."""
-    space = entry.space
-    is_inside = entry.member is not None or entry.access >= Access.ADMINISTER
+    space = access.space
+    is_inside = access.member is not None or access.level >= Access.ADMINISTER
     crumbs = [CrumbView(name=shown_name(space.name), address=f"/spaces/{space.id}" if is_inside else "")]
     root_id = conversation.root_conversation_id
     if root_id is not None and root_id != conversation.id:
         root = await session.get(Conversation, root_id)
         # Who may see a branch may not always see what it came from.
-        if root is not None and (entry.access >= Access.ADMINISTER or root.visibility == conversation.visibility):
+        if root is not None and (access.level >= Access.ADMINISTER or root.visibility == conversation.visibility):
             crumbs.append(CrumbView(name=shown_name(root.title), address=f"/conversations/{root.id}"))
     return TrailView(
         space_id=str(space.id),
         crumbs=tuple(crumbs),
         kind=KINDS.get(conversation.kind, ""),
         has_panel=is_inside,
-        may_begin=entry.access >= Access.TAKE_PART and space.status == "active",
+        may_begin=access.level >= Access.TAKE_PART and space.status == "active",
     )
 
 
@@ -73,23 +73,25 @@ IN_PANEL = [refuse_in(PROBLEM)]
 _UNCACHED = {"Cache-Control": "no-store"}
 
 
-async def panel_entry(session: AsyncSession, viewer: Viewer, conversation_id: UUID) -> tuple[Conversation, SpaceAccess]:
+async def panel_access(
+    session: AsyncSession, viewer: Viewer, conversation_id: UUID
+) -> tuple[Conversation, SpaceAccess]:
     """The conversation, for those who are in its space: others who may read the story do not see what is behind it."""
-    conversation, entry = await conversation_for(session, conversation_id, viewer, Access.READ)
-    if entry.member is None and entry.access < Access.ADMINISTER:
+    conversation, access = await conversation_for(session, conversation_id, viewer, Access.READ)
+    if access.member is None and access.level < Access.ADMINISTER:
         raise not_found("conversation")
-    return conversation, entry
+    return conversation, access
 
 
-def panel_view(conversation: Conversation, entry: SpaceAccess, tab: Tab, problem: str = "") -> PanelView:
+def panel_view(conversation: Conversation, access: SpaceAccess, tab: Tab, problem: str = "") -> PanelView:
     """What every tab shows around what is its own."""
     return PanelView(
         conversation_id=str(conversation.id),
         version=conversation.last_event,
         shows=SHOWS[tab],
         title=shown_name(conversation.title),
-        space_id=str(entry.space.id),
-        space_name=shown_name(entry.space.name),
+        space_id=str(access.space.id),
+        space_name=shown_name(access.space.name),
         tabs=tuple(
             TabView(
                 key=key, label=label, address=f"/conversations/{conversation.id}/panel/{key}", is_current=key == tab

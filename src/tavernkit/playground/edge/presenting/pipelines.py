@@ -14,7 +14,7 @@ from tavernkit.playground.base.database.models import PipelineChoice, PipelinePr
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.paging import behind_name, cursor
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.edge.presenting.panel import panel_entry
+from tavernkit.playground.edge.presenting.panel import panel_access
 from tavernkit.playground.edge.presenting.pipelines_panel import followed_views
 from tavernkit.playground.edge.views.pipeline_outline import in_words, outline
 from tavernkit.playground.edge.views.pipelines import (
@@ -139,17 +139,17 @@ async def _target(session: AsyncSession, viewer: Viewer, conversation_id: UUID |
         name = "" if profile_id is None else shown_name(profiles[profile_id].name)
         base = await _base(session, viewer, choice, profiles)
         return TargetView(conversation_id="", title="", chosen_id=profile_id, chosen=name, followed=(), base=base)
-    conversation, entry = await panel_entry(session, viewer, conversation_id)
-    around = await read_profile_choices(session, conversation, entry.space)
+    conversation, access = await panel_access(session, viewer, conversation_id)
+    around = await read_profile_choices(session, conversation, access.space)
     chosen = next((choice for choice in around.choices if choice.conversation_id is not None), None)
     decisions = around.decisions()
     in_force = decisions[0][1] if len(decisions) == 1 else None
     return TargetView(
         conversation_id=str(conversation.id),
-        title=f"{shown_name(entry.space.name)} › {shown_name(conversation.title)}",
+        title=f"{shown_name(access.space.name)} › {shown_name(conversation.title)}",
         chosen_id=None if chosen is None else chosen.profile_id,
         chosen=around.name_of(chosen),
-        followed=followed_views(around, viewer, entry),
+        followed=followed_views(around, viewer, access),
         base=await _base(session, viewer, in_force, around.profiles),
     )
 
@@ -198,12 +198,15 @@ def _may_change(row: PipelineProfile, viewer: Viewer) -> bool:
 
 
 def _places(
-    profile_id: UUID, viewer: Viewer, followed: Iterable[FollowedPlace], here: str = ""
+    profile_id: UUID, viewer: Viewer, followed: Iterable[FollowedPlace], chat_id: str = ""
 ) -> tuple[FollowedPlaceView, ...]:
     """The places of one profile; the conversation `here` comes first, and is not called by its name."""
     places = [_place(each, viewer) for each in followed if each.choice.profile_id == profile_id]
-    near = [place.with_(words="In this chat") for place in places if here and here in place.fields.values()]
-    return (*near, *(place for place in places if not here or here not in place.fields.values()))
+    near = [place.with_(words="In this chat") for place in places if chat_id and chat_id in place.fields.values()]
+    return (
+        *near,
+        *(place for place in places if not chat_id or chat_id not in place.fields.values()),
+    )
 
 
 def _place(each: FollowedPlace, viewer: Viewer) -> FollowedPlaceView:

@@ -9,7 +9,7 @@ from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Character, Conversation, PipelineChoice, PipelineProfile
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.edge.presenting.panel import panel_entry, panel_view
+from tavernkit.playground.edge.presenting.panel import panel_access, panel_view
 from tavernkit.playground.edge.views.pipelines import FollowedView, PipelinesPanelView, PlaceChoiceView
 from tavernkit.playground.edge.views.spaces import ChoiceView
 from tavernkit.playground.story.access.access import Access, SpaceAccess
@@ -28,11 +28,11 @@ PROFILES_SHOWN = 200
 NOTHING = "Nothing is followed"
 
 
-def followed_views(around: ProfileChoices, viewer: Viewer, entry: SpaceAccess) -> tuple[FollowedView, ...]:
+def followed_views(choices: ProfileChoices, viewer: Viewer, access: SpaceAccess) -> tuple[FollowedView, ...]:
     """What is followed, listed once if it is the same whoever speaks."""
     return tuple(
-        _followed(around, viewer, entry, choice, "" if speaker is None else around.names[speaker])
-        for speaker, choice in around.decisions()
+        _followed(choices, viewer, access, choice, "" if speaker is None else choices.names[speaker])
+        for speaker, choice in choices.decisions()
     )
 
 
@@ -41,73 +41,73 @@ async def pipelines_panel_view(
 ) -> PipelinesPanelView:
     """The tab of the side panel; `problem` is why the choice at the place `at` was refused."""
     async with runtime.database.read() as session:
-        conversation, entry = await panel_entry(session, viewer, conversation_id)
-        around = await read_profile_choices(session, conversation, entry.space)
+        conversation, access = await panel_access(session, viewer, conversation_id)
+        choices = await read_profile_choices(session, conversation, access.space)
         usable = await profiles_page(session, viewer, behind=None, limit=PROFILES_SHOWN)
-    here, *wider = _places(around, viewer, conversation, entry, usable)
-    here, *wider = (place.with_(problem=problem) if place.key == at else place for place in (here, *wider))
+    in_chat, *wider = _places(choices, viewer, conversation, access, usable)
+    in_chat, *wider = (place.with_(problem=problem) if place.key == at else place for place in (in_chat, *wider))
     return PipelinesPanelView(
-        panel=panel_view(conversation, entry, "pipelines"),
-        followed=followed_views(around, viewer, entry),
-        here=here,
+        panel=panel_view(conversation, access, "pipelines"),
+        followed=followed_views(choices, viewer, access),
+        in_chat=in_chat,
         wider=tuple(wider),
         has_profiles=bool(usable),
     )
 
 
 def _followed(
-    around: ProfileChoices, viewer: Viewer, entry: SpaceAccess, choice: PipelineChoice | None, speaker: str
+    choices: ProfileChoices, viewer: Viewer, access: SpaceAccess, choice: PipelineChoice | None, speaker: str
 ) -> FollowedView:
-    profile = None if choice is None or choice.profile_id is None else around.profiles[choice.profile_id]
+    profile = None if choice is None or choice.profile_id is None else choices.profiles[choice.profile_id]
     is_theirs = profile is not None and profile.owner_id in (None, viewer.user_id)
     return FollowedView(
         speaker=speaker,
         profile=NOTHING if profile is None else shown_name(profile.name),
         address=f"/pipelines/{profile.id}" if profile is not None and is_theirs else "",
-        origin="" if choice is None else f"chosen {_origin(around, viewer, entry, choice)}",
+        origin="" if choice is None else f"chosen {_origin(choices, viewer, access, choice)}",
     )
 
 
-def _origin(around: ProfileChoices, viewer: Viewer, entry: SpaceAccess, choice: PipelineChoice) -> str:
+def _origin(choices: ProfileChoices, viewer: Viewer, access: SpaceAccess, choice: PipelineChoice) -> str:
     match place_of(choice):
         case "conversation":
             return "for this chat"
         case "character":
-            return "for " + (around.names[choice.character_id] if choice.character_id else "the character")
+            return "for " + (choices.names[choice.character_id] if choice.character_id else "the character")
         case "space":
             return "for this space"
         case "everywhere":
-            return "everywhere" if entry.space.owner_id == viewer.user_id else "by the owner of the space"
+            return "everywhere" if access.space.owner_id == viewer.user_id else "by the owner of the space"
 
 
 def _places(
-    around: ProfileChoices,
+    choices: ProfileChoices,
     viewer: Viewer,
     conversation: Conversation,
-    entry: SpaceAccess,
+    access: SpaceAccess,
     usable: Sequence[PipelineProfile],
 ) -> list[PlaceChoiceView]:
     """The conversation first, then wider and wider places."""
-    space, is_owners = entry.space, entry.space.owner_id == viewer.user_id
+    space, is_owners = access.space, access.space.owner_id == viewer.user_id
     is_active = space.status == "active"
     is_ready = is_active and conversation.status == "ready"
-    first = next(iter(around.names), None)
+    first = next(iter(choices.names), None)
     return [
-        _place(around, usable, "conversation", "In this chat", first, entry.access >= Access.MODERATE and is_ready),
+        _place(choices, usable, "conversation", "In this chat", first, access.level >= Access.MODERATE and is_ready),
         *(
-            _place(around, usable, "character", f"Whenever {around.names[id]} speaks", id, _may_change(one, viewer))
-            for id, one in around.characters.items()
+            _place(choices, usable, "character", f"Whenever {choices.names[id]} speaks", id, _may_change(one, viewer))
+            for id, one in choices.characters.items()
         ),
         _place(
-            around,
+            choices,
             usable,
             "space",
             f"In the space {shown_name(space.name)}",
             first,
-            entry.access >= Access.ADMINISTER and is_active,
+            access.level >= Access.ADMINISTER and is_active,
         ),
         _place(
-            around,
+            choices,
             usable,
             "everywhere",
             "Everywhere" if is_owners else "In everything of the owner's",
@@ -118,7 +118,7 @@ def _places(
 
 
 def _place(
-    around: ProfileChoices,
+    choices: ProfileChoices,
     usable: Sequence[PipelineProfile],
     kind: PlaceKind,
     label: str,
@@ -126,31 +126,31 @@ def _place(
     may_change: bool,
 ) -> PlaceChoiceView:
     choice = next(
-        (choice for choice in around.choices if place_of(choice) == kind and choice.character_id in (None, speaker)),
+        (choice for choice in choices.choices if place_of(choice) == kind and choice.character_id in (None, speaker)),
         None,
     )
-    otherwise = around.name_of(around.deciding(speaker, beyond=kind))
+    otherwise = choices.name_of(choices.deciding(speaker, beyond=kind))
     return PlaceChoiceView(
         key=f"character_{speaker}" if kind == "character" else kind,
         place=kind,
         character_id=str(speaker) if kind == "character" else "",
         label=label,
-        chosen=around.name_of(choice) or ("None" if choice is not None else "Not decided here"),
-        choices=_choices(around, choice, usable, kind, otherwise),
-        mark=_mark(around, choice),
+        chosen=choices.name_of(choice) or ("None" if choice is not None else "Not decided here"),
+        choices=_choices(choices, choice, usable, kind, otherwise),
+        mark=_mark(choices, choice),
         may_change=may_change,
         problem="",
     )
 
 
-def _mark(around: ProfileChoices, choice: PipelineChoice | None) -> str:
+def _mark(choices: ProfileChoices, choice: PipelineChoice | None) -> str:
     if choice is None:
         return WIDER
-    return NONE if choice.profile_id is None else mark_of(around.profiles[choice.profile_id])
+    return NONE if choice.profile_id is None else mark_of(choices.profiles[choice.profile_id])
 
 
 def _choices(
-    around: ProfileChoices,
+    choices: ProfileChoices,
     choice: PipelineChoice | None,
     usable: Sequence[PipelineProfile],
     kind: PlaceKind,
@@ -164,7 +164,7 @@ def _choices(
         options.append(ChoiceView(value=NONE, label="None", is_chosen=choice is not None and chosen is None))
     shown = {profile.id: profile for profile in usable}
     if chosen is not None and chosen not in shown:
-        shown[chosen] = around.profiles[chosen]
+        shown[chosen] = choices.profiles[chosen]
     options += (
         ChoiceView(value=str(id), label=shown_name(profile.name), is_chosen=id == chosen)
         for id, profile in shown.items()

@@ -88,8 +88,8 @@ async def preview_view(
 ) -> PreviewView:
     """The prompt for what this member would say next here, or whoever would speak."""
     async with runtime.database.read() as session:
-        conversation, entry = await conversation_for(session, conversation_id, viewer, Access.READ)
-        speaker = await speaker_at_hand(session, conversation, entry, speaker_id, kind)
+        conversation, access = await conversation_for(session, conversation_id, viewer, Access.READ)
+        speaker = await speaker_at_hand(session, conversation, access, speaker_id, kind)
         members = await active_members(session, conversation.space_id)
     prompt = await preview_prompt(runtime, viewer, conversation_id, speaker_id=speaker.id, kind=kind)
     largest = max((block.tokens for block in prompt.blocks), default=0)
@@ -98,7 +98,7 @@ async def preview_view(
     budget = trimming["budget_tokens"] if trimming else None
     return PreviewView(
         conversation_id=str(conversation.id),
-        title=_title(entry.space.name, conversation.title),
+        title=_title(access.space.name, conversation.title),
         speaker=shown_name(speaker.cached_display_name),
         speakers=tuple(
             SpeakerLink(

@@ -14,7 +14,7 @@ from tavernkit.playground.base.database.models import Conversation, PipelineRun,
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.edge.presenting.panel import panel_entry, panel_view
+from tavernkit.playground.edge.presenting.panel import panel_access, panel_view
 from tavernkit.playground.edge.presenting.prompt_preview import (
     BlockView,
     EvictedView,
@@ -107,7 +107,7 @@ class RunPageView(Value, frozen=True, kw_only=True):
 async def runs_view(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> RunsView:
     """The newest runs of a conversation."""
     async with runtime.database.read() as session:
-        entered = await panel_entry(session, viewer, conversation_id)
+        entered = await panel_access(session, viewer, conversation_id)
     # Behind the conversation, whose number of events the tab carries: it shows all that these tell of.
     runs = await list_runs(runtime, viewer, conversation_id, after=None, limit=RUNS_SHOWN)
     async with runtime.database.read() as session:

@@ -14,7 +14,7 @@ from tavernkit.playground.base.database.models import Conversation, Preset, Prov
 from tavernkit.playground.base.names import shown_name
 from tavernkit.playground.base.refused import not_found
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.edge.presenting.panel import panel_entry, panel_view
+from tavernkit.playground.edge.presenting.panel import panel_access, panel_view
 from tavernkit.playground.edge.presenting.settings_values import control_text, is_nullable, is_whole, schema_of
 from tavernkit.playground.edge.views.spaces import ChoiceView, PanelView
 from tavernkit.playground.story.access.access import Access, SpaceAccess
@@ -132,13 +132,13 @@ async def settings_view(
 ) -> SettingsView:
     """The settings of one layer; without one, that of the space for who may change it. `typed` stays in the fields."""
     async with runtime.database.read() as session:
-        conversation, entry = await panel_entry(session, viewer, conversation_id)
-        members = await active_members(session, entry.space.id)
-        layer = layer or ("space" if entry.access >= Access.ADMINISTER else "conversation")
+        conversation, access = await panel_access(session, viewer, conversation_id)
+        members = await active_members(session, access.space.id)
+        layer = layer or ("space" if access.level >= Access.ADMINISTER else "conversation")
         member = _chosen(members, member_id)
         if (layer == "member" or member_id is not None) and member is None:
             raise not_found("member")
-        row, place = await _place(session, viewer, conversation, entry, member, layer, typed or {})
+        row, place = await _place(session, viewer, conversation, access, member, layer, typed or {})
     context: dict[str, Json] = {
         "provider_kind": _provider_kind(place),
         "is_group": sum(one.kind == "character" for one in members) > 1,
@@ -147,7 +147,7 @@ async def settings_view(
         path: _field(setting, place, context) for path, setting in SETTINGS.items() if layer in setting.leaf.layers
     }
     return SettingsView(
-        panel=panel_view(conversation, entry, "settings", problem),
+        panel=panel_view(conversation, access, "settings", problem),
         layer=layer,
         layers=_layers(conversation, layer, members),
         member_id=str(member.id) if member is not None and layer == "member" else "",
@@ -164,7 +164,7 @@ async def settings_view(
             for name, group in GROUPS.items()
             if (rest := tuple(one for one in fields.values() if one.group == name and not one.is_quick))
         ),
-        may_change=_may_change(entry, conversation, layer, member),
+        may_change=_may_change(access, conversation, layer, member),
     )
 
 
@@ -179,12 +179,12 @@ async def _place(
     session: AsyncSession,
     viewer: Viewer,
     conversation: Conversation,
-    entry: SpaceAccess,
+    access: SpaceAccess,
     member: SpaceMembership | None,
     layer: Layer,
     typed: Mapping[str, str],
 ) -> tuple[Layered, _SettingsPlace]:
-    space = entry.space
+    space = access.space
     row: Layered = space
     counted, below = effective(space), None
     if layer == "member" and member is not None:
@@ -214,13 +214,13 @@ def _layers(conversation: Conversation, layer: Layer, members: Sequence[SpaceMem
     )
 
 
-def _may_change(entry: SpaceAccess, conversation: Conversation, layer: Layer, member: SpaceMembership | None) -> bool:
-    if entry.space.status != "active":
+def _may_change(access: SpaceAccess, conversation: Conversation, layer: Layer, member: SpaceMembership | None) -> bool:
+    if access.space.status != "active":
         return False
     if layer == "conversation":
-        return entry.access >= Access.MODERATE and conversation.status == "ready"
-    is_self = layer == "member" and member is not None and entry.member is not None and member.id == entry.member.id
-    return entry.access >= Access.ADMINISTER or is_self
+        return access.level >= Access.MODERATE and conversation.status == "ready"
+    is_self = layer == "member" and member is not None and access.member is not None and member.id == access.member.id
+    return access.level >= Access.ADMINISTER or is_self
 
 
 def _field(setting: Setting, place: _SettingsPlace, context: Mapping[str, Json]) -> SettingFieldView:

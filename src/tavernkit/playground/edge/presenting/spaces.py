@@ -32,19 +32,19 @@ async def space_view(
     """A space with a page of its conversations, those that changed last first."""
     stories = await list_conversations(runtime, viewer, space_id, after=behind_time(after), limit=STORIES_PER_PAGE + 1)
     async with runtime.database.read() as session:
-        entry = await space_for(session, space_id, viewer, Access.READ)
+        access = await space_for(session, space_id, viewer, Access.READ)
         members = await pictured_members(session, space_id, limit=MEMBERS_SHOWN)
     shown = stories[:STORIES_PER_PAGE]
     last = shown[-1].conversation if len(stories) > STORIES_PER_PAGE else None
-    space = entry.space
+    space = access.space
     is_open = space.status == "active"
     return SpaceView(
         id=str(space.id),
         name=shown_name(space.name),
         version=space.settings_version,
         is_archived=not is_open,
-        may_begin=is_open and entry.access >= Access.TAKE_PART,
-        may_change=entry.access >= Access.ADMINISTER,
+        may_begin=is_open and access.level >= Access.TAKE_PART,
+        may_change=access.level >= Access.ADMINISTER,
         members=tuple(
             face(row.member.cached_display_name, row.thumbnail) for row in members if row.member.status == "active"
         ),

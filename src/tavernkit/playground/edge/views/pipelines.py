@@ -143,6 +143,6 @@ class PipelinesPanelView(Value, frozen=True, kw_only=True):
 
     panel: PanelView
     followed: tuple[FollowedView, ...]
-    here: PlaceChoiceView
+    in_chat: PlaceChoiceView
     wider: tuple[PlaceChoiceView, ...]
     has_profiles: bool

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 from urllib.parse import urlencode
-from uuid import UUID
 
 from fastapi import Depends, HTTPException, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
@@ -56,15 +55,8 @@ PageViewer = Annotated[Viewer, Depends(_viewer)]
 """Who asks for a page; nobody is sent to sign in."""
 
 
-def _owner(viewer: PageViewer) -> UUID:
-    return viewer.user_id
-
-
 AppRuntime = Annotated[Runtime, Depends(_runtime)]
 """The running application."""
-
-ViewerId = Annotated[UUID, Depends(_owner)]
-"""The id of the person who asks."""
 
 
 def wants_streams(request: Request) -> bool:

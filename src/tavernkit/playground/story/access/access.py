@@ -45,7 +45,7 @@ class SpaceAccess(Value, frozen=True, kw_only=True):
 
     space: Space
     member: SpaceMembership | None
-    access: Access
+    level: Access
 
 
 async def space_for(
@@ -65,11 +65,11 @@ async def space_for(
     space: Space | None = await session.scalar(query.with_for_update(key_share=True) if lock else query)
     if space is None or (space.status == "deleting" and not even_deleting):
         raise not_found(what)
-    entry = await _space_access(session, space, viewer)
-    if entry is None:
+    access = await _space_access(session, space, viewer)
+    if access is None:
         raise not_found(what)
-    _require(entry, needs, even_archived=even_archived)
-    return entry
+    _require(access, needs, even_archived=even_archived)
+    return access
 
 
 async def member_for(
@@ -82,10 +82,10 @@ async def member_for(
     space_id = await session.scalar(select(SpaceMembership.space_id).where(SpaceMembership.id == member_id))
     if space_id is None:
         raise not_found("member")
-    entry = await space_for(session, space_id, viewer, Access.READ, lock=lock, what="member")
-    is_own = entry.member is not None and entry.member.id == member_id
-    _require(entry, needs, is_own=is_own)
-    return await session.get_one(SpaceMembership, member_id), entry
+    access = await space_for(session, space_id, viewer, Access.READ, lock=lock, what="member")
+    is_own = access.member is not None and access.member.id == member_id
+    _require(access, needs, is_own=is_own)
+    return await session.get_one(SpaceMembership, member_id), access
 
 
 async def conversation_for(
@@ -110,13 +110,13 @@ async def conversation_for(
     if row is None:
         raise not_found(what)
     conversation, space = row
-    entry = await _space_access(session, space, viewer)
-    if entry is None and conversation.visibility == "public":
-        entry = SpaceAccess(space=space, member=None, access=Access.READ)
-    if entry is None or (conversation.visibility == "private" and entry.access < Access.ADMINISTER):
+    access = await _space_access(session, space, viewer)
+    if access is None and conversation.visibility == "public":
+        access = SpaceAccess(space=space, member=None, level=Access.READ)
+    if access is None or (conversation.visibility == "private" and access.level < Access.ADMINISTER):
         raise not_found(what)
-    _require(entry, needs)
-    return conversation, entry
+    _require(access, needs)
+    return conversation, access
 
 
 async def message_for(
@@ -129,15 +129,15 @@ async def message_for(
     message: Message | None = await session.scalar(select(Message).where(Message.id == message_id))
     if message is None:
         raise not_found("message")
-    conversation, entry = await conversation_for(
+    conversation, access = await conversation_for(
         session, message.conversation_id, viewer, min(needs, Access.TAKE_PART), lock=lock, what="message"
     )
-    own = entry.member is not None and entry.member.id == message.membership_id
+    own = access.member is not None and access.member.id == message.membership_id
     if not (needs is Access.MODERATE and own):
-        _require(entry, needs)
+        _require(access, needs)
     if lock:
         await session.refresh(message)
-    return message, conversation, entry
+    return message, conversation, access
 
 
 async def _space_access(session: AsyncSession, space: Space, viewer: Viewer) -> SpaceAccess | None:
@@ -146,17 +146,17 @@ async def _space_access(session: AsyncSession, space: Space, viewer: Viewer) -> 
     )
     active = member is not None and member.status == "active"
     if space.owner_id == viewer.user_id or viewer.is_administrator:
-        return SpaceAccess(space=space, member=member if active else None, access=Access.ADMINISTER)
+        return SpaceAccess(space=space, member=member if active else None, level=Access.ADMINISTER)
     if member is None or not active:
         return None
     if member.role == "moderator":
-        return SpaceAccess(space=space, member=member, access=Access.MODERATE)
+        return SpaceAccess(space=space, member=member, level=Access.MODERATE)
     takes_part = member.participation == "active"
-    return SpaceAccess(space=space, member=member, access=Access.TAKE_PART if takes_part else Access.READ)
+    return SpaceAccess(space=space, member=member, level=Access.TAKE_PART if takes_part else Access.READ)
 
 
-def _require(entry: SpaceAccess, needs: Access, *, is_own: bool = False, even_archived: bool = False) -> None:
-    if entry.access < needs and not is_own:
+def _require(access: SpaceAccess, needs: Access, *, is_own: bool = False, even_archived: bool = False) -> None:
+    if access.level < needs and not is_own:
         raise Refused(code="forbidden", sentence="You may look at this, but not change it.")
-    if entry.space.status == "archived" and needs > Access.READ and not even_archived:
+    if access.space.status == "archived" and needs > Access.READ and not even_archived:
         raise Refused(code="forbidden", sentence="This space is archived. Its owner can bring it back into use.")

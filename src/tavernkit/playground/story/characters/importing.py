@@ -51,17 +51,6 @@ class ImportedCharacter(Value, frozen=True, kw_only=True):
     """The character that the new one could have become a version of."""
 
 
-async def import_character(runtime: Runtime, owner: User, file: bytes) -> Character:
-    """Store a card file's character; a file that is there already gives the one that it made.
-
-    Raises the library's errors for a file that is no card.
-    """
-    prepared = await asyncio.to_thread(prepare, file)
-    async with runtime.database.write() as session:
-        stored = await store_file(session, runtime, owner.id, prepared)
-        return stored.character
-
-
 async def import_file(
     runtime: Runtime,
     viewer: Viewer,

@@ -34,8 +34,8 @@ class ChatExport(Value, frozen=True, kw_only=True):
 async def export_chat(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> ChatExport:
     """Prepare a file, for who may read the conversation."""
     async with runtime.database.read() as session:
-        conversation, entry = await conversation_for(session, conversation_id, viewer, Access.READ)
-        members = await members_of(session, entry.space.id)
+        conversation, access = await conversation_for(session, conversation_id, viewer, Access.READ)
+        members = await members_of(session, access.space.id)
         authors = authors_of(members)
         people = [authors[member.id].name for member, _ in members if member.kind == "human"]
         characters = [

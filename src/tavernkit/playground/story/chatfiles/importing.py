@@ -66,8 +66,8 @@ async def import_chats(
     Only who runs the space may: a file puts words into the mouths of its members.
     """
     async with runtime.database.read() as session:
-        entry = await space_for(session, space_id, viewer, Access.ADMINISTER)
-        user_name, character_name = _names(entry, [member for member, _ in await members_of(session, space_id)])
+        access = await space_for(session, space_id, viewer, Access.ADMINISTER)
+        user_name, character_name = _names(access, [member for member, _ in await members_of(session, space_id)])
     source = ChatSource(
         space_id=space_id,
         title=titled(title, "Imported chat", limit=180),
@@ -96,7 +96,7 @@ async def _import_now(
 ) -> list[Conversation]:
     chats = await asyncio.to_thread(lambda: [new_chat(file) for file in files])
     async with runtime.database.write() as session:
-        entry = await space_for(session, source.space_id, viewer, Access.ADMINISTER, lock=True)
+        access = await space_for(session, source.space_id, viewer, Access.ADMINISTER, lock=True)
         members = await members_of(session, source.space_id)
         conversations: list[Conversation] = []
         for piece in pieces_of(files):
@@ -113,7 +113,7 @@ async def _import_now(
                 conversations.append(conversation)
                 moment = now
             speakers = SpeakerFinder.of_chat(
-                chat.file, entry.space, members, own=entry.member, ids=runtime.ids, now=now
+                chat.file, access.space, members, own=access.member, ids=runtime.ids, now=now
             )
             rows = build_rows(chat, piece, conversation.id, speakers, moment=moment, ids=runtime.ids)
             await store_rows(session, piece, conversation.id, rows, speakers)
@@ -127,7 +127,7 @@ async def _import_now(
 async def _start_job(runtime: Runtime, viewer: Viewer, source: ChatSource, data: bytes, *, steps: int) -> Job:
     """Lay the file down where any worker finds it, beside a space that nobody sees, which the chats are prepared in."""
     async with runtime.database.write() as session:
-        entry = await space_for(session, source.space_id, viewer, Access.ADMINISTER, lock=True)
+        access = await space_for(session, source.space_id, viewer, Access.ADMINISTER, lock=True)
         job = await enqueue_job(
             session,
             runtime,
@@ -142,7 +142,7 @@ async def _start_job(runtime: Runtime, viewer: Viewer, source: ChatSource, data:
             Space(
                 id=job.id,
                 owner_id=viewer.user_id,
-                kind=entry.space.kind,
+                kind=access.space.kind,
                 name=source.title,
                 status="deleting",
                 created_at=source.now,
@@ -152,10 +152,10 @@ async def _start_job(runtime: Runtime, viewer: Viewer, source: ChatSource, data:
         return job
 
 
-def _names(entry: SpaceAccess, members: Sequence[SpaceMembership]) -> tuple[str, str]:
+def _names(access: SpaceAccess, members: Sequence[SpaceMembership]) -> tuple[str, str]:
     """The names for a file that gives none: who brings it, and the first character."""
     character = next((member for member in members if member.kind == "character"), None)
     return (
-        "User" if entry.member is None else entry.member.name_override or entry.member.cached_display_name,
+        "User" if access.member is None else access.member.name_override or access.member.cached_display_name,
         "Character" if character is None else character.name_override or character.cached_display_name,
     )

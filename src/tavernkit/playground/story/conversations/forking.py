@@ -110,7 +110,7 @@ async def fork(
         raise Refused(code="too_long", sentence=f"A title has at most {MAX_TITLE_CHARACTERS} characters.")
     try:
         async with runtime.database.write() as session:
-            parent, entry = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART, lock=True)
+            parent, access = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART, lock=True)
             known = await session.get(Conversation, fork_id) if fork_id is not None else None
             if known is not None:
                 is_same = (known.parent_conversation_id, known.forked_from_message_id) == (conversation_id, message_id)
@@ -118,7 +118,7 @@ async def fork(
                     raise _taken()
                 return known
             shown = visibility or _visibility_of(parent)
-            _require_forkable(parent, entry, kind, shown)
+            _require_forkable(parent, access, kind, shown)
             seq: int | None = await session.scalar(
                 select(Message.seq).where(
                     Message.id == message_id, Message.conversation_id == parent.id, Message.visibility != "hidden"
@@ -184,14 +184,14 @@ async def _default_title(session: AsyncSession, message_id: UUID, seq: int) -> s
     return f"{start}: “{words if len(words) <= room else words[: room - 1].rstrip() + '…'}”"
 
 
-def _require_forkable(parent: Conversation, entry: SpaceAccess, kind: ForkKind, visibility: str) -> None:
+def _require_forkable(parent: Conversation, access: SpaceAccess, kind: ForkKind, visibility: str) -> None:
     if parent.status in ("pending", "failed"):
         raise Refused(code="conflict", sentence="This conversation is still being copied. Wait until it is complete.")
-    if kind != "thread" and entry.space.kind != "playground":
+    if kind != "thread" and access.space.kind != "playground":
         raise Refused(
             code="conflict", sentence="Only a Playground has branches and checkpoints. Begin a thread instead."
         )
-    if visibility != "shared" and visibility != parent.visibility and entry.access < Access.ADMINISTER:
+    if visibility != "shared" and visibility != parent.visibility and access.level < Access.ADMINISTER:
         raise Refused(
             code="forbidden", sentence="Only the owner of the space decides that a conversation is private or public."
         )

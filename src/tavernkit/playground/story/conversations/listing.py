@@ -37,7 +37,7 @@ async def list_conversations(
 ) -> list[ListedConversation]:
     """The conversations of a space that this person may see, those that changed last first."""
     async with runtime.database.read() as session:
-        entry = await space_for(session, space_id, viewer, Access.READ)
+        access = await space_for(session, space_id, viewer, Access.READ)
         query = (
             select(Conversation, func.substr(TextContent.content, 1, PREVIEW_CHARACTERS + 1))
             .outerjoin(Message, Message.id == last_message_id())
@@ -46,7 +46,7 @@ async def list_conversations(
             .order_by(Conversation.updated_at.desc(), Conversation.id.desc())
             .limit(limit)
         )
-        if entry.access < Access.ADMINISTER:
+        if access.level < Access.ADMINISTER:
             query = query.where(Conversation.visibility != "private")
         if after is not None:
             query = query.where(_behind(*after))

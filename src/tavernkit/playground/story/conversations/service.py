@@ -41,8 +41,8 @@ async def create_conversation(
 ) -> Conversation:
     """Begin another story in a space, with the greetings of those who are in it now."""
     async with runtime.database.write() as session:
-        entry = await space_for(session, space_id, viewer, Access.TAKE_PART, lock=True)
-        if visibility != "shared" and entry.access < Access.ADMINISTER:
+        access = await space_for(session, space_id, viewer, Access.TAKE_PART, lock=True)
+        if visibility != "shared" and access.level < Access.ADMINISTER:
             raise _owners_choice()
         roots = await _count_roots(session, space_id)
         if roots >= MAX_ROOTS:
@@ -53,7 +53,7 @@ async def create_conversation(
         if greeting:
             members = await active_members(session, space_id)
             speakers = [member for member in members if member.kind == "character"]
-            person = entry.member or next((member for member in members if member.kind == "human"), None)
+            person = access.member or next((member for member in members if member.kind == "human"), None)
             user = LibraryUser(name="") if person is None else await story_user(session, person)
             await greet(session, runtime, conversation, speakers, user)
             await session.refresh(conversation)
@@ -73,10 +73,10 @@ async def change_conversation(
     """Rename a conversation, put it aside or bring it back; only the owner decides who else may see it."""
     now = runtime.clock()
     async with runtime.database.write() as session:
-        conversation, entry = await conversation_for(session, conversation_id, viewer, Access.MODERATE, lock=True)
+        conversation, access = await conversation_for(session, conversation_id, viewer, Access.MODERATE, lock=True)
         if conversation.status != "archived":
             require_in_use(conversation)
-        if visibility not in (None, conversation.visibility) and entry.access < Access.ADMINISTER:
+        if visibility not in (None, conversation.visibility) and access.level < Access.ADMINISTER:
             raise _owners_choice()
         if title is not None:
             title = titled(title, "")
@@ -97,9 +97,9 @@ async def change_conversation(
         return conversation
 
 
-def may_restore(entry: SpaceAccess) -> bool:
+def may_restore(access: SpaceAccess) -> bool:
     """Whether this person may restore an archived conversation; its space comes back with it."""
-    return entry.access >= (Access.ADMINISTER if entry.space.status == "archived" else Access.MODERATE)
+    return access.level >= (Access.ADMINISTER if access.space.status == "archived" else Access.MODERATE)
 
 
 async def restore_conversation(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> Conversation:
@@ -111,12 +111,12 @@ async def restore_conversation(runtime: Runtime, viewer: Viewer, conversation_id
             raise not_found("conversation")
         # The space before its conversations, as everybody locks them.
         await session.execute(select(Space.id).where(Space.id == space_id).with_for_update(key_share=True))
-        conversation, entry = await conversation_for(session, conversation_id, viewer, Access.READ, lock=True)
-        if not may_restore(entry):
+        conversation, access = await conversation_for(session, conversation_id, viewer, Access.READ, lock=True)
+        if not may_restore(access):
             raise Refused(code="forbidden", sentence="You may look at this, but not change it.")
-        if entry.space.status == "archived":
-            entry.space.status, entry.space.updated_at = "active", now
-            entry.space.settings_version += 1
+        if access.space.status == "archived":
+            access.space.status, access.space.updated_at = "active", now
+            access.space.settings_version += 1
             await append_space_event(session, space_id, "space", now)
         if conversation.status == "archived":
             conversation.status = "ready"

@@ -27,18 +27,18 @@ async def read_tree(
 ) -> list[TreeNode]:
     """The tree that a conversation stands in, as much of it as this person may see; parents come before children."""
     async with runtime.database.read() as session:
-        conversation, entry = await conversation_for(session, conversation_id, viewer, Access.READ)
+        conversation, access = await conversation_for(session, conversation_id, viewer, Access.READ)
         root_id = conversation.root_conversation_id or conversation.id
         last = None if after is None else await session.get(Conversation, after)
         if after is not None and (last is None or last.root_conversation_id != root_id):
             raise not_found("place in the tree")
-        return await tree_of(session, root_id, visible=_visible_to(entry), after=last, limit=limit)
+        return await tree_of(session, root_id, visible=_visible_to(access), after=last, limit=limit)
 
 
-def _visible_to(entry: SpaceAccess) -> tuple[str, ...]:
-    if entry.access >= Access.ADMINISTER:
+def _visible_to(access: SpaceAccess) -> tuple[str, ...]:
+    if access.level >= Access.ADMINISTER:
         return "shared", "public", "private"
-    return ("public",) if entry.member is None else ("shared", "public")
+    return ("public",) if access.member is None else ("shared", "public")
 
 
 async def tree_of(

@@ -66,7 +66,7 @@ async def ask_dry_run(runtime: Runtime, viewer: Viewer, profile_id: UUID, asked:
     typed = None if asked.content is None else await checked_content(asked.content)
     async with runtime.database.write() as session:
         profile = await profile_for(session, viewer, profile_id)
-        conversation, entry = await conversation_for(session, asked.conversation_id, viewer, Access.TAKE_PART)
+        conversation, access = await conversation_for(session, asked.conversation_id, viewer, Access.TAKE_PART)
         require_in_use(conversation)
         content = (await version_of(session, profile)).content if typed is None else typed
         usable = profile_of(profile, content)
@@ -79,7 +79,7 @@ async def ask_dry_run(runtime: Runtime, viewer: Viewer, profile_id: UUID, asked:
         if total == 0:
             sentence = f"No pipeline of this profile has a step that runs on {asked.trigger}. Choose another trigger."
             raise Refused(code="conflict", sentence=sentence)
-        speaker, target = await _dry_run_turn(session, conversation, entry)
+        speaker, target = await _dry_run_turn(session, conversation, access)
         return await enqueue_job(
             session,
             runtime,
@@ -93,14 +93,14 @@ async def ask_dry_run(runtime: Runtime, viewer: Viewer, profile_id: UUID, asked:
                 "trigger": asked.trigger,
                 "with_reply": asked.with_reply,
                 # Who cannot decide what is followed there is not told what people must not see.
-                "sees_hidden": entry.access >= Access.MODERATE,
+                "sees_hidden": access.level >= Access.MODERATE,
             },
             total=total,
         )
 
 
 async def _dry_run_turn(
-    session: AsyncSession, conversation: Conversation, entry: SpaceAccess
+    session: AsyncSession, conversation: Conversation, access: SpaceAccess
 ) -> tuple[SpaceMembership, Message | None]:
     """Who speaks in the turn that is tried, and the reply that it had already."""
     end = await end_of_path(session, conversation.id)
@@ -108,7 +108,7 @@ async def _dry_run_turn(
         author = await session.get_one(SpaceMembership, end[0].membership_id)
         if author.status == "active" and author.kind == "character":
             return author, end[0]
-    return await speaker_at_hand(session, conversation, entry, None, "normal"), None
+    return await speaker_at_hand(session, conversation, access, None, "normal"), None
 
 
 async def carry_out_dry_run(work: JobWork) -> dict[str, Any]:

@@ -115,14 +115,14 @@ async def run_pipelines(
     The row of the run is there from now on, with the id of its job.
     """
     async with runtime.database.write() as session:
-        conversation, entry = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART, lock=True)
+        conversation, access = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART, lock=True)
         key = idempotency_key(trigger, str(conversation_id), str(request_id))
         asked_before = await _known(session, conversation_id, key)
         if asked_before is not None:
             return asked_before
         require_in_use(conversation)
         await _require_idle(session, conversation_id)
-        speaker = await speaker_at_hand(session, conversation, entry, None, "normal")
+        speaker = await speaker_at_hand(session, conversation, access, None, "normal")
         followed = await followed_profile(session, conversation_id, speaker.character_id)
         if followed is None:
             raise Refused(code="conflict", sentence="No pipelines are followed here. Choose a profile first.")

@@ -34,12 +34,12 @@ _CHARACTERS = ("talkativeness",)
 
 
 async def refuse_change(
-    session: AsyncSession, viewer: Viewer, entry: SpaceAccess, member: SpaceMembership, changes: Mapping[str, Any]
+    session: AsyncSession, viewer: Viewer, access: SpaceAccess, member: SpaceMembership, changes: Mapping[str, Any]
 ) -> None:
     """Why the change cannot be made, if so."""
     if member.status == "removed":
         raise Refused(code="conflict", sentence=f"{member.cached_display_name} was removed. Bring them back first.")
-    _refuse_fields(entry, member, changes)
+    _refuse_fields(access, member, changes)
     if changes.get("persona_id") is not None:
         await persona_of(session, changes["persona_id"], member.user_id)
     chosen = {f"model.{field}": changes[field] for field in ("provider_id", "preset_id") if field in changes}
@@ -61,9 +61,9 @@ def apply_change(member: SpaceMembership, changes: Mapping[str, Any]) -> None:
     _apply_copilot(member, changes.get("copilot_mode"), changes.get("copilot_remaining_steps"))
 
 
-def _refuse_fields(entry: SpaceAccess, member: SpaceMembership, changes: Mapping[str, Any]) -> None:
+def _refuse_fields(access: SpaceAccess, member: SpaceMembership, changes: Mapping[str, Any]) -> None:
     for field in changes:
-        if field in _OWNERS and entry.access < Access.ADMINISTER:
+        if field in _OWNERS and access.level < Access.ADMINISTER:
             raise Refused(code="forbidden", sentence=f"Only the owner of the space changes the {field} of members.")
         if field in _PEOPLES and member.kind != "human":
             raise _refused(field, "a character has none")
@@ -103,7 +103,7 @@ async def add_member(
         raise Refused(code="invalid", sentence="Say who joins: either a character or a person.")
     now = runtime.clock()
     async with runtime.database.write() as session:
-        entry = await space_for(session, space_id, viewer, Access.ADMINISTER, lock=True)
+        access = await space_for(session, space_id, viewer, Access.ADMINISTER, lock=True)
         member = await find_member(session, space_id, user_id=user_id, character_id=character_id)
         if member is not None and member.status == "active":
             raise Refused(
@@ -111,7 +111,7 @@ async def add_member(
                 sentence=f"{member.cached_display_name} is here already.",
                 current=MemberOut.of(member).model_dump(mode="json"),
             )
-        await _require_room(session, entry, human=user_id is not None)
+        await _require_room(session, access, human=user_id is not None)
         if user_id is not None:
             active = select(User.id).where(User.id == user_id, User.status == "active")
             existing(await session.scalar(active), "person")
@@ -144,8 +144,8 @@ async def change_member(
     """Change what is named in `changes`; people may change how they themselves take part, the owner everything."""
     now = runtime.clock()
     async with runtime.database.write() as session:
-        member, entry = await member_for(session, member_id, viewer, Access.ADMINISTER, lock=True)
-        await refuse_change(session, viewer, entry, member, changes)
+        member, access = await member_for(session, member_id, viewer, Access.ADMINISTER, lock=True)
+        await refuse_change(session, viewer, access, member, changes)
         current = MemberOut.of(member).model_dump(mode="json")
         advance(member, settings_version, what="member", current=current)
         apply_change(member, changes)
@@ -193,8 +193,8 @@ async def reorder_members(
     """Put the members into this order, which must name everybody who is there exactly once."""
     now = runtime.clock()
     async with runtime.database.write() as session:
-        entry = await space_for(session, space_id, viewer, Access.ADMINISTER, lock=True)
-        space = entry.space
+        access = await space_for(session, space_id, viewer, Access.ADMINISTER, lock=True)
+        space = access.space
         members = {member.id: member for member in await active_members(session, space_id)}
         is_whole = len(member_ids) == len(members) and set(member_ids) == set(members)
         if not is_whole and space.settings_version == settings_version:
@@ -207,11 +207,11 @@ async def reorder_members(
         return [members[member_id] for member_id in member_ids]
 
 
-async def _require_room(session: AsyncSession, entry: SpaceAccess, *, human: bool) -> None:
-    members = await active_members(session, entry.space.id)
+async def _require_room(session: AsyncSession, access: SpaceAccess, *, human: bool) -> None:
+    members = await active_members(session, access.space.id)
     if len(members) >= MAX_MEMBERS:
         raise Refused(code="conflict", sentence=f"At most {MAX_MEMBERS} can be in a space.")
-    if human and entry.space.kind != "discussion":
+    if human and access.space.kind != "discussion":
         raise Refused(code="conflict", sentence="A Playground is for one person. Open a discussion for several.")
     if human and sum(member.kind == "human" for member in members) >= MAX_HUMANS:
         raise Refused(code="conflict", sentence=f"At most {MAX_HUMANS} people can be in a discussion.")

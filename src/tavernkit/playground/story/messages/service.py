@@ -46,13 +46,13 @@ async def send_message(
     text = clean_text(content)
     try:
         async with runtime.database.write() as session:
-            conversation, entry = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART, lock=True)
+            conversation, access = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART, lock=True)
             known: Message | None = await session.scalar(select(Message).where(Message.id == message_id))
             if known is not None:
                 if known.conversation_id != conversation_id:
                     raise _taken()
                 return known
-            author = _may_speak(conversation, entry.member)
+            author = _may_speak(conversation, access.member)
             if speaker_id is not None and not await is_character_here(session, conversation, speaker_id):
                 raise not_found("character")
             is_answered = role == "user" or speaker_id is not None

@@ -47,16 +47,16 @@ async def preview_prompt(
     A person is spoken for, a character speaks, unless `kind` says otherwise.
     """
     async with runtime.database.read() as session:
-        conversation, entry = await conversation_for(session, conversation_id, viewer, Access.READ)
-        if entry.member is None and entry.access < Access.ADMINISTER:
+        conversation, access = await conversation_for(session, conversation_id, viewer, Access.READ)
+        if access.member is None and access.level < Access.ADMINISTER:
             raise Refused(code="forbidden", sentence="Only members of the space see what is sent to a model.")
-        speaker = await speaker_at_hand(session, conversation, entry, speaker_id, kind)
+        speaker = await speaker_at_hand(session, conversation, access, speaker_id, kind)
         kind = kind or ("normal" if speaker.kind == "character" else "impersonate")
         if (speaker.kind == "human") is not (kind == "impersonate"):
             raise Refused(code="invalid", sentence="People are spoken for with `impersonate`, and only people are.")
         turn = PromptTurn(
             conversation=conversation,
-            space=entry.space,
+            space=access.space,
             speaker=speaker,
             kind=_RUN_KINDS[kind],
             seed=_seed(conversation),
@@ -85,7 +85,7 @@ def _seed(conversation: Conversation) -> int:
 async def speaker_at_hand(
     session: AsyncSession,
     conversation: Conversation,
-    entry: SpaceAccess,
+    access: SpaceAccess,
     speaker_id: UUID | None,
     kind: PreviewKind | None,
 ) -> SpaceMembership:
@@ -102,10 +102,10 @@ async def speaker_at_hand(
             raise Refused(code="invalid", sentence="That member is not in this space.")
         return members[speaker_id]
     if kind == "impersonate":
-        if entry.member is None:
+        if access.member is None:
             raise Refused(code="invalid", sentence="You are not in this space. Say who is spoken for.")
-        return entry.member
-    next_id = await _next(session, conversation, entry) if last is None else last.membership_id
+        return access.member
+    next_id = await _next(session, conversation, access) if last is None else last.membership_id
     if next_id in members and (kind is None or members[next_id].kind == "character"):
         return members[next_id]
     characters = [member for member in members.values() if member.kind == "character"]
@@ -114,14 +114,14 @@ async def speaker_at_hand(
     return next((member for member in characters if member.participation == "active"), characters[0])
 
 
-async def _next(session: AsyncSession, conversation: Conversation, entry: SpaceAccess) -> UUID | None:
+async def _next(session: AsyncSession, conversation: Conversation, access: SpaceAccess) -> UUID | None:
     """Who is about to speak, or who would be chosen to."""
     run = await active_run(session, conversation.id)
     if run is not None:
         return run.speaker_membership_id
     end = await end_of_path(session, conversation.id)
     said = None if end is None or end[0].role != "user" else end[0].content
-    rules = effective(entry.space).settings.space
+    rules = effective(access.space).settings.space
     chosen = await choose_speakers(session, conversation, rules, seed=_seed(conversation), said=said)
     return chosen[0].member_id if chosen else None
 

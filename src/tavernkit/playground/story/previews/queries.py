@@ -79,10 +79,10 @@ async def _read(session: AsyncSession, viewer: Viewer, run_id: UUID) -> KeptProm
         raise not_found("prompt")
     snapshot, conversation_id = row
     try:
-        _, entry = await conversation_for(session, conversation_id, viewer, Access.READ)
+        _, access = await conversation_for(session, conversation_id, viewer, Access.READ)
     except Refused:
         raise not_found("prompt") from None
-    if entry.member is None and entry.access < Access.ADMINISTER:
+    if access.member is None and access.level < Access.ADMINISTER:
         raise not_found("prompt")
     blocks: list[JsonObject] = snapshot.blocks["blocks"]
     hashes = {block["sha256"] for block in blocks} | set(_hashes(snapshot.request))

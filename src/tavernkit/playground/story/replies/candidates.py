@@ -42,16 +42,16 @@ class _CandidateReply(Value, frozen=True, kw_only=True):
 async def ask_candidates(runtime: Runtime, viewer: Viewer, conversation_id: UUID, *, count: int) -> Job:
     """Have some suggestions written for the person who asks; they arrive one by one, and are the job's result."""
     async with runtime.database.write() as session:
-        conversation, entry = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART)
+        conversation, access = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART)
         require_in_use(conversation)
-        if entry.member is None:
+        if access.member is None:
             raise Refused(code="forbidden", sentence="Only members speak here. Join the space first.")
         return await enqueue_job(
             session,
             runtime,
             kind=CANDIDATES_KIND,
             owner_id=viewer.user_id,
-            payload={"conversation_id": str(conversation_id), "member_id": str(entry.member.id), "count": count},
+            payload={"conversation_id": str(conversation_id), "member_id": str(access.member.id), "count": count},
             total=count,
         )
 

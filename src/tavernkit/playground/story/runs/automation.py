@@ -70,8 +70,8 @@ async def stop_auto_mode(session: AsyncSession, runtime: Runtime, space_id: UUID
 async def set_copilot(runtime: Runtime, viewer: Viewer, conversation_id: UUID, *, steps: int) -> Turns:
     """Let a model write the person's own next messages, so many of them; with 0 they write themselves again."""
     async with runtime.database.write() as session:
-        conversation, entry = await _entered(session, viewer, conversation_id)
-        member = entry.member
+        conversation, access = await _entered(session, viewer, conversation_id)
+        member = access.member
         if member is None:
             raise Refused(code="forbidden", sentence="Only members speak here. Join the space first.")
         if steps:

@@ -44,7 +44,7 @@ async def regenerate(
     `only_message`. The run says in which conversation that happens: another one, if it needs a branch.
     """
     async with runtime.database.write() as session:
-        conversation, entry = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART, lock=True)
+        conversation, access = await conversation_for(session, conversation_id, viewer, Access.TAKE_PART, lock=True)
         require_in_use(conversation)
         end = await end_of_path(session, conversation.id)
         target = await _target(session, conversation, message_id) if message_id else end and end[0]
@@ -56,10 +56,10 @@ async def regenerate(
         rules = await rules_of(session, conversation)
         is_turn = target.id == end[0].id and not only_message and rules.group_regenerate_mode == "last_turn"
         if is_turn and is_group(await active_members(session, conversation.space_id)):
-            return await _last_turn(session, runtime, conversation, entry.space)
+            return await _last_turn(session, runtime, conversation, access.space)
         await check_is_here(session, target.membership_id)
         if target.id != end[0].id:
-            conversation, target = await _branch(session, runtime, conversation, entry.space, target)
+            conversation, target = await _branch(session, runtime, conversation, access.space, target)
         else:
             await _stop_everything(session, runtime, conversation)
         return await plan_run(

@@ -76,8 +76,8 @@ async def continue_reply(
 async def impersonate(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> Run:
     """Let a model write the person's next message; it is answered like one that they wrote themselves."""
     async with runtime.database.write() as session:
-        conversation, entry = await _open_conversation(session, viewer, conversation_id)
-        author = speaking_member(entry.member)
+        conversation, access = await _open_conversation(session, viewer, conversation_id)
+        author = speaking_member(access.member)
         await apply_input_policy(session, runtime, conversation)
         return await plan_run(session, runtime, conversation.id, author.id, kind="impersonate", reason="asked")
 

@@ -61,8 +61,8 @@ async def read_space_settings(runtime: Runtime, viewer: Viewer, space_id: UUID) 
 async def read_member_settings(runtime: Runtime, viewer: Viewer, member_id: UUID) -> SettingsOut:
     """What holds for a member."""
     async with runtime.database.read() as session:
-        member, entry = await member_for(session, member_id, viewer, Access.READ)
-        return _of_member(entry.space, member)
+        member, access = await member_for(session, member_id, viewer, Access.READ)
+        return _of_member(access.space, member)
 
 
 async def read_conversation_settings(
@@ -70,11 +70,11 @@ async def read_conversation_settings(
 ) -> SettingsOut:
     """What holds in a conversation, for everybody or while one member speaks."""
     async with runtime.database.read() as session:
-        conversation, entry = await conversation_for(session, conversation_id, viewer, Access.READ)
+        conversation, access = await conversation_for(session, conversation_id, viewer, Access.READ)
         member = None if member_id is None else await session.get(SpaceMembership, member_id)
-        if member_id is not None and (member is None or member.space_id != entry.space.id):
+        if member_id is not None and (member is None or member.space_id != access.space.id):
             raise not_found("member")
-        return _of_conversation(entry.space, conversation, member)
+        return _of_conversation(access.space, conversation, member)
 
 
 async def change_space_settings(
@@ -83,8 +83,8 @@ async def change_space_settings(
     """Merge a patch into the settings of a space."""
     now = runtime.clock()
     async with runtime.database.write() as session:
-        entry = await space_for(session, space_id, viewer, Access.ADMINISTER, lock=True)
-        space = entry.space
+        access = await space_for(session, space_id, viewer, Access.ADMINISTER, lock=True)
+        space = access.space
         was_automatic = space.auto_mode_enabled
         await _change(session, viewer, space, "space", settings_version, patch, _of_space(space))
         space.updated_at = now
@@ -101,14 +101,14 @@ async def change_member_settings(
     """Merge a patch into the settings of a member: one's own, or as the owner anybody's."""
     now = runtime.clock()
     async with runtime.database.write() as session:
-        member, entry = await member_for(session, member_id, viewer, Access.ADMINISTER, lock=True)
+        member, access = await member_for(session, member_id, viewer, Access.ADMINISTER, lock=True)
         if member.status == "removed":
             raise Refused(code="conflict", sentence=f"{member.cached_display_name} was removed. Bring them back first.")
-        before = _of_member(entry.space, member)
+        before = _of_member(access.space, member)
         await _change(session, viewer, member, "member", settings_version, patch, before)
         await session.flush()
         await append_space_event(session, member.space_id, "settings", now, member_id=str(member.id))
-        return _of_member(entry.space, member)
+        return _of_member(access.space, member)
 
 
 async def change_conversation_settings(
@@ -116,13 +116,13 @@ async def change_conversation_settings(
 ) -> SettingsOut:
     """Merge a patch into the settings of a conversation."""
     async with runtime.database.write() as session:
-        conversation, entry = await conversation_for(session, conversation_id, viewer, Access.MODERATE, lock=True)
+        conversation, access = await conversation_for(session, conversation_id, viewer, Access.MODERATE, lock=True)
         require_in_use(conversation)
-        before = _of_conversation(entry.space, conversation, None)
+        before = _of_conversation(access.space, conversation, None)
         await _change(session, viewer, conversation, "conversation", settings_version, patch, before)
         await session.flush()
         await append_event(session, conversation_id, "settings", runtime.clock())
-        return _of_conversation(entry.space, conversation, None)
+        return _of_conversation(access.space, conversation, None)
 
 
 async def _change(

@@ -113,8 +113,8 @@ async def change_space(
     """Rename a space, put it aside, or bring it back."""
     now = runtime.clock()
     async with runtime.database.write() as session:
-        entry = await space_for(session, space_id, viewer, Access.ADMINISTER, lock=True, even_archived=True)
-        space = entry.space
+        access = await space_for(session, space_id, viewer, Access.ADMINISTER, lock=True, even_archived=True)
+        space = access.space
         if name is not None:
             name = titled(name, "")
             if not name:
@@ -135,10 +135,10 @@ async def delete_space(runtime: Runtime, viewer: Viewer, space_id: UUID) -> Job 
     From this moment nobody sees it any more, whichever of the two it is.
     """
     async with runtime.database.write() as session:
-        entry = await space_for(
+        access = await space_for(
             session, space_id, viewer, Access.ADMINISTER, lock=True, even_archived=True, even_deleting=True
         )
-        space = entry.space
+        space = access.space
         announce_access_change(session, space_topic(space_id))
         messages = await session.scalar(
             select(func.coalesce(func.sum(Conversation.last_seq), 0)).where(is_removed_with(space_id))
