@@ -15,7 +15,7 @@ from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.edge.api.lorebooks import links_router
 from tavernkit.playground.edge.api.lorebooks import router as books_router
 from tavernkit.playground.story.lorebooks.books import BookCache, BooksInPlay, books_for
-from tavernkit.playground.story.lorebooks.documents import LorebookPlace, NewLink
+from tavernkit.playground.story.lorebooks.documents import LinkPlace, NewLink
 from tavernkit.playground.story.lorebooks.entries import add_entry
 from tavernkit.playground.story.lorebooks.links import attach_lorebook, detach_lorebook, lorebooks_at
 from tavernkit.playground.story.lorebooks.service import import_lorebook
@@ -38,7 +38,7 @@ def world(name: str) -> dict[str, Any]:
 
 
 async def linked(play: Play, **place: UUID) -> list[str]:
-    found = await lorebooks_at(play.runtime, viewer(play), LorebookPlace(**place))
+    found = await lorebooks_at(play.runtime, viewer(play), LinkPlace(**place))
     return [name for _, name in found]
 
 
@@ -62,9 +62,7 @@ async def test_the_book_that_a_card_or_a_chat_names_is_linked_where_the_book_is_
         assert await linked(play, conversation_id=conversation.id) == ["Wood"]
         other = await bring_in(play, chat("Sea"))
         assert await linked(play, conversation_id=other.id) == []
-        ((link, _),) = await lorebooks_at(
-            play.runtime, viewer(play), LorebookPlace(character_id=brought_in.character.id)
-        )
+        ((link, _),) = await lorebooks_at(play.runtime, viewer(play), LinkPlace(character_id=brought_in.character.id))
         await detach_lorebook(play.runtime, viewer(play), link.id)
         await brought(play, card("Wood", description="Newer."))
         assert await linked(play, character_id=brought_in.character.id) == []
@@ -220,4 +218,4 @@ async def test_nobody_uses_books_where_they_may_not(database_url: str, tmp_path:
             new = NewLink.model_validate({"lorebook_id": book.id, column: place})
             outcome = await refusal_of(attach_lorebook(play.runtime, stranger, new))
             assert outcome.code == "not_found"
-            assert LorebookPlace(**{column: place}).as_columns()[column] == place
+            assert LinkPlace(**{column: place}).as_columns()[column] == place

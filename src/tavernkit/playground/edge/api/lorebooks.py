@@ -21,8 +21,8 @@ from tavernkit.playground.story.lorebooks import links as link_service
 from tavernkit.playground.story.lorebooks import queries, service
 from tavernkit.playground.story.lorebooks.documents import (
     EntryOut,
+    LinkPlace,
     LorebookOut,
-    LorebookPlace,
     NewLink,
     NewLorebook,
     NoteOut,
@@ -245,20 +245,20 @@ def _place(
     conversation_id: UUID | None = None,
     character_id: UUID | None = None,
     persona_id: UUID | None = None,
-) -> LorebookPlace:
+) -> LinkPlace:
     named = [place for place in (space_id, conversation_id, character_id, persona_id) if place is not None]
     if len(named) != 1:
         raise Refused(
             code="invalid", sentence="Name exactly one of space_id, conversation_id, character_id and persona_id."
         )
-    return LorebookPlace(
+    return LinkPlace(
         space_id=space_id, conversation_id=conversation_id, character_id=character_id, persona_id=persona_id
     )
 
 
 @links_router.get("", responses=documented())
 async def list_links(
-    running: AppRuntime, asked: ApiViewer, place: Annotated[LorebookPlace, Depends(_place)]
+    running: AppRuntime, asked: ApiViewer, place: Annotated[LinkPlace, Depends(_place)]
 ) -> list[LinkOut]:
     """The books in use in a space or a conversation, with a character or a persona."""
     return [LinkOut.of(link, name) for link, name in await link_service.lorebooks_at(running, asked, place)]

@@ -107,7 +107,7 @@ class EntryOut(BaseModel):
         )
 
 
-class LorebookPlace(StrictModel):
+class LinkPlace(StrictModel):
     """Where a book is used; exactly one of the four."""
 
     space_id: UUID | None = None
@@ -130,7 +130,7 @@ class LorebookPlace(StrictModel):
         }
 
 
-class NewLink(LorebookPlace):
+class NewLink(LinkPlace):
     lorebook_id: UUID
     enabled: bool = True
 

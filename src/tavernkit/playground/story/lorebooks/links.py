@@ -13,12 +13,12 @@ from tavernkit.playground.base.database.models import Character, Lorebook, Loreb
 from tavernkit.playground.base.refused import Refused, existing, not_found
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.access.access import Access, conversation_for, space_for
-from tavernkit.playground.story.lorebooks.documents import LorebookPlace, NewLink, PatchLink
+from tavernkit.playground.story.lorebooks.documents import LinkPlace, NewLink, PatchLink
 from tavernkit.playground.story.lorebooks.events import append_link_events
 from tavernkit.playground.story.lorebooks.queries import links_of, lorebook_of
 
 
-async def lorebooks_at(runtime: Runtime, viewer: Viewer, place: LorebookPlace) -> list[tuple[LorebookLink, str]]:
+async def lorebooks_at(runtime: Runtime, viewer: Viewer, place: LinkPlace) -> list[tuple[LorebookLink, str]]:
     """The books in use at a place, in their order, each with its name."""
     async with runtime.database.read() as session:
         await _check_place(session, viewer, place.as_columns(), changing=False)
