@@ -18,11 +18,13 @@ ENOUGH = 12  # rounds of the loop until everything that can start has started
 
 
 class Unhurried(Theatre):
-    """A model whose answers come in the order that is wanted, without any clock."""
+    """A model whose answers come in the order that is wanted, without any clock; none before `together` were asked
+    for."""
 
-    def __init__(self, ranks: dict[str, int]) -> None:
+    def __init__(self, ranks: dict[str, int], *, together: int = 1) -> None:
         super().__init__()
         self._ranks = ranks
+        self._together = together
         self._waiting: dict[str, asyncio.Future[None]] = {}
         self.finished: list[str] = []
 
@@ -38,11 +40,12 @@ class Unhurried(Theatre):
 
     async def perform(self, used: Profile) -> tuple[Barrier, RunReport, tuple[ArtifactRecord, ...]]:
         for turn in (1, 2):
-            playing = asyncio.ensure_future(self.play(context(used, turn)))
+            playing, wanted = asyncio.ensure_future(self.play(context(used, turn))), self._together
             while not playing.done():
                 for _ in range(ENOUGH):
                     await asyncio.sleep(0)
-                if self._waiting:
+                if len(self._waiting) >= wanted:
+                    wanted = 1
                     next_one = min(self._waiting, key=lambda step: self._ranks.get(step, 0))
                     self._waiting.pop(next_one).set_result(None)
             barrier, report = await playing
@@ -63,7 +66,7 @@ def test_commits_and_results_do_not_depend_on_who_finishes_first(used: Profile, 
 
 def test_steps_that_do_not_wait_for_each_other_run_side_by_side() -> None:
     used = profile(step("a", "llm"), step("b", "llm"), step("c", "llm", dependsOn=["a"]))
-    theatre = Unhurried({"p/a": 2, "p/b": 1, "p/c": 3})
-    asyncio.run(theatre.perform(used))
+    theatre = Unhurried({"p/a": 2, "p/b": 1, "p/c": 3}, together=2)
+    asyncio.run(asyncio.wait_for(theatre.perform(used), timeout=60))
     assert theatre.finished[:3] == ["p/b", "p/a", "p/c"]
-    assert theatre.asked[:3] == ["p/a", "p/b", "p/c"]
+    assert (set(theatre.asked[:2]), theatre.asked[2]) == ({"p/a", "p/b"}, "p/c")
