@@ -26,7 +26,7 @@ from tavernkit.playground.story.messages.service import send_message
 from tests.playground.playing import Play, playing
 from tests.playground.spaces.cast import members, opened, person, swipes_of
 from tests.playground.support.counting import counted_statements
-from tests.playground.support.refusals import refusal_of
+from tests.playground.support.refusals import outcome_of, refusal_of
 
 pytestmark = pytest.mark.anyio
 
@@ -172,7 +172,7 @@ async def test_changes_of_a_space_and_of_its_conversations_do_not_wait_for_each_
 
         async with asyncio.timeout(30):
             await asyncio.gather(
-                *(changes(version) for version in range(5)),
+                *(outcome_of(changes(version)) for version in range(5)),
                 *(_fork(play, made.conversation.id, first) for _ in range(5)),
                 *(_say(play, made.conversation.id, "Hello") for _ in range(5)),
                 *(_begin(play, made.space.id) for _ in range(3)),
