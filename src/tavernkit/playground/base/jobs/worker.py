@@ -52,13 +52,14 @@ class JobWorker:
         self._name = name
         self._handlers, self._sweep_up = handlers, sweep
         self._stopping = asyncio.Event()
-        self._works: dict[UUID, JobWork] = {}
+        # A worker whose lease ran out may get the same job once more while it ends the first.
+        self._works: list[JobWork] = []
         self._tasks: set[asyncio.Task[None]] = set()
 
     def stop(self) -> None:
         """End soon; `run` returns when everything has been handed back."""
         self._stopping.set()
-        for work in self._works.values():
+        for work in self._works:
             work.stop("shutdown")
 
     async def run(self) -> None:
@@ -79,16 +80,18 @@ class JobWorker:
         await self._claim_all()
         # What the bus loses is found by looking again after a while.
         item = await news.next(unless=self._stopping, within=IDLE_SECONDS)
-        work = self._works.get(UUID(item["stop"])) if item and "stop" in item else None
-        if work is not None:
-            work.stop("asked")
+        asked = UUID(item["stop"]) if item and "stop" in item else None
+        for work in self._works:
+            if work.claim.job_id == asked:
+                work.stop("asked")
 
     async def _claim_all(self) -> None:
         while len(self._works) < CONCURRENT_JOBS and not self._stopping.is_set():
             claim = await claim_job(self._runtime, self._name, self._handlers.keys())
             if claim is None:
                 return
-            work = self._works[claim.job_id] = JobWork(self._working, claim)
+            work = JobWork(self._working, claim)
+            self._works.append(work)
             if self._stopping.is_set():
                 work.stop("shutdown")
             task = asyncio.create_task(self._carry_out(work))
@@ -105,7 +108,7 @@ class JobWorker:
             log.exception("Could not write the end of job %s", work.claim.job_id)
         finally:
             work.finished.set()
-            del self._works[work.claim.job_id]
+            self._works.remove(work)
             await asyncio.wait([beating])
 
     async def _do(self, work: JobWork) -> None:
