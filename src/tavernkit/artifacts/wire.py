@@ -72,7 +72,7 @@ class WireRules(Wire, frozen=True, kw_only=True):
     """What JSON says about a value that is made from it."""
 
     def normal(self) -> Wire | None:
-        raise NotImplementedError
+        raise NotImplementedError  # all rules have their own; a Struct cannot be abstract
 
 
 class Notes(Protocol):

@@ -77,4 +77,4 @@ class Step(Wire, frozen=True, kw_only=True, tag_field="kind"):
 
     async def run(self, scope: StepScope) -> object:
         """Do it; what comes out is the step's output."""
-        raise NotImplementedError
+        raise NotImplementedError  # every kind of step has its own; a Struct cannot be abstract
