@@ -204,6 +204,30 @@ async def test_a_worker_that_stops_hands_its_job_to_the_next(database_url: str, 
         assert done.result == {"went_on_from": {"at": "three"}}
 
 
+async def test_a_worker_that_gets_its_own_job_again_still_stops_it(database_url: str, tmp_path: Path) -> None:
+    began: asyncio.Queue[JobWork] = asyncio.Queue()
+    second_began = asyncio.Event()
+
+    async def held(work: JobWork) -> dict[str, Any]:
+        began.put_nowait(work)
+        if work.claim.fence == 1:
+            play.skipped = timedelta(seconds=3)
+            assert await reap_jobs(play.runtime) == 1
+            await second_began.wait()
+            return {"too": "late"}
+        second_began.set()
+        while True:
+            await work.report(3)
+            await asyncio.sleep(0)
+
+    async with playing(database_url, tmp_path, ScriptedModel()) as play:
+        job_id = await queued(play)
+        async with asyncio.timeout(HANG_SECONDS), working(play, held):
+            await (await began.get()).finished.wait()
+        left = await job(play, job_id)
+        assert (left.status, left.result) == ("queued", {})
+
+
 async def test_progress_is_written_a_few_times_a_second(database_url: str, tmp_path: Path) -> None:
     async def quick(work: JobWork) -> dict[str, Any]:
         end = asyncio.get_running_loop().time() + 0.9
