@@ -7,8 +7,8 @@ from typing import Any, Self, TypeAlias, get_args
 
 import msgspec
 
-Json: TypeAlias = Any
-"""Anything `json.loads` can return; its shape is known only to whoever wrote it."""
+Json: TypeAlias = object
+"""Anything `json.loads` can return. Its shape is unknown until somebody looks: readers narrow it once."""
 
 JsonObject: TypeAlias = Mapping[str, Json]
 
