@@ -28,5 +28,5 @@ class TypedChanges(Plugin):
         return _fields_as_arguments if fullname.endswith(".with_") else None
 
 
-def plugin(version: str) -> type[Plugin]:
+def plugin(_version: str) -> type[Plugin]:
     return TypedChanges
