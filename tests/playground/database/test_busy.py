@@ -8,7 +8,7 @@ import httpx2
 import pytest
 from fastapi import FastAPI
 
-from tavernkit.playground.base.database.engine import POOLS
+from tavernkit.playground.base.database.engine import POOLS, Connections
 from tavernkit.playground.base.database.errors import DatabaseBusyError
 from tavernkit.playground.edge.app import create_app
 from tests.playground.accounts.house import ORIGIN, House, open_house
@@ -51,6 +51,24 @@ async def test_writers_get_their_turn_in_the_order_in_which_they_came(sqlite_url
         queued.set()
         await asyncio.gather(long, *short)
         assert order == ["long", "short 0", "short 1", "long", "long"]
+
+
+async def test_a_lease_is_written_before_those_who_wait_in_the_queue(sqlite_url: str, tmp_path: Path) -> None:
+    async with open_house(sqlite_url, tmp_path) as house:
+        order: list[str] = []
+        all_wait = asyncio.Event()
+
+        async def write(name: str, connections: Connections) -> None:
+            async with house.runtime.database.apart(connections).write():
+                await all_wait.wait()
+                order.append(name)
+
+        writers = [asyncio.create_task(write(f"work {number}", "work")) for number in range(3)]
+        writers.append(asyncio.create_task(write("lease", "leases")))
+        await asyncio.sleep(0)
+        all_wait.set()
+        await asyncio.gather(*writers)
+        assert order == ["work 0", "lease", "work 1", "work 2"]
 
 
 async def test_no_free_connection_is_a_busy_database(database_url: str, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from tavernkit.playground.base.database.models import Job, Message, Run
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.supervision import LoopState
 
-DATABASE_SECONDS = 1.5
+DATABASE_SECONDS = 5.0
 """How long the database has to answer."""
 
 

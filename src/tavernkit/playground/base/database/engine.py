@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 from select import POLLIN, poll
@@ -48,6 +48,15 @@ class Announcements(Protocol):
     async def publish(self, topic: str, data: dict[str, Any]) -> None: ...
 
 
+class Writers:
+    """Those who write to one SQLite file: of those in the queue, the first waits for its turn."""
+
+    def __init__(self) -> None:
+        queue, turn = asyncio.Lock(), asyncio.Lock()
+        self.queue_and_turn = (queue, turn)
+        self.turn_only = (turn,)
+
+
 class Database:
     """Sessions for reading and for writing. Who waits for the database longer than `patience` gets a
     `DatabaseBusyError`."""
@@ -59,14 +68,16 @@ class Database:
         connections: Connections = "requests",
         *,
         patience: float = PATIENCE_SECONDS,
-        turn: asyncio.Lock | None = None,
+        writers: Writers | None = None,
     ) -> None:
         self.engine = create_engine(url, connections, patience=patience)
         self._url = url
         self._bus = bus
         self._patience = patience
-        # All connections of a process stand in one queue of writers.
-        self._turn = turn or asyncio.Lock()
+        # All connections of a process stand in one queue of writers. Leases pass it: a process that has much to write
+        # is alive, and must be able to say so in time.
+        self._writers = writers or Writers()
+        self._waits_for = self._writers.turn_only if connections == "leases" else self._writers.queue_and_turn
         self._apart: dict[Connections, Database] = {}
         self._reading = async_sessionmaker(self.engine, expire_on_commit=False)
         self._writing = async_sessionmaker(self.engine.execution_options(writes=True), expire_on_commit=False)
@@ -101,7 +112,7 @@ class Database:
         """The same database through other connections; they are closed with these."""
         if connections not in self._apart:
             self._apart[connections] = Database(
-                self._url, self._bus, connections, patience=self._patience, turn=self._turn
+                self._url, self._bus, connections, patience=self._patience, writers=self._writers
             )
         return self._apart[connections]
 
@@ -112,15 +123,14 @@ class Database:
         if self.is_postgresql:
             yield
             return
-        try:
-            async with asyncio.timeout(self._patience):
-                await self._turn.acquire()
-        except TimeoutError as error:
-            raise DatabaseBusyError(error) from error
-        try:
+        async with AsyncExitStack() as held:
+            try:
+                async with asyncio.timeout(self._patience):
+                    for lock in self._waits_for:
+                        await held.enter_async_context(lock)
+            except TimeoutError as error:
+                raise DatabaseBusyError(error) from error
             yield
-        finally:
-            self._turn.release()
 
     async def empty_log(self) -> None:
         """Of SQLite: bring its log into the file, and cut it: what was deleted from the file still stands in it.
