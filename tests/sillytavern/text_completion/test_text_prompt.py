@@ -87,7 +87,7 @@ class TestStoryString:
         assert sources(made) == ["message:0", "story_string", "message:1", "last_line"]
 
     def test_one_that_cannot_be_read_is_refused(self):
-        with pytest.raises(InvalidContextTemplateError, match="the block `if` has no end"):
+        with pytest.raises(InvalidContextTemplateError, match="it ends while a block is open"):
             prompt(settings=settings(context={"story_string": "{{#if x}}"}))
 
 

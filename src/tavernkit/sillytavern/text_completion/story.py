@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 
 from tavernkit.sillytavern.extension_prompts import ExtensionPrompt, extension_role, extension_text
-from tavernkit.sillytavern.text_completion.handlebars import render
 from tavernkit.sillytavern.text_completion.scene import TextScene
 from tavernkit.sillytavern.text_completion.sequences import separator
+from tavernkit.sillytavern.text_completion.story_template import render_story
 from tavernkit.text.js_strings import js_trim
 
 STORY_STRING = "__STORY_STRING__"
@@ -38,7 +38,7 @@ def story_string(scene: TextScene, *, examples: Sequence[str], raw_examples: Seq
         "mesExamples": "".join(examples),
         "mesExamplesRaw": "".join(raw_examples),
     }
-    story = scene.expand(render(context.story_string, values, scene.expand)).lstrip("\n")
+    story = scene.expand(render_story(context.story_string, values, scene.expand)).lstrip("\n")
     if not story or context.story_string_position == IN_CHAT:
         return story
     ends_line = not scene.with_instruct or (instruct.wrap and not instruct.story_string_suffix)

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from tests.support.hanging import not_hanging
 
 from tavernkit.sillytavern.errors import InvalidContextTemplateError
-from tavernkit.sillytavern.text_completion.handlebars import render
-from tavernkit.sillytavern.text_completion.handlebars.nodes import MAX_OUTPUT
+from tavernkit.sillytavern.text_completion.story_template import MAX_OUTPUT, render_story
 
 VALUES = {"name": "Mira", "place": "the <lamp> & rock", "empty": ""}
 
@@ -19,7 +18,7 @@ def macros(text: str) -> str:
 
 
 def rendered(template: str) -> str:
-    return render(template, VALUES, macros)
+    return render_story(template, VALUES, macros)
 
 
 @pytest.mark.parametrize(
@@ -29,7 +28,7 @@ def rendered(template: str) -> str:
         ("{{name}} at {{ place }}", "Mira at the <lamp> & rock"),
         ("{{{name}}}{{&name}}{{[name]}}{{this.name}}{{./name}}{{'name'}}", "Mira" * 6),
         ("[{{empty}}]", "[]"),
-        ("{{name.length}}{{name.first.last}}{{@index}}{{../name}}", ""),
+        ("{{name.length}}{{name.first.last}}{{@index}}{{../name}}", "4{{index}}"),
         ("{{this}}", "[object Object]"),
     ],
 )
@@ -76,6 +75,9 @@ def test_a_name_without_a_value_is_a_macro(template, output):
         ("{{#name}}<{{this}}>{{@root.name}}{{/name}}", "<Mira>Mira"),
         ("{{#each name}}x{{else}}no list{{/each}}", "no list"),
         ("{{^empty}}x{{/empty}}", ""),
+        ("{{#each this}}{{@key}} {{/each}}", "name place empty "),
+        ("{{lookup this 'name'}}", "Mira"),
+        ("{{#name}}{{length}}{{/name}}", "4"),
     ],
 )
 def test_blocks_choose(template, output):
@@ -137,36 +139,27 @@ def test_a_block_or_comment_alone_on_its_line_takes_the_line_away(template, outp
 @pytest.mark.parametrize(
     ("template", "where"),
     [
-        ("{{#if name}}", "character 1: the block `if` has no end"),
-        ("ab{{/if}}", "character 3: a block is closed or divided here that was never opened"),
-        ("{{else}}", "character 1: a block is closed or divided"),
-        ("{{#if name}}{{/unless}}", "character 13: the block `if` is closed as `unless`"),
-        ("{{#if name}}{{else}}{{else}}{{/if}}", "more than one `else`"),
-        ("{{#if}}{{/if}}", "`if` needs exactly one argument"),
-        ("{{if name place}}", "`if` needs exactly one argument"),
-        ("{{}}", "a tag is empty or ends too early"),
-        ("{{name", "a tag has no end"),
-        ("{{! never", "a comment has no end"),
-        ("{{random::a,b}}", "'r' is not expected here"),
-        ("{{name place}}", "`name` is a value and takes no arguments"),
-        ("{{name.x place}}", "`name.x` is no helper and takes no arguments"),
-        ("{{name/..}}", "may only stand at the beginning"),
-        ("{{f (g}}", "a parenthesis is not closed"),
-        ("{{f a=1 b}}", "a named argument must stand behind the others"),
-        ("{{f )}}", "')' is not expected here"),
-        ("{{f =}}", "'=' is not expected here"),
-        ("{{@=}}", "'=' is not expected here"),
-        ("{{> partial}}", "tags that begin with `{{>` are not supported"),
-        ("{{{{raw}}}}{{{{/raw}}}}", "tags that begin with `{{{{` are not supported"),
-        ("{{#each this}}{{/each}}", "`each` over all values is not supported"),
-        ("{{lookup this 'name'}}", "the helper `lookup` is not supported"),
+        ("{{#if name}}", "in line 1: it ends while a block is open"),
+        ("ab{{/if}}", "in line 1 at '{{/if}}': a block is closed here that was never opened"),
+        ("a\n\n{{else}}", "in line 3 at '{{else}}': a block is divided here that was never opened, or a second time"),
+        ("{{#if name}}{{else}}{{else}}{{/if}}", "a block is divided here that was never opened, or a second time"),
+        ("{{#if name}}{{/unless}}", "in line 1: if doesn't match unless"),
+        ("{{#if}}{{/if}}", ": #if requires exactly one argument"),
+        ("{{}}", "in line 1 at '}}': a tag is empty or ends too early"),
+        ("{{name", "in line 1 at 'name': this is not expected here"),
+        ("{{random::a,b}}", "in line 1 at 'random::a,b}}': this is not expected here"),
+        ("{{f )}}", "in line 1 at ')}}': this is not expected here"),
+        ("{{name place}}", ": a value takes no arguments"),
+        ("{{name/..}}", "in line 1: Invalid path: name/.."),
+        ("\0", ": Lexical error on line 1. Unrecognized text"),
+        ("{{> partial}}", ": The partial partial could not be found"),
     ],
 )
 def test_mistakes_are_named_with_their_place(template, where):
     with pytest.raises(InvalidContextTemplateError) as caught:
         rendered(template)
+    assert str(caught.value).startswith("The story string cannot be read")
     assert where in str(caught.value)
-    assert str(caught.value).startswith("The story string cannot be read at character ")
 
 
 @pytest.mark.parametrize(
@@ -191,7 +184,7 @@ def test_a_hostile_template_is_refused_quickly(template):
 def test_a_template_that_grows_without_end_is_refused():
     values = {"much": "x" * (MAX_OUTPUT // 100)}
     with pytest.raises(InvalidContextTemplateError, match="would become longer than"):
-        render("{{much}}" * 101, values, macros)
+        render_story("{{much}}" * 101, values, macros)
 
 
 PARTS = [
@@ -221,6 +214,26 @@ def test_any_template_is_rendered_or_refused_with_a_sentence(template):
     assert outcome == "" or outcome.endswith(".")
 
 
+def test_the_next_template_is_rendered_after_one_that_used_everything_up():
+    with pytest.raises(InvalidContextTemplateError):
+        rendered("{{#each this}}" * 90 + "x" + "{{/each}}" * 90)
+    assert rendered("{{name}}") == "Mira"
+
+
+def test_a_macro_is_expanded_once_for_each_place_in_order():
+    numbers = iter("123456")
+    given = {"name": "Mira"}
+    for template in ("{{a}}{{#if name}}{{b}}{{/if}}{{a}}", "{{a}}{{#with name}}{{b}}{{/with}}{{a}}"):
+        assert render_story(template, given, lambda macro: macro + next(numbers)) in (
+            "{{a}}1{{b}}2{{a}}3",
+            "{{a}}4{{b}}5{{a}}6",
+        )
+
+
+def test_marks_in_a_template_are_only_text():
+    assert rendered("\ue000name\ue000 {{name}} \ue000\ue000") == "\ue000name\ue000 Mira \ue000\ue000"
+
+
 texts = st.text(alphabet="ab \n", max_size=8)
 
 
@@ -232,6 +245,6 @@ def test_the_untaken_arm_leaves_no_letter(before, yes, no):
     assert shown.replace("\n", "").replace(" ", "") == (before + yes).replace("\n", "").replace(" ", "")
 
 
-@given(st.text(alphabet=st.characters(exclude_characters="{\\", exclude_categories=("Cs",))))
+@given(st.text(alphabet=st.characters(exclude_characters="\0{\\", exclude_categories=("Cs",))))
 def test_text_without_tags_is_itself(text):
     assert rendered(text) == text

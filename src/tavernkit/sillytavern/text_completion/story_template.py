@@ -1,0 +1,112 @@
+"""Story strings are Handlebars templates: rendered by Handlebars itself inside QuickJS, with limits."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from importlib.resources import files
+
+from tavernkit.sillytavern.errors import InvalidContextTemplateError
+from tavernkit.text.js_engine import EngineError, JsEngine, TimeUpError
+from tavernkit.values import Json
+
+MAX_TEMPLATE = 100_000
+MAX_OUTPUT = 16_000_000
+"""Characters of the template, and of the rendered text."""
+MEMORY_LIMIT = 128 * 1024 * 1024
+SECONDS = 2.0
+MOST_MACROS = 1000
+
+_PARSE_ERROR = re.compile(r"Parse error on line (\d+):\n(.*)\n(-*)\^\nExpecting .*, got '(\w+)'", re.DOTALL)
+_PLACE = re.compile(r" - (\d+):\d+$")
+_REASONS = {
+    "EOF": "it ends while a block is open",
+    "OPEN_ENDBLOCK": "a block is closed here that was never opened",
+    "INVERSE": "a block is divided here that was never opened, or a second time",
+    "OPEN_INVERSE_CHAIN": "a block is divided here that was never opened, or a second time",
+    "CLOSE": "a tag is empty or ends too early",
+}
+_threads = threading.local()
+
+
+def render_story(template: str, values: Mapping[str, str], expand: Callable[[str], str]) -> str:
+    """Render a template without escaping anything.
+
+    A name that is no value and no helper is expanded as a macro. `{{trim}}` is left for whoever expands the macros of
+    the result. Raises InvalidContextTemplateError.
+    """
+    if len(template) > MAX_TEMPLATE:
+        raise InvalidContextTemplateError(f"The story string is longer than {MAX_TEMPLATE:,} characters. Shorten it.")
+    filled = frozenset(name for name, text in values.items() if text)
+    parts = parts_of_story(template, frozenset(values), filled)
+    if parts is None:
+        text = _rendered(template, values, lambda name: expand(f"{{{{{name}}}}}"))
+    else:
+        text = "".join(part if is_text else values.get(part) or expand(f"{{{{{part}}}}}") for is_text, part in parts)
+    if len(text) > MAX_OUTPUT:
+        raise InvalidContextTemplateError(
+            f"The story string would become longer than {MAX_OUTPUT:,} characters. Name its values less often."
+        )
+    return text
+
+
+@lru_cache(maxsize=64)
+def parts_of_story(template: str, names: frozenset[str], filled: frozenset[str]) -> Sequence[tuple[bool, str]] | None:
+    """The texts of a template, and between them the names whose values or macros stand there; None for one that reads
+    more of its values than whether they are empty."""
+    if not _call("isPlain", template):
+        return None
+    mark = "\ue000"
+    while mark in template:
+        mark += "\ue000"
+    marked = {name: f"{mark}{name}{mark}" if name in filled else "" for name in names}
+    text = _rendered(template, marked, lambda name: f"{mark}{name}{mark}")
+    return [(place % 2 == 0, part) for place, part in enumerate(text.split(mark)) if part]
+
+
+def _rendered(template: str, values: Mapping[str, str], macro: Callable[[str], str]) -> str:
+    answers: list[str] = []
+    for _ in range(MOST_MACROS + 1):
+        outcome = _call("render", template, values, answers)
+        match outcome:
+            case {"text": str(text)}:
+                return text
+            case {"wanted": str(name)}:
+                answers.append(macro(name))
+    raise InvalidContextTemplateError(f"The story string has more than {MOST_MACROS} macros. Use fewer.")
+
+
+def _call(verb: str, *arguments: Json) -> Json:
+    engine: JsEngine | None = getattr(_threads, "engine", None)
+    if engine is None:
+        folder = files(__package__)
+        handlebars = folder.joinpath("handlebarsjs", "handlebars.min.js").read_text(encoding="utf-8")
+        ours = folder.joinpath("story_template.js").read_text(encoding="utf-8")
+        engine = _threads.engine = JsEngine(handlebars, ours, memory=MEMORY_LIMIT)
+    try:
+        answer = engine.call(verb, *arguments, limit=SECONDS)
+    except EngineError as error:
+        # What is left of its memory is not known.
+        _threads.engine = None
+        used_up = "time" if isinstance(error, TimeUpError) else "memory"
+        raise InvalidContextTemplateError(f"The story string takes too much {used_up}. Make it simpler.") from None
+    match answer:
+        case {"error": str(message)}:
+            raise _problem(message)
+    return answer
+
+
+def _problem(message: str) -> InvalidContextTemplateError:
+    if parse_error := _PARSE_ERROR.match(message):
+        line, excerpt, before, token = parse_error.groups()
+        near = excerpt[len(before) :][:20]
+        place = f" in line {line} at {near!r}" if near else f" in line {line}"
+        reason = _REASONS.get(token, "this is not expected here")
+    else:
+        first = message.split("\n", 1)[0].rstrip(".")
+        found = _PLACE.search(first)
+        place = f" in line {found[1]}" if found else ""
+        reason = _PLACE.sub("", first) or "a value takes no arguments"
+    return InvalidContextTemplateError(f"The story string cannot be read{place}: {reason}.")
