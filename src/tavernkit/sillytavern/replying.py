@@ -133,7 +133,7 @@ def take_reply(
         group_names=result.group_names,
         is_impersonate=is_impersonate,
         is_continue=is_continue,
-        stopping_strings=built.plan.llm_options.get("stop", ()) if stop is None else stop,
+        stopping_strings=_planned_stop(built) if stop is None else stop,
         api=result.api,
         expand=partial(
             shared_macros(result.engine).expand,
@@ -148,6 +148,11 @@ def take_reply(
         between = result.continue_postfix if continued and not continued[-1].isspace() else ""
         content = continued + between + content
     return Reply(text=content, reasoning=received.reasoning or "", variables=snapshot(store), warnings=tuple(warnings))
+
+
+def _planned_stop(built: Built[SillyTavernResult]) -> list[str]:
+    planned = built.plan.llm_options.get("stop")
+    return [text for text in planned if isinstance(text, str)] if isinstance(planned, list | tuple) else []
 
 
 def _scripts(

@@ -126,5 +126,6 @@ def _token_numbers(text: str) -> list[int] | None:
         numbers = parse_json(text, what="A list of token numbers")
     except ParseError:
         return None
-    whole = isinstance(numbers, list) and all(isinstance(number, int) for number in numbers)
-    return [int(number) for number in numbers] if whole else None
+    if not isinstance(numbers, list) or not all(isinstance(number, int) for number in numbers):
+        return None
+    return [int(number) for number in numbers]

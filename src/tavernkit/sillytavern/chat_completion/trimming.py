@@ -210,7 +210,7 @@ def _record(block: Block, tokens: int) -> EvictionRecord:
         reason=reason,
         budget_group=block.token_budget_group,
         priority=block.priority,
-        source=block.metadata.get("source"),
+        source=block.source or None,
     )
 
 

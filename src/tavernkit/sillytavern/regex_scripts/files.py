@@ -22,11 +22,11 @@ def read_regex_scripts(data: bytes | str) -> tuple[tuple[RegexScript, ...], Impo
         raise PresetParseError(str(error)) from None
     report = ReportBuilder()
     match document:
-        case {"findRegex": _} | {"scriptName": _}:
-            return (decode(RegexScript, document, report),), report.build(FORMAT)
         case list():
             return _scripts(LooseObject({KEY: document}, report)), report.build(FORMAT)
         case dict():
+            if "findRegex" in document or "scriptName" in document:
+                return (decode(RegexScript, document, report),), report.build(FORMAT)
             raise PresetParseError("The file is no regex script: it has neither a findRegex nor a scriptName.")
         case _:
             raise PresetParseError(

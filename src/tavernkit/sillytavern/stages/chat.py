@@ -64,14 +64,14 @@ class ChatView(Sequence[ChatLine]):
         return self._line(self._history.last(len(self._history) - place)[0])
 
     def _line(self, message: Message) -> ChatLine:
-        swipes = message.metadata.get("swipes")
+        swipe, swipes = message.metadata.get("swipe_id"), message.metadata.get("swipes")
         return ChatLine(
             text=message.content,
             name=message.name or (self._user if message.role == "user" else self._character),
             is_user=message.role == "user",
             is_system=is_hidden(message),
             sent=message.send_date if isinstance(message.send_date, str | int) else None,
-            swipe=message.metadata.get("swipe_id"),
+            swipe=swipe if isinstance(swipe, int) else None,
             swipe_count=len(swipes) if isinstance(swipes, Sequence) else 0,
         )
 
@@ -169,7 +169,7 @@ def _said(ctx: Context, scene: Scene) -> str:
         scene.story.regex_scripts,
         Placement.USER_INPUT,
         expand=scene.expand_in_scripts,
-        on_problem=lambda problem: ctx.warn(problem.code, problem.message, **problem.where),
+        on_problem=lambda problem: ctx.warn(problem.code, problem.message, error=None, **problem.where),
         budget=RegexBudget(SCRIPT_SECONDS),
     )
     return scene.expand(text, quietly=True)
@@ -197,7 +197,7 @@ def is_hidden(message: Message) -> bool:
 def _turn(message: Message, index: int, *, user: str, character: str) -> ChatTurn:
     role, metadata = message.role, message.metadata
     is_user, narrator, bias = role == "user", role == "system", ""
-    extra = metadata.get("extra")
+    extra, avatar = metadata.get("extra"), metadata.get("original_avatar")
     if isinstance(extra, Mapping):
         loose = LooseObject(extra, ReportBuilder())
         narrator = narrator or loose.text("type") == "narrator"
@@ -212,7 +212,7 @@ def _turn(message: Message, index: int, *, user: str, character: str) -> ChatTur
         is_system=is_hidden(message),
         is_narrator=narrator,
         force_avatar=bool(metadata.get("force_avatar")),
-        original_avatar=metadata.get("original_avatar"),
+        original_avatar=avatar if isinstance(avatar, str) else None,
         bias=bias,
         attachments=message.attachments,
         metadata=metadata,
@@ -288,6 +288,6 @@ def apply_prompt_scripts(
         expand=scene.expand_in_scripts,
         is_prompt=True,
         depth=depth,
-        on_problem=lambda problem: ctx.warn(problem.code, problem.message, **problem.where),
+        on_problem=lambda problem: ctx.warn(problem.code, problem.message, error=None, **problem.where),
         budget=budget,
     )

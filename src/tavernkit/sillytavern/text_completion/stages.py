@@ -245,5 +245,5 @@ def _evictions(ctx: Context, scene: TextWorkspace) -> Iterator[EvictionRecord]:
                 reason="group_overflow" if block.token_budget_group == "examples" else "budget_exceeded",
                 budget_group=block.token_budget_group,
                 priority=block.priority,
-                source=block.metadata.get("source"),
+                source=block.source or None,
             )

@@ -309,7 +309,8 @@ def _read_extensions(extensions: JsonObject, kind: type[F]) -> F:
     except msgspec.ValidationError:
         source = LooseObject(extensions, ReportBuilder())
         fields = msgspec.structs.fields(kind)
-        return kind(**{field.name: _READERS[field.type](source, field.encode_name) for field in fields})
+        read = {field.encode_name: _READERS[field.type](source, field.encode_name) for field in fields}
+        return msgspec.convert(read, kind)
 
 
 def _case_sensitive(entry: Entry, fields: _Outline) -> bool | None:
