@@ -6,8 +6,7 @@ import pytest
 
 import tavernkit.sillytavern
 from tavernkit import User, example, sillytavern
-from tavernkit.sillytavern.chat_completion.fields import UNSUPPORTED
-from tavernkit.sillytavern.chat_completion.request import chosen_model
+from tavernkit.sillytavern.chat_completion.request import UNSUPPORTED, chosen_model
 from tavernkit.sillytavern.presets import ChatPreset, ContextTemplate, Instruct, TextPreset
 from tavernkit.sillytavern.settings import UserSettings
 from tavernkit.sillytavern.text_completion.request import sampler_fields

@@ -23,7 +23,7 @@ from tavernkit.sillytavern.regex_scripts import Placement, RegexBudget, RegexScr
 from tavernkit.sillytavern.scene import Api, Scene, shared_macros
 from tavernkit.sillytavern.settings import UserSettings
 from tavernkit.sillytavern.world_info import WorldInfoResult
-from tavernkit.sillytavern.world_info.decorators import split_decorators
+from tavernkit.sillytavern.world_info.fields import split_decorators
 
 SCRIPT_SECONDS = 5.0
 """What the regex scripts for one reply may take together."""

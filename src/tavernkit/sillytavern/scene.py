@@ -7,7 +7,6 @@ from functools import cache
 from typing import Literal, TypeAlias
 
 from tavernkit.presets import Preset
-from tavernkit.sillytavern.cleanup import collapse_newlines
 from tavernkit.sillytavern.extension_prompts import ExtensionPrompt
 from tavernkit.sillytavern.macros.engine import ParserMacros
 from tavernkit.sillytavern.macros.environment import DynamicMacro, Environment
@@ -18,6 +17,7 @@ from tavernkit.sillytavern.regex_scripts import Expand, macro_expander
 from tavernkit.sillytavern.story import Story
 from tavernkit.sillytavern.turns import ChatTurn
 from tavernkit.sillytavern.world_info import Insertions, WorldInfo, WorldInfoResult
+from tavernkit.text.replies import collapse_newlines
 from tavernkit.values import Value
 
 Api: TypeAlias = Literal["chat", "text"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tavernkit.prompt.context import Context
-from tavernkit.sillytavern.chat_completion.fields import warn_of_unsupported
+from tavernkit.sillytavern.chat_completion.request import warn_of_unsupported
 from tavernkit.sillytavern.chat_completion.scene import ChatScene, PromptEntry
 from tavernkit.sillytavern.presets import ChatPreset, PresetPrompt, PromptToggle
 

@@ -1,25 +1,31 @@
-"""Who speaks next: what was asked for comes first, then what the group's strategy says."""
+"""Who speaks next: what the application decided or asked for comes first, then what the group's strategy says."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tavernkit.sillytavern.errors import DepartedMemberError
+import msgspec
+
+from tavernkit.errors import ParseError
+from tavernkit.prompt.warning import BuildWarning
+from tavernkit.sillytavern.errors import DepartedMemberError, GroupError
 from tavernkit.sillytavern.groups.group import GroupStrategy, StoryGroup
-from tavernkit.sillytavern.groups.mentions import FindMentions, mentions_of_ascii_words
-from tavernkit.sillytavern.groups.reasons import Roll, SpeakerReason
 from tavernkit.sillytavern.groups.strategies import (
+    FindMentions,
     Random,
+    Roll,
     SpeakerChoice,
+    SpeakerReason,
     any_member,
     list_order,
     manual_order,
+    mentions_of_ascii_words,
     natural_order,
     pooled_order,
     speakers_of_last_message,
 )
 from tavernkit.sillytavern.turns import ChatTurn
-from tavernkit.values import Value
+from tavernkit.values import JsonObject, Value
 
 
 class GroupActivation(Value, frozen=True, kw_only=True):
@@ -130,3 +136,100 @@ def _somebody_at_hand(activation: GroupActivation, generation_type: str) -> Grou
     raise DepartedMemberError(
         f"The last message cannot be {deed}: nobody at hand has written it. Add its writer back to the group."
     )
+
+
+DECISION_MISMATCH = "group_decision_mismatch"
+
+
+class Decision(Value, frozen=True, kw_only=True):
+    """Who speaks, as plain data: it can be stored as JSON, read back, and given to `decide` again."""
+
+    speakers: tuple[str, ...]
+    reasons: tuple[SpeakerReason, ...] = ()
+    activation_text: str = ""
+    is_user_input: bool = False
+
+    @classmethod
+    def of(cls, activation: GroupActivation) -> Decision:
+        """The decision that the library has come to."""
+        return cls(
+            speakers=activation.speakers,
+            reasons=activation.reasons,
+            activation_text=activation.activation_text,
+            is_user_input=activation.is_user_input,
+        )
+
+    @classmethod
+    def from_dict(cls, source: JsonObject) -> Decision:
+        """Read what `to_dict` wrote; raises ParseError when it is something else."""
+        try:
+            return msgspec.convert(source, cls)
+        except msgspec.ValidationError as error:
+            raise ParseError(f"This is not a stored decision about who speaks: {error}.") from None
+
+    def to_dict(self) -> JsonObject:
+        """The decision as JSON can hold it."""
+        written: JsonObject = msgspec.to_builtins(self)
+        return written
+
+
+class Decided(Value, frozen=True, kw_only=True):
+    """The decision that counts, what the library would have chosen (None when it could not), and what was noticed."""
+
+    decision: Decision
+    activation: GroupActivation | None
+    warnings: tuple[BuildWarning, ...] = ()
+
+
+def decide(
+    group: StoryGroup,
+    *,
+    chat: Sequence[ChatTurn],
+    user_input: str = "",
+    generation_type: str | None = None,
+    random: Random,
+    by_auto_mode: bool = False,
+    forced: str | None = None,
+    decision: Decision | None = None,
+) -> Decided:
+    """Settle who speaks. The application's `decision` is taken as it is; a different one of ours becomes a warning.
+
+    Without a decision this raises what `activate` raises; with one, UnknownMemberError when it names somebody who is
+    not at hand.
+    """
+    for avatar in decision.speakers if decision else ():
+        group.find(avatar)
+    try:
+        activation = activate(
+            group,
+            chat=chat,
+            user_input=user_input,
+            generation_type=generation_type,
+            random=random,
+            by_auto_mode=by_auto_mode,
+            forced=forced,
+        )
+    except GroupError as error:
+        if decision is None:
+            raise
+        return Decided(decision=decision, activation=None, warnings=(_mismatch(group, decision, (), str(error)),))
+    if decision is None:
+        return Decided(decision=Decision.of(activation), activation=activation)
+    if decision.speakers == activation.speakers:
+        return Decided(decision=decision, activation=activation)
+    why = " ".join(activation.explain(group))
+    warning = _mismatch(group, decision, activation.speakers, why)
+    return Decided(decision=decision, activation=activation, warnings=(warning,))
+
+
+def _mismatch(group: StoryGroup, decision: Decision, ours: tuple[str, ...], why: str) -> BuildWarning:
+    chosen, proposed = _names(group, decision.speakers), _names(group, ours)
+    return BuildWarning(
+        code=DECISION_MISMATCH,
+        message=f"The application lets {chosen} speak where the group's rules say {proposed}. {why}".rstrip(),
+        where={"application": list(decision.speakers), "library": list(ours)},
+    )
+
+
+def _names(group: StoryGroup, speakers: tuple[str, ...]) -> str:
+    return ", ".join(group.find(avatar).name for avatar in speakers) or "nobody"

@@ -11,8 +11,7 @@ from tavernkit.sillytavern.macros.environment import (
     ModelState,
 )
 from tavernkit.sillytavern.macros.evaluator import MacroExpansion
-from tavernkit.sillytavern.macros.limits import MacroLimits
-from tavernkit.sillytavern.macros.problems import MacroFailure, MacroProblem
+from tavernkit.sillytavern.macros.problems import MacroFailure, MacroLimits, MacroProblem
 from tavernkit.sillytavern.macros.registry import Alias, MacroArgument, MacroDefinition, MacroDefinitions
 from tavernkit.sillytavern.macros.selection import macro_engine
 

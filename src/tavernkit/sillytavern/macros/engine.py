@@ -11,17 +11,22 @@ from typing import Literal, TypeAlias
 
 from tavernkit.load_hooks import run_load_hooks
 from tavernkit.macros.engine import MacroEnvironment
-from tavernkit.sillytavern.macros.environment import DynamicMacro, Environment
+from tavernkit.sillytavern.macros.environment import DynamicMacro, Environment, as_environment
 from tavernkit.sillytavern.macros.evaluator import MacroExpansion
-from tavernkit.sillytavern.macros.foreign import as_environment
 from tavernkit.sillytavern.macros.legacy.scanning import find_trims
 from tavernkit.sillytavern.macros.lexer import Grammar
-from tavernkit.sillytavern.macros.limits import DEFAULT_LIMITS, LimitReached, MacroLimits
 from tavernkit.sillytavern.macros.nodes import MacroCall, Remarks, Template
 from tavernkit.sillytavern.macros.packs import built_in_macros
 from tavernkit.sillytavern.macros.packs.condition import ELSE_MARKER
 from tavernkit.sillytavern.macros.parser import Parser
-from tavernkit.sillytavern.macros.problems import MacroProblem, ProblemCode, ProblemHandler
+from tavernkit.sillytavern.macros.problems import (
+    DEFAULT_LIMITS,
+    LimitReached,
+    MacroLimits,
+    MacroProblem,
+    ProblemCode,
+    ProblemHandler,
+)
 from tavernkit.sillytavern.macros.registry import MacroDefinition, MacroDefinitions
 
 _MAX_TEMPLATES = 1_000

@@ -10,6 +10,8 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
+from tavernkit.macros.borrowed import BorrowedVariables
+from tavernkit.macros.engine import MacroEnvironment
 from tavernkit.macros.variables import Variables, VariablesStore
 from tavernkit.sillytavern.presets import ContextTemplate, Instruct, ReasoningTemplate, SystemPrompt
 from tavernkit.values import Json, Value
@@ -188,3 +190,14 @@ class Environment(MacroInputs, frozen=True, kw_only=True):
     def random_index(self, length: int) -> int:
         """A place in a list of that length, by chance."""
         return math.floor(self.random() * length)
+
+
+def as_environment(environment: MacroEnvironment) -> Environment:
+    """The environment itself where it is SillyTavern's; else one with its names and its variables."""
+    if isinstance(environment, Environment):
+        return environment
+    return Environment(
+        user_name=environment.user_name,
+        character_name=environment.character_name,
+        variables=BorrowedVariables(environment),
+    )

@@ -7,14 +7,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tavernkit.sillytavern.macros.environment import Environment
-from tavernkit.sillytavern.macros.limits import LimitReached, MacroLimits
 from tavernkit.sillytavern.macros.nodes import Argument, MacroCall, Shorthand, Template, TemplateParts
-from tavernkit.sillytavern.macros.problems import MacroFailure, ProblemCode
+from tavernkit.sillytavern.macros.problems import LimitReached, MacroFailure, MacroLimits, ProblemCode
 from tavernkit.sillytavern.macros.registry import MacroDefinition, MacroDefinitions
 from tavernkit.sillytavern.macros.scoped_text import dedent
-from tavernkit.sillytavern.macros.shorthand import operate
-from tavernkit.sillytavern.macros.variables import value_text
+from tavernkit.sillytavern.macros.variables import operate, value_text
 from tavernkit.text.js_strings import js_trim, utf16_length
+from tavernkit.text.replies import collapse_newlines
 from tavernkit.text.seeded import string_hash
 
 if TYPE_CHECKING:
@@ -101,7 +100,7 @@ class MacroExpansion:
             return ""
         expanded = self.engine.expand(js_trim(text), self.environment.for_card_text())
         if self.environment.settings.collapse_newlines:
-            expanded = _collapse_newlines(expanded)
+            expanded = collapse_newlines(expanded)
         return expanded.replace("\r", "")
 
     def allow(self, characters: int) -> None:
@@ -234,9 +233,3 @@ class MacroExpansion:
         if node.operator == "+=":
             self.allow_growth(self.environment.variables.get(node.name, node.scope))
         return printed
-
-
-def _collapse_newlines(text: str) -> str:
-    while "\n\n" in text:
-        text = text.replace("\n\n", "\n")
-    return text

@@ -7,8 +7,7 @@ from typing import Literal, TypeAlias
 from tavernkit.macros.engine import MacroEngine
 from tavernkit.sillytavern.macros.engine import ParserMacros
 from tavernkit.sillytavern.macros.legacy.engine import LegacyMacros
-from tavernkit.sillytavern.macros.limits import DEFAULT_LIMITS, MacroLimits
-from tavernkit.sillytavern.macros.problems import ProblemHandler
+from tavernkit.sillytavern.macros.problems import DEFAULT_LIMITS, MacroLimits, ProblemHandler
 from tavernkit.values import check_choice
 
 EngineName: TypeAlias = Literal["legacy", "1.15", "1.19"]

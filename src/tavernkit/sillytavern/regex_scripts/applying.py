@@ -3,17 +3,84 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
+from typing import Protocol
 
 from tavernkit.errors import RegexError, RegexTimeout
+from tavernkit.macros.engine import MacroEngine
 from tavernkit.prompt.warning import BuildWarning
-from tavernkit.sillytavern.regex_scripts.budget import RegexBudget
-from tavernkit.sillytavern.regex_scripts.expanding import Expand
+from tavernkit.sillytavern.macros.environment import Environment
 from tavernkit.sillytavern.regex_scripts.replacement import fill, replacement_parts
 from tavernkit.sillytavern.regex_scripts.script import RegexScript, RegexScripts
 from tavernkit.text.js_regex import TIME_LIMIT, JsRegex, compile_regex, first_found
 from tavernkit.text.js_strings import join_halves
+from tavernkit.text.time_budget import TimeBudget
+
+
+class Expand(Protocol):
+    """Expands the macros of a text.
+
+    `character` is who is meant by the character's name instead of the chat's own; `escape` is to be done to what each
+    macro gives.
+    """
+
+    def __call__(
+        self, text: str, *, character: str | None = None, escape: Callable[[str], str] | None = None
+    ) -> str: ...
+
+
+def macro_expander(engine: MacroEngine, environment: Environment) -> Expand:
+    """Expand with one of SillyTavern's engines; there is no original to refer back to."""
+    plain = environment.with_(original=None)
+
+    def expand(text: str, *, character: str | None = None, escape: Callable[[str], str] | None = None) -> str:
+        seen = plain if escape is None else plain.with_(post_process=escape)
+        if character is not None:
+            in_card = seen.names_in_card or (seen.user_name, seen.character_name)
+            seen = seen.with_(character_name=character, names_in_card=in_card)
+        return engine.expand(text, seen)
+
+    return expand
+
+
+SECONDS = 1.0
+STRIKES = 3
+
+
+class RegexBudget(TimeBudget):
+    """The time that scripts may take together, and what has been learnt about the bad ones among them.
+
+    One that is made for a whole build and given to every application keeps hostile scripts from being tried on each
+    message anew.
+    """
+
+    def __init__(self, seconds: float = SECONDS, *, clock: Callable[[], float] = time.process_time) -> None:
+        super().__init__(seconds, clock=clock)
+        self._strikes: dict[tuple[str, ...], int] = {}
+        self._told: set[tuple[str, ...]] = set()
+
+    def strike(self, script: RegexScript) -> bool:
+        """Note that a script cost too much; True when it is not to be tried again."""
+        key = _key(script)
+        self._strikes[key] = self._strikes.get(key, 0) + 1
+        return self.is_out(script)
+
+    def is_out(self, script: RegexScript) -> bool:
+        """Whether a script has cost too much too often."""
+        return bool(self._strikes) and self._strikes.get(_key(script), 0) >= STRIKES
+
+    def is_news(self, *what: str) -> bool:
+        """Whether this is said for the first time."""
+        known = what in self._told
+        self._told.add(what)
+        return not known
+
+
+def _key(script: RegexScript) -> tuple[str, ...]:
+    return script.id, script.scriptName, script.findRegex, script.replaceString
+
 
 _MAX_FIND = 20_000
 """Characters of the longest find field that is read."""

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from tavernkit.prompt.context import Context
-from tavernkit.sillytavern.authors_note import is_due, note_text
 from tavernkit.sillytavern.errors import LoreParseError
 from tavernkit.sillytavern.examples import split_dialogues
 from tavernkit.sillytavern.extension_prompts import ExtensionPrompt, extension_role
-from tavernkit.sillytavern.persona import PersonaPosition
 from tavernkit.sillytavern.regex_scripts import Placement, RegexBudget
 from tavernkit.sillytavern.scene import Scene, shared_world_info
 from tavernkit.sillytavern.stages.chat import SCRIPT_SECONDS, apply_prompt_scripts, read_further, user_messages
+from tavernkit.sillytavern.story import PersonaPosition, is_due, note_text
 from tavernkit.sillytavern.world_info import Insertions, Position, ScanTexts, WorldInfoInput, WorldInfoResult
 from tavernkit.sillytavern.world_info.fields import DEFAULT_DEPTH
 from tavernkit.sillytavern.world_info.result import arrange, in_prompt_order

@@ -9,8 +9,7 @@ from tavernkit.sillytavern.extension_prompts import ExtensionPrompt
 from tavernkit.sillytavern.text_completion.chat_lines import TextChat, alignment, chat_lines
 from tavernkit.sillytavern.text_completion.ending import bias_behind, ending
 from tavernkit.sillytavern.text_completion.example_texts import example_texts
-from tavernkit.sillytavern.text_completion.prompt import LeftOut, TextPiece, TextPrompt
-from tavernkit.sillytavern.text_completion.scene import TextScene
+from tavernkit.sillytavern.text_completion.scene import LeftOut, TextPiece, TextPrompt, TextScene
 from tavernkit.sillytavern.text_completion.sequences import Sequences
 from tavernkit.sillytavern.text_completion.story import story_in_chat, story_string
 from tavernkit.values import Value

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from tavernkit.sillytavern.extension_prompts import ExtensionPrompt, ExtensionRole, in_key_order, joined_text
-from tavernkit.sillytavern.text_completion.prompt import TextPiece
-from tavernkit.sillytavern.text_completion.scene import TextScene, TextSpeakers
+from tavernkit.sillytavern.text_completion.scene import TextPiece, TextScene, TextSpeakers
 from tavernkit.sillytavern.text_completion.sequences import SequencePlace, Sequences
 from tavernkit.sillytavern.text_completion.story import STORY_STRING
 from tavernkit.sillytavern.turns import ChatTurn

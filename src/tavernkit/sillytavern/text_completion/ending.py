@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from tavernkit.sillytavern.extension_prompts import ExtensionRole
-from tavernkit.sillytavern.text_completion.prompt import TextPiece
-from tavernkit.sillytavern.text_completion.scene import TextScene
+from tavernkit.sillytavern.text_completion.scene import TextPiece, TextScene
 from tavernkit.sillytavern.text_completion.sequences import Sequences, instruct_line
 from tavernkit.text.js_strings import JS_WHITESPACE
 

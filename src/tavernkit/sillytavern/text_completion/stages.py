@@ -11,17 +11,15 @@ from tavernkit.prompt.context import Context
 from tavernkit.prompt.finishing import settle, tell_of_trimming, write_plan
 from tavernkit.prompt.trimming import EvictionRecord, Trimmer, TrimReport
 from tavernkit.sillytavern.errors import InvalidContextTemplateError, InvalidPresetError
-from tavernkit.sillytavern.persona import PersonaPosition
 from tavernkit.sillytavern.presets import TextPreset
 from tavernkit.sillytavern.scene import Scene
 from tavernkit.sillytavern.stages.chat import affordable_turns
 from tavernkit.sillytavern.stopping_strings import stopping_strings
-from tavernkit.sillytavern.story import Story
+from tavernkit.sillytavern.story import PersonaPosition, Story
 from tavernkit.sillytavern.text_completion.assembling import assemble_text_prompt
 from tavernkit.sillytavern.text_completion.chat_lines import least_line, note_line
-from tavernkit.sillytavern.text_completion.prompt import TextPiece, TextPrompt
 from tavernkit.sillytavern.text_completion.request import request_options
-from tavernkit.sillytavern.text_completion.scene import TextScene, TextSpeakers
+from tavernkit.sillytavern.text_completion.scene import TextPiece, TextPrompt, TextScene, TextSpeakers
 from tavernkit.sillytavern.text_completion.sequences import is_changing
 from tavernkit.sillytavern.turns import ChatTurn
 

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from tavernkit.errors import RegexError
 from tavernkit.sillytavern.world_info.fields import Wishes
-from tavernkit.sillytavern.world_info.settings import WorldInfoSettings
+from tavernkit.sillytavern.world_info.scan_input import WorldInfoSettings
 from tavernkit.text.js_regex import JsRegex, compile_regex
 from tavernkit.text.js_strings import JS_WHITESPACE, js_trim
 from tavernkit.values import Value

@@ -31,8 +31,7 @@ from tavernkit.sillytavern.world_info.keys import (
     read_key,
     rules_for,
 )
-from tavernkit.sillytavern.world_info.scan_input import WorldInfoInput
-from tavernkit.sillytavern.world_info.settings import WorldInfoSettings
+from tavernkit.sillytavern.world_info.scan_input import WorldInfoInput, WorldInfoSettings
 from tavernkit.text.js_regex import JsRegex, PatternOutcome, search_all
 from tavernkit.text.js_strings import js_trim, python_offsets
 from tavernkit.values import Value

@@ -2,29 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import IntEnum
 
 from tavernkit.prompt.trimming import EvictionRecord, TrimReport
 from tavernkit.prompt.warning import BuildWarning
-from tavernkit.sillytavern.world_info.budget import PassBudget
-from tavernkit.sillytavern.world_info.decorators import ACTIVATE, DONT_ACTIVATE
-from tavernkit.sillytavern.world_info.fields import Logic, WorldEntry
-from tavernkit.sillytavern.world_info.gathering import gather
+from tavernkit.sillytavern.world_info.fields import ACTIVATE, DONT_ACTIVATE, Logic, WorldEntry
 from tavernkit.sillytavern.world_info.groups import settle_groups, total_score
 from tavernkit.sillytavern.world_info.keys import Key, LiteralKey, RegexKey
 from tavernkit.sillytavern.world_info.matching import MAX_DEPTH, WorldInfoHaystack, WorldInfoPlace
-from tavernkit.sillytavern.world_info.plan import WorldInfoPlan, WorldInfoPlanCache
-from tavernkit.sillytavern.world_info.result import ActivatedEntry, WorldInfoResult, arrange, in_prompt_order
-from tavernkit.sillytavern.world_info.scan_input import WorldInfoInput
-from tavernkit.sillytavern.world_info.timed import Timers
-from tavernkit.sillytavern.world_info.verdicts import (
+from tavernkit.sillytavern.world_info.plan import WorldInfoPlan, WorldInfoPlanCache, gather
+from tavernkit.sillytavern.world_info.result import (
+    ActivatedEntry,
     NearMiss,
     WorldInfoCause,
     WorldInfoReason,
+    WorldInfoResult,
     WorldInfoVerdict,
     WorldInfoVerdicts,
+    arrange,
+    in_prompt_order,
 )
+from tavernkit.sillytavern.world_info.scan_input import WorldInfoInput
+from tavernkit.sillytavern.world_info.timed import Timers
+
+
+class PassBudget:
+    """The budget during one pass: what earlier passes said counts, and everything that was tried in this one.
+
+    Counting is the dear part of a scan. No token is shorter than a byte, so while the bytes that came since the last
+    count would fit, so do their tokens.
+    """
+
+    def __init__(self, limit: int, count: Callable[[str], int], earlier: str) -> None:
+        self._limit = limit
+        self._count = count
+        self._earlier = earlier
+        self._pieces: list[str] = []
+        self._most = _bytes(earlier)
+
+    def takes(self, content: str) -> bool:
+        """Add a content, and say whether everything so far stays below the limit."""
+        self._pieces.append(content)
+        self._most += (len(content) if content.isascii() else _bytes(content)) + 1
+        if self._most >= self._limit:
+            tried = "\n".join([*self._pieces, ""])
+            self._most = (self._count(self._earlier) if self._earlier else 0) + self._count(tried)
+        return self._most < self._limit
+
+
+def _bytes(text: str) -> int:
+    return len(text.encode("utf-8", "surrogatepass"))
 
 
 class WorldInfo:

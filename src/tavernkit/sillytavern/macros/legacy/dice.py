@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 
-from tavernkit.sillytavern.macros.dice import MAX_DICE, roll
-from tavernkit.sillytavern.macros.legacy.expansion import LegacyExpansion
-from tavernkit.sillytavern.macros.legacy.passes import CallPass, any_case
+from tavernkit.sillytavern.macros.legacy.passes import CallPass, LegacyExpansion, any_case
 from tavernkit.sillytavern.macros.legacy.scanning import find_braced
+from tavernkit.sillytavern.macros.packs.random import MAX_DICE, roll
 from tavernkit.text.js_numbers import number_to_string
 from tavernkit.text.js_strings import js_trim
 

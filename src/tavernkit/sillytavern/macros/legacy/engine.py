@@ -10,17 +10,12 @@ from collections.abc import Iterator
 from itertools import chain
 
 from tavernkit.macros.engine import MacroEnvironment
-from tavernkit.sillytavern.macros.environment import Environment
-from tavernkit.sillytavern.macros.foreign import as_environment
-from tavernkit.sillytavern.macros.legacy.card import expanded_card
-from tavernkit.sillytavern.macros.legacy.expansion import LegacyExpansion
-from tavernkit.sillytavern.macros.legacy.heads import Heads
+from tavernkit.sillytavern.macros.environment import Environment, as_environment
 from tavernkit.sillytavern.macros.legacy.leftovers import leftovers
-from tavernkit.sillytavern.macros.legacy.named_values import MARKER_PASSES, named_passes
+from tavernkit.sillytavern.macros.legacy.named_values import MARKER_PASSES, expanded_card, named_passes
 from tavernkit.sillytavern.macros.legacy.order import PASSES_AFTER_NAMES, PASSES_BEFORE_NAMES
-from tavernkit.sillytavern.macros.legacy.passes import Pass
-from tavernkit.sillytavern.macros.limits import LimitReached, MacroLimits
-from tavernkit.sillytavern.macros.problems import MacroProblem, ProblemHandler
+from tavernkit.sillytavern.macros.legacy.passes import Heads, LegacyExpansion, Pass
+from tavernkit.sillytavern.macros.problems import LimitReached, MacroLimits, MacroProblem, ProblemHandler
 
 _LIMITS = MacroLimits()
 

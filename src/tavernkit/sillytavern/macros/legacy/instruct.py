@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tavernkit.sillytavern.macros.legacy.expansion import LegacyExpansion
-from tavernkit.sillytavern.macros.legacy.passes import NamePass, Pass
+from tavernkit.sillytavern.macros.legacy.passes import LegacyExpansion, NamePass, Pass
 from tavernkit.sillytavern.macros.packs.instruct import INSTRUCT
 
 _READ = {definition.name: definition.handler for definition in INSTRUCT.definitions}

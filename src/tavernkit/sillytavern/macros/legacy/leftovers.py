@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Set
 from itertools import islice
 
-from tavernkit.sillytavern.macros.legacy.heads import folded
-from tavernkit.sillytavern.macros.legacy.passes import Pass
+from tavernkit.sillytavern.macros.legacy.passes import Pass, folded
 from tavernkit.sillytavern.macros.problems import MacroProblem, ProblemCode
 
 MAX_PROBLEMS = 100

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tavernkit.sillytavern.macros.legacy.expansion import LegacyExpansion
-from tavernkit.sillytavern.macros.legacy.heads import heads_of
-from tavernkit.sillytavern.macros.legacy.passes import CallPass, any_case
+from tavernkit.sillytavern.macros.legacy.passes import CallPass, LegacyExpansion, any_case, heads_of
 from tavernkit.sillytavern.macros.legacy.scanning import Finder, find_braced
 from tavernkit.text.js_strings import JS_WHITESPACE, js_trim, utf16_length
 from tavernkit.text.seeded import SeededRandom, string_hash

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from tavernkit.sillytavern.macros.legacy.chat import CHAT_PASSES
 from tavernkit.sillytavern.macros.legacy.dice import ROLL_PASS
-from tavernkit.sillytavern.macros.legacy.expansion import LegacyExpansion
 from tavernkit.sillytavern.macros.legacy.instruct import INSTRUCT_PASSES
 from tavernkit.sillytavern.macros.legacy.lists import RANDOM_PASS, PickPass
-from tavernkit.sillytavern.macros.legacy.passes import CallPass, NamePass, Pass, any_case
+from tavernkit.sillytavern.macros.legacy.passes import CallPass, LegacyExpansion, NamePass, Pass, any_case
 from tavernkit.sillytavern.macros.legacy.scanning import (
     find_comments,
     find_in_line,

@@ -3,14 +3,90 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from functools import lru_cache
+from collections.abc import Callable, Mapping
+from functools import cached_property, lru_cache
 from typing import Protocol
 
-from tavernkit.sillytavern.macros.legacy.expansion import LegacyExpansion
-from tavernkit.sillytavern.macros.legacy.heads import folded, heads_of
+from tavernkit.sillytavern.macros.environment import Environment
 from tavernkit.sillytavern.macros.legacy.scanning import Finder
-from tavernkit.sillytavern.macros.problems import MacroFailure
+from tavernkit.sillytavern.macros.problems import LimitReached, MacroFailure, MacroLimits
+from tavernkit.text.seeded import string_hash
+
+_HEAD = re.compile(rb"<[a-z]+>|\{\{(?:[a-z0-9_]+|//)")
+# The beginning of a call right before another call: what that one leaves behind may become part of the name.
+_TANGLE = re.compile(rb"\{\{[a-z0-9_/\r\n]*[{<]|\{[\r\n]+\{|\{<|<[a-z]*<")
+
+
+def folded(text: str) -> bytes:
+    """The text's bytes with `A` to `Z` made small, as macros compare their names."""
+    return text.encode("utf-8", "surrogatepass").lower()
+
+
+def heads_of(openings: tuple[bytes, ...]) -> frozenset[bytes] | None:
+    """How calls with these openings begin; None when one of them begins in a way that is not looked for."""
+    heads = [_HEAD.match(opening) for opening in openings]
+    found = frozenset(head[0] for head in heads if head is not None)
+    return found if len(heads) == sum(head is not None for head in heads) else None
+
+
+class Heads:
+    """The beginnings of calls in a text; `tangled` when a replacement, whatever its value, may complete another."""
+
+    def __init__(self, text: str) -> None:
+        data = folded(text)
+        self._found = set(_HEAD.findall(data))
+        self.tangled = _TANGLE.search(data) is not None
+
+    def may_hold(self, heads: frozenset[bytes] | None) -> bool:
+        return heads is None or not self._found.isdisjoint(heads)
+
+
+class LegacyExpansion:
+    """One text being expanded: its environment, the card's texts by their macros' names, and what it has cost.
+
+    `expand` expands another text on the way.
+    """
+
+    def __init__(
+        self,
+        raw: str,
+        environment: Environment,
+        card: Mapping[str, str],
+        *,
+        expand: Callable[[str, Environment], str],
+        limits: MacroLimits,
+    ) -> None:
+        self.environment = environment
+        self.card = card
+        self.expand = expand
+        self._raw = raw
+        self._limits = limits
+        self._steps = 0
+        self.took_opening = False
+
+    @cached_property
+    def raw_hash(self) -> int:
+        """The hash of the text before any pass, which decides what `{{pick}}` picks."""
+        return string_hash(self._raw)
+
+    def processed(self, value: str) -> str:
+        """The answer of a macro as the caller wants it in the text."""
+        post_process = self.environment.post_process
+        return value if post_process is None else post_process(value)
+
+    def take(self, value: str, *, calls: int, length: int) -> None:
+        """Count as `spend` does, and note in `took_opening` whether the value may bring new calls into the text."""
+        self.spend(calls=calls, length=length)
+        if "{" in value or "<" in value:
+            self.took_opening = True
+
+    def spend(self, *, calls: int, length: int) -> None:
+        """Count calls that are about to be replaced, and the length of the text after that; raises LimitReached."""
+        self._steps += calls
+        if self._steps > self._limits.steps:
+            raise LimitReached(f"more than {self._limits.steps:,} calls")
+        if length > self._limits.output:
+            raise LimitReached(f"more than {self._limits.output:,} characters")
 
 
 class Pass(Protocol):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tavernkit.sillytavern.macros.legacy.expansion import LegacyExpansion
-from tavernkit.sillytavern.macros.legacy.passes import CallPass, NamePass, Pass, any_case
+from tavernkit.sillytavern.macros.legacy.passes import CallPass, LegacyExpansion, NamePass, Pass, any_case
 from tavernkit.sillytavern.macros.legacy.scanning import find_braced, find_exactly, find_pairs_in_line
 from tavernkit.sillytavern.macros.packs.time import TIME, time_at
 

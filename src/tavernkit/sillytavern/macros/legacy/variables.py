@@ -6,8 +6,7 @@ import json
 from collections.abc import Iterator
 
 from tavernkit.macros.variables import VariablesStore
-from tavernkit.sillytavern.macros.legacy.expansion import LegacyExpansion
-from tavernkit.sillytavern.macros.legacy.passes import CallPass, Pass, any_case
+from tavernkit.sillytavern.macros.legacy.passes import CallPass, LegacyExpansion, Pass, any_case
 from tavernkit.sillytavern.macros.legacy.scanning import find_braced, find_named_values
 from tavernkit.sillytavern.macros.variables import add_variable, get_variable, set_variable
 from tavernkit.text.js_strings import js_trim

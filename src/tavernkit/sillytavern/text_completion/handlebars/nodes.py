@@ -1,9 +1,12 @@
-"""What a template consists of, once it is parsed."""
+"""What a template consists of once it is parsed, and the white space around its tags."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
+
+from tavernkit.text.js_strings import JS_WHITESPACE
 
 MAX_TEMPLATE = 1_000_000
 MAX_TAGS = 10_000
@@ -114,3 +117,141 @@ class HandlebarsBlock:
 
 
 Node: TypeAlias = HandlebarsText | HandlebarsOutput | Comment | HandlebarsBlock
+
+
+_REST_OF_LINE = re.compile(r"[ \t]*(?:\r?\n)?")
+
+
+def control_whitespace(template: HandlebarsBody) -> None:
+    """Change the values of all texts of a template."""
+    _control(template, is_root=True)
+
+
+def _control(body: HandlebarsBody, *, is_root: bool = False) -> None:
+    nodes = body.nodes
+    for place, node in enumerate(nodes):
+        match node:
+            case HandlebarsText():
+                continue
+            case HandlebarsOutput() | Comment():
+                if node.strip.after:
+                    _strip_all_before(nodes, place + 1)
+                if node.strip.before:
+                    _strip_all_after(nodes, place - 1)
+                alone = _line_starts(nodes, place, is_root) and _line_ends(nodes, place, is_root)
+                if isinstance(node, Comment) and alone:
+                    _strip_line_end(nodes, place + 1)
+                    _strip_line_start(nodes, place - 1)
+            case HandlebarsBlock():
+                _control_block(node, nodes, place, is_root)
+
+
+def _control_block(block: HandlebarsBlock, nodes: list[Node], place: int, is_root: bool) -> None:
+    first = block.first
+    _control(first)
+    if block.second is not None:
+        _control(block.second)
+    _control_inside(block)
+    # In a chain this looks at the arm behind the first `else`, though it is the last one that the closing tag ends.
+    before_end = first if block.second is None else _first_of_chain(block.second)
+    opens_alone = _line_ends(first.nodes, -1) and _line_starts(nodes, place, is_root)
+    closes_alone = _line_starts(before_end.nodes, len(before_end.nodes)) and _line_ends(nodes, place, is_root)
+    if block.close_strip.after:
+        _strip_all_before(nodes, place + 1)
+    if block.open_strip.before:
+        _strip_all_after(nodes, place - 1)
+    if opens_alone:
+        _strip_line_end(first.nodes, 0)
+        _strip_line_start(nodes, place - 1)
+    if closes_alone:
+        _strip_line_end(nodes, place + 1)
+        end = block.inverse or first
+        _strip_line_start(end.nodes, len(end.nodes) - 1)
+
+
+def _control_inside(block: HandlebarsBlock) -> None:
+    first = block.first.nodes
+    if block.open_strip.after:
+        _strip_all_before(first, 0)
+    if block.second is None:
+        if block.close_strip.before:
+            _strip_all_after(first, len(first) - 1)
+        return
+    second, last = _first_of_chain(block.second).nodes, _last_of_chain(block.second).nodes
+    if block.middle_strip.before:
+        _strip_all_after(first, len(first) - 1)
+    if block.middle_strip.after:
+        _strip_all_before(second, 0)
+    if block.close_strip.before:
+        _strip_all_after(last, len(last) - 1)
+    if _line_starts(first, len(first)) and _line_ends(second, -1):
+        _strip_line_start(first, len(first) - 1)
+        _strip_line_end(second, 0)
+
+
+def _first_of_chain(arm: HandlebarsBody) -> HandlebarsBody:
+    return arm if arm.chain is None else arm.chain.first
+
+
+def _last_of_chain(arm: HandlebarsBody) -> HandlebarsBody:
+    while arm.chain is not None:
+        arm = arm.chain.first
+    return arm
+
+
+def _text(nodes: list[Node], place: int) -> HandlebarsText | None:
+    node = nodes[place] if 0 <= place < len(nodes) else None
+    return node if isinstance(node, HandlebarsText) else None
+
+
+def _line_starts(nodes: list[Node], place: int, is_root: bool = False) -> bool:
+    """Whether nothing but white space stands on the line before the node at this place."""
+    if place == 0:
+        return is_root
+    text = _text(nodes, place - 1)
+    if text is None:
+        return False
+    kept = text.original.rstrip(JS_WHITESPACE)
+    return "\n" in text.original[len(kept) :] or (is_root and place == 1 and not kept)
+
+
+def _line_ends(nodes: list[Node], place: int, is_root: bool = False) -> bool:
+    """Whether nothing but white space stands on the line behind the node at this place."""
+    if place + 1 >= len(nodes):
+        return is_root
+    text = _text(nodes, place + 1)
+    if text is None:
+        return False
+    kept = text.original.lstrip(JS_WHITESPACE)
+    space = text.original[: len(text.original) - len(kept)]
+    return "\n" in space or (is_root and place + 2 >= len(nodes) and not kept)
+
+
+def _strip_all_before(nodes: list[Node], place: int) -> None:
+    if text := _text(nodes, place):
+        stripped = text.value.lstrip(JS_WHITESPACE)
+        text.stripped_right = stripped != text.value
+        text.value = stripped
+
+
+def _strip_all_after(nodes: list[Node], place: int) -> None:
+    if text := _text(nodes, place):
+        stripped = text.value.rstrip(JS_WHITESPACE)
+        text.stripped_left = stripped != text.value
+        text.value = stripped
+
+
+def _strip_line_end(nodes: list[Node], place: int) -> None:
+    text = _text(nodes, place)
+    if text is not None and not text.stripped_right:
+        stripped = _REST_OF_LINE.sub("", text.value, count=1)
+        text.stripped_right = stripped != text.value
+        text.value = stripped
+
+
+def _strip_line_start(nodes: list[Node], place: int) -> None:
+    text = _text(nodes, place)
+    if text is not None and not text.stripped_left:
+        stripped = text.value.rstrip(" \t")
+        text.stripped_left = stripped != text.value
+        text.value = stripped

@@ -20,8 +20,8 @@ from tavernkit.sillytavern.text_completion.handlebars.nodes import (
     HandlebarsPath,
     HandlebarsText,
     Strip,
+    control_whitespace,
 )
-from tavernkit.sillytavern.text_completion.handlebars.whitespace import control_whitespace
 
 _CONSTANTS: dict[str, bool | None] = {"true": True, "false": False, "null": None, "undefined": None}
 _QUOTE = re.compile(r"\\([\"'])")
