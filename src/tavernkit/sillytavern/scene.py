@@ -17,7 +17,6 @@ from tavernkit.sillytavern.regex_scripts import Expand, macro_expander
 from tavernkit.sillytavern.story import Story
 from tavernkit.sillytavern.turns import ChatTurn
 from tavernkit.sillytavern.world_info import Insertions, WorldInfo, WorldInfoResult
-from tavernkit.text.replies import collapse_newlines
 from tavernkit.values import Value
 
 Api: TypeAlias = Literal["chat", "text"]
@@ -121,10 +120,7 @@ class Scene:
     def expand_card(self, text: str, name: str, *, quietly: bool = False) -> str:
         """Expand a text of the card of the character with this name: the card's own macros are empty in it."""
         environment = self.environment.for_card_text().with_(character_name=name)
-        expanded = self._expanded(text, environment, quietly=quietly)
-        if self.story.settings.collapse_newlines:
-            expanded = collapse_newlines(expanded)
-        return expanded.replace("\r", "")
+        return environment.tidied(self._expanded(text, environment, quietly=quietly))
 
     @property
     def expand_in_scripts(self) -> Expand:

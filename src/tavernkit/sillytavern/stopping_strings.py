@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
 
 from tavernkit.errors import ParseError
 from tavernkit.reading import parse_json
 from tavernkit.sillytavern.presets import ContextTemplate, Instruct
+from tavernkit.sillytavern.presets.templates import fill_name
 from tavernkit.sillytavern.settings import UserSettings
 from tavernkit.text.js_strings import js_trim
 
 SYSTEM_NAME = "System"
-_NAME = re.compile(r"\{\{name\}\}", re.IGNORECASE | re.ASCII)
 
 
 def stopping_strings(
@@ -79,7 +78,7 @@ def _instruct_sequences(
     texts = [instruct.stop_sequence]
     if instruct.sequences_as_stop_strings:
         texts += [
-            _spoken_by(speaker, sequence)
+            fill_name(sequence, speaker)
             for sequence, speaker in (
                 (instruct.input_sequence, user_name),
                 (instruct.output_sequence, character_name),
@@ -94,10 +93,6 @@ def _instruct_sequences(
         if js_trim(line):
             wrapped = f"\n{line}" if instruct.wrap else line
             yield expand(wrapped) if instruct.macro else wrapped
-
-
-def _spoken_by(speaker: str, sequence: str) -> str:
-    return _NAME.sub(lambda _: speaker, sequence)
 
 
 def _context_separators(context: ContextTemplate, expand: Callable[[str], str]) -> Iterator[str]:

@@ -14,6 +14,7 @@ from tavernkit.macros.borrowed import BorrowedVariables
 from tavernkit.macros.engine import MacroEnvironment
 from tavernkit.macros.variables import Variables, VariablesStore
 from tavernkit.sillytavern.presets import ContextTemplate, Instruct, ReasoningTemplate, SystemPrompt
+from tavernkit.text.replies import collapse_newlines
 from tavernkit.values import Json, Value
 
 DynamicMacro: TypeAlias = Json | Callable[[], str]
@@ -186,6 +187,11 @@ class Environment(MacroInputs, frozen=True, kw_only=True):
             dynamic_macros={},
             post_process=None,
         )
+
+    def tidied(self, card_text: str) -> str:
+        """An expanded text of the card as it goes into the prompt: on fewer lines, if so set."""
+        text = collapse_newlines(card_text) if self.settings.collapse_newlines else card_text
+        return text.replace("\r", "")
 
     def random_index(self, length: int) -> int:
         """A place in a list of that length, by chance."""

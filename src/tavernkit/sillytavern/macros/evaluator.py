@@ -10,10 +10,8 @@ from tavernkit.sillytavern.macros.environment import Environment
 from tavernkit.sillytavern.macros.nodes import Argument, MacroCall, Shorthand, Template, TemplateParts
 from tavernkit.sillytavern.macros.problems import LimitReached, MacroFailure, MacroLimits, ProblemCode
 from tavernkit.sillytavern.macros.registry import MacroDefinition, MacroDefinitions
-from tavernkit.sillytavern.macros.scoped_text import dedent
 from tavernkit.sillytavern.macros.variables import operate, value_text
-from tavernkit.text.js_strings import js_trim, utf16_length
-from tavernkit.text.replies import collapse_newlines
+from tavernkit.text.js_strings import JS_WHITESPACE, js_trim, utf16_length
 from tavernkit.text.seeded import string_hash
 
 if TYPE_CHECKING:
@@ -98,10 +96,7 @@ class MacroExpansion:
         """A text of the card with its own macros expanded; nothing where the card must not be used."""
         if not text or not self.environment.expands_card:
             return ""
-        expanded = self.engine.expand(js_trim(text), self.environment.for_card_text())
-        if self.environment.settings.collapse_newlines:
-            expanded = collapse_newlines(expanded)
-        return expanded.replace("\r", "")
+        return self.environment.tidied(self.engine.expand(js_trim(text), self.environment.for_card_text()))
 
     def allow(self, characters: int) -> None:
         """Raise LimitReached before that many characters are made, if they would be too many."""
@@ -233,3 +228,19 @@ class MacroExpansion:
         if node.operator == "+=":
             self.allow_growth(self.environment.variables.get(node.name, node.scope))
         return printed
+
+
+def dedent(text: str) -> str:
+    """Take the indentation of the first line of a block that is not blank from every line, then trim both ends.
+
+    A line that is indented less loses all white space at its start.
+    """
+    lines = text.split("\n")
+    width = next((_indent(line) for line in lines if js_trim(line)), 0)
+    if width == 0:
+        return js_trim(text)
+    return js_trim("\n".join(line[width:] if _indent(line) >= width else line.lstrip(JS_WHITESPACE) for line in lines))
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip(" \t"))

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from typing import ClassVar, Literal
 
 from tavernkit.sillytavern.presets.fields import PresetFile
 from tavernkit.sillytavern.presets.text import TextPreset
 from tavernkit.values import Json, JsonObject
+
+_NAME = re.compile(r"\{\{name\}\}", re.IGNORECASE | re.ASCII)
+
+
+def fill_name(sequence: str, name: str) -> str:
+    """Put a speaker in the place of `{{name}}`."""
+    return _NAME.sub(lambda _: name, sequence)
 
 
 class Instruct(PresetFile, frozen=True, kw_only=True):
@@ -46,6 +54,15 @@ class Instruct(PresetFile, frozen=True, kw_only=True):
     sequences_as_stop_strings: bool = True
     bind_to_context: bool | None = None
     system_prompt: str | None = None
+
+    @property
+    def line_break(self) -> str:
+        """What stands between a sequence and the message beside it."""
+        return "\n" if self.wrap else ""
+
+    def fill(self, sequence: str, name: str, expand: Callable[[str], str]) -> str:
+        """A sequence with its macros expanded and `{{name}}` filled in, if the template wants that."""
+        return fill_name(expand(sequence), name) if sequence and self.macro else sequence
 
     @classmethod
     def modernised(cls, source: JsonObject) -> dict[str, Json]:

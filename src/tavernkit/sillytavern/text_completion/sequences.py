@@ -14,24 +14,12 @@ from tavernkit.text.js_strings import JS_WHITESPACE
 SequencePlace: TypeAlias = Literal["first", "last", "between"]
 """Where in the chat a message stands: the first and the last may have sequences of their own."""
 
-_NAME = re.compile(r"\{\{name\}\}", re.IGNORECASE | re.ASCII)
 _CHANGING = re.compile(r"\{\{(?!(?:user|char|name|newline)\}\})", re.IGNORECASE | re.ASCII)
 
 
 def is_changing(text: str) -> bool:
     """Whether a macro in it may give something else each time it is expanded."""
     return _CHANGING.search(text) is not None
-
-
-def separator(speakers: TextSpeakers) -> str:
-    return "\n" if speakers.settings.instruct.wrap else ""
-
-
-def fill(speakers: TextSpeakers, sequence: str, name: str) -> str:
-    """A sequence with its macros expanded and `{{name}}` filled in, if the template wants that."""
-    if not sequence or not speakers.settings.instruct.macro:
-        return sequence
-    return _NAME.sub(lambda _: name, speakers.expand(sequence))
 
 
 class MessageFrame(NamedTuple):
@@ -50,7 +38,7 @@ class Sequences:
 
     def __init__(self, speakers: TextSpeakers) -> None:
         self._speakers = speakers
-        self._between = separator(speakers)
+        self._between = speakers.settings.instruct.line_break
         self._known: dict[tuple[str, ExtensionRole, bool, SequencePlace], MessageFrame] = {}
         self.are_fixed = not is_changing("\n".join(_all_sequences(speakers)))
         instruct = speakers.settings.instruct
@@ -87,8 +75,8 @@ def _around(
     instruct = speakers.settings.instruct
     prefix, suffix = _sequences(speakers, role, place)
     filler = name or "System"
-    prefix = fill(speakers, prefix, filler)
-    suffix = fill(speakers, suffix, filler) or separator(speakers)
+    prefix = instruct.fill(prefix, filler, speakers.expand)
+    suffix = instruct.fill(suffix, filler, speakers.expand) or instruct.line_break
     told = instruct.names_behavior == "always" or (
         instruct.names_behavior == "force" and (speakers.group is not None or force_name) and name != speakers.user_name
     )
@@ -133,9 +121,9 @@ def instruct_line(scene: TextScene) -> tuple[str, str]:
     sequence = _last_sequence(scene, in_background=is_quiet and in_background)
     # Some templates end their output sequence, but not the last one, with the space that parts it from the name.
     filler = instruct.output_sequence[-1:] if told and _lost_space(scene, sequence) else ""
-    between = separator(scene)
+    between = instruct.line_break
     start = "" if is_quiet else between
-    line = start + fill(scene, sequence, name or "System")
+    line = start + instruct.fill(sequence, name or "System", scene.expand)
     if told:
         line += f"{between}{filler}{name}:"
     bias = ""

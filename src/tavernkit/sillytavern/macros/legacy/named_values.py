@@ -7,17 +7,15 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TypeAlias
 
 from tavernkit.sillytavern.macros.environment import DynamicMacro, Environment
-from tavernkit.sillytavern.macros.examples import format_examples
 from tavernkit.sillytavern.macros.legacy.passes import CallPass, LegacyExpansion, NamePass, OncePass, Pass, any_case
 from tavernkit.sillytavern.macros.legacy.scanning import find_exactly
-from tavernkit.sillytavern.macros.packs.names import group_names
+from tavernkit.sillytavern.macros.packs import built_in_macros
+from tavernkit.sillytavern.macros.packs.card import shaped_examples
 from tavernkit.sillytavern.macros.variables import value_text
 from tavernkit.text.js_strings import js_trim
 from tavernkit.text.js_values import to_text
 
 ExpandText: TypeAlias = Callable[[str, Environment], str]
-
-_LINE_BREAKS = re.compile("\n{2,}")
 
 
 def expanded_card(environment: Environment, expand: ExpandText) -> Mapping[str, str]:
@@ -40,10 +38,7 @@ def expanded_card(environment: Environment, expand: ExpandText) -> Mapping[str, 
         "creatorNotes": card.creator_notes,
     }
     inside = environment.for_card_text()
-    expanded = {name: expand(js_trim(text), inside) for name, text in texts.items()}
-    if settings.collapse_newlines:
-        expanded = {name: _LINE_BREAKS.sub("\n", text) for name, text in expanded.items()}
-    return {name: text.replace("\r", "") for name, text in expanded.items()}
+    return {name: environment.tidied(expand(js_trim(text), inside)) for name, text in texts.items()}
 
 
 def _text(name: str) -> Callable[[LegacyExpansion], str]:
@@ -54,7 +49,7 @@ def _examples(expansion: LegacyExpansion) -> str:
     inside = expansion.environment.for_card_text()
     # What stands around the examples may quote the card, but not the examples once more.
     around = inside.with_(expands_card=True, card=inside.card.with_(message_examples=""))
-    return format_examples(expansion.card["mesExamplesRaw"], inside, lambda text: expansion.expand(text, around))
+    return shaped_examples(expansion.card["mesExamplesRaw"], inside, lambda text: expansion.expand(text, around))
 
 
 def _version(expansion: LegacyExpansion) -> str:
@@ -81,6 +76,9 @@ CARD_MACROS: Mapping[str, Callable[[LegacyExpansion], str]] = {
 
 _Read: TypeAlias = Callable[[LegacyExpansion], str]
 
+PARSER_MACROS = {definition.name: definition.handler for definition in built_in_macros("1.15")}
+"""How the parser engine answers: where the two agree, there is nothing to say twice."""
+
 
 def _not_char(expansion: LegacyExpansion) -> str:
     """Everybody but the speaker: muted members too, and the user last."""
@@ -90,18 +88,13 @@ def _not_char(expansion: LegacyExpansion) -> str:
 
 
 _PEOPLE: dict[str, _Read] = {
-    "user": lambda expansion: expansion.environment.user_name,
-    "char": lambda expansion: expansion.environment.character_name,
-    "charIfNotGroup": lambda expansion: group_names(expansion.environment, with_muted=True),
-    "group": lambda expansion: group_names(expansion.environment, with_muted=True),
-    "groupNotMuted": lambda expansion: group_names(expansion.environment, with_muted=False),
+    "user": PARSER_MACROS["user"],
+    "char": PARSER_MACROS["char"],
+    "charIfNotGroup": PARSER_MACROS["group"],
+    "group": PARSER_MACROS["group"],
+    "groupNotMuted": PARSER_MACROS["groupNotMuted"],
     "notChar": _not_char,
-    "model": lambda expansion: expansion.environment.model.name,
-}
-
-_STATE: dict[str, _Read] = {
-    "lastGenerationType": lambda expansion: expansion.environment.generation_type,
-    "isMobile": lambda expansion: "true" if expansion.environment.is_mobile else "false",
+    "model": PARSER_MACROS["model"],
 }
 
 
@@ -112,7 +105,7 @@ def _call(name: str) -> str:
 _ORIGINAL = OncePass(_call("original"), value=lambda expansion: expansion.environment.original or "")
 _CARD_PASSES = {name: NamePass(_call(name), value=read) for name, read in CARD_MACROS.items()}
 _PEOPLE_PASSES = {name: NamePass(_call(name), value=read) for name, read in _PEOPLE.items()}
-_STATE_PASSES = {name: NamePass(_call(name), value=read) for name, read in _STATE.items()}
+_STATE_PASSES = {name: NamePass(_call(name), value=PARSER_MACROS[name]) for name in ("lastGenerationType", "isMobile")}
 
 
 def named_passes(environment: Environment) -> Iterator[Pass]:
