@@ -15,9 +15,9 @@ from tavernkit.prompt.built import BuildResult, Built, Reply, common_fields, sna
 from tavernkit.prompt.context import Context
 from tavernkit.prompt.warning import BuildWarning
 from tavernkit.sillytavern.cleanup import clean_reply
+from tavernkit.sillytavern.macros.engine import EngineName
 from tavernkit.sillytavern.macros.environment import Environment, MacroInputs
 from tavernkit.sillytavern.macros.problems import MacroProblem
-from tavernkit.sillytavern.macros.selection import EngineName
 from tavernkit.sillytavern.reasoning import receive_reply
 from tavernkit.sillytavern.regex_scripts import Placement, RegexBudget, RegexScripts, apply_scripts, macro_expander
 from tavernkit.sillytavern.scene import Api, Scene, shared_macros

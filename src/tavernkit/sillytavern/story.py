@@ -9,7 +9,7 @@ from enum import IntEnum
 from tavernkit.lore.book import Book
 from tavernkit.sillytavern.extension_prompts import ExtensionPlace, ExtensionPrompt, ExtensionRole
 from tavernkit.sillytavern.groups import StoryGroup
-from tavernkit.sillytavern.macros.selection import EngineName
+from tavernkit.sillytavern.macros.engine import EngineName
 from tavernkit.sillytavern.presets import Instruct
 from tavernkit.sillytavern.regex_scripts import RegexScripts
 from tavernkit.sillytavern.settings import UserSettings

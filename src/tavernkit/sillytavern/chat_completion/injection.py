@@ -7,10 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from tavernkit.prompt.block import Block
 from tavernkit.prompt.context import Context
 from tavernkit.sillytavern.chat_completion.scene import ChatScene, PromptEntry
-from tavernkit.sillytavern.extension_prompts import ExtensionPrompt, in_key_order
+from tavernkit.sillytavern.extension_prompts import ROLES, ExtensionPrompt, in_key_order
 from tavernkit.text.js_strings import js_trim
 
-ROLES = ("system", "user", "assistant")
 EXTENSION_ORDER = 100
 """Extension prompts stand with the preset's prompts of this order, behind them."""
 

@@ -9,7 +9,7 @@ from enum import IntEnum
 from tavernkit.characters.character import Character
 from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.sillytavern.errors import UnknownMemberError
-from tavernkit.sillytavern.extension_prompts import ExtensionRole
+from tavernkit.sillytavern.extension_prompts import ExtensionRole, role_named
 from tavernkit.sillytavern.macros.environment import GroupNames
 from tavernkit.text.js_numbers import to_number
 from tavernkit.values import Json, JsonObject, Value
@@ -17,7 +17,6 @@ from tavernkit.values import Json, JsonObject, Value
 DEFAULT_TALKATIVENESS = 0.5
 DEFAULT_DEPTH = 4
 MAX_MEMBERS = 1000
-_ROLES: dict[str, ExtensionRole] = {"system": "system", "user": "user", "assistant": "assistant"}
 
 
 class GroupStrategy(IntEnum):
@@ -68,7 +67,7 @@ class GroupMember(Value, frozen=True, kw_only=True):
         return DepthPrompt(
             text=source.text("prompt"),
             depth=source.integer("depth", default=DEFAULT_DEPTH),
-            role=_ROLES.get(source.text("role"), "system"),
+            role=role_named(source.text("role")),
         )
 
 

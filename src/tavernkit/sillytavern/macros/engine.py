@@ -1,4 +1,4 @@
-"""The parser engines: SillyTavern 1.15's and 1.19's, which differ in their grammar and their macros."""
+"""The parser engines of SillyTavern 1.15 and 1.19, which differ in grammar and macros, and the choice of an engine."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from tavernkit.load_hooks import run_load_hooks
 from tavernkit.macros.engine import MacroEnvironment
 from tavernkit.sillytavern.macros.environment import DynamicMacro, Environment, as_environment
 from tavernkit.sillytavern.macros.evaluator import MacroExpansion
+from tavernkit.sillytavern.macros.legacy.engine import LegacyMacros
 from tavernkit.sillytavern.macros.legacy.scanning import find_trims
 from tavernkit.sillytavern.macros.lexer import Grammar
 from tavernkit.sillytavern.macros.nodes import MacroCall, Remarks, Template
@@ -28,6 +29,7 @@ from tavernkit.sillytavern.macros.problems import (
     ProblemHandler,
 )
 from tavernkit.sillytavern.macros.registry import MacroDefinition, MacroDefinitions
+from tavernkit.values import check_choice
 
 _MAX_TEMPLATES = 1_000
 _MAX_CHARACTERS = 8_000_000
@@ -44,6 +46,7 @@ _MACROS = {
 }
 
 Version: TypeAlias = Literal["1.15", "1.19"]
+EngineName: TypeAlias = Literal["legacy", "1.15", "1.19"]
 LOAD_SCOPE = "sillytavern.macros"
 """Load hooks of this scope get the registry of every version, `{"1.15": …, "1.19": …}`, and may add macros to them."""
 
@@ -66,6 +69,16 @@ def shared_registry(version: Version) -> MacroDefinitions:
         _shared.update(registries)
         run_load_hooks(LOAD_SCOPE, registries)
     return _shared[version]
+
+
+def macro_engine(
+    name: EngineName = "1.19", *, limits: MacroLimits = DEFAULT_LIMITS, on_problem: ProblemHandler | None = None
+) -> ParserMacros | LegacyMacros:
+    """The legacy engine, which 1.15 shipped with, or one of the parser engines; the later one is today's default."""
+    check_choice("The name of a macro engine", name, EngineName)
+    if name == "legacy":
+        return LegacyMacros(limits=limits, on_problem=on_problem)
+    return ParserMacros(name, limits=limits, on_problem=on_problem)
 
 
 class ParserMacros:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from tavernkit.prompt.context import Context
 from tavernkit.sillytavern.errors import UnknownMemberError
 from tavernkit.sillytavern.examples import split_dialogues
-from tavernkit.sillytavern.extension_prompts import ExtensionPrompt, ExtensionRole
+from tavernkit.sillytavern.extension_prompts import ExtensionPrompt, role_named
 from tavernkit.sillytavern.groups import DepthPrompt, GroupMember, JoinedCard, group_depth_prompts, speaker_card
 from tavernkit.sillytavern.macros.environment import (
     AuthorsNotes,
@@ -60,7 +60,7 @@ def hooks(ctx: Context) -> None:
                 content=injection.content,
                 position=injection.position,
                 depth=injection.depth,
-                role=_role(injection.role),
+                role=role_named(injection.role),
                 scan=injection.scan,
             )
         )
@@ -189,14 +189,6 @@ def _depth_prompt(key: str, note: DepthPrompt, scene: Scene) -> ExtensionPrompt:
     return ExtensionPrompt(
         key=key, content=note.text, position="chat", depth=note.depth, role=note.role, scan=scene.story.note.scan
     )
-
-
-def _role(role: str) -> ExtensionRole:
-    match role:
-        case "user" | "assistant":
-            return role
-        case _:
-            return "system"
 
 
 def _reply_bias(newest_first: Iterable[ChatTurn], default: str, *, generation_type: str) -> str:

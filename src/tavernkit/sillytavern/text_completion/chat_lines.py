@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from tavernkit.sillytavern.extension_prompts import ExtensionPrompt, ExtensionRole, in_key_order, joined_text
+from tavernkit.sillytavern.extension_prompts import ROLES, ExtensionPrompt, ExtensionRole, in_key_order, joined_text
 from tavernkit.sillytavern.text_completion.scene import TextPiece, TextScene, TextSpeakers
 from tavernkit.sillytavern.text_completion.sequences import SequencePlace, Sequences
 from tavernkit.sillytavern.text_completion.story import STORY_STRING
 from tavernkit.sillytavern.turns import ChatTurn
 from tavernkit.text.js_strings import JS_WHITESPACE
 from tavernkit.values import Value
-
-_ROLES: tuple[ExtensionRole, ...] = ("system", "user", "assistant")
 
 
 class Speech(Value, frozen=True, kw_only=True):
@@ -167,7 +165,7 @@ def _inject(
         until = min(1 if scene.is_continue and depth == 0 else depth, len(newest_first))
         speeches.extend(newest_first[taken:until])
         taken = max(taken, until)
-        for role in _ROLES:
+        for role in ROLES:
             found = by_role.get(role, [])
             if text := joined_text(found).lstrip(JS_WHITESPACE):
                 reserved.append(len(speeches))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias, get_args
 
-from tavernkit.sillytavern.extension_prompts import ExtensionRole
+from tavernkit.sillytavern.extension_prompts import ROLES, ExtensionRole
 from tavernkit.sillytavern.text_completion.scene import TextScene, TextSpeakers
 from tavernkit.text.js_strings import JS_WHITESPACE
 
@@ -84,9 +84,7 @@ def _around(
 
 
 def _all_sequences(speakers: TextSpeakers) -> Iterator[str]:
-    roles: tuple[ExtensionRole, ...] = ("system", "user", "assistant")
-    places: tuple[SequencePlace, ...] = ("first", "last", "between")
-    for role, place in itertools.product(roles, places):
+    for role, place in itertools.product(ROLES, get_args(SequencePlace)):
         yield from _sequences(speakers, role, place)
 
 
