@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Literal
 
@@ -169,8 +169,7 @@ def _without_sequences(text: str, instruct: Instruct, *, is_impersonate: bool) -
     removed = (
         (instruct.input_sequence,) if is_impersonate else (instruct.output_sequence, instruct.last_output_sequence)
     )
-    return reduce(lambda rest, line: rest.replace(line, ""), _lines(removed), text)
-
-
-def _lines(sequences: Iterable[str]) -> Iterable[str]:
-    return (line for sequence in sequences for line in sequence.split("\n") if js_trim(line))
+    for line in "\n".join(removed).split("\n"):
+        if js_trim(line):
+            text = text.replace(line, "")
+    return text

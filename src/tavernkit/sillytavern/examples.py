@@ -55,7 +55,7 @@ def spoken_lines(
             if user_speaks is False:
                 finish(character, is_user=False)
             user_speaks = True
-        elif _starts_with_name(line, (character_name, *group)):
+        elif any(line.startswith(f"{name}:") for name in (character_name, *group)):
             if not line.startswith(f"{character_name}:"):
                 character = line.split(":", 1)[0]
             if user_speaks:
@@ -65,10 +65,6 @@ def spoken_lines(
     if user_speaks is not None:
         finish(user_name if user_speaks else character, is_user=user_speaks)
     return tuple(spoken)
-
-
-def _starts_with_name(line: str, names: Sequence[str]) -> bool:
-    return any(line.startswith(f"{name}:") for name in names)
 
 
 def example_texts(

@@ -7,7 +7,7 @@ from typing import Literal
 
 from tavernkit.errors import ParseError
 from tavernkit.reading import parse_json
-from tavernkit.sillytavern.presets import ContextTemplate, Instruct
+from tavernkit.sillytavern.presets import Instruct
 from tavernkit.sillytavern.presets.templates import fill_name
 from tavernkit.sillytavern.settings import UserSettings
 from tavernkit.text.js_strings import js_trim
@@ -52,7 +52,9 @@ def stopping_strings(
                 )
             )
         found += _instruct_sequences(settings.instruct, user_name, character_name, expand)
-        found += _context_separators(settings.context, expand)
+        if settings.context.use_stop_strings:
+            separators = (settings.context.chat_start, settings.context.example_separator)
+            found += (f"\n{expand(text)}" for text in separators if text)
     found += _own(settings, expand, warn)
     found += ephemeral
     return tuple(string for string in dict.fromkeys(found) if string)
@@ -93,11 +95,6 @@ def _instruct_sequences(
         if js_trim(line):
             wrapped = f"\n{line}" if instruct.wrap else line
             yield expand(wrapped) if instruct.macro else wrapped
-
-
-def _context_separators(context: ContextTemplate, expand: Callable[[str], str]) -> Iterator[str]:
-    if context.use_stop_strings:
-        yield from (f"\n{expand(text)}" for text in (context.chat_start, context.example_separator) if text)
 
 
 def _own(settings: UserSettings, expand: Callable[[str], str], warn: Callable[[str], None]) -> Iterator[str]:

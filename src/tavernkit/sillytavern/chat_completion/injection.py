@@ -19,10 +19,6 @@ def injection(ctx: Context) -> None:
     scene = ctx.platform(ChatScene)
     if ctx.generation_type == "continue" and scene.preset.continue_prefill and scene.chat:
         scene.continued = scene.chat.pop()
-    _inject(ctx, scene)
-
-
-def _inject(ctx: Context, scene: ChatScene) -> None:
     entries = list(_in_chat_entries(scene))
     for entry in entries:
         if entry.role not in ROLES:

@@ -33,21 +33,17 @@ _ONLY_FOR = {"openrouter": "openrouter_", "custom": "custom_"}
 
 def warn_of_unsupported(ctx: Context, preset: ChatPreset) -> None:
     """Say which settings of the preset have no effect here."""
-    unheeded = sorted(_in_use(preset))
+    prefix = _ONLY_FOR.get(preset.chat_completion_source)
+    if prefix is None:
+        return
+    usual, fields = ChatPreset(), sorted(name for name in UNSUPPORTED if name.startswith(prefix))
+    unheeded = [name for name in fields if getattr(preset, name) != getattr(usual, name)]
     if unheeded:
         ctx.warn(
             "preset_field_unsupported",
             f"The preset asks for things that are not sent: {', '.join(unheeded)}. Set them where the request is made.",
             fields=unheeded,
         )
-
-
-def _in_use(preset: ChatPreset) -> Iterator[str]:
-    usual = ChatPreset()
-    prefix = _ONLY_FOR.get(preset.chat_completion_source)
-    for name in UNSUPPORTED:
-        if prefix is not None and name.startswith(prefix) and getattr(preset, name) != getattr(usual, name):
-            yield name
 
 
 _ALWAYS = ("temperature", "frequency_penalty", "presence_penalty", "top_p")

@@ -16,9 +16,8 @@ from tavernkit.sillytavern.groups.strategies import (
     Roll,
     SpeakerChoice,
     SpeakerReason,
-    any_member,
-    list_order,
-    manual_order,
+    draw,
+    first_shuffled,
     mentions_of_ascii_words,
     natural_order,
     pooled_order,
@@ -68,10 +67,8 @@ def activate(
     UnknownMemberError when somebody was asked who is not.
     """
     is_user_input = bool(user_input) and not by_auto_mode
-    started = GroupActivation(
-        activation_text=user_input if is_user_input else _last_text(chat),
-        is_user_input=is_user_input,
-    )
+    last_text = chat[-1].text if chat and not chat[-1].is_system else ""
+    started = GroupActivation(activation_text=user_input if is_user_input else last_text, is_user_input=is_user_input)
     if not group.members:
         return started
     if forced is not None:
@@ -81,15 +78,18 @@ def activate(
             return _with_speakers(started, group, _for_quiet_prompt(group, chat, random))
         case "swipe" | "continue":
             choices = speakers_of_last_message(group, chat, random, hidden_count=False)
-            return _somebody_at_hand(_with_speakers(started, group, choices), generation_type)
+            activation = _with_speakers(started, group, choices)
+            if not activation.speakers:
+                deed = "swiped" if generation_type == "swipe" else "continued"
+                raise DepartedMemberError(
+                    f"The last message cannot be {deed}: nobody at hand has written it."
+                    " Add its writer back to the group."
+                )
+            return activation
         case "impersonate":
-            return _with_speakers(started, group, any_member(group.members, random))
+            return _with_speakers(started, group, draw(group.members, random, SpeakerReason(cause="impersonate")))
         case _:
             return _by_strategy(started, group, chat, random, mentions)
-
-
-def _last_text(chat: Sequence[ChatTurn]) -> str:
-    return chat[-1].text if chat and not chat[-1].is_system else ""
 
 
 def _by_strategy(
@@ -98,20 +98,17 @@ def _by_strategy(
     choices: list[SpeakerChoice] = []
     match group.activation_strategy:
         case GroupStrategy.NATURAL:
-            banned = None if started.is_user_input or group.allow_self_responses else _last_name(chat)
+            may_answer_self = started.is_user_input or group.allow_self_responses or not chat or chat[-1].is_user
+            banned = None if may_answer_self else chat[-1].name
             choices, rolls = natural_order(group, started.activation_text, random, banned=banned, mentions=mentions)
             started = started.with_(rolls=rolls, banned=banned)
         case GroupStrategy.LIST:
-            choices = list_order(group.enabled)
+            choices = [(avatar, SpeakerReason(cause="list")) for avatar in dict.fromkeys(group.enabled)]
         case GroupStrategy.POOLED:
             choices = pooled_order(group.enabled, chat, random, is_user_input=started.is_user_input)
         case GroupStrategy.MANUAL if not started.is_user_input:
-            choices = manual_order(group.enabled, random)
+            choices = first_shuffled(group.enabled, random, SpeakerReason(cause="manual"))
     return _with_speakers(started, group, choices)
-
-
-def _last_name(chat: Sequence[ChatTurn]) -> str | None:
-    return chat[-1].name if chat and not chat[-1].is_user else None
 
 
 def _for_quiet_prompt(group: StoryGroup, chat: Sequence[ChatTurn], random: Random) -> list[SpeakerChoice]:
@@ -126,15 +123,6 @@ def _with_speakers(started: GroupActivation, group: StoryGroup, choices: Sequenc
     present = [(avatar, reason) for avatar, reason in choices if avatar in loaded]
     return started.with_(
         speakers=tuple(avatar for avatar, _ in present), reasons=tuple(reason for _, reason in present)
-    )
-
-
-def _somebody_at_hand(activation: GroupActivation, generation_type: str) -> GroupActivation:
-    if activation.speakers:
-        return activation
-    deed = "swiped" if generation_type == "swipe" else "continued"
-    raise DepartedMemberError(
-        f"The last message cannot be {deed}: nobody at hand has written it. Add its writer back to the group."
     )
 
 

@@ -171,16 +171,6 @@ def natural_order(
     return _first_of_each(choices), rolls
 
 
-def list_order(members: Sequence[str]) -> list[SpeakerChoice]:
-    """Everybody once."""
-    return [(avatar, SpeakerReason(cause="list")) for avatar in dict.fromkeys(members)]
-
-
-def manual_order(members: Sequence[str], random: Random) -> list[SpeakerChoice]:
-    """Somebody: who comes first after a shuffle."""
-    return _first_shuffled(members, random, SpeakerReason(cause="manual"))
-
-
 def pooled_order(
     members: Sequence[str], chat: Sequence[ChatTurn], random: Random, *, is_user_input: bool
 ) -> list[SpeakerChoice]:
@@ -188,17 +178,12 @@ def pooled_order(
     spoken = set() if is_user_input else _spoken_since_user(chat)
     silent = [avatar for avatar in members if avatar not in spoken]
     if silent:
-        return _draw(silent, random, SpeakerReason(cause="pooled"))
+        return draw(silent, random, SpeakerReason(cause="pooled"))
     last = chat[-1] if chat else None
     pool = list(members)
     if last is not None and not last.is_user and last.original_avatar and len(members) > 1:
         pool = [avatar for avatar in members if avatar != last.original_avatar]
-    return _draw(pool, random, SpeakerReason(cause="pooled_again"))
-
-
-def any_member(members: Sequence[str], random: Random) -> list[SpeakerChoice]:
-    """Anybody, muted or not: somebody must be the character while the user's words are written."""
-    return _draw(members, random, SpeakerReason(cause="impersonate"))
+    return draw(pool, random, SpeakerReason(cause="pooled_again"))
 
 
 def speakers_of_last_message(
@@ -215,8 +200,11 @@ def speakers_of_last_message(
     last = chat[-1]
     if not _counts(last, hidden_count=hidden_count):
         previous = _previous_speaker(chat, hidden_count=hidden_count)
-        choices += previous or _first_shuffled(group.members, random, SpeakerReason(cause="random"))
-    writer = last.original_avatar or _member_named(group, last.name)
+        choices += previous or first_shuffled(group.members, random, SpeakerReason(cause="random"))
+    # Without an avatar it is the first at hand who has this name and belongs to the group.
+    members = set(group.members)
+    named = (member.avatar for member in group.cast if member.name == last.name and member.avatar in members)
+    writer = last.original_avatar or next(named, None)
     if writer is not None:
         choices.append((writer, SpeakerReason(cause="last_speaker")))
     return choices
@@ -225,13 +213,13 @@ def speakers_of_last_message(
 def _somebody(pool: Sequence[str], loaded: Mapping[str, GroupMember], random: Random) -> list[SpeakerChoice]:
     """Somebody who is at hand, drawn as many times as there are names in the pool."""
     for _ in pool:
-        choice = _draw(pool, random, SpeakerReason(cause="random"))
+        choice = draw(pool, random, SpeakerReason(cause="random"))
         if choice[0][0] in loaded:
             return choice
     return []
 
 
-def _draw(pool: Sequence[str], random: Random, reason: SpeakerReason) -> list[SpeakerChoice]:
+def draw(pool: Sequence[str], random: Random, reason: SpeakerReason) -> list[SpeakerChoice]:
     """One of the pool. A number is drawn even where there is nobody to choose from."""
     roll = random()
     if not pool:
@@ -239,7 +227,8 @@ def _draw(pool: Sequence[str], random: Random, reason: SpeakerReason) -> list[Sp
     return [(pool[_index(roll, len(pool))], reason.with_(roll=roll, pool=len(pool)))]
 
 
-def _first_shuffled(members: Sequence[str], random: Random, reason: SpeakerReason) -> list[SpeakerChoice]:
+def first_shuffled(members: Sequence[str], random: Random, reason: SpeakerReason) -> list[SpeakerChoice]:
+    """Somebody: who comes first after a shuffle."""
     return [(avatar, reason.with_(pool=len(members))) for avatar in _shuffled(members, random)[:1]]
 
 
@@ -284,9 +273,3 @@ def _previous_speaker(chat: Sequence[ChatTurn], *, hidden_count: bool) -> list[S
         if turn.original_avatar and _counts(turn, hidden_count=hidden_count):
             return [(turn.original_avatar, SpeakerReason(cause="previous_speaker"))]
     return []
-
-
-def _member_named(group: StoryGroup, name: str) -> str | None:
-    """The first at hand who has this name and belongs to the group."""
-    members = set(group.members)
-    return next((member.avatar for member in group.cast if member.name == name and member.avatar in members), None)

@@ -94,14 +94,6 @@ class AuthorsNotes(Value, frozen=True, kw_only=True):
     default: str = ""
 
 
-def _no_random() -> float:
-    return 0.5
-
-
-def _no_clock() -> datetime:
-    return datetime(1970, 1, 1, tzinfo=UTC)
-
-
 class MacroInputs(Value, frozen=True, kw_only=True):
     """What an expansion may read, as far as it is made of values.
 
@@ -153,9 +145,9 @@ class Environment(MacroInputs, frozen=True, kw_only=True):
     post_process: Callable[[str], str] | None = None
     """What is done to the answer of each macro before it goes into the text; a regular expression needs it escaped."""
     banned_words: list[str] = msgspec.field(default_factory=list)
-    clock: Callable[[], datetime] = _no_clock
+    clock: Callable[[], datetime] = lambda: datetime(1970, 1, 1, tzinfo=UTC)
     zone: tzinfo = UTC
-    random: Callable[[], float] = _no_random
+    random: Callable[[], float] = lambda: 0.5
 
     @property
     def inputs(self) -> MacroInputs:

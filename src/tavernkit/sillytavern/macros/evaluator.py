@@ -159,7 +159,7 @@ class MacroExpansion:
         else:
             values = self._values(call, definition)
             if definition is None:
-                return self._unknown(call, values)
+                return self._as_text(call, values, "unknown_macro", f"There is no macro {call.name!r}.")
             if not call.sound and (complaint := definition.complaint(values)) is not None:
                 return self._as_text(call, values, "macro_syntax", f"{{{{{call.name}}}}} {complaint}.")
         self.call = call
@@ -194,9 +194,6 @@ class MacroExpansion:
             return self._as_text(call, values, "macro_syntax", f"{{{{{call.name}}}}} takes no arguments here.")
         answer = value_text(value() if callable(value) else value)
         return answer if self._post_process is None else self._post_process(answer)
-
-    def _unknown(self, call: MacroCall, values: tuple[str, ...]) -> str:
-        return self._as_text(call, values, "unknown_macro", f"There is no macro {call.name!r}.")
 
     def _as_text(self, call: MacroCall, values: tuple[str, ...], code: ProblemCode, message: str) -> str:
         """The call as it was written, with what its arguments came to in their places."""

@@ -35,18 +35,10 @@ class MacroArgument(Value, frozen=True, kw_only=True):
         return any(_IS_OF_TYPE[type](text) for type in self.types)
 
 
-def _is_integer(text: str) -> bool:
-    return _INTEGER.fullmatch(text.strip()) is not None
-
-
-def _is_number(text: str) -> bool:
-    return math.isfinite(to_number(text))
-
-
 _IS_OF_TYPE: dict[ValueType, Callable[[str], bool]] = {
     "string": lambda _: True,
-    "integer": _is_integer,
-    "number": _is_number,
+    "integer": lambda text: _INTEGER.fullmatch(text.strip()) is not None,
+    "number": lambda text: math.isfinite(to_number(text)),
     "boolean": lambda text: text.strip().lower() in _BOOLEANS,
 }
 

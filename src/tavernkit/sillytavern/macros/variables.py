@@ -31,10 +31,7 @@ def get_variable(store: VariablesStore, name: str, scope: str) -> Json:
     if isinstance(value, int | float):
         return value
     if isinstance(value, str):
-        if value.strip() == "":
-            return value
-        number = to_number(value)
-        return value if math.isnan(number) else number
+        return _read_as_number(value)
     if value == []:
         return 0
     return value
@@ -44,10 +41,6 @@ def set_variable(store: VariablesStore, name: str, value: Json, scope: str) -> N
     if not name:
         raise MacroFailure("needs the name of a variable")
     store.set(name, value, scope)
-
-
-def has_variable(store: VariablesStore, name: str, scope: str) -> bool:
-    return store.has(name, scope)
 
 
 def add_variable(store: VariablesStore, name: str, value: str | float, scope: str) -> Json:
@@ -197,11 +190,9 @@ def _whole(number: float) -> int | float:
     return int(number) if isinstance(number, float) and number.is_integer() and abs(number) < 2**53 else number
 
 
-def _read_as_number(value: Json) -> Json:
-    if isinstance(value, str) and value.strip():
-        number = to_number(value)
-        return value if math.isnan(number) else number
-    return value
+def _read_as_number(text: str) -> str | float:
+    number = to_number(text) if text.strip() else math.nan
+    return text if math.isnan(number) else number
 
 
 _COMPARISONS: dict[str, Callable[[float, float], bool]] = {
@@ -230,9 +221,10 @@ def operate(store: VariablesStore, node: Shorthand, resolve: Callable[[], str]) 
                 add_variable(store, name, -amount, scope)
             return ""
         case "||" | "||=":
-            return _fall_back(store, node, resolve, wanted=_says_no(get_variable(store, name, scope)))
+            held = get_variable(store, name, scope)
+            return _fall_back(store, node, resolve, wanted=not held or is_false(value_text(held)))
         case "??" | "??=":
-            return _fall_back(store, node, resolve, wanted=not has_variable(store, name, scope))
+            return _fall_back(store, node, resolve, wanted=not store.has(name, scope))
         case "==" | "!=":
             same = value_text(get_variable(store, name, scope)) == resolve()
             return "true" if same is (node.operator == "==") else "false"
@@ -249,10 +241,6 @@ def _fall_back(store: VariablesStore, node: Shorthand, resolve: Callable[[], str
     if node.operator.endswith("="):
         set_variable(store, node.name, value, node.scope)
     return value
-
-
-def _says_no(value: Json) -> bool:
-    return not value or is_false(value_text(value))
 
 
 def _compare(operator: str, left: Json, right: str) -> str:

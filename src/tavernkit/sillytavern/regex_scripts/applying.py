@@ -101,10 +101,6 @@ _NOT_A_NAME = re.compile(r"\{\{(?!(?:user|char)\}\})", re.IGNORECASE)
 OnProblem = Callable[[BuildWarning], None]
 
 
-def _ignore(_: BuildWarning) -> None:
-    pass
-
-
 class _TooLongError(Exception):
     """The text has grown too much."""
 
@@ -124,7 +120,7 @@ def apply_scripts(
     is_edit: bool = False,
     depth: int | None = None,
     character_override: str | None = None,
-    on_problem: OnProblem = _ignore,
+    on_problem: OnProblem = lambda _: None,
     budget: RegexBudget | None = None,
 ) -> str:
     """The text after every script that is for it.
@@ -154,7 +150,7 @@ def run_script(
     *,
     expand: Expand,
     character_override: str | None = None,
-    on_problem: OnProblem = _ignore,
+    on_problem: OnProblem = lambda _: None,
     budget: RegexBudget | None = None,
 ) -> str:
     """The text after one script, wherever that script is meant to apply."""
@@ -308,14 +304,11 @@ def _limit(text: str) -> float:
 
 def _find_first(patterns: tuple[JsRegex, ...], text: str) -> int | None:
     """`first_found`, remembered for texts of ordinary length: most of a chat is the same from build to build."""
-    if len(text) > _REMEMBERED_LENGTH:
-        return first_found(patterns, text, limit=_limit(text))
-    return _remembered_first(patterns, text)
+    find = _remembered_first if len(text) <= _REMEMBERED_LENGTH else first_found
+    return find(patterns, text, limit=_limit(text))
 
 
-@lru_cache(maxsize=4096)
-def _remembered_first(patterns: tuple[JsRegex, ...], text: str) -> int | None:
-    return first_found(patterns, text, limit=_limit(text))
+_remembered_first = lru_cache(maxsize=4096)(first_found)
 
 
 @lru_cache(maxsize=4096)

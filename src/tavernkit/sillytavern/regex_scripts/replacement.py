@@ -5,28 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
+from typing import NamedTuple
 
 from tavernkit.text.js_regex import JsCut
-from tavernkit.values import Value
 
 _WHOLE_MATCH = re.compile(r"\{\{match\}\}", re.IGNORECASE | re.ASCII)
 _GROUP = re.compile(r"\$([0-9]+)|\$<([^>]+)>")
 _MOST_DIGITS = 6  # more groups than that no pattern has
 
 
-class GroupNumber(Value, frozen=True, kw_only=True):
-    """`$1`; 0 is the whole match, None a number that no group can have."""
-
-    number: int | None
-
-
-class GroupName(Value, frozen=True, kw_only=True):
+class GroupName(NamedTuple):
     """`$<name>`."""
 
     name: str
 
 
-ReplacementPart = str | GroupNumber | GroupName
+ReplacementPart = str | int | GroupName
+"""Literal text, the number of a group, which is 0 for the whole match, or its name."""
 
 
 @lru_cache(maxsize=1024)
@@ -41,15 +36,13 @@ def _parts(replace: str) -> Iterator[ReplacementPart]:
         if match.start() > end:
             yield replace[end : match.start()]
         digits, name = match.groups()
-        yield GroupName(name=name) if digits is None else GroupNumber(number=_number(digits))
+        if digits is None:
+            yield GroupName(name)
+        elif len(significant := digits.lstrip("0")) <= _MOST_DIGITS:
+            yield int(significant or 0)
         end = match.end()
     if end < len(replace):
         yield replace[end:]
-
-
-def _number(digits: str) -> int | None:
-    significant = digits.lstrip("0") or "0"
-    return int(significant) if len(significant) <= _MOST_DIGITS else None
 
 
 def fill(parts: tuple[ReplacementPart, ...], cut: JsCut, text: str, trim: Callable[[str], str]) -> Iterator[str]:
@@ -58,15 +51,13 @@ def fill(parts: tuple[ReplacementPart, ...], cut: JsCut, text: str, trim: Callab
         if isinstance(part, str):
             yield part
             continue
-        found = _numbered(part.number, cut, text) if isinstance(part, GroupNumber) else (cut.named or {}).get(part.name)
+        found = _numbered(part, cut, text) if isinstance(part, int) else (cut.named or {}).get(part.name)
         if found:
             yield trim(found)
 
 
-def _numbered(number: int | None, cut: JsCut, text: str) -> str | None:
+def _numbered(number: int, cut: JsCut, text: str) -> str | None:
     """A group; the numbers after the last one give the offset, if it is not 0, and the whole text."""
-    if number is None:
-        return None
     if number < len(cut.groups):
         return cut.groups[number]
     if number == len(cut.groups):

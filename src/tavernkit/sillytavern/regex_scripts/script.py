@@ -11,7 +11,7 @@ from itertools import chain
 from tavernkit.errors import ParseError, PresetParseError
 from tavernkit.reading import ImportReport, LooseObject, ReportBuilder, kind_of, parse_json
 from tavernkit.sillytavern.presets.fields import PresetFile, decode, encode
-from tavernkit.text.js_numbers import to_number
+from tavernkit.text.js_values import is_truthy, to_number
 from tavernkit.values import Json, JsonObject, Value
 
 _FLAGS = ("disabled", "markdownOnly", "promptOnly", "runOnEdit")
@@ -55,10 +55,11 @@ class RegexScript(PresetFile, frozen=True, kw_only=True):
     def modernised(cls, source: JsonObject) -> dict[str, Json]:
         """The fields with the loose ones among them as JavaScript compares them."""
         fields = super().modernised(source)
-        fields |= {key: _is_truthy(fields[key]) for key in _FLAGS if key in fields}
+        fields |= {key: is_truthy(fields[key]) for key in _FLAGS if key in fields}
         fields |= {key: _depth(fields[key]) for key in _DEPTHS if key in fields}
         if "substituteRegex" in fields:
-            fields["substituteRegex"] = _mode(fields["substituteRegex"])
+            mode = to_number(fields["substituteRegex"])
+            fields["substituteRegex"] = int(mode) if mode in (1, 2) else 0
         if isinstance(places := fields.get("placement"), list):
             fields["placement"] = [place for place in places if not isinstance(place, bool)]  # True is no 1 there
         return fields
@@ -101,34 +102,12 @@ class RegexScripts(Value, frozen=True, kw_only=True):
         return chain(self.global_, self.preset, self.scoped)
 
 
-def _is_truthy(value: Json) -> bool:
-    """Whether JavaScript takes a JSON value for a yes: empty lists and objects are one there."""
-    return isinstance(value, list | dict) or bool(value)
-
-
 def _depth(value: Json) -> float | None:
     """The number that a depth is compared as: none where there is no limit, 0 for an empty text."""
-    if value is None:
+    if value is None or isinstance(value, list):
         return None
-    number = _as_number(value)
+    number = to_number(value)
     return number if math.isfinite(number) else None
-
-
-def _mode(value: Json) -> int:
-    number = 0.0 if value is None else _as_number(value)
-    return int(number) if number in (1, 2) else 0
-
-
-def _as_number(value: Json) -> float:
-    match value:
-        case bool():
-            return int(value)
-        case int() | float():
-            return value
-        case str():
-            return to_number(value)
-        case _:
-            return math.nan
 
 
 FORMAT = "regex_scripts"

@@ -162,16 +162,8 @@ def _as_sent(ctx: Context, scene: Scene, turns: list[ChatTurn]) -> tuple[ChatTur
 
 def _said(ctx: Context, scene: Scene) -> str:
     """The new message as SillyTavern keeps it: after the scripts for what the user says, macros expanded."""
-    if not ctx.message:
-        return ""
-    text = apply_scripts(
-        ctx.message,
-        scene.story.regex_scripts,
-        Placement.USER_INPUT,
-        expand=scene.expand_in_scripts,
-        on_problem=lambda problem: ctx.warn(problem.code, problem.message, error=None, **problem.where),
-        budget=RegexBudget(SCRIPT_SECONDS),
-    )
+    budget = RegexBudget(SCRIPT_SECONDS)
+    text = scripted(ctx, scene, ctx.message, Placement.USER_INPUT, None, budget, is_prompt=False)
     return scene.expand(text, quietly=True)
 
 
@@ -226,7 +218,7 @@ def _regexed(ctx: Context, scene: Scene, turns: Sequence[ChatTurn]) -> Sequence[
     newest = _newest_depth(ctx, scene)
     return [
         turn.with_(
-            text=apply_prompt_scripts(
+            text=scripted(
                 ctx,
                 scene,
                 turn.text,
@@ -263,9 +255,7 @@ def _returning_thoughts(ctx: Context, scene: Scene, turns: Sequence[ChatTurn]) -
         returning,
         is_continue=has_continued,
         speaker=None if scene.story.group is None else ctx.require_character().name,
-        apply_regex=lambda text, depth: apply_prompt_scripts(
-            ctx, scene, text, Placement.REASONING, newer + depth, budget
-        ),
+        apply_regex=lambda text, depth: scripted(ctx, scene, text, Placement.REASONING, newer + depth, budget),
     )
     scene.thoughts_returned = returning.count
     return tuple(turn.with_(text=content) for turn, content in zip(turns, contents, strict=True))
@@ -277,16 +267,23 @@ def _reasoning(turn: ChatTurn) -> str:
     return thought if isinstance(thought, str) else ""
 
 
-def apply_prompt_scripts(
-    ctx: Context, scene: Scene, text: str, placement: Placement, depth: int | None, budget: RegexBudget
+def scripted(
+    ctx: Context,
+    scene: Scene,
+    text: str,
+    placement: Placement,
+    depth: int | None,
+    budget: RegexBudget,
+    *,
+    is_prompt: bool = True,
 ) -> str:
-    """A text on its way into the prompt, after the regex scripts that are for it."""
+    """A text on its way into the prompt, or into the chat, after the regex scripts that are for it."""
     return apply_scripts(
         text,
         scene.story.regex_scripts,
         placement,
         expand=scene.expand_in_scripts,
-        is_prompt=True,
+        is_prompt=is_prompt,
         depth=depth,
         on_problem=lambda problem: ctx.warn(problem.code, problem.message, error=None, **problem.where),
         budget=budget,

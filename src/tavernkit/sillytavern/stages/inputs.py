@@ -106,7 +106,7 @@ def _environment(ctx: Context, scene: Scene) -> Environment:
             instruct=settings.instruct,
             context=settings.context,
             system_prompt=settings.sysprompt,
-            reasoning=settings.reasoning.template,
+            reasoning=settings.reasoning,
             prefer_character_prompt=settings.prefer_character_prompt,
             prefer_character_jailbreak=settings.prefer_character_jailbreak,
             collapse_newlines=settings.collapse_newlines,

@@ -259,11 +259,7 @@ _LEAVES_ALL = (*[None] * 3, *[False] * 7)
 """What most entries of a world file say: everything is left to the settings. To see that, nothing has to be decoded."""
 
 
-def sketch_entry(entry: Entry, world: str) -> Sketch:
-    return Sketch(world=world, source=entry, wishes=_wishes(entry))
-
-
-def _wishes(entry: Entry) -> Wishes:
+def wishes_of(entry: Entry) -> Wishes:
     try:
         if _outline_of(entry.extensions) == _LEAVES_ALL and entry.spelling is not None:
             return _NO_WISHES

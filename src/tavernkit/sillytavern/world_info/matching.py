@@ -403,10 +403,10 @@ class WorldInfoHaystack:
     def _search(self, entry: WorldEntry, key: LiteralKey | RegexKey, depth: int, sources: int) -> WorldInfoPlace | None:
         text = self._text(depth, sources)
         if isinstance(key, LiteralKey):
-            start = occurs(text if key.case_sensitive else self._lower(depth, sources), key)
             # Lower-casing may lengthen a text, and then the place is near, not exact.
-            return None if start is None else self._place(start, depth, sources)
-        start = self._regex_start(entry, key.regex, depth, sources)
+            start = occurs(text if key.case_sensitive else self._lower(depth, sources), key)
+        else:
+            start = self._regex_start(entry, key.regex, depth, sources)
         return None if start is None else self._place(start, depth, sources)
 
     def _regex_start(self, entry: WorldEntry, regex: JsRegex, depth: int, sources: int) -> int | None:

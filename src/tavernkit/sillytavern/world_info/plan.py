@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import cached_property
 from operator import attrgetter
-from typing import Any
+from typing import TypeVar
 
 from tavernkit.lore.book import Book
 from tavernkit.lore.entry import Entry
@@ -16,8 +16,8 @@ from tavernkit.sillytavern.world_info.fields import (
     WorldEntry,
     decode_entry,
     reference,
-    sketch_entry,
     split_decorators,
+    wishes_of,
 )
 from tavernkit.sillytavern.world_info.matching import WorldInfoKeys
 from tavernkit.sillytavern.world_info.scan_input import InsertionStrategy, WorldInfoInput, WorldInfoSettings
@@ -107,6 +107,9 @@ def _by_order(entries: Sequence[Sketch]) -> list[Sketch]:
     return sorted(entries, key=_ORDER, reverse=True)
 
 
+V = TypeVar("V")
+
+
 class _Entries(dict[int, WorldEntry]):
     """The entries by their places, each decoded when it is first asked for: in most scans few of them are."""
 
@@ -183,14 +186,28 @@ def _is_plain(entry: WorldEntry) -> bool:
     return entry.enabled and never_by_itself and never_barred and in_every_pass
 
 
+class _Remembered(OrderedDict[Hashable, V]):
+    """The latest things that were worked out."""
+
+    MOST = 32
+
+    def recall(self, key: Hashable, work_out: Callable[[], V]) -> V:
+        value = self.get(key)
+        if value is None:
+            value = self[key] = work_out()
+            if len(self) > self.MOST:
+                self.popitem(last=False)
+        else:
+            self.move_to_end(key)
+        return value
+
+
 class WorldInfoPlanCache:
     """Plans by the books they are for. Books are frozen, and are held here, so that an id stays its book's own."""
 
-    REMEMBERED = 32
-
     def __init__(self) -> None:
-        self._sketched: OrderedDict[Hashable, tuple[Book, tuple[Sketch, ...]]] = OrderedDict()
-        self._plans: OrderedDict[Hashable, WorldInfoPlan] = OrderedDict()
+        self._sketched: _Remembered[tuple[Book, tuple[Sketch, ...]]] = _Remembered()
+        self._plans: _Remembered[WorldInfoPlan] = _Remembered()
 
     def plan_for(self, gathered: Gathered, settings: WorldInfoSettings) -> WorldInfoPlan:
         scopes = (gathered.chat, gathered.persona, gathered.character, gathered.globals, gathered.shadowed)
@@ -200,26 +217,12 @@ class WorldInfoPlanCache:
             settings.case_sensitive,
             settings.match_whole_words,
         )
-        plan = self._plans.get(key)
-        if plan is None:
-            sketches = [self._sketch(name, book) for name, book in gathered.books]
-            plan = self._plans[key] = WorldInfoPlan(gathered, sketches, settings)
-            _forget_oldest(self._plans, self.REMEMBERED)
-        else:
-            self._plans.move_to_end(key)
-        return plan
+        return self._plans.recall(
+            key, lambda: WorldInfoPlan(gathered, [self._sketch(name, book) for name, book in gathered.books], settings)
+        )
 
     def _sketch(self, name: str, book: Book) -> tuple[Sketch, ...]:
-        known = self._sketched.get((name, id(book)))
-        if known is None:
-            known = (book, tuple([sketch_entry(entry, name) for entry in book.entries]))
-            self._sketched[name, id(book)] = known
-            _forget_oldest(self._sketched, self.REMEMBERED)
-        else:
-            self._sketched.move_to_end((name, id(book)))
-        return known[1]
+        def sketch() -> tuple[Book, tuple[Sketch, ...]]:
+            return book, tuple([Sketch(world=name, source=entry, wishes=wishes_of(entry)) for entry in book.entries])
 
-
-def _forget_oldest(remembered: OrderedDict[Hashable, Any], most: int) -> None:
-    if len(remembered) > most:
-        remembered.popitem(last=False)
+        return self._sketched.recall((name, id(book)), sketch)[1]

@@ -112,25 +112,10 @@ def _where(verdict: WorldInfoVerdict) -> str:
 
 
 def _activated(verdict: WorldInfoVerdict) -> str:
-    match verdict.cause:
-        case "key":
-            return f"“{verdict.key}” was found {_where(verdict)}"
-        case "constant":
-            return "always on"
-        case "sticky":
-            return "still sticky"
-        case "decorator":
-            return "@@activate"
-        case _:
-            return "activated from outside"
-
-
-def _with_near_miss(sentence: str) -> Callable[[WorldInfoVerdict], str]:
-    return lambda verdict: f"{sentence}; {verdict.near_miss}" if verdict.near_miss else sentence
-
-
-def _group_lost(verdict: WorldInfoVerdict) -> str:
-    return f"lost the group “{verdict.group}”" + (f" to {verdict.lost_to}" if verdict.lost_to else "")
+    if verdict.cause == "key":
+        return f"“{verdict.key}” was found {_where(verdict)}"
+    awake = {"constant": "always on", "sticky": "still sticky", "decorator": "@@activate"}
+    return awake.get(verdict.cause or "", "activated from outside")
 
 
 def _secondary(verdict: WorldInfoVerdict) -> str:
@@ -151,10 +136,12 @@ _SENTENCES: dict[WorldInfoReason, Callable[[WorldInfoVerdict], str]] = {
     "recursion_excluded": lambda _: "only other entries mention it, and it does not listen to them",
     "decorator": lambda _: "@@dont_activate",
     "no_keys": lambda _: "has no keys",
-    "no_key": _with_near_miss("none of its keys was found"),
+    "no_key": lambda verdict: "none of its keys was found" + (f"; {verdict.near_miss}" if verdict.near_miss else ""),
     "regex_timeout": lambda verdict: f"{verdict.key} took too long and was skipped",
     "secondary_logic": _secondary,
-    "group_lost": _group_lost,
+    "group_lost": lambda verdict: (
+        f"lost the group “{verdict.group}”" + (f" to {verdict.lost_to}" if verdict.lost_to else "")
+    ),
     "probability": lambda verdict: f"rolled {verdict.roll:.0f}, which is above its probability",
     "budget": lambda _: "did not fit into the budget",
 }

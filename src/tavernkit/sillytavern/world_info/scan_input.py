@@ -101,10 +101,6 @@ class ScanTexts(Value, frozen=True, kw_only=True):
         return {source: text for source, text in texts.items() if text}
 
 
-def _unchanged(text: str) -> str:
-    return text
-
-
 class WorldInfoInput(ScanInput, frozen=True, kw_only=True):
     """Everything one scan depends on: the same input gives the same result, byte for byte.
 
@@ -132,7 +128,7 @@ class WorldInfoInput(ScanInput, frozen=True, kw_only=True):
     forced: frozenset[str] = frozenset()
     timed: TimedState = TimedState()
     dry_run: bool = False
-    expand: Callable[[str], str] = _unchanged
+    expand: Callable[[str], str] = str
 
     @property
     def length(self) -> int:

@@ -8,7 +8,6 @@ from tavernkit.sillytavern.macros.variables import (
     add_variable,
     get_element,
     get_variable,
-    has_variable,
     set_element,
     set_variable,
     value_text,
@@ -49,7 +48,7 @@ def _register(scope: str, infix: str, where: str) -> None:
 def _register_1_19(scope: str, infix: str, where: str) -> None:
     @VARIABLES_1_19.macro(f"has{infix}var", f"Whether {where} has the variable.", _NAME, aliases=(f"{infix}varexists",))
     def _has(expansion: MacroExpansion, name: str) -> str:
-        return "true" if has_variable(expansion.environment.variables, name, scope) else "false"
+        return "true" if expansion.environment.variables.has(name, scope) else "false"
 
     @VARIABLES_1_19.macro(f"delete{infix}var", f"Removes a variable of {where}.", _NAME, aliases=(f"flush{infix}var",))
     def _delete(expansion: MacroExpansion, name: str) -> str:

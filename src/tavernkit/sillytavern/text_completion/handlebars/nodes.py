@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from tavernkit.text.js_strings import JS_WHITESPACE
 
@@ -13,6 +13,9 @@ MAX_TAGS = 10_000
 MAX_DEPTH = 100
 MAX_OUTPUT = 16_000_000
 """Characters of the rendered text."""
+
+
+Edge: TypeAlias = Literal["start", "end"]
 
 
 class Strip(NamedTuple):
@@ -66,8 +69,7 @@ class HandlebarsText:
 
     original: str
     value: str
-    stripped_left: bool = False
-    stripped_right: bool = False
+    stripped: dict[Edge, bool] = field(default_factory=dict)
 
 
 class HandlebarsOutput(NamedTuple):
@@ -122,12 +124,8 @@ Node: TypeAlias = HandlebarsText | HandlebarsOutput | Comment | HandlebarsBlock
 _REST_OF_LINE = re.compile(r"[ \t]*(?:\r?\n)?")
 
 
-def control_whitespace(template: HandlebarsBody) -> None:
-    """Change the values of all texts of a template."""
-    _control(template, is_root=True)
-
-
-def _control(body: HandlebarsBody, *, is_root: bool = False) -> None:
+def control_whitespace(body: HandlebarsBody, *, is_root: bool = False) -> None:
+    """Change the values of all texts of a template, or of one arm of a block."""
     nodes = body.nodes
     for place, node in enumerate(nodes):
         match node:
@@ -135,58 +133,58 @@ def _control(body: HandlebarsBody, *, is_root: bool = False) -> None:
                 continue
             case HandlebarsOutput() | Comment():
                 if node.strip.after:
-                    _strip_all_before(nodes, place + 1)
+                    _strip(nodes, place + 1, "start")
                 if node.strip.before:
-                    _strip_all_after(nodes, place - 1)
+                    _strip(nodes, place - 1, "end")
                 alone = _line_starts(nodes, place, is_root) and _line_ends(nodes, place, is_root)
                 if isinstance(node, Comment) and alone:
-                    _strip_line_end(nodes, place + 1)
-                    _strip_line_start(nodes, place - 1)
+                    _strip(nodes, place + 1, "start", line=True)
+                    _strip(nodes, place - 1, "end", line=True)
             case HandlebarsBlock():
                 _control_block(node, nodes, place, is_root)
 
 
 def _control_block(block: HandlebarsBlock, nodes: list[Node], place: int, is_root: bool) -> None:
     first = block.first
-    _control(first)
+    control_whitespace(first)
     if block.second is not None:
-        _control(block.second)
+        control_whitespace(block.second)
     _control_inside(block)
     # In a chain this looks at the arm behind the first `else`, though it is the last one that the closing tag ends.
     before_end = first if block.second is None else _first_of_chain(block.second)
     opens_alone = _line_ends(first.nodes, -1) and _line_starts(nodes, place, is_root)
     closes_alone = _line_starts(before_end.nodes, len(before_end.nodes)) and _line_ends(nodes, place, is_root)
     if block.close_strip.after:
-        _strip_all_before(nodes, place + 1)
+        _strip(nodes, place + 1, "start")
     if block.open_strip.before:
-        _strip_all_after(nodes, place - 1)
+        _strip(nodes, place - 1, "end")
     if opens_alone:
-        _strip_line_end(first.nodes, 0)
-        _strip_line_start(nodes, place - 1)
+        _strip(first.nodes, 0, "start", line=True)
+        _strip(nodes, place - 1, "end", line=True)
     if closes_alone:
-        _strip_line_end(nodes, place + 1)
+        _strip(nodes, place + 1, "start", line=True)
         end = block.inverse or first
-        _strip_line_start(end.nodes, len(end.nodes) - 1)
+        _strip(end.nodes, len(end.nodes) - 1, "end", line=True)
 
 
 def _control_inside(block: HandlebarsBlock) -> None:
     first = block.first.nodes
     if block.open_strip.after:
-        _strip_all_before(first, 0)
+        _strip(first, 0, "start")
     if block.second is None:
         if block.close_strip.before:
-            _strip_all_after(first, len(first) - 1)
+            _strip(first, len(first) - 1, "end")
         return
     second, last = _first_of_chain(block.second).nodes, _last_of_chain(block.second).nodes
     if block.middle_strip.before:
-        _strip_all_after(first, len(first) - 1)
+        _strip(first, len(first) - 1, "end")
     if block.middle_strip.after:
-        _strip_all_before(second, 0)
+        _strip(second, 0, "start")
     if block.close_strip.before:
-        _strip_all_after(last, len(last) - 1)
+        _strip(last, len(last) - 1, "end")
     if _line_starts(first, len(first)) and _line_ends(second, -1):
-        _strip_line_start(first, len(first) - 1)
-        _strip_line_end(second, 0)
+        _strip(first, len(first) - 1, "end", line=True)
+        _strip(second, 0, "start", line=True)
 
 
 def _first_of_chain(arm: HandlebarsBody) -> HandlebarsBody:
@@ -227,31 +225,14 @@ def _line_ends(nodes: list[Node], place: int, is_root: bool = False) -> bool:
     return "\n" in space or (is_root and place + 2 >= len(nodes) and not kept)
 
 
-def _strip_all_before(nodes: list[Node], place: int) -> None:
-    if text := _text(nodes, place):
-        stripped = text.value.lstrip(JS_WHITESPACE)
-        text.stripped_right = stripped != text.value
-        text.value = stripped
-
-
-def _strip_all_after(nodes: list[Node], place: int) -> None:
-    if text := _text(nodes, place):
-        stripped = text.value.rstrip(JS_WHITESPACE)
-        text.stripped_left = stripped != text.value
-        text.value = stripped
-
-
-def _strip_line_end(nodes: list[Node], place: int) -> None:
+def _strip(nodes: list[Node], place: int, edge: Edge, *, line: bool = False) -> None:
+    """Take the white space from an edge of the text at this place; of a line only what ends or begins it, and once."""
     text = _text(nodes, place)
-    if text is not None and not text.stripped_right:
-        stripped = _REST_OF_LINE.sub("", text.value, count=1)
-        text.stripped_right = stripped != text.value
-        text.value = stripped
-
-
-def _strip_line_start(nodes: list[Node], place: int) -> None:
-    text = _text(nodes, place)
-    if text is not None and not text.stripped_left:
-        stripped = text.value.rstrip(" \t")
-        text.stripped_left = stripped != text.value
-        text.value = stripped
+    if text is None or (line and text.stripped.get(edge)):
+        return
+    if edge == "end":
+        stripped = text.value.rstrip(" \t" if line else JS_WHITESPACE)
+    else:
+        stripped = _REST_OF_LINE.sub("", text.value, count=1) if line else text.value.lstrip(JS_WHITESPACE)
+    text.stripped[edge] = stripped != text.value
+    text.value = stripped

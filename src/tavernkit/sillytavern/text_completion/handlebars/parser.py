@@ -32,7 +32,7 @@ def parse(template: str) -> HandlebarsBody:
     if len(template) > MAX_TEMPLATE:
         raise problem(f"it is {len(template):,} characters long; at most {MAX_TEMPLATE:,} are read.", 0)
     body = _Parser(template).template()
-    control_whitespace(body)
+    control_whitespace(body, is_root=True)
     return body
 
 
@@ -80,7 +80,9 @@ class _Parser:
         name = block.call.target.text
         if end.kind != "close":
             raise problem(f"the block `{name}` has more than one `else`.", end.position)
-        closed = _closed_name(end)
+        words = _Words(end.words, end.position)
+        closed = words.name().text
+        words.finish()
         if closed != name:
             raise problem(f"the block `{name}` is closed as `{closed}`.", end.position)
         _set_close(block, end.strip)
@@ -111,13 +113,6 @@ def _set_close(block: HandlebarsBlock, strip: Strip) -> None:
     block.close_strip = strip
     if block.second is not None and block.second.chain is not None:
         _set_close(block.second.chain, strip)
-
-
-def _closed_name(tag: HandlebarsTag) -> str:
-    words = _Words(tag.words, tag.position)
-    target = words.name()
-    words.finish()
-    return target.text
 
 
 def _call(tag: HandlebarsTag) -> HandlebarsCall:

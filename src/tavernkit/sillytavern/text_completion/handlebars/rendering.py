@@ -72,13 +72,10 @@ class _Rendering:
                 raise problem(f"`{name}` is no helper and takes no arguments.", call.position)
             return self._look_up(call.target, scopes)
         if name in ("if", "unless", "with"):
-            return self._without_block(call, scopes)
+            # Without arms there is nothing that such a helper could write.
+            self._one_argument(call, scopes)
+            return None
         return self._helper_or_value(call, scopes)
-
-    def _without_block(self, call: HandlebarsCall, scopes: tuple[Scope, ...]) -> Result:
-        # Without arms there is nothing that such a helper could write.
-        self._one_argument(call, scopes)
-        return None
 
     def _helper_or_value(self, call: HandlebarsCall, scopes: tuple[Scope, ...]) -> Result:
         name = _name(call.target)
