@@ -20,7 +20,8 @@ from tavernkit.sillytavern.errors import InvalidPresetError
 from tavernkit.sillytavern.presets import ChatPreset, ContextTemplate, Instruct, MasterExport, TextPreset
 from tavernkit.sillytavern.replying import SillyTavernResult, result_of
 from tavernkit.sillytavern.settings import UserSettings
-from tavernkit.sillytavern.stages import hooks, lore
+from tavernkit.sillytavern.stages.inputs import hooks
+from tavernkit.sillytavern.stages.lore import lore
 from tavernkit.sillytavern.story import Story
 from tavernkit.sillytavern.text_completion import TextWorkspace
 from tavernkit.text.js_regex import compile_regex

@@ -33,7 +33,7 @@ def hooks(ctx: Context) -> None:
     ctx.validate()
     scene = ctx.platform(Scene)
     scene.take_preset(ctx.preset)
-    scene.on_problem = _warn_while_building(ctx)
+    scene.on_problem = warn_in(ctx)
     scene.environment = _environment(ctx, scene)
     scene.card = card = _card_texts(ctx, scene)
     if scene.story.group is not None:
@@ -64,17 +64,6 @@ def hooks(ctx: Context) -> None:
                 scan=injection.scan,
             )
         )
-
-
-def _warn_while_building(ctx: Context) -> ProblemHandler:
-    """Tell the build of problems, without keeping it alive: a finished one need not wait for the garbage collector."""
-    building = weakref.ref(ctx)
-
-    def warn(problem: MacroProblem) -> None:
-        if (still := building()) is not None:
-            warn_in(still)(problem)
-
-    return warn
 
 
 def _environment(ctx: Context, scene: Scene) -> Environment:
@@ -206,9 +195,13 @@ def _reply_bias(newest_first: Iterable[ChatTurn], default: str, *, generation_ty
 
 
 def warn_in(ctx: Context) -> ProblemHandler:
-    """A handler for `expand(…, on_problem=…)` that tells the build of every problem."""
+    """A handler for `expand(…, on_problem=…)` that tells the build of every problem, without keeping it alive: a
+    finished one need not wait for the garbage collector."""
+    building = weakref.ref(ctx)
 
     def warn(problem: MacroProblem) -> None:
-        ctx.warn(problem.code, problem.message, error=problem.error(), macro=problem.name, position=problem.position)
+        if (still := building()) is not None:
+            where = {"macro": problem.name, "position": problem.position}
+            still.warn(problem.code, problem.message, error=problem.error(), **where)
 
     return warn

@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from tavernkit.sillytavern.examples import example_texts
 from tavernkit.sillytavern.extension_prompts import ExtensionPrompt
 from tavernkit.sillytavern.text_completion.chat_lines import TextChat, alignment, chat_lines
-from tavernkit.sillytavern.text_completion.ending import bias_behind, ending
 from tavernkit.sillytavern.text_completion.scene import LeftOut, TextPiece, TextPrompt, TextScene
-from tavernkit.sillytavern.text_completion.sequences import Sequences
+from tavernkit.sillytavern.text_completion.sequences import Sequences, bias_behind, ending
 from tavernkit.sillytavern.text_completion.story import story_in_chat, story_string
 from tavernkit.text.replies import collapse_newlines
 from tavernkit.values import Value

@@ -125,17 +125,17 @@ def note_line(speakers: TextSpeakers) -> Callable[[str, str], str]:
     sequences = Sequences(speakers)
 
     def line(role: str, text: str) -> str:
-        spoken = {"user": speakers.user_name, "assistant": speakers.character_name}
-        speech = Speech(
-            source="note",
-            text=text,
-            name=spoken.get(role, ""),
-            is_user=role == "user",
-            is_narrator=role not in spoken,
-        )
-        return _write(speakers, sequences, speech, "between")
+        return _write(speakers, sequences, _between(speakers, role, text, "note"), "between")
 
     return line
+
+
+def _between(speakers: TextSpeakers, role: str, text: str, source: str) -> Speech:
+    """What is put between the messages of the chat, in the name of whoever has that role."""
+    names = {"user": speakers.user_name, "assistant": speakers.character_name}
+    return Speech(
+        source=source, text=text, name=names.get(role, ""), is_user=role == "user", is_narrator=role not in names
+    )
 
 
 def _speech(turn: ChatTurn) -> Speech:
@@ -169,20 +169,11 @@ def _inject(
             found = by_role.get(role, [])
             if text := joined_text(found).lstrip(JS_WHITESPACE):
                 reserved.append(len(speeches))
-                speeches.append(_injection(scene, role, text, [prompt.key for prompt in found]))
+                keys = "+".join(prompt.key for prompt in found)
+                source = "story_string" if keys == STORY_STRING else f"injection:{keys}"
+                speeches.append(_between(scene, role, text, source))
     speeches.extend(newest_first[taken:])
     return speeches, reserved
-
-
-def _injection(scene: TextScene, role: ExtensionRole, text: str, keys: list[str]) -> Speech:
-    names = {"system": "", "user": scene.user_name, "assistant": scene.character_name}
-    return Speech(
-        source="story_string" if keys == [STORY_STRING] else f"injection:{'+'.join(keys)}",
-        text=text,
-        name=names[role],
-        is_user=role == "user",
-        is_narrator=role == "system",
-    )
 
 
 def _piece(speech: Speech, text: str) -> TextPiece:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+import msgspec
+
 from tavernkit.errors import TokenBudgetExceeded
 from tavernkit.presets import Preset
 from tavernkit.prompt.block import Block
@@ -144,16 +146,12 @@ def _fit_what_hooks_changed(ctx: Context) -> None:
 
 def _text_scene(ctx: Context, scene: TextWorkspace) -> TextScene:
     story, card, where = scene.story, scene.card, scene.insertions
-    settings, quiet = story.settings, story.quiet
+    quiet = story.quiet
     system_prompt, post_history = _system_texts(scene)
     chat = scene.environment.chat
     in_prompt = story.persona.position is PersonaPosition.IN_PROMPT
     return TextScene(
-        settings=settings,
-        user_name=ctx.require_user().name,
-        character_name=ctx.require_character().name,
-        group=None if story.group is None else story.group.macro_group.members,
-        generation_type=ctx.generation_type,
+        **msgspec.structs.asdict(scene.speakers()),
         system_prompt=system_prompt,
         post_history=post_history,
         description=card.description,
@@ -175,7 +173,6 @@ def _text_scene(ctx: Context, scene: TextWorkspace) -> TextScene:
         max_context=ctx.preset.context_window_tokens,
         max_response=ctx.preset.reserved_response_tokens,
         count_tokens=lambda text: ctx.estimator.estimate(text, ctx.model),
-        expand=scene.expand_once,
     )
 
 

@@ -161,9 +161,9 @@ def reference(world: str, uid: str) -> str:
     return f"{world}.{uid}"
 
 
-class _Outline(Value, frozen=True, kw_only=True):
-    """What the extensions of an entry say about when to look at it; None where they say nothing, or nothing that can
-    be read."""
+class Wishes(Value, frozen=True, kw_only=True):
+    """What the extensions of an entry say about when to look at it, and how to look for its keys; None where they say
+    nothing, or nothing that can be read."""
 
     scan_depth: int | None = None
     case_sensitive: bool | None = None
@@ -194,7 +194,7 @@ class _Outline(Value, frozen=True, kw_only=True):
         return 0 if not level else 1 if level is True else _number(level)
 
 
-class _Extensions(_Outline, frozen=True, kw_only=True):
+class _Extensions(Wishes, frozen=True, kw_only=True):
     """All that the extensions of an entry say."""
 
     logic: int | None = msgspec.field(name="selectiveLogic", default=None)
@@ -221,7 +221,7 @@ class _Extensions(_Outline, frozen=True, kw_only=True):
         return DEFAULT_DEPTH if self.depth is None else self.depth
 
 
-F = TypeVar("F", bound=_Outline)
+F = TypeVar("F", bound=Wishes)
 
 _READERS: Mapping[Any, Callable[[LooseObject, str], Json]] = {
     int | None: LooseObject.optional_integer,
@@ -229,16 +229,6 @@ _READERS: Mapping[Any, Callable[[LooseObject, str], Json]] = {
     str | None: LooseObject.optional_text,
     Json: LooseObject.raw,
 }
-
-
-class Wishes(Value, frozen=True, kw_only=True):
-    """How an entry wants its keys looked for, where it does not leave that to the settings."""
-
-    scan_depth: int | None = None
-    case_sensitive: bool | None = None
-    match_whole_words: bool | None = None
-    match_sources: int = 0
-    delay_until_recursion: float = 0
 
 
 class Sketch(Value, frozen=True, kw_only=True):
@@ -254,7 +244,7 @@ class Sketch(Value, frozen=True, kw_only=True):
 
 
 _NO_WISHES = Wishes()
-_outline_of = itemgetter(*_Outline.__struct_fields__)
+_outline_of = itemgetter(*Wishes.__struct_fields__)
 _LEAVES_ALL = (*[None] * 3, *[False] * 7)
 """What most entries of a world file say: everything is left to the settings. To see that, nothing has to be decoded."""
 
@@ -265,14 +255,8 @@ def wishes_of(entry: Entry) -> Wishes:
             return _NO_WISHES
     except KeyError:
         pass
-    fields = _read_extensions(entry.extensions, _Outline)
-    return Wishes(
-        scan_depth=fields.scan_depth,
-        case_sensitive=_case_sensitive(entry, fields),
-        match_whole_words=fields.match_whole_words,
-        match_sources=fields.match_sources,
-        delay_until_recursion=fields.level,
-    )
+    wishes = _read_extensions(entry.extensions, Wishes)
+    return wishes if entry.spelling is not None else wishes.with_(case_sensitive=_case_sensitive(entry, wishes))
 
 
 def decode_entry(entry: Entry, world: str) -> WorldEntry:
@@ -339,7 +323,7 @@ def _read_extensions(extensions: JsonObject, kind: type[F]) -> F:
         return msgspec.convert(read, kind)
 
 
-def _case_sensitive(entry: Entry, fields: _Outline) -> bool | None:
+def _case_sensitive(entry: Entry, fields: Wishes) -> bool | None:
     if fields.case_sensitive is None and entry.spelling is None:
         return entry.case_sensitive
     return fields.case_sensitive

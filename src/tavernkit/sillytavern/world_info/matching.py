@@ -184,7 +184,7 @@ class WorldInfoKeys:
         literals = self.exact if rules.case_sensitive else self.folded
         literals.wants_whole = literals.wants_whole or rules.whole_words
         # What waits for recursion is told apart from what was never mentioned even by a word that only contains a key.
-        as_words = rules.whole_words and not wishes.delay_until_recursion
+        as_words = rules.whole_words and not wishes.level
         return _Shelf(rules, literals.words if as_words else literals.pieces, literals.pieces)
 
     def _enlist(self, place: int, entry: Sketch, shelf: _Shelf) -> None:

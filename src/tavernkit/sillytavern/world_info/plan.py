@@ -150,7 +150,7 @@ class WorldInfoPlan:
             ]
         )
         # An entry that is switched off has its level waited for all the same.
-        levels = {entry.wishes.delay_until_recursion for entry in self._sketches}
+        levels = {entry.wishes.level for entry in self._sketches}
         self.levels = tuple(sorted(levels - {0}))
 
     @cached_property

@@ -419,17 +419,11 @@ class _Scan:
                 world=entry.world, entry=entry.source, reason=reason, cause=cause, key=key, place=place, logic=logic
             )
 
-    def _turn_down(
-        self,
-        place: int,
-        reason: WorldInfoReason,
-        *,
-        group: str | None = None,
-        lost_to: str | None = None,
-        roll: float | None = None,
-    ) -> None:
+    def _turn_down(self, place: int, reason: WorldInfoReason, **why: str | float | None) -> None:
         """An entry that had woken up may not stay; why it woke up is kept."""
-        self.notes[place] = self.notes[place].with_(reason=reason, group=group, lost_to=lost_to, roll=roll)
+        self.notes[place] = self.notes[place].with_(
+            reason=reason, **{"group": None, "lost_to": None, "roll": None} | why
+        )
 
     def _verdicts(self) -> list[WorldInfoVerdict]:
         self.haystack.read_all()

@@ -28,7 +28,7 @@ class WorldInfoSettings(Value, frozen=True, kw_only=True):
     depth: int = 2
     min_activations: int = 0
     min_activations_depth_max: int = 0
-    budget_percent: float = 25
+    budget_percent: float = 25.0
     budget_cap: int = 0
     include_names: bool = True
     recursive: bool = False
@@ -48,6 +48,7 @@ class WorldInfoSettings(Value, frozen=True, kw_only=True):
         return f"{speaker}: {text}" if self.include_names else text
 
 
+_FILE_NAMES = {"budget_percent": "budget", "strategy": "character_strategy"}
 SHIPPED_SETTINGS = WorldInfoSettings(recursive=True, match_whole_words=True)
 
 
@@ -57,25 +58,16 @@ def read_settings(source: LooseObject) -> WorldInfoSettings:
     `world_info_overflow_alert` is left alone: it asks for a pop-up, and the result says whether the budget overflowed.
     """
     default = WorldInfoSettings()
-    strategy = source.integer("world_info_character_strategy", default=default.strategy)
-    return WorldInfoSettings(
-        depth=source.integer("world_info_depth", default=default.depth),
-        min_activations=source.integer("world_info_min_activations", default=default.min_activations),
-        min_activations_depth_max=source.integer(
-            "world_info_min_activations_depth_max", default=default.min_activations_depth_max
-        ),
-        budget_percent=source.number("world_info_budget", default=default.budget_percent),
-        budget_cap=source.integer("world_info_budget_cap", default=default.budget_cap),
-        include_names=source.flag("world_info_include_names", default=default.include_names),
-        recursive=source.flag("world_info_recursive", default=default.recursive),
-        max_recursion_steps=source.integer("world_info_max_recursion_steps", default=default.max_recursion_steps),
-        case_sensitive=source.flag("world_info_case_sensitive", default=default.case_sensitive),
-        match_whole_words=source.flag("world_info_match_whole_words", default=default.match_whole_words),
-        strategy=InsertionStrategy(strategy)
-        if strategy in InsertionStrategy.__members__.values()
-        else default.strategy,
-        use_group_scoring=source.flag("world_info_use_group_scoring", default=default.use_group_scoring),
-    )
+
+    def read(name: str, usual: float) -> float:
+        key = f"world_info_{_FILE_NAMES.get(name, name)}"
+        if isinstance(usual, bool):
+            return source.flag(key, default=usual)
+        return source.integer(key, default=usual) if isinstance(usual, int) else source.number(key, default=usual)
+
+    settings = default.with_(**{name: read(name, getattr(default, name)) for name in default.__struct_fields__})
+    known = [strategy for strategy in InsertionStrategy if strategy == settings.strategy]
+    return settings.with_(strategy=known[0] if known else default.strategy)
 
 
 class ScanTexts(Value, frozen=True, kw_only=True):

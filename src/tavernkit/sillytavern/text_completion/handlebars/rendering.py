@@ -20,6 +20,7 @@ from tavernkit.sillytavern.text_completion.handlebars.nodes import (
     HandlebarsText,
 )
 from tavernkit.sillytavern.text_completion.handlebars.parser import parse
+from tavernkit.text.js_values import to_text
 
 Scope: TypeAlias = Mapping[str, str] | str
 """What names refer to: the template's values, or one text inside `with` and inside a block of a value."""
@@ -177,14 +178,4 @@ def _is_true(value: Result) -> bool:
 
 
 def _as_text(value: Result) -> str:
-    match value:
-        case None:
-            return ""
-        case str():
-            return value
-        case bool():
-            return "true" if value else "false"
-        case float():
-            return f"{value:g}"
-        case _:
-            return "[object Object]"
+    return "" if value is None else to_text(value)
