@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import partial
 
@@ -115,7 +115,19 @@ def take_reply(
         random=(rng or result.rng()).random,
     )
     is_impersonate, is_continue = (result.generation_type == kind for kind in ("impersonate", "continue"))
-    scripted = _scripts(result, environment, warnings.append)
+    budget = RegexBudget(SCRIPT_SECONDS)
+    expand_in_scripts = macro_expander(shared_macros(result.engine), environment)
+
+    def scripted(placement: Placement, text: str) -> str:
+        return apply_scripts(
+            text,
+            result.regex_scripts,
+            placement,
+            expand=expand_in_scripts,
+            on_problem=warnings.append,
+            budget=budget,
+        )
+
     for end in ends:
         text = text.partition(end)[0]
     received = receive_reply(
@@ -153,19 +165,6 @@ def take_reply(
 def _planned_stop(built: Built[SillyTavernResult]) -> list[str]:
     planned = built.plan.llm_options.get("stop")
     return [text for text in planned if isinstance(text, str)] if isinstance(planned, list | tuple) else []
-
-
-def _scripts(
-    result: SillyTavernResult, environment: Environment, warn: Callable[[BuildWarning], None]
-) -> Callable[[Placement, str], str]:
-    """The regex scripts for one reply, which share a time limit."""
-    budget = RegexBudget(SCRIPT_SECONDS)
-    expand = macro_expander(shared_macros(result.engine), environment)
-
-    def run(placement: Placement, text: str) -> str:
-        return apply_scripts(text, result.regex_scripts, placement, expand=expand, on_problem=warn, budget=budget)
-
-    return run
 
 
 def _warning(problem: MacroProblem) -> BuildWarning:

@@ -27,7 +27,34 @@ from tavernkit.sillytavern.turns import ChatTurn
 from tavernkit.values import JsonObject, Value
 
 
-class GroupActivation(Value, frozen=True, kw_only=True):
+class Decision(Value, frozen=True, kw_only=True):
+    """Who speaks, as plain data: it can be stored as JSON, read back, and given to `decide` again."""
+
+    speakers: tuple[str, ...]
+    reasons: tuple[SpeakerReason, ...] = ()
+    activation_text: str = ""
+    is_user_input: bool = False
+
+    @classmethod
+    def of(cls, activation: GroupActivation) -> Decision:
+        """The decision that the library has come to."""
+        return Decision(**{name: getattr(activation, name) for name in Decision.__struct_fields__})
+
+    @classmethod
+    def from_dict(cls, source: JsonObject) -> Decision:
+        """Read what `to_dict` wrote; raises ParseError when it is something else."""
+        try:
+            return msgspec.convert(source, cls)
+        except msgspec.ValidationError as error:
+            raise ParseError(f"This is not a stored decision about who speaks: {error}.") from None
+
+    def to_dict(self) -> JsonObject:
+        """The decision as JSON can hold it."""
+        written: JsonObject = msgspec.to_builtins(self)
+        return written
+
+
+class GroupActivation(Decision, frozen=True, kw_only=True):
     """Who speaks, in this order, and one reason for each.
 
     `activation_text` is what was searched for names; `is_user_input` says that it was typed just now. `rolls` are the
@@ -35,9 +62,6 @@ class GroupActivation(Value, frozen=True, kw_only=True):
     """
 
     speakers: tuple[str, ...] = ()
-    reasons: tuple[SpeakerReason, ...] = ()
-    activation_text: str = ""
-    is_user_input: bool = False
     rolls: tuple[Roll, ...] = ()
     banned: str | None = None
 
@@ -127,38 +151,6 @@ def _with_speakers(started: GroupActivation, group: StoryGroup, choices: Sequenc
 
 
 DECISION_MISMATCH = "group_decision_mismatch"
-
-
-class Decision(Value, frozen=True, kw_only=True):
-    """Who speaks, as plain data: it can be stored as JSON, read back, and given to `decide` again."""
-
-    speakers: tuple[str, ...]
-    reasons: tuple[SpeakerReason, ...] = ()
-    activation_text: str = ""
-    is_user_input: bool = False
-
-    @classmethod
-    def of(cls, activation: GroupActivation) -> Decision:
-        """The decision that the library has come to."""
-        return cls(
-            speakers=activation.speakers,
-            reasons=activation.reasons,
-            activation_text=activation.activation_text,
-            is_user_input=activation.is_user_input,
-        )
-
-    @classmethod
-    def from_dict(cls, source: JsonObject) -> Decision:
-        """Read what `to_dict` wrote; raises ParseError when it is something else."""
-        try:
-            return msgspec.convert(source, cls)
-        except msgspec.ValidationError as error:
-            raise ParseError(f"This is not a stored decision about who speaks: {error}.") from None
-
-    def to_dict(self) -> JsonObject:
-        """The decision as JSON can hold it."""
-        written: JsonObject = msgspec.to_builtins(self)
-        return written
 
 
 class Decided(Value, frozen=True, kw_only=True):

@@ -11,7 +11,7 @@ from tavernkit.presets import Preset
 from tavernkit.prompt.block import Block
 from tavernkit.prompt.context import Context
 from tavernkit.prompt.finishing import settle, tell_of_trimming, write_plan
-from tavernkit.prompt.trimming import EvictionRecord, Trimmer, TrimReport
+from tavernkit.prompt.trimming import EvictionRecord, Trimmer, TrimReport, eviction_record
 from tavernkit.sillytavern.errors import InvalidContextTemplateError, InvalidPresetError
 from tavernkit.sillytavern.presets import TextPreset
 from tavernkit.sillytavern.scene import Scene
@@ -233,12 +233,8 @@ def _evictions(ctx: Context, scene: TextWorkspace) -> Iterator[EvictionRecord]:
         if not block.enabled and block.metadata.get("left_out") != "stripped":
             turn = turns.get(block.content) if block.metadata.get("left_out") == "behind" else None
             text = block.content if turn is None else wording(turn)
-            yield EvictionRecord(
-                block_id=block.id,
-                slot=block.slot,
-                token_count=ctx.estimator.estimate(text, ctx.model),
-                reason="group_overflow" if block.token_budget_group == "examples" else "budget_exceeded",
-                budget_group=block.token_budget_group,
-                priority=block.priority,
-                source=block.source or None,
+            yield eviction_record(
+                block,
+                ctx.estimator.estimate(text, ctx.model),
+                "group_overflow" if block.token_budget_group == "examples" else "budget_exceeded",
             )

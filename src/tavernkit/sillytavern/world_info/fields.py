@@ -85,13 +85,8 @@ class Source(IntFlag):
     RECURSION = 128
 
 
-# Plain numbers, since they are joined for every entry.
-_PERSONA = int(Source.PERSONA_DESCRIPTION)
-_DESCRIPTION = int(Source.CHARACTER_DESCRIPTION)
-_PERSONALITY = int(Source.CHARACTER_PERSONALITY)
-_DEPTH_PROMPT = int(Source.CHARACTER_DEPTH_PROMPT)
-_SCENARIO = int(Source.SCENARIO)
-_CREATOR_NOTES = int(Source.CREATOR_NOTES)
+ENTRY_SOURCES = {name.lower(): int(source) for name, source in Source.__members__.items() if source < Source.INJECTION}
+"""Those that are up to each entry, as plain numbers, since they are joined for every entry."""
 
 
 class CharacterFilter(Value, frozen=True, kw_only=True):
@@ -178,14 +173,7 @@ class Wishes(Value, frozen=True, kw_only=True):
 
     @property
     def match_sources(self) -> int:
-        return (
-            (_PERSONA if self.match_persona_description else 0)
-            | (_DESCRIPTION if self.match_character_description else 0)
-            | (_PERSONALITY if self.match_character_personality else 0)
-            | (_DEPTH_PROMPT if self.match_character_depth_prompt else 0)
-            | (_SCENARIO if self.match_scenario else 0)
-            | (_CREATOR_NOTES if self.match_creator_notes else 0)
-        )
+        return sum(number for name, number in ENTRY_SOURCES.items() if getattr(self, f"match_{name}"))
 
     @property
     def level(self) -> float:

@@ -10,7 +10,7 @@ from tavernkit.lore.book import Book
 from tavernkit.lore.engine import ScanInput
 from tavernkit.lore.timed import TimedState
 from tavernkit.reading import LooseObject
-from tavernkit.sillytavern.world_info.fields import Source
+from tavernkit.sillytavern.world_info.fields import ENTRY_SOURCES, Source
 from tavernkit.values import Value
 
 
@@ -82,14 +82,7 @@ class ScanTexts(Value, frozen=True, kw_only=True):
 
     def by_source(self) -> dict[Source, str]:
         """The texts there are, in the order they are joined."""
-        texts = {
-            Source.PERSONA_DESCRIPTION: self.persona_description,
-            Source.CHARACTER_DESCRIPTION: self.character_description,
-            Source.CHARACTER_PERSONALITY: self.character_personality,
-            Source.CHARACTER_DEPTH_PROMPT: self.character_depth_prompt,
-            Source.SCENARIO: self.scenario,
-            Source.CREATOR_NOTES: self.creator_notes,
-        }
+        texts = {Source(number): getattr(self, name) for name, number in ENTRY_SOURCES.items()}
         return {source: text for source, text in texts.items() if text}
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from tavernkit.sillytavern.macros.evaluator import MacroExpansion
 from tavernkit.sillytavern.macros.problems import MacroFailure
 from tavernkit.sillytavern.macros.registry import MacroArgument, Pack
@@ -17,7 +19,7 @@ STATE_1_19 = Pack("state")
 _COUNT = MacroArgument(name="count", types=("integer",), optional=True, default="1")
 
 
-def _repeat(expansion: MacroExpansion, text: str, count: str) -> str:
+def _repeat(text: str, expansion: MacroExpansion, count: str = "1") -> str:
     number = to_number(count)
     if number < 0:
         raise MacroFailure("cannot be repeated fewer than 0 times")
@@ -25,22 +27,10 @@ def _repeat(expansion: MacroExpansion, text: str, count: str) -> str:
     return text * int(number)
 
 
-@UTILITY.macro("space", "Spaces: one, or as many as said.", _COUNT)
-def _space(expansion: MacroExpansion, count: str = "1") -> str:
-    return _repeat(expansion, " ", count)
-
-
-@UTILITY.macro("newline", "Line breaks: one, or as many as said.", _COUNT)
-def _newline(expansion: MacroExpansion, count: str = "1") -> str:
-    return _repeat(expansion, "\n", count)
-
-
+UTILITY.macro("space", "Spaces: one, or as many as said.", _COUNT)(partial(_repeat, " "))
+UTILITY.macro("newline", "Line breaks: one, or as many as said.", _COUNT)(partial(_repeat, "\n"))
 UTILITY.value("noop", "Nothing.", lambda _: "")
-
-
-@UTILITY_1_15.macro("trim", "Removes itself and the line breaks around it.")
-def _trim(_: MacroExpansion) -> str:
-    return "{{trim}}"
+UTILITY_1_15.macro("trim", "Removes itself and the line breaks around it.")(lambda _: "{{trim}}")
 
 
 @UTILITY_1_19.macro(
@@ -55,19 +45,9 @@ def _trim_block(expansion: MacroExpansion, content: str = "") -> str:
 UTILITY.value("input", "What stands in the input field.", "input_text")
 
 
-@UTILITY.macro("reverse", "The text backwards.", MacroArgument(name="value"))
-def _reverse(_: MacroExpansion, value: str) -> str:
-    return value[::-1]
-
-
-@UTILITY_1_15.macro("//", "A comment: nothing.", aliases=("comment",), takes_list=True, strict=False)
-def _lax_comment(_: MacroExpansion, *_comment: str) -> str:
-    return ""
-
-
-@UTILITY_1_19.macro("//", "A comment: nothing.", MacroArgument(name="comment"), hidden=("comment",))
-def _comment(_: MacroExpansion, _comment: str) -> str:
-    return ""
+UTILITY.macro("reverse", "The text backwards.", MacroArgument(name="value"))(lambda _, value: value[::-1])
+UTILITY_1_15.macro("//", "A comment: nothing.", aliases=("comment",), takes_list=True, strict=False)(lambda *_: "")
+UTILITY_1_19.macro("//", "A comment: nothing.", MacroArgument(name="comment"), hidden=("comment",))(lambda *_: "")
 
 
 @UTILITY.macro("banned", "Forbids a text model a word.", MacroArgument(name="word"))
