@@ -9,6 +9,7 @@ from typing import Literal
 from tavernkit.conformance.macro_cases import case_environment
 from tavernkit.sillytavern.cleanup import (
     clean_reply,
+    collapse_newlines,
     fix_markdown,
     trim_to_end_sentence,
     trim_to_start_sentence,
@@ -23,7 +24,6 @@ from tavernkit.sillytavern.regex_scripts import (
 )
 from tavernkit.sillytavern.settings import read_user_settings
 from tavernkit.sillytavern.stopping_strings import stopping_strings
-from tavernkit.text.replies import collapse_newlines
 from tavernkit.values import Json, JsonObject
 
 _ENGINE = ParserMacros("1.15")

@@ -13,11 +13,11 @@ from tavernkit.text.js_strings import JS_WHITESPACE, js_trim
 from tavernkit.text.replies import (
     END_OF_TEXT,
     before_speaker,
-    collapse_newlines,
     strip_line_ends,
     without_labels,
     without_stop,
 )
+from tavernkit.text.replies import collapse_newlines as collapse_newlines
 
 _SPACE = "[" + JS_WHITESPACE.translate({ord(end): None for end in "\n\v\f\r\u2028\u2029"}) + "]"
 _PAIR = re.compile(r"([*_]{1,2})[\s\S]*?\1")

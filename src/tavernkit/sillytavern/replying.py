@@ -119,13 +119,9 @@ def take_reply(
     expand_in_scripts = macro_expander(shared_macros(result.engine), environment)
 
     def scripted(placement: Placement, text: str) -> str:
+        scripts = result.regex_scripts
         return apply_scripts(
-            text,
-            result.regex_scripts,
-            placement,
-            expand=expand_in_scripts,
-            on_problem=warnings.append,
-            budget=budget,
+            text, scripts, placement, expand=expand_in_scripts, on_problem=warnings.append, budget=budget
         )
 
     for end in ends:

@@ -3,11 +3,11 @@
 import pytest
 
 from tavernkit.sillytavern.cleanup import (
+    collapse_newlines,
     fix_markdown,
     trim_to_end_sentence,
     trim_to_start_sentence,
 )
-from tavernkit.text.replies import collapse_newlines
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import NamedTuple, Protocol
 
@@ -208,28 +209,26 @@ def run_script(
     budget: RegexBudget | None = None,
 ) -> str:
     """The text after one script, wherever that script is meant to apply."""
-    if script.is_idle:
-        return text
     run = _Run(expand, character_override, on_problem, RegexBudget() if budget is None else budget)
     return run.over(text, [script])
 
 
+@dataclass(eq=False)
 class _Run:
     """Scripts being run over one text."""
 
-    def __init__(self, expand: Expand, character: str | None, on_problem: OnProblem, budget: RegexBudget) -> None:
-        self._expand = expand
-        self._character = character
-        self._on_problem = on_problem
-        self._budget = budget
-        self._is_slow = False
+    expand: Expand
+    character: str | None
+    on_problem: OnProblem
+    budget: RegexBudget
+    is_slow: bool = False
 
     def over(self, text: str, scripts: Sequence[RegexScript]) -> str:
-        scripts = [script for script in scripts if not self._budget.is_out(script)]
+        scripts = [script for script in scripts if not script.is_idle and not self.budget.is_out(script)]
         place = 0
-        with self._budget.running():
+        with self.budget.running():
             while text and place < len(scripts):
-                if self._budget.left <= 0:
+                if self.budget.left <= 0:
                     self._tell_time_is_up(scripts[place])
                     break
                 place = self._next(text, scripts, place)
@@ -244,7 +243,7 @@ class _Run:
         Looking for many patterns at once is much quicker than trying each, but a pattern whose macros depend on what
         the scripts before it do must wait for its turn.
         """
-        if self._is_slow:
+        if self.is_slow:
             return start
         places: list[int] = []
         patterns: list[JsRegex] = []
@@ -260,7 +259,7 @@ class _Run:
         try:
             found = _find_first(tuple(patterns), text)
         except RegexTimeout:
-            self._is_slow = True
+            self.is_slow = True
             return start
         return end if found is None else places[found]
 
@@ -274,19 +273,19 @@ class _Run:
                 return text
             return self._replace(script, pattern, text)
         except RegexTimeout as error:
-            self._tell(script, "regex_timeout", str(error), is_last=self._budget.strike(script))
+            self._tell(script, "regex_timeout", str(error), is_last=self.budget.strike(script))
         except _TooLongError:
             grown = f"The text would have grown beyond {MAX_OUTPUT:,} characters."
-            self._tell(script, "regex_too_long", grown, is_last=self._budget.strike(script))
+            self._tell(script, "regex_too_long", grown, is_last=self.budget.strike(script))
         except _TimeUpError:
             self._tell_time_is_up(script)
         return text
 
     def _find(self, script: RegexScript) -> str:
         if script.substituteRegex == _RAW:
-            return self._expand(script.findRegex)
+            return self.expand(script.findRegex)
         if script.substituteRegex == _ESCAPED:
-            return self._expand(script.findRegex, escape=escape_for_pattern)
+            return self.expand(script.findRegex, escape=escape_for_pattern)
         return script.findRegex
 
     def _pattern(self, script: RegexScript, find: str) -> JsRegex | None:
@@ -294,12 +293,12 @@ class _Run:
         pattern = find_pattern(find)
         if isinstance(pattern, JsRegex):
             return pattern
-        if self._budget.is_news("regex_invalid", script.scriptName, find):
+        if self.budget.is_news("regex_invalid", script.scriptName, find):
             self._tell(script, "regex_invalid", pattern)
         return None
 
     def _replace(self, script: RegexScript, pattern: JsRegex, text: str) -> str:
-        cuts, rest = pattern.cut(text, limit=min(_limit(text), max(self._budget.left, 0.001)))
+        cuts, rest = pattern.cut(text, limit=min(_limit(text), max(self.budget.left, 0.001)))
         if not cuts:
             return text
         parts = replacement_parts(script.replaceString)
@@ -314,11 +313,11 @@ class _Run:
                 if room_here < 0:
                     raise _TooLongError
                 inserted.append(piece)
-            expanded = self._expand(join_halves("".join(inserted)))
+            expanded = self.expand(join_halves("".join(inserted)))
             room -= len(cut.before) + len(expanded)
             if room < 0:
                 raise _TooLongError
-            if self._budget.left <= 0:
+            if self.budget.left <= 0:
                 raise _TimeUpError
             pieces += (cut.before, expanded)
         pieces.append(rest)
@@ -326,21 +325,21 @@ class _Run:
 
     def _trim(self, trims: Sequence[str], text: str) -> str:
         for trim in trims:
-            if self._budget.left <= 0:
+            if self.budget.left <= 0:
                 raise _TimeUpError
-            text = text.replace(self._expand(trim, character=self._character), "")
+            text = text.replace(self.expand(trim, character=self.character), "")
         return text
 
     def _tell_time_is_up(self, script: RegexScript) -> None:
-        if self._budget.is_news("regex_timeout"):
-            used_up = f"The {self._budget.seconds:g} s that all scripts have together were used up; no further one ran."
+        if self.budget.is_news("regex_timeout"):
+            used_up = f"The {self.budget.seconds:g} s that all scripts have together were used up; no further one ran."
             self._tell(script, "regex_timeout", used_up)
 
     def _tell(self, script: RegexScript, code: str, reason: str, *, is_last: bool = False) -> None:
         sentence = f"The regex script {_name(script)!r} was not applied. {reason}"
         if is_last:
             sentence += " It is not tried again."
-        self._on_problem(BuildWarning(code=code, message=sentence, where={"script": _name(script)}))
+        self.on_problem(BuildWarning(code=code, message=sentence, where={"script": _name(script)}))
 
 
 def _stands_alone(script: RegexScript) -> bool:

@@ -13,6 +13,7 @@ import itertools
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -68,16 +69,14 @@ class WorldInfoPlace(Value, frozen=True, kw_only=True):
 _MESSAGES = tuple(WorldInfoPlace(message=number) for number in range(MAX_DEPTH))
 
 
+@dataclass(slots=True, eq=False)
 class _Found:
     """In which texts one literal occurs: the newest message and the set of sources, at all and as a whole word."""
 
-    __slots__ = ("message", "message_whole", "sources", "sources_whole")
-
-    def __init__(self) -> None:
-        self.message = NOWHERE
-        self.message_whole = NOWHERE
-        self.sources = 0
-        self.sources_whole = 0
+    message: int = NOWHERE
+    message_whole: int = NOWHERE
+    sources: int = 0
+    sources_whole: int = 0
 
     def add(self, slot: int, *, whole: bool) -> None:
         """A slot is a message's number, or a source's with a minus."""

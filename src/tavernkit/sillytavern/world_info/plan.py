@@ -159,10 +159,6 @@ class WorldInfoPlan:
         place_of = {id(entry): place for place, entry in enumerate(self._sketches)}
         return tuple(place_of[id(entry)] for entries in self._by_book for entry in entries)
 
-    def place_of(self, name: str) -> int | None:
-        """The place of the entry with this reference."""
-        return self._places.get(name)
-
     def is_plain(self, place: int) -> bool:
         """Whether an entry depends on nothing but its keys."""
         plain = self._plain.get(place)
@@ -171,7 +167,8 @@ class WorldInfoPlan:
         return plain
 
     @cached_property
-    def _places(self) -> dict[str, int]:
+    def places(self) -> dict[str, int]:
+        """The places by the references of their entries."""
         return {reference(entry.world, entry.source.id): place for place, entry in enumerate(self._sketches)}
 
 

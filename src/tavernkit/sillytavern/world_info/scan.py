@@ -108,14 +108,8 @@ class _Scan:
         self.input = scan_input
         self.settings = scan_input.settings
         self.haystack = WorldInfoHaystack(plan.table, scan_input)
-        self.timers = Timers(
-            scan_input.timed,
-            plan.entries,
-            plan.place_of,
-            chat_length=scan_input.length,
-            dry_run=scan_input.dry_run,
-        )
-        self.forced = {place for name in scan_input.forced if (place := plan.place_of(name)) is not None}
+        self.timers = Timers(scan_input.timed, plan, chat_length=scan_input.length, dry_run=scan_input.dry_run)
+        self.forced = {plan.places[name] for name in scan_input.forced if name in plan.places}
         self.budget = scan_input.token_budget
         self.levels = list(plan.levels)
         self.level = self.levels.pop(0) if self.levels else 0

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TypeAlias
 
 from tavernkit.sillytavern.macros.environment import DynamicMacro, Environment
-from tavernkit.sillytavern.macros.legacy.passes import CallPass, LegacyExpansion, NamePass, OncePass, Pass, any_case
+from tavernkit.sillytavern.macros.legacy.passes import CallPass, LegacyExpansion, NamePass, Pass, any_case
 from tavernkit.sillytavern.macros.legacy.scanning import find_exactly
 from tavernkit.sillytavern.macros.packs import built_in_macros
 from tavernkit.sillytavern.macros.packs.card import shaped_examples
@@ -15,6 +15,10 @@ from tavernkit.sillytavern.macros.variables import value_text
 from tavernkit.text.js_strings import js_trim
 from tavernkit.text.js_values import to_text
 
+_Read: TypeAlias = Callable[[LegacyExpansion], str]
+
+PARSER_MACROS = {definition.name: definition.handler for definition in built_in_macros("1.15")}
+"""How the parser engine answers: where the two agree, there is nothing to say twice."""
 ExpandText: TypeAlias = Callable[[str, Environment], str]
 
 
@@ -52,32 +56,18 @@ def _examples(expansion: LegacyExpansion) -> str:
     return shaped_examples(expansion.card["mesExamplesRaw"], inside, lambda text: expansion.expand(text, around))
 
 
-def _version(expansion: LegacyExpansion) -> str:
-    return expansion.environment.card.version
-
-
-CARD_MACROS: Mapping[str, Callable[[LegacyExpansion], str]] = {
+_CARD: Mapping[str, _Read] = {
     "charPrompt": _text("charPrompt"),
     "charJailbreak": _text("charInstruction"),
-    "charInstruction": _text("charInstruction"),
-    "description": _text("description"),
-    "personality": _text("personality"),
-    "scenario": _text("scenario"),
-    "persona": _text("persona"),
+    **{name: _text(name) for name in ("charInstruction", "description", "personality", "scenario", "persona")},
     "mesExamples": _examples,
     "mesExamplesRaw": _text("mesExamplesRaw"),
-    "charVersion": _version,
-    "char_version": _version,
+    "charVersion": PARSER_MACROS["charVersion"],
+    "char_version": PARSER_MACROS["charVersion"],
     "charDepthPrompt": _text("charDepthPrompt"),
     "creatorNotes": _text("creatorNotes"),
 }
 """The card's macros in the order of their passes."""
-
-
-_Read: TypeAlias = Callable[[LegacyExpansion], str]
-
-PARSER_MACROS = {definition.name: definition.handler for definition in built_in_macros("1.15")}
-"""How the parser engine answers: where the two agree, there is nothing to say twice."""
 
 
 def _not_char(expansion: LegacyExpansion) -> str:
@@ -102,8 +92,8 @@ def _call(name: str) -> str:
     return f"{{{{{name}}}}}"
 
 
-_ORIGINAL = OncePass(_call("original"), value=lambda expansion: expansion.environment.original or "")
-_CARD_PASSES = {name: NamePass(_call(name), value=read) for name, read in CARD_MACROS.items()}
+_ORIGINAL = NamePass(_call("original"), value=lambda expansion: expansion.environment.original or "", once=True)
+_CARD_PASSES = {name: NamePass(_call(name), value=read) for name, read in _CARD.items()}
 _PEOPLE_PASSES = {name: NamePass(_call(name), value=read) for name, read in _PEOPLE.items()}
 _STATE_PASSES = {name: NamePass(_call(name), value=PARSER_MACROS[name]) for name in ("lastGenerationType", "isMobile")}
 
@@ -143,10 +133,5 @@ def _person(name: str) -> _Read:
     return read
 
 
-MARKER_PASSES: tuple[Pass, ...] = (
-    NamePass("<USER>", value=_person("user")),
-    NamePass("<BOT>", value=_person("char")),
-    NamePass("<CHAR>", value=_person("char")),
-    NamePass("<CHARIFNOTGROUP>", value=_person("group")),
-    NamePass("<GROUP>", value=_person("group")),
-)
+_MARKERS = {"USER": "user", "BOT": "char", "CHAR": "char", "CHARIFNOTGROUP": "group", "GROUP": "group"}
+MARKER_PASSES = tuple(NamePass(f"<{marker}>", value=_person(name)) for marker, name in _MARKERS.items())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Protocol
 
@@ -41,33 +42,25 @@ class Heads:
         return heads is None or not self._found.isdisjoint(heads)
 
 
+@dataclass(eq=False)
 class LegacyExpansion:
     """One text being expanded: its environment, the card's texts by their macros' names, and what it has cost.
 
     `expand` expands another text on the way.
     """
 
-    def __init__(
-        self,
-        raw: str,
-        environment: Environment,
-        card: Mapping[str, str],
-        *,
-        expand: Callable[[str, Environment], str],
-        limits: MacroLimits,
-    ) -> None:
-        self.environment = environment
-        self.card = card
-        self.expand = expand
-        self._raw = raw
-        self._limits = limits
-        self._steps = 0
-        self.took_opening = False
+    raw: str
+    environment: Environment
+    card: Mapping[str, str]
+    expand: Callable[[str, Environment], str]
+    limits: MacroLimits
+    steps: int = 0
+    took_opening: bool = False
 
     @cached_property
     def raw_hash(self) -> int:
         """The hash of the text before any pass, which decides what `{{pick}}` picks."""
-        return string_hash(self._raw)
+        return string_hash(self.raw)
 
     def processed(self, value: str) -> str:
         """The answer of a macro as the caller wants it in the text."""
@@ -82,11 +75,11 @@ class LegacyExpansion:
 
     def spend(self, *, calls: int, length: int) -> None:
         """Count calls that are about to be replaced, and the length of the text after that; raises LimitReached."""
-        self._steps += calls
-        if self._steps > self._limits.steps:
-            raise LimitReached(f"more than {self._limits.steps:,} calls")
-        if length > self._limits.output:
-            raise LimitReached(f"more than {self._limits.output:,} characters")
+        self.steps += calls
+        if self.steps > self.limits.steps:
+            raise LimitReached(f"more than {self.limits.steps:,} calls")
+        if length > self.limits.output:
+            raise LimitReached(f"more than {self.limits.output:,} characters")
 
 
 class Pass(Protocol):
@@ -108,34 +101,23 @@ def any_case(source: str) -> re.Pattern[str]:
 
 
 class NamePass:
-    """Literal texts, such as `{{user}}` or `<BOT>`, in any case, that stand for one value."""
+    """Literal texts, such as `{{user}}` or `<BOT>`, in any case, that stand for one value; with `once`, only the first
+    does, and the others stand for nothing."""
 
-    def __init__(self, *literals: str, value: Callable[[LegacyExpansion], str]) -> None:
+    def __init__(self, *literals: str, value: Callable[[LegacyExpansion], str], once: bool = False) -> None:
         self.openings = tuple(folded(literal) if literal.isascii() else b"" for literal in literals)
         self.heads = heads_of(self.openings)
         self._pattern = any_case("|".join(map(re.escape, literals)))
         self._value = value
-
-    def run(self, text: str, expansion: LegacyExpansion) -> str:
-        pieces = self._pattern.split(text)
-        if len(pieces) == 1:
-            return text
-        value = expansion.processed(self._value(expansion))
-        calls = len(pieces) - 1
-        expansion.take(value, calls=calls, length=len(text) + calls * len(value))
-        return value.join(pieces)
-
-
-class OncePass(NamePass):
-    """A literal text whose value is given once; where it stands again, it stands for nothing."""
+        self._once = once
 
     def run(self, text: str, expansion: LegacyExpansion) -> str:
         before, *after = self._pattern.split(text)
         if not after:
             return text
         value = expansion.processed(self._value(expansion))
-        expansion.take(value, calls=len(after), length=len(text) + len(value))
-        return before + value + "".join(after)
+        expansion.take(value, calls=len(after), length=len(text) + len(after) * len(value))
+        return before + value + "".join(after) if self._once else value.join((before, *after))
 
 
 class CallPass:

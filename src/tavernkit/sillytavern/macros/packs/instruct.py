@@ -82,10 +82,7 @@ INSTRUCT.value(
 )
 INSTRUCT.value("systemPrompt", "The system prompt in use: the card's, else that of the settings.", _system_prompt)
 INSTRUCT.value(
-    "exampleSeparator",
-    "Stands between example dialogues.",
-    "settings.context.example_separator",
-    "chatSeparator",
+    "exampleSeparator", "Stands between example dialogues.", "settings.context.example_separator", "chatSeparator"
 )
 INSTRUCT.value("chatStart", "Stands before the chat.", "settings.context.chat_start")
 INSTRUCT.value("reasoningPrefix", "Stands before thoughts.", "settings.reasoning.prefix")

@@ -97,11 +97,8 @@ class _Rendering:
     def _block(self, block: HandlebarsBlock, scopes: tuple[Scope, ...]) -> None:
         call = block.call
         match call.target.text:
-            case "if":
-                chosen = _is_true(self._one_argument(call, scopes))
-                self.body(block.main if chosen else block.inverse, scopes)
-            case "unless":
-                chosen = not _is_true(self._one_argument(call, scopes))
+            case "if" | "unless" as helper:
+                chosen = _is_true(self._one_argument(call, scopes)) is (helper == "if")
                 self.body(block.main if chosen else block.inverse, scopes)
             case "with":
                 value = self._one_argument(call, scopes)
