@@ -12,15 +12,21 @@ from tavernkit.prompt.build import BuildInputs
 from tavernkit.prompt.message import Message
 from tavernkit.prompt.tokens import CharacterRatio, TokenEstimator, default_estimator
 from tavernkit.reading import LooseObject, ReportBuilder
-from tavernkit.sillytavern.authors_note import AuthorsNote, CharacterNote, NotePlacement
 from tavernkit.sillytavern.building import build
 from tavernkit.sillytavern.extension_prompts import ExtensionPrompt, extension_place, extension_role
 from tavernkit.sillytavern.groups import CardMode, GroupMember, StoryGroup
-from tavernkit.sillytavern.persona import PersonaPlace, PersonaPosition
 from tavernkit.sillytavern.presets import ChatPreset, TextPreset
 from tavernkit.sillytavern.presets.fields import decode
 from tavernkit.sillytavern.settings import read_user_settings
-from tavernkit.sillytavern.story import QuietPrompt, Story
+from tavernkit.sillytavern.story import (
+    AuthorsNote,
+    CharacterNote,
+    NotePlacement,
+    PersonaPlace,
+    PersonaPosition,
+    QuietPrompt,
+    Story,
+)
 from tavernkit.sillytavern.world_info import read_settings
 from tavernkit.values import Json, JsonObject
 

@@ -100,7 +100,7 @@ class Trimmer:
             budget_tokens=budget,
             initial_tokens=initial,
             final_tokens=final,
-            evictions=tuple(_record(blocks[index], costs[index], reason) for index, reason in evicted.items()),
+            evictions=tuple(eviction_record(blocks[index], costs[index], reason) for index, reason in evicted.items()),
         )
         after = tuple(block.disable() if index in evicted else block for index, block in enumerate(blocks))
         return TrimResult(
@@ -191,7 +191,8 @@ def _lowest_priority(blocks: Sequence[Block]) -> Callable[[Unit], int]:
     return lambda unit: min(blocks[index].priority for index in unit)
 
 
-def _record(block: Block, tokens: int, reason: EvictionReason) -> EvictionRecord:
+def eviction_record(block: Block, tokens: int, reason: EvictionReason) -> EvictionRecord:
+    """What is told of a block that had to go."""
     return EvictionRecord(
         block_id=block.id,
         slot=block.slot,

@@ -6,14 +6,21 @@ built = sillytavern.build(character=card.character, user=user, preset=preset, hi
 reply = sillytavern.take_reply(built, "What the model has answered.")
 """
 
-from tavernkit.sillytavern.authors_note import AuthorsNote, CharacterNote, NotePlacement
 from tavernkit.sillytavern.building import build, chat_pipeline, text_pipeline, with_context, with_templates
 from tavernkit.sillytavern.extension_prompts import ExtensionPrompt
-from tavernkit.sillytavern.persona import PersonaPlace, PersonaPosition
 from tavernkit.sillytavern.replying import SillyTavernResult, take_reply
 from tavernkit.sillytavern.settings import ReasoningSettings, UserSettings, read_user_settings
 from tavernkit.sillytavern.stopping_strings import stopping_strings
-from tavernkit.sillytavern.story import BiasEntry, QuietPrompt, Story
+from tavernkit.sillytavern.story import (
+    AuthorsNote,
+    BiasEntry,
+    CharacterNote,
+    NotePlacement,
+    PersonaPlace,
+    PersonaPosition,
+    QuietPrompt,
+    Story,
+)
 
 __all__ = [
     "AuthorsNote",

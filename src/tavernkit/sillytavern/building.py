@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import Unpack
 
 from tavernkit.errors import RegexError
@@ -13,14 +12,16 @@ from tavernkit.prompt.built import Built
 from tavernkit.prompt.context import Context
 from tavernkit.prompt.finishing import before_trimming
 from tavernkit.prompt.pipeline import Pipeline
-from tavernkit.sillytavern import chat_completion, text_completion
-from tavernkit.sillytavern.chat_completion import ChatScene
+from tavernkit.sillytavern import text_completion
+from tavernkit.sillytavern.chat_completion import assembly, compilation, entries, injection, pinned, trimming
 from tavernkit.sillytavern.chat_completion.request import chosen_model
+from tavernkit.sillytavern.chat_completion.scene import ChatScene
 from tavernkit.sillytavern.errors import InvalidPresetError
 from tavernkit.sillytavern.presets import ChatPreset, ContextTemplate, Instruct, MasterExport, TextPreset
 from tavernkit.sillytavern.replying import SillyTavernResult, result_of
 from tavernkit.sillytavern.settings import UserSettings
-from tavernkit.sillytavern.stages import hooks, lore
+from tavernkit.sillytavern.stages.inputs import hooks
+from tavernkit.sillytavern.stages.lore import lore
 from tavernkit.sillytavern.story import Story
 from tavernkit.sillytavern.text_completion import TextWorkspace
 from tavernkit.text.js_regex import compile_regex
@@ -36,14 +37,14 @@ def chat_pipeline() -> Pipeline:
         [
             ("hooks", hooks),
             ("lore", lore),
-            ("entries", chat_completion.entries),
-            ("pinned_groups", chat_completion.pinned_groups),
-            ("injection", chat_completion.injection),
-            ("compilation", chat_completion.compilation),
-            ("macro_expansion", chat_completion.macro_expansion),
-            ("plan_assembly", chat_completion.plan_assembly),
+            ("entries", entries.entries),
+            ("pinned_groups", pinned.pinned_groups),
+            ("injection", injection.injection),
+            ("compilation", compilation.compilation),
+            ("macro_expansion", entries.macro_expansion),
+            ("plan_assembly", assembly.plan_assembly),
             ("before_trimming", before_trimming),
-            ("trimming", chat_completion.trimming),
+            ("trimming", trimming.trimming),
         ]
     )
 
@@ -108,8 +109,11 @@ def with_context(settings: UserSettings, template: ContextTemplate) -> UserSetti
 
 
 def _for_model(story: Story, model: str | None) -> Story:
-    template = _activated_template(story.instruct_templates, model)
-    if template is None or not story.settings.instruct.enabled:
+    """With the first template whose activation pattern is found in the model's name."""
+    if not model or not story.settings.instruct.enabled:
+        return story
+    template = next((template for template in story.instruct_templates if _is_for(template, model)), None)
+    if template is None:
         return story
     return story.with_(settings=story.settings.with_(instruct=template.with_(enabled=True)))
 
@@ -126,17 +130,8 @@ def _workbench(story: Story, preset: Preset) -> tuple[ChatScene | TextWorkspace,
             )
 
 
-def _activated_template(templates: Sequence[Instruct], model: str | None) -> Instruct | None:
-    """The first template whose activation pattern is found in the model's name.
-
-    A pattern without slashes ignores case. One that is broken, or takes too long, finds nothing.
-    """
-    if not model:
-        return None
-    return next((template for template in templates if _is_for(template, model)), None)
-
-
 def _is_for(template: Instruct, model: str) -> bool:
+    """A pattern without slashes ignores case. One that is broken, or takes too long, finds nothing."""
     if not template.activation_regex:
         return False
     written = _WITH_FLAGS.fullmatch(template.activation_regex)

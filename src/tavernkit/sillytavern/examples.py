@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 
+from tavernkit.sillytavern.presets import Instruct
 from tavernkit.text.js_strings import js_trim
 from tavernkit.values import Value
 
@@ -54,7 +55,7 @@ def spoken_lines(
             if user_speaks is False:
                 finish(character, is_user=False)
             user_speaks = True
-        elif _starts_with_name(line, (character_name, *group)):
+        elif any(line.startswith(f"{name}:") for name in (character_name, *group)):
             if not line.startswith(f"{character_name}:"):
                 character = line.split(":", 1)[0]
             if user_speaks:
@@ -66,5 +67,49 @@ def spoken_lines(
     return tuple(spoken)
 
 
-def _starts_with_name(line: str, names: Sequence[str]) -> bool:
-    return any(line.startswith(f"{name}:") for name in names)
+def example_texts(
+    dialogues: Sequence[str],
+    instruct: Instruct,
+    *,
+    heading: str,
+    user_name: str,
+    character_name: str,
+    group: Sequence[str] | None,
+    expand: Callable[[str], str],
+) -> list[str]:
+    """The texts of a text prompt that are kept or left out one by one.
+
+    Without instruct sequences a text is a whole dialogue under its heading; with them, a heading or one message.
+    """
+    plain = [f"{heading}{dialogue}\n" for dialogue in dialogues]
+    if not instruct.enabled or instruct.skip_examples:
+        return plain
+
+    def pair(prefix: str, suffix: str, name: str) -> tuple[str, str]:
+        """Prefix and suffix; the newline in place of a missing suffix comes only where macros are expanded."""
+        filled = instruct.fill(suffix, name, expand) or (instruct.line_break if instruct.macro else "")
+        return instruct.fill(prefix, name, expand), filled
+
+    def messages(lines: Sequence[ExampleLine]) -> Iterator[str]:
+        for line in lines:
+            prefix, suffix = sequences[line.is_user]
+            name = line.name if in_group else (user_name if line.is_user else character_name)
+            told = (
+                in_group or instruct.names_behavior == "always" or (instruct.names_behavior == "force" and line.is_user)
+            )
+            message = (f"{name}: {line.text}" if told else line.text) + suffix
+            yield instruct.line_break.join(part for part in (prefix, message) if part)
+
+    # Names are told in a group for all, elsewhere with "force" only for the user.
+    in_group = group is not None and instruct.names_behavior != "none"
+    sequences = {
+        True: pair(instruct.input_sequence, instruct.input_suffix, user_name),
+        False: pair(instruct.output_sequence, instruct.output_suffix, character_name),
+    }
+    texts: list[str] = []
+    for dialogue in dialogues:
+        lines = spoken_lines(dialogue, user_name=user_name, character_name=character_name, group=group or ())
+        if lines and heading:
+            texts.append(heading)
+        texts.extend(messages(lines))
+    return texts or plain

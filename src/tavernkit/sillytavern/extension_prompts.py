@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from enum import IntEnum
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 from tavernkit.text.js_strings import js_trim
 from tavernkit.values import Value, check_choice
@@ -22,12 +22,13 @@ class ExtensionPosition(IntEnum):
     BEFORE_PROMPT = 2
 
 
+ROLES: tuple[ExtensionRole, ...] = get_args(ExtensionRole)
+"""In the order of the numbers that files give them."""
 _PLACES: Mapping[int, ExtensionPlace] = {
     ExtensionPosition.IN_PROMPT: "after",
     ExtensionPosition.IN_CHAT: "chat",
     ExtensionPosition.BEFORE_PROMPT: "before",
 }
-_ROLES: Mapping[int, ExtensionRole] = {0: "system", 1: "user", 2: "assistant"}
 
 
 class ExtensionPrompt(Value, frozen=True, kw_only=True):
@@ -55,7 +56,12 @@ def extension_place(number: int) -> ExtensionPlace:
 
 def extension_role(number: int) -> ExtensionRole:
     """The role that a file's number stands for; an unknown number is the system."""
-    return _ROLES.get(number, "system")
+    return ROLES[number] if 0 <= number < len(ROLES) else "system"
+
+
+def role_named(name: str) -> ExtensionRole:
+    """The role of that name; an unknown one is the system."""
+    return next((role for role in ROLES if role == name), "system")
 
 
 def in_key_order(prompts: Iterable[ExtensionPrompt]) -> list[ExtensionPrompt]:

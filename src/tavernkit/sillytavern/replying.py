@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import partial
 
@@ -15,15 +15,15 @@ from tavernkit.prompt.built import BuildResult, Built, Reply, common_fields, sna
 from tavernkit.prompt.context import Context
 from tavernkit.prompt.warning import BuildWarning
 from tavernkit.sillytavern.cleanup import clean_reply
+from tavernkit.sillytavern.macros.engine import EngineName
 from tavernkit.sillytavern.macros.environment import Environment, MacroInputs
 from tavernkit.sillytavern.macros.problems import MacroProblem
-from tavernkit.sillytavern.macros.selection import EngineName
 from tavernkit.sillytavern.reasoning import receive_reply
 from tavernkit.sillytavern.regex_scripts import Placement, RegexBudget, RegexScripts, apply_scripts, macro_expander
 from tavernkit.sillytavern.scene import Api, Scene, shared_macros
 from tavernkit.sillytavern.settings import UserSettings
 from tavernkit.sillytavern.world_info import WorldInfoResult
-from tavernkit.sillytavern.world_info.decorators import split_decorators
+from tavernkit.sillytavern.world_info.fields import split_decorators
 
 SCRIPT_SECONDS = 5.0
 """What the regex scripts for one reply may take together."""
@@ -115,7 +115,15 @@ def take_reply(
         random=(rng or result.rng()).random,
     )
     is_impersonate, is_continue = (result.generation_type == kind for kind in ("impersonate", "continue"))
-    scripted = _scripts(result, environment, warnings.append)
+    budget = RegexBudget(SCRIPT_SECONDS)
+    expand_in_scripts = macro_expander(shared_macros(result.engine), environment)
+
+    def scripted(placement: Placement, text: str) -> str:
+        scripts = result.regex_scripts
+        return apply_scripts(
+            text, scripts, placement, expand=expand_in_scripts, on_problem=warnings.append, budget=budget
+        )
+
     for end in ends:
         text = text.partition(end)[0]
     received = receive_reply(
@@ -133,7 +141,7 @@ def take_reply(
         group_names=result.group_names,
         is_impersonate=is_impersonate,
         is_continue=is_continue,
-        stopping_strings=built.plan.llm_options.get("stop", ()) if stop is None else stop,
+        stopping_strings=_planned_stop(built) if stop is None else stop,
         api=result.api,
         expand=partial(
             shared_macros(result.engine).expand,
@@ -150,17 +158,9 @@ def take_reply(
     return Reply(text=content, reasoning=received.reasoning or "", variables=snapshot(store), warnings=tuple(warnings))
 
 
-def _scripts(
-    result: SillyTavernResult, environment: Environment, warn: Callable[[BuildWarning], None]
-) -> Callable[[Placement, str], str]:
-    """The regex scripts for one reply, which share a time limit."""
-    budget = RegexBudget(SCRIPT_SECONDS)
-    expand = macro_expander(shared_macros(result.engine), environment)
-
-    def run(placement: Placement, text: str) -> str:
-        return apply_scripts(text, result.regex_scripts, placement, expand=expand, on_problem=warn, budget=budget)
-
-    return run
+def _planned_stop(built: Built[SillyTavernResult]) -> list[str]:
+    planned = built.plan.llm_options.get("stop")
+    return [text for text in planned if isinstance(text, str)] if isinstance(planned, list | tuple) else []
 
 
 def _warning(problem: MacroProblem) -> BuildWarning:

@@ -7,13 +7,10 @@ from functools import cache
 from typing import Literal, TypeAlias
 
 from tavernkit.presets import Preset
-from tavernkit.sillytavern.cleanup import collapse_newlines
 from tavernkit.sillytavern.extension_prompts import ExtensionPrompt
-from tavernkit.sillytavern.macros.engine import ParserMacros
+from tavernkit.sillytavern.macros.engine import macro_engine
 from tavernkit.sillytavern.macros.environment import DynamicMacro, Environment
-from tavernkit.sillytavern.macros.legacy.engine import LegacyMacros
 from tavernkit.sillytavern.macros.problems import ProblemHandler
-from tavernkit.sillytavern.macros.selection import EngineName
 from tavernkit.sillytavern.regex_scripts import Expand, macro_expander
 from tavernkit.sillytavern.story import Story
 from tavernkit.sillytavern.turns import ChatTurn
@@ -43,12 +40,17 @@ class Scene:
     `turns` are the messages that may be sent, oldest first; a long chat is not read as a whole, only the newest
     `messages_read` messages, whose thoughts have gone back to the model `thoughts_returned` times. `affordable_turns`
     are the newest turns, up to the first that cannot fit. `dialogues` are the examples, without their marks.
-    `note_is_due` says whether the author's note and what stands around it is sent.
+    `note_is_due` says whether the author's note and what stands around it is sent, `sends_tools` whether calls of tools
+    in the chat are sent as such. `dialect` is the format of the provider, and `continue_postfix` stands between a
+    message and the reply that continues it.
     """
 
     def __init__(self, story: Story, api: Api) -> None:
         self.story = story
         self.api: Api = api
+        self.sends_tools = False
+        self.dialect = "text"
+        self.continue_postfix = ""
         self.environment = Environment()
         self.on_problem: ProblemHandler | None = None
         self.card = CardTexts()
@@ -68,21 +70,6 @@ class Scene:
     def least_wording(self) -> Callable[[ChatTurn], str]:
         """How to find out what is sent of a turn at least, so that it is counted as it will be counted again."""
         return lambda turn: turn.text
-
-    @property
-    def sends_tools(self) -> bool:
-        """Whether calls of tools in the chat are sent as such."""
-        return False
-
-    @property
-    def dialect(self) -> str:
-        """The format of the provider that the prompt is for."""
-        return "text"
-
-    @property
-    def continue_postfix(self) -> str:
-        """What stands between a message and the reply that continues it."""
-        return ""
 
     @property
     def insertions(self) -> Insertions:
@@ -121,10 +108,7 @@ class Scene:
     def expand_card(self, text: str, name: str, *, quietly: bool = False) -> str:
         """Expand a text of the card of the character with this name: the card's own macros are empty in it."""
         environment = self.environment.for_card_text().with_(character_name=name)
-        expanded = self._expanded(text, environment, quietly=quietly)
-        if self.story.settings.collapse_newlines:
-            expanded = collapse_newlines(expanded)
-        return expanded.replace("\r", "")
+        return environment.tidied(self._expanded(text, environment, quietly=quietly))
 
     @property
     def expand_in_scripts(self) -> Expand:
@@ -140,13 +124,8 @@ def _may_have_macros(text: str) -> bool:
     return "{{" in text or "<" in text or "\\" in text
 
 
-@cache
-def shared_macros(name: EngineName) -> ParserMacros | LegacyMacros:
-    """One engine of a kind for the whole process, so that templates that have been parsed once stay so."""
-    return LegacyMacros() if name == "legacy" else ParserMacros(name)
+shared_macros = cache(macro_engine)
+"""One engine of a kind for the whole process, so that templates that have been parsed once stay so."""
 
-
-@cache
-def shared_world_info() -> WorldInfo:
-    """One lore engine for the whole process: what it has learnt about a book serves every build."""
-    return WorldInfo()
+shared_world_info = cache(WorldInfo)
+"""One lore engine for the whole process: what it has learnt about a book serves every build."""

@@ -30,11 +30,6 @@ class ReasoningSettings(ReasoningTemplate, frozen=True, kw_only=True):
     add_to_prompts: bool = False
     max_additions: int = 1
 
-    @property
-    def template(self) -> ReasoningTemplate:
-        """The template alone."""
-        return ReasoningTemplate(name=self.name, prefix=self.prefix, suffix=self.suffix, separator=self.separator)
-
 
 class UserSettings(PresetFile, frozen=True, kw_only=True):
     """SillyTavern's `power_user` settings; those that concern only its own page are not read."""

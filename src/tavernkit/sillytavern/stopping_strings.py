@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
 
 from tavernkit.errors import ParseError
 from tavernkit.reading import parse_json
-from tavernkit.sillytavern.presets import ContextTemplate, Instruct
+from tavernkit.sillytavern.presets import Instruct
+from tavernkit.sillytavern.presets.templates import fill_name
 from tavernkit.sillytavern.settings import UserSettings
 from tavernkit.text.js_strings import js_trim
 
 SYSTEM_NAME = "System"
-_NAME = re.compile(r"\{\{name\}\}", re.IGNORECASE | re.ASCII)
 
 
 def stopping_strings(
@@ -53,7 +52,9 @@ def stopping_strings(
                 )
             )
         found += _instruct_sequences(settings.instruct, user_name, character_name, expand)
-        found += _context_separators(settings.context, expand)
+        if settings.context.use_stop_strings:
+            separators = (settings.context.chat_start, settings.context.example_separator)
+            found += (f"\n{expand(text)}" for text in separators if text)
     found += _own(settings, expand, warn)
     found += ephemeral
     return tuple(string for string in dict.fromkeys(found) if string)
@@ -79,7 +80,7 @@ def _instruct_sequences(
     texts = [instruct.stop_sequence]
     if instruct.sequences_as_stop_strings:
         texts += [
-            _spoken_by(speaker, sequence)
+            fill_name(sequence, speaker)
             for sequence, speaker in (
                 (instruct.input_sequence, user_name),
                 (instruct.output_sequence, character_name),
@@ -94,15 +95,6 @@ def _instruct_sequences(
         if js_trim(line):
             wrapped = f"\n{line}" if instruct.wrap else line
             yield expand(wrapped) if instruct.macro else wrapped
-
-
-def _spoken_by(speaker: str, sequence: str) -> str:
-    return _NAME.sub(lambda _: speaker, sequence)
-
-
-def _context_separators(context: ContextTemplate, expand: Callable[[str], str]) -> Iterator[str]:
-    if context.use_stop_strings:
-        yield from (f"\n{expand(text)}" for text in (context.chat_start, context.example_separator) if text)
 
 
 def _own(settings: UserSettings, expand: Callable[[str], str], warn: Callable[[str], None]) -> Iterator[str]:

@@ -4,18 +4,91 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, tzinfo
+from enum import IntEnum
 
 from tavernkit.lore.book import Book
-from tavernkit.sillytavern.authors_note import AuthorsNote, CharacterNote
-from tavernkit.sillytavern.extension_prompts import ExtensionPrompt
+from tavernkit.sillytavern.extension_prompts import ExtensionPlace, ExtensionPrompt, ExtensionRole
 from tavernkit.sillytavern.groups import StoryGroup
-from tavernkit.sillytavern.macros.selection import EngineName
-from tavernkit.sillytavern.persona import PersonaPlace
+from tavernkit.sillytavern.macros.engine import EngineName
 from tavernkit.sillytavern.presets import Instruct
 from tavernkit.sillytavern.regex_scripts import RegexScripts
 from tavernkit.sillytavern.settings import UserSettings
 from tavernkit.sillytavern.world_info import SHIPPED_SETTINGS, TimedState, WorldInfoSettings
-from tavernkit.values import Value
+from tavernkit.values import Value, check_choice
+
+
+class AuthorsNote(Value, frozen=True, kw_only=True):
+    """A note of the chat. Every `interval` messages of the user it is put into the prompt; 0 is never.
+
+    World Info may look for its keys in it when `scan` is set.
+    """
+
+    text: str = ""
+    position: ExtensionPlace = "chat"
+    depth: int = 4
+    role: ExtensionRole = "system"
+    interval: int = 1
+    scan: bool = False
+
+    def __post_init__(self) -> None:
+        check_choice("The position of an author's note", self.position, ExtensionPlace)
+        check_choice("The role of an author's note", self.role, ExtensionRole)
+
+
+class NotePlacement(IntEnum):
+    """Where a character's own note stands against the chat's."""
+
+    REPLACE = 0
+    BEFORE = 1
+    AFTER = 2
+
+
+class CharacterNote(Value, frozen=True, kw_only=True):
+    """The note that one character brings along."""
+
+    text: str
+    placement: NotePlacement = NotePlacement.REPLACE
+
+
+def is_due(note: AuthorsNote, user_messages: int) -> bool:
+    """Whether this turn carries the note, and with it the World Info and the persona that stand around it."""
+    if note.interval == 1:
+        return True
+    return user_messages > 0 and note.interval > 0 and user_messages % note.interval == 0
+
+
+def note_text(note: AuthorsNote, character_note: CharacterNote | None) -> str:
+    """The chat's note with the character's own beside it or in its place."""
+    if character_note is None:
+        return note.text
+    match character_note.placement:
+        case NotePlacement.BEFORE:
+            return f"{character_note.text}\n{note.text}"
+        case NotePlacement.AFTER:
+            return f"{note.text}\n{character_note.text}"
+        case NotePlacement.REPLACE:
+            return character_note.text
+
+
+class PersonaPosition(IntEnum):
+    """The five places, with the numbers that files give them."""
+
+    IN_PROMPT = 0
+    TOP_OF_NOTE = 2
+    BOTTOM_OF_NOTE = 3
+    AT_DEPTH = 4
+    NONE = 9
+
+
+class PersonaPlace(Value, frozen=True, kw_only=True):
+    """Around the author's note the persona is there only when the note is due; depth and role are for `AT_DEPTH`."""
+
+    position: PersonaPosition = PersonaPosition.IN_PROMPT
+    depth: int = 2
+    role: ExtensionRole = "system"
+
+    def __post_init__(self) -> None:
+        check_choice("The role of a persona", self.role, ExtensionRole)
 
 
 class QuietPrompt(Value, frozen=True, kw_only=True):

@@ -36,7 +36,10 @@ def to_number(value: Json) -> float:
         case None:
             return 0.0
         case int() | float():
-            return float(value)
+            try:
+                return float(value)
+            except OverflowError:
+                return math.inf if value > 0 else -math.inf
         case _:
             return js_numbers.to_number(to_text(value))
 

@@ -12,7 +12,7 @@ from tavernkit.playground.base.database.models import Conversation, Space, Space
 from tavernkit.playground.base.llm.kinds import PROVIDER_KINDS
 from tavernkit.playground.story.settings_schema.leaf import LAYERS
 from tavernkit.playground.story.settings_schema.pack import GROUPS, SETTINGS, Setting, json_schema, schema_etag
-from tavernkit.sillytavern.authors_note import AuthorsNote
+from tavernkit.sillytavern.story import AuthorsNote
 from tavernkit.sillytavern.world_info import SHIPPED_SETTINGS
 from tests.playground.settings.readers import READ_BY
 

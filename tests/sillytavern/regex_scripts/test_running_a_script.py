@@ -9,7 +9,7 @@ from tests.sillytavern.regex_scripts.builders import expander, script
 
 from tavernkit.macros.variables import Variables
 from tavernkit.sillytavern.macros import Environment, macro_engine
-from tavernkit.sillytavern.macros.selection import EngineName
+from tavernkit.sillytavern.macros.engine import EngineName
 from tavernkit.sillytavern.regex_scripts import macro_expander, run_script
 
 

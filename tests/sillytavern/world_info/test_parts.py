@@ -7,7 +7,7 @@ from tests.sillytavern.world_info.builders import awake, entry, reasons, scan, w
 
 from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.sillytavern.world_info import InsertionStrategy, WorldInfoSettings, read_settings
-from tavernkit.sillytavern.world_info.decorators import split_decorators
+from tavernkit.sillytavern.world_info.fields import split_decorators
 
 
 @pytest.mark.parametrize(

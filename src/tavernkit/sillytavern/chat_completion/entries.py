@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tavernkit.prompt.context import Context
-from tavernkit.sillytavern.chat_completion.fields import warn_of_unsupported
+from tavernkit.sillytavern.chat_completion.request import warn_of_unsupported
 from tavernkit.sillytavern.chat_completion.scene import ChatScene, PromptEntry
 from tavernkit.sillytavern.presets import ChatPreset, PresetPrompt, PromptToggle
 
@@ -14,19 +14,12 @@ _EXPANDED_LATE = ("history", "injection", "new_chat")
 EVERY_CHARACTER = "100001"
 IN_CHAT = 1
 
-DEFAULT_ORDER: tuple[PromptToggle, ...] = (
-    PromptToggle(identifier="main"),
-    PromptToggle(identifier="worldInfoBefore"),
-    PromptToggle(identifier="personaDescription"),
-    PromptToggle(identifier="charDescription"),
-    PromptToggle(identifier="charPersonality"),
-    PromptToggle(identifier="scenario"),
-    PromptToggle(identifier="enhanceDefinitions", enabled=False),
-    PromptToggle(identifier="nsfw"),
-    PromptToggle(identifier="worldInfoAfter"),
-    PromptToggle(identifier="dialogueExamples"),
-    PromptToggle(identifier="chatHistory"),
-    PromptToggle(identifier="jailbreak"),
+DEFAULT_ORDER = tuple(
+    PromptToggle(identifier=identifier, enabled=identifier != "enhanceDefinitions")
+    for identifier in (
+        *("main", "worldInfoBefore", "personaDescription", "charDescription", "charPersonality", "scenario"),
+        *("enhanceDefinitions", "nsfw", "worldInfoAfter", "dialogueExamples", "chatHistory", "jailbreak"),
+    )
 )
 
 _OWN_PROMPTS = {
@@ -51,7 +44,8 @@ def entries(ctx: Context) -> None:
         prompt = prompts.get(toggle.identifier) or _own_prompt(toggle.identifier)
         if prompt is None:
             continue
-        if toggle.enabled and _is_meant_for(prompt, ctx.generation_type):
+        triggers = prompt.injection_trigger
+        if toggle.enabled and (not triggers or ctx.generation_type in triggers):
             scene.entries.append(_entry(scene, prompt))
         elif toggle.identifier == "main":
             # Notes and extensions stand beside the main prompt, so its place stays even when it is empty.
@@ -71,10 +65,6 @@ def _own_prompt(identifier: str) -> PresetPrompt | None:
     if any(toggle.identifier == identifier for toggle in DEFAULT_ORDER):
         return PresetPrompt(identifier=identifier, system_prompt=True, marker=True)
     return None
-
-
-def _is_meant_for(prompt: PresetPrompt, generation_type: str) -> bool:
-    return not prompt.injection_trigger or generation_type in prompt.injection_trigger
 
 
 def _entry(scene: ChatScene, prompt: PresetPrompt) -> PromptEntry:

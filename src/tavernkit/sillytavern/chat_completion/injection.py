@@ -7,10 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from tavernkit.prompt.block import Block
 from tavernkit.prompt.context import Context
 from tavernkit.sillytavern.chat_completion.scene import ChatScene, PromptEntry
-from tavernkit.sillytavern.extension_prompts import ExtensionPrompt, in_key_order
+from tavernkit.sillytavern.extension_prompts import ROLES, ExtensionPrompt, in_key_order
 from tavernkit.text.js_strings import js_trim
 
-ROLES = ("system", "user", "assistant")
 EXTENSION_ORDER = 100
 """Extension prompts stand with the preset's prompts of this order, behind them."""
 
@@ -20,10 +19,6 @@ def injection(ctx: Context) -> None:
     scene = ctx.platform(ChatScene)
     if ctx.generation_type == "continue" and scene.preset.continue_prefill and scene.chat:
         scene.continued = scene.chat.pop()
-    _inject(ctx, scene)
-
-
-def _inject(ctx: Context, scene: ChatScene) -> None:
     entries = list(_in_chat_entries(scene))
     for entry in entries:
         if entry.role not in ROLES:

@@ -13,10 +13,10 @@ from tavernkit.prompt.message import Attachment
 from tavernkit.sillytavern.chat_completion.scene import ChatScene, MainSide, PromptEntry, sanitised_name
 from tavernkit.sillytavern.examples import spoken_lines
 from tavernkit.sillytavern.extension_prompts import ExtensionPlace, ExtensionPrompt
-from tavernkit.sillytavern.persona import PersonaPosition
 from tavernkit.sillytavern.stages.chat import affordable_turns, tool_invocations
 from tavernkit.sillytavern.stages.inputs import DEPTH_PROMPT
 from tavernkit.sillytavern.stages.lore import AUTHORS_NOTE, PERSONA
+from tavernkit.sillytavern.story import PersonaPosition
 from tavernkit.sillytavern.turns import ChatTurn
 from tavernkit.values import JsonObject
 

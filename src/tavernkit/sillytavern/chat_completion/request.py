@@ -1,4 +1,4 @@
-"""What a preset asks of the request beside its messages."""
+"""What a preset asks of the request beside its messages, and what of it is not sent."""
 
 from __future__ import annotations
 
@@ -14,6 +14,37 @@ from tavernkit.sillytavern.chat_completion.scene import ChatScene
 from tavernkit.sillytavern.presets import ChatPreset
 from tavernkit.sillytavern.stopping_strings import stopping_strings
 from tavernkit.values import Json
+
+UNSUPPORTED = frozenset(
+    {
+        "openrouter_use_fallback",
+        "openrouter_providers",
+        "openrouter_quantizations",
+        "openrouter_allow_fallbacks",
+        "openrouter_middleout",
+        "custom_include_body",
+        "custom_exclude_body",
+    }
+)
+"""Changes to the request that SillyTavern would make and this builder does not; a build warns of those in use."""
+
+_ONLY_FOR = {"openrouter": "openrouter_", "custom": "custom_"}
+
+
+def warn_of_unsupported(ctx: Context, preset: ChatPreset) -> None:
+    """Say which settings of the preset have no effect here."""
+    prefix = _ONLY_FOR.get(preset.chat_completion_source)
+    if prefix is None:
+        return
+    usual, fields = ChatPreset(), sorted(name for name in UNSUPPORTED if name.startswith(prefix))
+    unheeded = [name for name in fields if getattr(preset, name) != getattr(usual, name)]
+    if unheeded:
+        ctx.warn(
+            "preset_field_unsupported",
+            f"The preset asks for things that are not sent: {', '.join(unheeded)}. Set them where the request is made.",
+            fields=unheeded,
+        )
+
 
 _ALWAYS = ("temperature", "frequency_penalty", "presence_penalty", "top_p")
 _WHEN_CHANGED = (
@@ -126,5 +157,6 @@ def _token_numbers(text: str) -> list[int] | None:
         numbers = parse_json(text, what="A list of token numbers")
     except ParseError:
         return None
-    whole = isinstance(numbers, list) and all(isinstance(number, int) for number in numbers)
-    return [int(number) for number in numbers] if whole else None
+    if not isinstance(numbers, list) or not all(isinstance(number, int) for number in numbers):
+        return None
+    return [int(number) for number in numbers]

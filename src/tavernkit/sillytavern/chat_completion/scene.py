@@ -73,18 +73,9 @@ class ChatScene(Scene):
         if not isinstance(preset, ChatPreset):
             raise InvalidPresetError(f"A chat completion needs a ChatPreset, not a {type(preset).__name__}.")
         self.preset = preset
-
-    @property
-    def sends_tools(self) -> bool:
-        return self.preset.function_calling
-
-    @property
-    def dialect(self) -> str:
-        return chosen_dialect(self.preset)
-
-    @property
-    def continue_postfix(self) -> str:
-        return self.preset.continue_postfix
+        self.sends_tools = preset.function_calling
+        self.dialect = chosen_dialect(preset)
+        self.continue_postfix = preset.continue_postfix
 
     def entry(self, identifier: str) -> PromptEntry | None:
         return next((entry for entry in self.entries if entry.identifier == identifier), None)

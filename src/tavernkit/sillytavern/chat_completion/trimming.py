@@ -10,7 +10,7 @@ from tavernkit.prompt.block import Block
 from tavernkit.prompt.context import Context
 from tavernkit.prompt.finishing import settle, tell_of_trimming, write_plan
 from tavernkit.prompt.tokens import attachment_tokens
-from tavernkit.prompt.trimming import EvictionReason, EvictionRecord, TrimReport, without_room
+from tavernkit.prompt.trimming import TrimReport, eviction_record, without_room
 from tavernkit.sillytavern.chat_completion.compilation import DESCRIPTIONS
 from tavernkit.sillytavern.chat_completion.scene import ChatScene
 
@@ -141,7 +141,14 @@ class _Share:
             budget_tokens=self.budget,
             initial_tokens=sum(self._costs),
             final_tokens=self._cost(self.given),
-            evictions=tuple(_record(self._blocks[place], self._costs[place]) for place in evicted),
+            evictions=tuple(
+                eviction_record(
+                    self._blocks[place],
+                    self._costs[place],
+                    "budget_exceeded" if self._blocks[place].bundle is None else "group_overflow",
+                )
+                for place in evicted
+            ),
         )
 
     def _in(self, *slots: str | None) -> list[int]:
@@ -199,19 +206,6 @@ class _Share:
             raise _OverflowError(self._blocks[place])
         self._left -= cost
         self.given.add(place)
-
-
-def _record(block: Block, tokens: int) -> EvictionRecord:
-    reason: EvictionReason = "group_overflow" if block.bundle is not None else "budget_exceeded"
-    return EvictionRecord(
-        block_id=block.id,
-        slot=block.slot,
-        token_count=tokens,
-        reason=reason,
-        budget_group=block.token_budget_group,
-        priority=block.priority,
-        source=block.metadata.get("source"),
-    )
 
 
 def _squashed(ctx: Context, blocks: Sequence[Block]) -> list[Block]:

@@ -1,6 +1,13 @@
 """SillyTavern's groups: who speaks next and why, and how the members' cards come into the prompt."""
 
-from tavernkit.sillytavern.groups.activation import GroupActivation, activate
+from tavernkit.sillytavern.groups.activation import (
+    DECISION_MISMATCH,
+    Decided,
+    Decision,
+    GroupActivation,
+    activate,
+    decide,
+)
 from tavernkit.sillytavern.groups.cards import (
     ExpandFor,
     JoinedCard,
@@ -18,15 +25,17 @@ from tavernkit.sillytavern.groups.group import (
     read_group,
     read_talkativeness,
 )
-from tavernkit.sillytavern.groups.handshake import DECISION_MISMATCH, Decided, Decision, decide
-from tavernkit.sillytavern.groups.mentions import (
+from tavernkit.sillytavern.groups.strategies import (
+    CAUSES,
     FindMentions,
     Mention,
+    Random,
+    Roll,
+    SpeakerCause,
+    SpeakerReason,
     mentions_in_any_script,
     mentions_of_ascii_words,
 )
-from tavernkit.sillytavern.groups.reasons import CAUSES, Roll, SpeakerCause, SpeakerReason
-from tavernkit.sillytavern.groups.strategies import Random
 
 __all__ = [
     "CAUSES",

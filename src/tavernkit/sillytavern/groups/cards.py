@@ -23,7 +23,6 @@ _TITLES: dict[_Field, str] = {
     "mes_example": "Example Messages",
 }
 _FIELD_NAME = re.compile("<FIELDNAME>", re.IGNORECASE | re.ASCII)
-_NEWLINES = re.compile("\n+")
 _START = "<START>"
 
 
@@ -41,10 +40,7 @@ def card_expander(macros: MacroEngine, environment: Environment) -> ExpandFor:
     inside = environment.for_card_text()
 
     def expand(text: str, name: str) -> str:
-        expanded = macros.expand(text, inside.with_(character_name=name))
-        if environment.settings.collapse_newlines:
-            expanded = _NEWLINES.sub("\n", expanded)
-        return expanded.replace("\r", "")
+        return inside.tidied(macros.expand(text, inside.with_(character_name=name)))
 
     return expand
 
@@ -117,7 +113,7 @@ def _members_shown(group: StoryGroup, speaker: str, *, with_muted: bool) -> Iter
 
 def _wrapped(group: StoryGroup, member: GroupMember, field: _Field, expand: ExpandFor) -> str:
     """One member's text between the group's prefix and suffix; nothing when the card says nothing."""
-    value = js_trim(_written(member, field))
+    value = js_trim(getattr(member.character, field))
     if not value:
         return ""
     if field == "mes_example" and not value.startswith(_START):
@@ -128,19 +124,6 @@ def _wrapped(group: StoryGroup, member: GroupMember, field: _Field, expand: Expa
         for part in (group.join_prefix, group.join_suffix, value)
     )
     return f"{prefix}{text}{suffix}"
-
-
-def _written(member: GroupMember, field: _Field) -> str:
-    card = member.character
-    match field:
-        case "description":
-            return card.description
-        case "personality":
-            return card.personality
-        case "scenario":
-            return card.scenario
-        case "mes_example":
-            return card.mes_example
 
 
 def _expanded(text: str, name: str, expand: ExpandFor) -> str:

@@ -9,15 +9,14 @@ from enum import IntEnum
 from tavernkit.characters.character import Character
 from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.sillytavern.errors import UnknownMemberError
-from tavernkit.sillytavern.extension_prompts import ExtensionRole
+from tavernkit.sillytavern.extension_prompts import ExtensionRole, role_named
 from tavernkit.sillytavern.macros.environment import GroupNames
-from tavernkit.text.js_numbers import to_number
+from tavernkit.text.js_values import to_number
 from tavernkit.values import Json, JsonObject, Value
 
 DEFAULT_TALKATIVENESS = 0.5
 DEFAULT_DEPTH = 4
 MAX_MEMBERS = 1000
-_ROLES: dict[str, ExtensionRole] = {"system": "system", "user": "user", "assistant": "assistant"}
 
 
 class GroupStrategy(IntEnum):
@@ -68,7 +67,7 @@ class GroupMember(Value, frozen=True, kw_only=True):
         return DepthPrompt(
             text=source.text("prompt"),
             depth=source.integer("depth", default=DEFAULT_DEPTH),
-            role=_ROLES.get(source.text("role"), "system"),
+            role=role_named(source.text("role")),
         )
 
 
@@ -158,7 +157,7 @@ def read_group(
 
 def read_talkativeness(source: JsonObject) -> float:
     """What `talkativeness` in these fields counts as: a half when it is missing or no number, zero for null."""
-    number = _to_number(source["talkativeness"]) if "talkativeness" in source else math.nan
+    number = _number(source["talkativeness"]) if "talkativeness" in source else math.nan
     if math.isnan(number):
         return DEFAULT_TALKATIVENESS
     # A roll is below one, so an endless talkativeness says no more than one does, and can be stored.
@@ -166,11 +165,15 @@ def read_talkativeness(source: JsonObject) -> float:
 
 
 def _strategy(fields: LooseObject) -> GroupStrategy | None:
-    number = _to_number(fields.raw("activation_strategy"))
+    number = _number(fields.raw("activation_strategy"))
     strategy = next((strategy for strategy in GroupStrategy if strategy == number), None)
     if strategy is None:
         fields.report.ignored(fields.at("activation_strategy"), "no strategy has this number; nobody speaks unasked")
     return strategy
+
+
+def _number(value: Json) -> float:
+    return math.nan if isinstance(value, list) else to_number(value)
 
 
 def _card_mode(value: Json) -> CardMode:
@@ -178,19 +181,3 @@ def _card_mode(value: Json) -> CardMode:
     if not value:
         return CardMode.SWAP
     return CardMode.APPEND_DISABLED if value == CardMode.APPEND_DISABLED else CardMode.APPEND
-
-
-def _to_number(value: Json) -> float:
-    """What JavaScript's `Number(value)` gives for anything but lists."""
-    match value:
-        case None:
-            return 0.0
-        case str():
-            return to_number(value)
-        case bool() | int() | float():
-            try:
-                return float(value)
-            except OverflowError:
-                return math.inf if value > 0 else -math.inf
-        case _:
-            return math.nan

@@ -1,6 +1,6 @@
 """SillyTavern's macros: the legacy engine, the parser engine of 1.15, and the one of 1.19."""
 
-from tavernkit.sillytavern.macros.engine import ParserMacros, shared_registry
+from tavernkit.sillytavern.macros.engine import ParserMacros, macro_engine, shared_registry
 from tavernkit.sillytavern.macros.environment import (
     AuthorsNotes,
     CardFields,
@@ -11,10 +11,8 @@ from tavernkit.sillytavern.macros.environment import (
     ModelState,
 )
 from tavernkit.sillytavern.macros.evaluator import MacroExpansion
-from tavernkit.sillytavern.macros.limits import MacroLimits
-from tavernkit.sillytavern.macros.problems import MacroFailure, MacroProblem
+from tavernkit.sillytavern.macros.problems import MacroFailure, MacroLimits, MacroProblem
 from tavernkit.sillytavern.macros.registry import Alias, MacroArgument, MacroDefinition, MacroDefinitions
-from tavernkit.sillytavern.macros.selection import macro_engine
 
 __all__ = [
     "Alias",

@@ -68,15 +68,11 @@ def parse_written(text: str, zone: tzinfo) -> float | None:
     """What `moment(text)` means: a date of the standard, if its numbers are sound, else what JavaScript reads."""
     for pattern in _ISO:
         match = pattern.fullmatch(text)
-        if match is not None and (match["hour"] is None or _takes_time(match)):
+        if match is not None and (match["hour"] is None or any(match.group("day", "weekday", "yearday"))):
             moment = _standard(match, zone)
             return moment if moment is not None and abs(moment) <= LATEST else None
     value = parse_date(text, zone)
     return None if math.isnan(value) else value
-
-
-def _takes_time(match: re.Match[str]) -> bool:
-    return match["day"] is not None or match["weekday"] is not None or match["yearday"] is not None
 
 
 def _standard(match: re.Match[str], zone: tzinfo) -> float | None:

@@ -1,4 +1,4 @@
-"""The parser engines: SillyTavern 1.15's and 1.19's, which differ in their grammar and their macros."""
+"""The parser engines of SillyTavern 1.15 and 1.19, which differ in grammar and macros, and the choice of an engine."""
 
 from __future__ import annotations
 
@@ -11,18 +11,25 @@ from typing import Literal, TypeAlias
 
 from tavernkit.load_hooks import run_load_hooks
 from tavernkit.macros.engine import MacroEnvironment
-from tavernkit.sillytavern.macros.environment import DynamicMacro, Environment
+from tavernkit.sillytavern.macros.environment import DynamicMacro, Environment, as_environment
 from tavernkit.sillytavern.macros.evaluator import MacroExpansion
-from tavernkit.sillytavern.macros.foreign import as_environment
+from tavernkit.sillytavern.macros.legacy.engine import LegacyMacros
 from tavernkit.sillytavern.macros.legacy.scanning import find_trims
 from tavernkit.sillytavern.macros.lexer import Grammar
-from tavernkit.sillytavern.macros.limits import DEFAULT_LIMITS, LimitReached, MacroLimits
 from tavernkit.sillytavern.macros.nodes import MacroCall, Remarks, Template
 from tavernkit.sillytavern.macros.packs import built_in_macros
 from tavernkit.sillytavern.macros.packs.condition import ELSE_MARKER
 from tavernkit.sillytavern.macros.parser import Parser
-from tavernkit.sillytavern.macros.problems import MacroProblem, ProblemCode, ProblemHandler
+from tavernkit.sillytavern.macros.problems import (
+    DEFAULT_LIMITS,
+    LimitReached,
+    MacroLimits,
+    MacroProblem,
+    ProblemCode,
+    ProblemHandler,
+)
 from tavernkit.sillytavern.macros.registry import MacroDefinition, MacroDefinitions
+from tavernkit.values import check_choice
 
 _MAX_TEMPLATES = 1_000
 _MAX_CHARACTERS = 8_000_000
@@ -39,6 +46,7 @@ _MACROS = {
 }
 
 Version: TypeAlias = Literal["1.15", "1.19"]
+EngineName: TypeAlias = Literal["legacy", "1.15", "1.19"]
 LOAD_SCOPE = "sillytavern.macros"
 """Load hooks of this scope get the registry of every version, `{"1.15": …, "1.19": …}`, and may add macros to them."""
 
@@ -61,6 +69,16 @@ def shared_registry(version: Version) -> MacroDefinitions:
         _shared.update(registries)
         run_load_hooks(LOAD_SCOPE, registries)
     return _shared[version]
+
+
+def macro_engine(
+    name: EngineName = "1.19", *, limits: MacroLimits = DEFAULT_LIMITS, on_problem: ProblemHandler | None = None
+) -> ParserMacros | LegacyMacros:
+    """The legacy engine, which 1.15 shipped with, or one of the parser engines; the later one is today's default."""
+    check_choice("The name of a macro engine", name, EngineName)
+    if name == "legacy":
+        return LegacyMacros(limits=limits, on_problem=on_problem)
+    return ParserMacros(name, limits=limits, on_problem=on_problem)
 
 
 class ParserMacros:

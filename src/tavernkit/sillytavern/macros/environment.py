@@ -10,8 +10,11 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
+from tavernkit.macros.borrowed import BorrowedVariables
+from tavernkit.macros.engine import MacroEnvironment
 from tavernkit.macros.variables import Variables, VariablesStore
 from tavernkit.sillytavern.presets import ContextTemplate, Instruct, ReasoningTemplate, SystemPrompt
+from tavernkit.text.replies import collapse_newlines
 from tavernkit.values import Json, Value
 
 DynamicMacro: TypeAlias = Json | Callable[[], str]
@@ -91,14 +94,6 @@ class AuthorsNotes(Value, frozen=True, kw_only=True):
     default: str = ""
 
 
-def _no_random() -> float:
-    return 0.5
-
-
-def _no_clock() -> datetime:
-    return datetime(1970, 1, 1, tzinfo=UTC)
-
-
 class MacroInputs(Value, frozen=True, kw_only=True):
     """What an expansion may read, as far as it is made of values.
 
@@ -150,9 +145,9 @@ class Environment(MacroInputs, frozen=True, kw_only=True):
     post_process: Callable[[str], str] | None = None
     """What is done to the answer of each macro before it goes into the text; a regular expression needs it escaped."""
     banned_words: list[str] = msgspec.field(default_factory=list)
-    clock: Callable[[], datetime] = _no_clock
+    clock: Callable[[], datetime] = lambda: datetime(1970, 1, 1, tzinfo=UTC)
     zone: tzinfo = UTC
-    random: Callable[[], float] = _no_random
+    random: Callable[[], float] = lambda: 0.5
 
     @property
     def inputs(self) -> MacroInputs:
@@ -185,6 +180,22 @@ class Environment(MacroInputs, frozen=True, kw_only=True):
             post_process=None,
         )
 
+    def tidied(self, card_text: str) -> str:
+        """An expanded text of the card as it goes into the prompt: on fewer lines, if so set."""
+        text = collapse_newlines(card_text) if self.settings.collapse_newlines else card_text
+        return text.replace("\r", "")
+
     def random_index(self, length: int) -> int:
         """A place in a list of that length, by chance."""
         return math.floor(self.random() * length)
+
+
+def as_environment(environment: MacroEnvironment) -> Environment:
+    """The environment itself where it is SillyTavern's; else one with its names and its variables."""
+    if isinstance(environment, Environment):
+        return environment
+    return Environment(
+        user_name=environment.user_name,
+        character_name=environment.character_name,
+        variables=BorrowedVariables(environment),
+    )

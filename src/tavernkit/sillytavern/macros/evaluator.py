@@ -7,14 +7,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tavernkit.sillytavern.macros.environment import Environment
-from tavernkit.sillytavern.macros.limits import LimitReached, MacroLimits
 from tavernkit.sillytavern.macros.nodes import Argument, MacroCall, Shorthand, Template, TemplateParts
-from tavernkit.sillytavern.macros.problems import MacroFailure, ProblemCode
+from tavernkit.sillytavern.macros.problems import LimitReached, MacroFailure, MacroLimits, ProblemCode
 from tavernkit.sillytavern.macros.registry import MacroDefinition, MacroDefinitions
-from tavernkit.sillytavern.macros.scoped_text import dedent
-from tavernkit.sillytavern.macros.shorthand import operate
-from tavernkit.sillytavern.macros.variables import value_text
-from tavernkit.text.js_strings import js_trim, utf16_length
+from tavernkit.sillytavern.macros.variables import operate, value_text
+from tavernkit.text.js_strings import JS_WHITESPACE, js_trim, utf16_length
 from tavernkit.text.seeded import string_hash
 
 if TYPE_CHECKING:
@@ -99,10 +96,7 @@ class MacroExpansion:
         """A text of the card with its own macros expanded; nothing where the card must not be used."""
         if not text or not self.environment.expands_card:
             return ""
-        expanded = self.engine.expand(js_trim(text), self.environment.for_card_text())
-        if self.environment.settings.collapse_newlines:
-            expanded = _collapse_newlines(expanded)
-        return expanded.replace("\r", "")
+        return self.environment.tidied(self.engine.expand(js_trim(text), self.environment.for_card_text()))
 
     def allow(self, characters: int) -> None:
         """Raise LimitReached before that many characters are made, if they would be too many."""
@@ -165,7 +159,7 @@ class MacroExpansion:
         else:
             values = self._values(call, definition)
             if definition is None:
-                return self._unknown(call, values)
+                return self._as_text(call, values, "unknown_macro", f"There is no macro {call.name!r}.")
             if not call.sound and (complaint := definition.complaint(values)) is not None:
                 return self._as_text(call, values, "macro_syntax", f"{{{{{call.name}}}}} {complaint}.")
         self.call = call
@@ -201,9 +195,6 @@ class MacroExpansion:
         answer = value_text(value() if callable(value) else value)
         return answer if self._post_process is None else self._post_process(answer)
 
-    def _unknown(self, call: MacroCall, values: tuple[str, ...]) -> str:
-        return self._as_text(call, values, "unknown_macro", f"There is no macro {call.name!r}.")
-
     def _as_text(self, call: MacroCall, values: tuple[str, ...], code: ProblemCode, message: str) -> str:
         """The call as it was written, with what its arguments came to in their places."""
         if self._report is not None and self._nesting == 1:
@@ -236,7 +227,17 @@ class MacroExpansion:
         return printed
 
 
-def _collapse_newlines(text: str) -> str:
-    while "\n\n" in text:
-        text = text.replace("\n\n", "\n")
-    return text
+def dedent(text: str) -> str:
+    """Take the indentation of the first line of a block that is not blank from every line, then trim both ends.
+
+    A line that is indented less loses all white space at its start.
+    """
+    lines = text.split("\n")
+    width = next((_indent(line) for line in lines if js_trim(line)), 0)
+    if width == 0:
+        return js_trim(text)
+    return js_trim("\n".join(line[width:] if _indent(line) >= width else line.lstrip(JS_WHITESPACE) for line in lines))
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip(" \t"))

@@ -12,6 +12,7 @@ mends what it can. What that amounts to for every text, well formed or not, is w
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 from enum import Enum
 
 from tavernkit.sillytavern.macros.nodes import Argument, MacroCall
@@ -56,6 +57,7 @@ class Grammar(Enum):
         return self.value
 
 
+@dataclass(slots=True, eq=False)
 class RawCall:
     """A whole call: where it is, what it says, and where its arguments are.
 
@@ -63,32 +65,19 @@ class RawCall:
     arguments that have a broken call in them, each with the places where heads without a name end.
     """
 
-    __slots__ = (
-        "arguments",
-        "children",
-        "depth",
-        "end",
-        "flags",
-        "name",
-        "operator",
-        "scope",
-        "spoiled",
-        "start",
-    )
-
-    def __init__(self, start: int, flags: str, name: str, scope: str = "", operator: str = "") -> None:
-        self.start = start
-        self.end = -1
-        self.flags = flags
-        self.name = name
-        self.scope = scope
-        self.operator = operator
-        self.arguments: list[tuple[int, int]] = []
-        self.children: list[RawCall | MacroCall] = []
-        self.spoiled: dict[int, list[int]] | None = None
-        self.depth = 1
+    start: int
+    flags: str
+    name: str
+    scope: str = ""
+    operator: str = ""
+    end: int = -1
+    arguments: list[tuple[int, int]] = field(default_factory=list)
+    children: list[RawCall | MacroCall] = field(default_factory=list)
+    spoiled: dict[int, list[int]] | None = None
+    depth: int = 1
 
 
+@dataclass(slots=True, eq=False)
 class Scan:
     """The calls of a text, outermost ones, in order; and the places of openers that open nothing.
 
@@ -96,24 +85,19 @@ class Scan:
     call without an end begins, which the calls behind it were meant to stand in.
     """
 
-    __slots__ = ("broken", "calls", "unfinished")
-
-    def __init__(self) -> None:
-        self.calls: list[RawCall | MacroCall] = []
-        self.broken: list[int] = []
-        self.unfinished: int | None = None
+    calls: list[RawCall | MacroCall] = field(default_factory=list)
+    broken: list[int] = field(default_factory=list)
+    unfinished: int | None = None
 
 
+@dataclass(slots=True, eq=False)
 class _Open:
     """A call whose end has not come yet. `skipped` is a stretch that is nothing's: an argument does not end with it."""
 
-    __slots__ = ("argument", "call", "skipped", "stops")
-
-    def __init__(self, call: RawCall, argument: int, stops: re.Pattern[str]) -> None:
-        self.call = call
-        self.argument = argument
-        self.stops = stops
-        self.skipped = (0, 0)
+    call: RawCall
+    argument: int
+    stops: re.Pattern[str]
+    skipped: tuple[int, int] = (0, 0)
 
 
 _OPENERS = re.compile(_OPEN_TEXT)
@@ -181,15 +165,9 @@ def _begin(text: str, start: int, grammar: Grammar, pending: list[_Open], found:
     if head[2] != "//":
         end = _NAME_END.search(text, place)
         place = len(text) if end is None else end.start()
-        if text.startswith("}}", place):
-            call.end = place + 2
-            _add(call, pending, found)
-            return call.end
     place = _after_white_space(text, place)
     if text.startswith("}}", place):
-        call.end = place + 2
-        _add(call, pending, found)
-        return call.end
+        return _add_whole(call, place + 2, pending, found)
     pipes = grammar is Grammar.V1_15
     if text.startswith("::", place):
         place += 2
@@ -208,7 +186,7 @@ def _begin_shorthand(text: str, start: int, head: re.Match[str], pending: list[_
         end_of_nameless = _end_of_nameless(text, prefix, nested=bool(pending))
         if end_of_nameless is None:
             return _broken(start, prefix, pending, found)
-        return _add_shorthand(RawCall(start, "", "", head[3]), end_of_nameless, pending, found)
+        return _add_whole(RawCall(start, "", "", head[3]), end_of_nameless, pending, found)
     operator = _OPERATOR.match(text, name.end())
     if operator is not None and operator.group() not in ("++", "--"):
         call = RawCall(start, "", name[1], head[3], operator.group())
@@ -220,7 +198,7 @@ def _begin_shorthand(text: str, start: int, head: re.Match[str], pending: list[_
             pending[-1].skipped = name.end(1), _after_strays(text, name.end())[0]
         return _broken(start, name.end(1), pending, found)
     call = RawCall(start, "", name[1], head[3], operator.group() if operator else "")
-    return _add_shorthand(call, end.end(), pending, found)
+    return _add_whole(call, end.end(), pending, found)
 
 
 def _end_of_nameless(text: str, prefix: int, *, nested: bool) -> int | None:
@@ -244,7 +222,7 @@ def _after_strays(text: str, place: int) -> tuple[int, bool]:
     return len(text) if end is None else _after_white_space(text, end.start()), True
 
 
-def _add_shorthand(call: RawCall, end: int, pending: list[_Open], found: Scan) -> int:
+def _add_whole(call: RawCall, end: int, pending: list[_Open], found: Scan) -> int:
     call.end = end
     _add(call, pending, found)
     return end

@@ -54,9 +54,14 @@ def _written(moment: datetime, code: str) -> str:
         return code[1:-1] if code.endswith("]") and len(code) > 1 else code
     if code.startswith("\\"):
         return code[1:]
-    write = _WRITERS.get(code)
-    if write is not None:
-        return write(moment)
+    if code in _WORDS:
+        return _WORDS[code](moment)
+    if code in _NUMBERS:
+        return str(_NUMBERS[code](moment))
+    if code in _ORDINALS:
+        return _ordinal(_ORDINALS[code](moment))
+    if code in _PADDED:
+        return f"{_PADDED[code](moment):0{len(code)}d}"
     if code.startswith("S"):
         digits = f"{moment.microsecond:06d}"[:3]
         return (digits + "000000")[: len(code)]
@@ -92,82 +97,60 @@ def _weekday(moment: datetime) -> int:
     return (moment.weekday() + 1) % 7
 
 
-def _day_of_year(moment: datetime) -> int:
-    return moment.timetuple().tm_yday
+_NUMBERS: dict[str, Callable[[datetime], int]] = {
+    "M": lambda at: at.month,
+    "D": lambda at: at.day,
+    "DDD": lambda at: at.timetuple().tm_yday,
+    "d": _weekday,
+    "e": _weekday,
+    "E": lambda at: at.isoweekday(),
+    "w": lambda at: _week(at)[1],
+    "W": lambda at: at.isocalendar().week,
+    "Q": lambda at: (at.month + 2) // 3,
+    "Y": lambda at: at.year,
+    "y": lambda at: at.year,
+    "h": _hour12,
+    "H": lambda at: at.hour,
+    "k": lambda at: at.hour or 24,
+    "m": lambda at: at.minute,
+    "s": lambda at: at.second,
+    "x": lambda at: _milliseconds(at),
+    "X": lambda at: _milliseconds(at) // 1000,
+}
+_ORDINALS = {f"{code}o": _NUMBERS[code] for code in ("M", "D", "DDD", "d", "w", "W", "Q", "y")}
+_YEARS_OF_WEEKS: dict[str, Callable[[datetime], int]] = {
+    "g": lambda at: _week(at)[0],
+    "G": lambda at: at.isocalendar().year,
+}
+_PADDED = {
+    letter * digits: read
+    for letters, lengths in (("MDwWhHkms", (2,)), ("y", (2, 3, 4)), ("YgG", (4, 5)))
+    for digits in lengths
+    for letter, read in (_NUMBERS | _YEARS_OF_WEEKS).items()
+    if letter in letters
+}
+"""Numbers with as many digits as the code has letters."""
 
-
-def _quarter(moment: datetime) -> int:
-    return (moment.month + 2) // 3
-
-
-_WRITERS: dict[str, Callable[[datetime], str]] = {
-    "M": lambda at: str(at.month),
-    "Mo": lambda at: _ordinal(at.month),
-    "MM": lambda at: f"{at.month:02d}",
+_WORDS: dict[str, Callable[[datetime], str]] = {
     "MMM": lambda at: MONTHS[at.month - 1][:3],
     "MMMM": lambda at: MONTHS[at.month - 1],
-    "D": lambda at: str(at.day),
-    "Do": lambda at: _ordinal(at.day),
-    "DD": lambda at: f"{at.day:02d}",
-    "DDD": lambda at: str(_day_of_year(at)),
-    "DDDo": lambda at: _ordinal(_day_of_year(at)),
-    "DDDD": lambda at: f"{_day_of_year(at):03d}",
-    "d": lambda at: str(_weekday(at)),
-    "do": lambda at: _ordinal(_weekday(at)),
+    "DDDD": lambda at: f"{at.timetuple().tm_yday:03d}",
     "dd": lambda at: _DAYS[_weekday(at)][:2],
     "ddd": lambda at: _DAYS[_weekday(at)][:3],
     "dddd": lambda at: _DAYS[_weekday(at)],
-    "e": lambda at: str(_weekday(at)),
-    "E": lambda at: str(at.isoweekday()),
-    "w": lambda at: str(_week(at)[1]),
-    "wo": lambda at: _ordinal(_week(at)[1]),
-    "ww": lambda at: f"{_week(at)[1]:02d}",
-    "W": lambda at: str(at.isocalendar().week),
-    "Wo": lambda at: _ordinal(at.isocalendar().week),
-    "WW": lambda at: f"{at.isocalendar().week:02d}",
-    "Q": lambda at: str(_quarter(at)),
-    "Qo": lambda at: _ordinal(_quarter(at)),
     "YY": lambda at: f"{at.year % 100:02d}",
-    "YYYY": lambda at: f"{at.year:04d}",
-    "YYYYY": lambda at: f"{at.year:05d}",
     "YYYYYY": lambda at: f"+{at.year:06d}",
-    "Y": lambda at: str(at.year),
-    "y": lambda at: str(at.year),
-    "yo": lambda at: _ordinal(at.year),
-    "yy": lambda at: f"{at.year:02d}",
-    "yyy": lambda at: f"{at.year:03d}",
-    "yyyy": lambda at: f"{at.year:04d}",
-    "N": lambda _: "AD",
-    "NN": lambda _: "AD",
-    "NNN": lambda _: "AD",
-    "NNNN": lambda _: "Anno Domini",
-    "NNNNN": lambda _: "AD",
     "gg": lambda at: f"{_week(at)[0] % 100:02d}",
-    "gggg": lambda at: f"{_week(at)[0]:04d}",
-    "ggggg": lambda at: f"{_week(at)[0]:05d}",
     "GG": lambda at: f"{at.isocalendar().year % 100:02d}",
-    "GGGG": lambda at: f"{at.isocalendar().year:04d}",
-    "GGGGG": lambda at: f"{at.isocalendar().year:05d}",
+    "NNNN": lambda _: "Anno Domini",
+    **dict.fromkeys(("N", "NN", "NNN", "NNNNN"), lambda _: "AD"),
     "a": lambda at: "am" if at.hour < 12 else "pm",
     "A": lambda at: "AM" if at.hour < 12 else "PM",
-    "h": lambda at: str(_hour12(at)),
-    "hh": lambda at: f"{_hour12(at):02d}",
-    "H": lambda at: str(at.hour),
-    "HH": lambda at: f"{at.hour:02d}",
-    "k": lambda at: str(at.hour or 24),
-    "kk": lambda at: f"{at.hour or 24:02d}",
-    "m": lambda at: str(at.minute),
-    "mm": lambda at: f"{at.minute:02d}",
-    "s": lambda at: str(at.second),
-    "ss": lambda at: f"{at.second:02d}",
     "hmm": lambda at: f"{_hour12(at)}{at.minute:02d}",
     "hmmss": lambda at: f"{_hour12(at)}{at.minute:02d}{at.second:02d}",
     "Hmm": lambda at: f"{at.hour}{at.minute:02d}",
     "Hmmss": lambda at: f"{at.hour}{at.minute:02d}{at.second:02d}",
-    "x": lambda at: str(_milliseconds(at)),
-    "X": lambda at: str(_milliseconds(at) // 1000),
-    "z": lambda _: "",
-    "zz": lambda _: "",
+    **dict.fromkeys(("z", "zz"), lambda _: ""),
     "Z": lambda at: _offset(at, ":"),
     "ZZ": lambda at: _offset(at, ""),
 }
@@ -180,7 +163,8 @@ def _any_of(codes: Iterable[str]) -> str:
 
 _LITERAL = r"\[[^\[]*\]"
 _LONG_CODE = re.compile(rf"({_LITERAL})|\\?({_any_of(_AMERICAN)})")
-_CODE = re.compile(rf"{_LITERAL}|\\?(?:{_any_of(_WRITERS)}|S{{1,9}}|[^\n\r\u2028\u2029])")
+_CODES = _any_of([*_WORDS, *_NUMBERS, *_ORDINALS, *_PADDED])
+_CODE = re.compile(rf"{_LITERAL}|\\?(?:{_CODES}|S{{1,9}}|[^\n\r\u2028\u2029])")
 """A line break outside of brackets is nothing, and is not written."""
 
 

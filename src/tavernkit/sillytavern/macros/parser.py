@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from tavernkit.sillytavern.macros.lexer import Grammar, RawCall, scan
 from tavernkit.sillytavern.macros.nodes import (
@@ -17,21 +17,16 @@ from tavernkit.sillytavern.macros.nodes import (
 )
 from tavernkit.text.js_strings import JS_WHITESPACE, js_trim
 
-
-class Linker(Protocol):
-    """Knows the macros: what a call means, and whether one with that many arguments may have a body."""
-
-    def link(self, call: MacroCall) -> None: ...
-
-    def accepts_body(self, call: MacroCall) -> bool: ...
+if TYPE_CHECKING:
+    from tavernkit.sillytavern.macros.engine import ParserMacros
 
 
 class Parser:
     """Parses one text; `remarks` then says what was odd about it."""
 
-    def __init__(self, grammar: Grammar, linker: Linker, max_nesting: int) -> None:
+    def __init__(self, grammar: Grammar, engine: ParserMacros, max_nesting: int) -> None:
         self._grammar = grammar
-        self._linker = linker
+        self._engine = engine
         self._max_nesting = max_nesting
         self._deep: list[int] = []
         self._loose: list[tuple[str, int]] = []
@@ -49,7 +44,7 @@ class Parser:
         nodes = [node for call in calls if (node := self._node(text, call, nesting)) is not None]
         if self._grammar is Grammar.V1_15 or not any(node.closes for node in nodes if node.__class__ is MacroCall):
             return _sequence(text, nodes, start, end)
-        return self._level(text, _Tags(nodes, self._linker), 0, len(nodes), start, end, nesting)
+        return self._level(text, _Tags(nodes, self._engine), 0, len(nodes), start, end, nesting)
 
     def _level(self, text: str, tags: _Tags, low: int, high: int, start: int, end: int, nesting: int) -> TemplateParts:
         """The parts of `text[start:end]`, which holds the nodes from `low` to `high`: blocks there, bodies inside."""
@@ -71,7 +66,7 @@ class Parser:
                     closing = tags.nodes[closer]
                     body = self._level(text, tags, number + 1, closer, node.end, closing.start, nesting - 1)
                     node.body = MacroBody(node.end, closing.start, closing.end, body)
-                    self._linker.link(node)
+                    self._engine.link(node)
                     kept.append(node)
                 number = closer
             elif tags.accepts(number) or (taken := free.take(node.key, number)) is None:
@@ -84,7 +79,7 @@ class Parser:
 
     def _node(self, text: str, call: RawCall | MacroCall, nesting: int) -> MacroCall | Shorthand | None:
         if isinstance(call, MacroCall):
-            self._linker.link(call)
+            self._engine.link(call)
             return call
         if call.depth > nesting:
             self._deep.append(call.start)
@@ -94,7 +89,7 @@ class Parser:
         arguments = self._arguments(text, call, nesting - 1)
         node = MacroCall(call.start, call.end, call.flags, call.name, arguments)
         node.closes = "/" in call.flags or (call.name == "//" and _starts_with_slash(text, call))
-        self._linker.link(node)
+        self._engine.link(node)
         return node
 
     def _arguments(self, text: str, call: RawCall, nesting: int) -> tuple[Argument, ...]:
@@ -148,7 +143,7 @@ class Parser:
 class _Tags:
     """The nodes of one text, with openers and closers of each name matched as brackets are."""
 
-    def __init__(self, nodes: Sequence[MacroCall | Shorthand], linker: Linker) -> None:
+    def __init__(self, nodes: Sequence[MacroCall | Shorthand], engine: ParserMacros) -> None:
         self.nodes = nodes
         self._accepting: set[int] = set()
         self.partners: dict[int, int] = {}
@@ -165,7 +160,7 @@ class _Tags:
                     opener = openers.pop()
                     self.partners[opener] = number
                     self.partners[number] = opener
-            elif linker.accepts_body(node):
+            elif engine.accepts_body(node):
                 self._accepting.add(number)
                 waiting.setdefault(node.key, []).append(number)
 

@@ -1,4 +1,4 @@
-"""What went wrong while a text was expanded: records first, errors for those who are strict."""
+"""What went wrong while a text was expanded, and how much expanding may cost: records first, errors for the strict."""
 
 from __future__ import annotations
 
@@ -7,6 +7,26 @@ from typing import Literal, TypeAlias
 
 from tavernkit.sillytavern.errors import MacroError, MacroSyntaxError, UnconsumedMacroError, UnknownMacroError
 from tavernkit.values import Value
+
+
+class MacroLimits(Value, frozen=True, kw_only=True):
+    """Calls inside calls; pieces of text and calls worked through; characters put together; characters read again.
+
+    The last are those of conditions and branches: a block inside ten others is read eleven times.
+    """
+
+    nesting: int = 100
+    steps: int = 500_000
+    output: int = 20_000_000
+    rereading: int = 1_000_000
+
+
+DEFAULT_LIMITS = MacroLimits()
+
+
+class LimitReached(Exception):  # noqa: N818 - never leaves the engine: the text stays as it was
+    """Raised when an expansion has cost too much; its message says what there was too much of."""
+
 
 ProblemCode: TypeAlias = Literal["unknown_macro", "macro_syntax", "unconsumed_macro", "macro_limit"]
 

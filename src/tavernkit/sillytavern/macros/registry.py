@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from tavernkit.text.js_numbers import to_number
@@ -34,18 +35,10 @@ class MacroArgument(Value, frozen=True, kw_only=True):
         return any(_IS_OF_TYPE[type](text) for type in self.types)
 
 
-def _is_integer(text: str) -> bool:
-    return _INTEGER.fullmatch(text.strip()) is not None
-
-
-def _is_number(text: str) -> bool:
-    return math.isfinite(to_number(text))
-
-
 _IS_OF_TYPE: dict[ValueType, Callable[[str], bool]] = {
     "string": lambda _: True,
-    "integer": _is_integer,
-    "number": _is_number,
+    "integer": lambda text: _INTEGER.fullmatch(text.strip()) is not None,
+    "number": lambda text: math.isfinite(to_number(text)),
     "boolean": lambda text: text.strip().lower() in _BOOLEANS,
 }
 
@@ -180,34 +173,26 @@ class Pack:
         name: str,
         description: str,
         *arguments: MacroArgument,
-        aliases: tuple[Alias, ...] = (),
-        category: str | None = None,
+        aliases: tuple[str, ...] = (),
+        hidden: tuple[str, ...] = (),
         **rules: Any,
-    ) -> Callable[[Callable[..., str]], Callable[..., str]]:
-        def gather(handler: Callable[..., str]) -> Callable[..., str]:
+    ) -> Callable[[Handler], Handler]:
+        """`hidden` are aliases that are old and not offered."""
+        names = [Alias(name=alias) for alias in aliases] + [Alias(name=alias, visible=False) for alias in hidden]
+        fields = {"category": self.category, "aliases": tuple(names), **rules}
+
+        def gather(handler: Handler) -> Handler:
             self.definitions.append(
-                MacroDefinition(
-                    name=name,
-                    handler=handler,
-                    description=description,
-                    category=category or self.category,
-                    arguments=arguments,
-                    aliases=aliases,
-                    **rules,
-                )
+                MacroDefinition(name=name, handler=handler, description=description, arguments=arguments, **fields)
             )
             return handler
 
         return gather
 
     def value(
-        self,
-        name: str,
-        description: str,
-        read: Callable[[MacroExpansion], str],
-        *,
-        aliases: tuple[Alias, ...] = (),
-        **rules: Any,
+        self, name: str, description: str, read: Callable[[MacroExpansion], str] | str, *aliases: str, **rules: Any
     ) -> None:
-        """A macro without arguments that gives the same text all through an expansion."""
-        self.macro(name, description, aliases=aliases, constant=True, **rules)(read)
+        """A macro without arguments that gives the same text all through an expansion: what the environment has under
+        that name, or what a function reads."""
+        handler = attrgetter(f"environment.{read}") if isinstance(read, str) else read
+        self.macro(name, description, aliases=aliases, constant=True, **rules)(handler)

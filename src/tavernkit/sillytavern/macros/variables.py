@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Callable
 
 from tavernkit.macros.variables import VariablesStore
+from tavernkit.sillytavern.macros.nodes import Shorthand
 from tavernkit.sillytavern.macros.problems import MacroFailure
 from tavernkit.text.js_numbers import number_to_string, to_number
 from tavernkit.values import Json
@@ -29,10 +31,7 @@ def get_variable(store: VariablesStore, name: str, scope: str) -> Json:
     if isinstance(value, int | float):
         return value
     if isinstance(value, str):
-        if value.strip() == "":
-            return value
-        number = to_number(value)
-        return value if math.isnan(number) else number
+        return _read_as_number(value)
     if value == []:
         return 0
     return value
@@ -42,10 +41,6 @@ def set_variable(store: VariablesStore, name: str, value: Json, scope: str) -> N
     if not name:
         raise MacroFailure("needs the name of a variable")
     store.set(name, value, scope)
-
-
-def has_variable(store: VariablesStore, name: str, scope: str) -> bool:
-    return store.has(name, scope)
 
 
 def add_variable(store: VariablesStore, name: str, value: str | float, scope: str) -> Json:
@@ -195,8 +190,60 @@ def _whole(number: float) -> int | float:
     return int(number) if isinstance(number, float) and number.is_integer() and abs(number) < 2**53 else number
 
 
-def _read_as_number(value: Json) -> Json:
-    if isinstance(value, str) and value.strip():
-        number = to_number(value)
-        return value if math.isnan(number) else number
+def _read_as_number(text: str) -> str | float:
+    number = to_number(text) if text.strip() else math.nan
+    return text if math.isnan(number) else number
+
+
+_COMPARISONS: dict[str, Callable[[float, float], bool]] = {
+    ">": lambda left, right: left > right,
+    ">=": lambda left, right: left >= right,
+    "<": lambda left, right: left < right,
+    "<=": lambda left, right: left <= right,
+}
+
+
+def operate(store: VariablesStore, node: Shorthand, resolve: Callable[[], str]) -> str:
+    """What the expression prints; `resolve` gives its right side and is called only where that side matters."""
+    name, scope = node.name, node.scope
+    match node.operator:
+        case "=":
+            set_variable(store, name, resolve(), scope)
+            return ""
+        case "++" | "--":
+            return value_text(add_variable(store, name, 1 if node.operator == "++" else -1, scope))
+        case "+=":
+            add_variable(store, name, resolve(), scope)
+            return ""
+        case "-=":
+            amount = to_number(resolve())
+            if not math.isnan(amount):
+                add_variable(store, name, -amount, scope)
+            return ""
+        case "||" | "||=":
+            held = get_variable(store, name, scope)
+            return _fall_back(store, node, resolve, wanted=not held or is_false(value_text(held)))
+        case "??" | "??=":
+            return _fall_back(store, node, resolve, wanted=not store.has(name, scope))
+        case "==" | "!=":
+            same = value_text(get_variable(store, name, scope)) == resolve()
+            return "true" if same is (node.operator == "==") else "false"
+        case ">" | ">=" | "<" | "<=":
+            return _compare(node.operator, get_variable(store, name, scope), resolve())
+        case _:
+            return value_text(get_variable(store, name, scope))
+
+
+def _fall_back(store: VariablesStore, node: Shorthand, resolve: Callable[[], str], *, wanted: bool) -> str:
+    if not wanted:
+        return value_text(get_variable(store, node.name, node.scope))
+    value = resolve()
+    if node.operator.endswith("="):
+        set_variable(store, node.name, value, node.scope)
     return value
+
+
+def _compare(operator: str, left: Json, right: str) -> str:
+    number = left if isinstance(left, int | float) else to_number(value_text(left))
+    other = to_number(right)
+    return "true" if _COMPARISONS[operator](number, other) else "false"

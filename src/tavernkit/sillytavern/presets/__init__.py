@@ -2,9 +2,9 @@
 
 from tavernkit.sillytavern.presets.chat import ChatPreset, PresetPrompt, PromptOrder, PromptToggle
 from tavernkit.sillytavern.presets.detect import SillyTavernPreset, read_preset, write_preset
-from tavernkit.sillytavern.presets.instruct import Instruct
 from tavernkit.sillytavern.presets.templates import (
     ContextTemplate,
+    Instruct,
     MasterExport,
     ReasoningTemplate,
     StartReplyWith,

@@ -10,8 +10,13 @@ from tavernkit.reading import ImportReport, ReportBuilder, parse_json
 from tavernkit.sillytavern.errors import InvalidContextTemplateError, InvalidInstructError, InvalidPresetError
 from tavernkit.sillytavern.presets.chat import ChatPreset
 from tavernkit.sillytavern.presets.fields import PresetFile, decode, encode
-from tavernkit.sillytavern.presets.instruct import Instruct
-from tavernkit.sillytavern.presets.templates import ContextTemplate, MasterExport, ReasoningTemplate, SystemPrompt
+from tavernkit.sillytavern.presets.templates import (
+    ContextTemplate,
+    Instruct,
+    MasterExport,
+    ReasoningTemplate,
+    SystemPrompt,
+)
 from tavernkit.sillytavern.presets.text import TextPreset
 from tavernkit.values import Json, JsonObject
 

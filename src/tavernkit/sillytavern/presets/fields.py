@@ -129,5 +129,5 @@ READERS: Mapping[Any, Reader] = {
     tuple[str, ...]: lambda source, key, _: source.texts(key),
     tuple[Json, ...]: lambda source, key, _: tuple(source.items(key)),
     JsonObject: lambda source, key, _: source.object(key),
-    Any: lambda source, key, _: source.raw(key),
+    Json: lambda source, key, _: source.raw(key),
 }

@@ -2,9 +2,78 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Mapping
+from typing import ClassVar, Literal
+
 from tavernkit.sillytavern.presets.fields import PresetFile
-from tavernkit.sillytavern.presets.instruct import Instruct
 from tavernkit.sillytavern.presets.text import TextPreset
+from tavernkit.values import Json, JsonObject
+
+_NAME = re.compile(r"\{\{name\}\}", re.IGNORECASE | re.ASCII)
+
+
+def fill_name(sequence: str, name: str) -> str:
+    """Put a speaker in the place of `{{name}}`."""
+    return _NAME.sub(lambda _: name, sequence)
+
+
+class Instruct(PresetFile, frozen=True, kw_only=True):
+    """An instruct template. `system_prompt` is where older files keep the system prompt itself."""
+
+    OLD_NAMES: ClassVar[Mapping[str, str]] = {
+        "separator_sequence": "output_suffix",
+        "names": "names_behavior",
+        "names_force_groups": "names_behavior",
+    }
+
+    name: str = ""
+    enabled: bool | None = None
+    preset: str | None = None
+    input_sequence: str = ""
+    input_suffix: str = ""
+    output_sequence: str = ""
+    output_suffix: str = ""
+    system_sequence: str = ""
+    system_suffix: str = ""
+    first_input_sequence: str = ""
+    last_input_sequence: str = ""
+    first_output_sequence: str = ""
+    last_output_sequence: str = ""
+    last_system_sequence: str = ""
+    story_string_prefix: str = ""
+    story_string_suffix: str = ""
+    stop_sequence: str = ""
+    user_alignment_message: str = ""
+    activation_regex: str = ""
+    names_behavior: Literal["none", "force", "always"] = "force"
+    wrap: bool = True
+    macro: bool = True
+    skip_examples: bool = False
+    system_same_as_user: bool = False
+    sequences_as_stop_strings: bool = True
+    bind_to_context: bool | None = None
+    system_prompt: str | None = None
+
+    @property
+    def line_break(self) -> str:
+        """What stands between a sequence and the message beside it."""
+        return "\n" if self.wrap else ""
+
+    def fill(self, sequence: str, name: str, expand: Callable[[str], str]) -> str:
+        """A sequence with its macros expanded and `{{name}}` filled in, if the template wants that."""
+        return fill_name(expand(sequence), name) if sequence and self.macro else sequence
+
+    @classmethod
+    def modernised(cls, source: JsonObject) -> dict[str, Json]:
+        """Where old and new fields stand side by side, the old ones win, as in SillyTavern."""
+        fields = {key: value for key, value in source.items() if key not in cls.OLD_NAMES}
+        if "separator_sequence" in source:
+            fields["output_suffix"] = source["separator_sequence"] or ""
+        if "names" in source:
+            without_names = "force" if source.get("names_force_groups") else "none"
+            fields["names_behavior"] = "always" if source["names"] else without_names
+        return fields
 
 
 class SystemPrompt(PresetFile, frozen=True, kw_only=True):

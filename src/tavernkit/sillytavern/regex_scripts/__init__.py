@@ -1,10 +1,14 @@
 """SillyTavern's regex scripts: find and replace in messages, World Info and thoughts."""
 
-from tavernkit.sillytavern.regex_scripts.applying import apply_scripts, run_script
-from tavernkit.sillytavern.regex_scripts.budget import RegexBudget
-from tavernkit.sillytavern.regex_scripts.expanding import Expand, macro_expander
-from tavernkit.sillytavern.regex_scripts.files import embedded_scripts, read_regex_scripts, write_regex_scripts
-from tavernkit.sillytavern.regex_scripts.script import Placement, RegexScript, RegexScripts
+from tavernkit.sillytavern.regex_scripts.applying import Expand, RegexBudget, apply_scripts, macro_expander, run_script
+from tavernkit.sillytavern.regex_scripts.script import (
+    Placement,
+    RegexScript,
+    RegexScripts,
+    embedded_scripts,
+    read_regex_scripts,
+    write_regex_scripts,
+)
 
 __all__ = [
     "Expand",

@@ -3,17 +3,139 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache, partial
+from typing import NamedTuple, Protocol
 
 from tavernkit.errors import RegexError, RegexTimeout
+from tavernkit.macros.engine import MacroEngine
 from tavernkit.prompt.warning import BuildWarning
-from tavernkit.sillytavern.regex_scripts.budget import RegexBudget
-from tavernkit.sillytavern.regex_scripts.expanding import Expand
-from tavernkit.sillytavern.regex_scripts.replacement import fill, replacement_parts
+from tavernkit.sillytavern.macros.environment import Environment
 from tavernkit.sillytavern.regex_scripts.script import RegexScript, RegexScripts
-from tavernkit.text.js_regex import TIME_LIMIT, JsRegex, compile_regex, first_found
+from tavernkit.text.js_regex import TIME_LIMIT, JsCut, JsRegex, compile_regex, first_found
 from tavernkit.text.js_strings import join_halves
+from tavernkit.text.time_budget import TimeBudget
+
+_WHOLE_MATCH = re.compile(r"\{\{match\}\}", re.IGNORECASE | re.ASCII)
+_GROUP = re.compile(r"\$([0-9]+)|\$<([^>]+)>")
+_MOST_DIGITS = 6  # more groups than that no pattern has
+
+
+class GroupName(NamedTuple):
+    """`$<name>`."""
+
+    name: str
+
+
+ReplacementPart = str | int | GroupName
+"""Literal text, the number of a group, which is 0 for the whole match, or its name."""
+
+
+@lru_cache(maxsize=1024)
+def replacement_parts(replace: str) -> tuple[ReplacementPart, ...]:
+    """What a script has in its replace field, taken apart."""
+    return tuple(_parts(_WHOLE_MATCH.sub("$0", replace)))
+
+
+def _parts(replace: str) -> Iterator[ReplacementPart]:
+    end = 0
+    for match in _GROUP.finditer(replace):
+        if match.start() > end:
+            yield replace[end : match.start()]
+        digits, name = match.groups()
+        if digits is None:
+            yield GroupName(name)
+        elif len(significant := digits.lstrip("0")) <= _MOST_DIGITS:
+            yield int(significant or 0)
+        end = match.end()
+    if end < len(replace):
+        yield replace[end:]
+
+
+def fill(parts: tuple[ReplacementPart, ...], cut: JsCut, text: str, trim: Callable[[str], str]) -> Iterator[str]:
+    """The parts with the groups of one match of the text in their places; `trim` is done to what a group took."""
+    for part in parts:
+        if isinstance(part, str):
+            yield part
+            continue
+        found = _numbered(part, cut, text) if isinstance(part, int) else (cut.named or {}).get(part.name)
+        if found:
+            yield trim(found)
+
+
+def _numbered(number: int, cut: JsCut, text: str) -> str | None:
+    """A group; the numbers after the last one give the offset, if it is not 0, and the whole text."""
+    if number < len(cut.groups):
+        return cut.groups[number]
+    if number == len(cut.groups):
+        return str(cut.start) if cut.start else None
+    return text if number == len(cut.groups) + 1 else None
+
+
+class Expand(Protocol):
+    """Expands the macros of a text.
+
+    `character` is who is meant by the character's name instead of the chat's own; `escape` is to be done to what each
+    macro gives.
+    """
+
+    def __call__(
+        self, text: str, *, character: str | None = None, escape: Callable[[str], str] | None = None
+    ) -> str: ...
+
+
+def macro_expander(engine: MacroEngine, environment: Environment) -> Expand:
+    """Expand with one of SillyTavern's engines; there is no original to refer back to."""
+    plain = environment.with_(original=None)
+
+    def expand(text: str, *, character: str | None = None, escape: Callable[[str], str] | None = None) -> str:
+        seen = plain if escape is None else plain.with_(post_process=escape)
+        if character is not None:
+            in_card = seen.names_in_card or (seen.user_name, seen.character_name)
+            seen = seen.with_(character_name=character, names_in_card=in_card)
+        return engine.expand(text, seen)
+
+    return expand
+
+
+SECONDS = 1.0
+STRIKES = 3
+
+
+class RegexBudget(TimeBudget):
+    """The time that scripts may take together, and what has been learnt about the bad ones among them.
+
+    One that is made for a whole build and given to every application keeps hostile scripts from being tried on each
+    message anew.
+    """
+
+    def __init__(self, seconds: float = SECONDS, *, clock: Callable[[], float] = time.process_time) -> None:
+        super().__init__(seconds, clock=clock)
+        self._strikes: dict[tuple[str, ...], int] = {}
+        self._told: set[tuple[str, ...]] = set()
+
+    def strike(self, script: RegexScript) -> bool:
+        """Note that a script cost too much; True when it is not to be tried again."""
+        key = _key(script)
+        self._strikes[key] = self._strikes.get(key, 0) + 1
+        return self.is_out(script)
+
+    def is_out(self, script: RegexScript) -> bool:
+        """Whether a script has cost too much too often."""
+        return bool(self._strikes) and self._strikes.get(_key(script), 0) >= STRIKES
+
+    def is_news(self, *what: str) -> bool:
+        """Whether this is said for the first time."""
+        known = what in self._told
+        self._told.add(what)
+        return not known
+
+
+def _key(script: RegexScript) -> tuple[str, ...]:
+    return script.id, script.scriptName, script.findRegex, script.replaceString
+
 
 _MAX_FIND = 20_000
 """Characters of the longest find field that is read."""
@@ -32,10 +154,6 @@ _RAW, _ESCAPED = 1, 2
 _NOT_A_NAME = re.compile(r"\{\{(?!(?:user|char)\}\})", re.IGNORECASE)
 
 OnProblem = Callable[[BuildWarning], None]
-
-
-def _ignore(_: BuildWarning) -> None:
-    pass
 
 
 class _TooLongError(Exception):
@@ -57,7 +175,7 @@ def apply_scripts(
     is_edit: bool = False,
     depth: int | None = None,
     character_override: str | None = None,
-    on_problem: OnProblem = _ignore,
+    on_problem: OnProblem = lambda _: None,
     budget: RegexBudget | None = None,
 ) -> str:
     """The text after every script that is for it.
@@ -87,32 +205,30 @@ def run_script(
     *,
     expand: Expand,
     character_override: str | None = None,
-    on_problem: OnProblem = _ignore,
+    on_problem: OnProblem = lambda _: None,
     budget: RegexBudget | None = None,
 ) -> str:
     """The text after one script, wherever that script is meant to apply."""
-    if script.is_idle:
-        return text
     run = _Run(expand, character_override, on_problem, RegexBudget() if budget is None else budget)
     return run.over(text, [script])
 
 
+@dataclass(eq=False)
 class _Run:
     """Scripts being run over one text."""
 
-    def __init__(self, expand: Expand, character: str | None, on_problem: OnProblem, budget: RegexBudget) -> None:
-        self._expand = expand
-        self._character = character
-        self._on_problem = on_problem
-        self._budget = budget
-        self._is_slow = False
+    expand: Expand
+    character: str | None
+    on_problem: OnProblem
+    budget: RegexBudget
+    is_slow: bool = False
 
     def over(self, text: str, scripts: Sequence[RegexScript]) -> str:
-        scripts = [script for script in scripts if not self._budget.is_out(script)]
+        scripts = [script for script in scripts if not script.is_idle and not self.budget.is_out(script)]
         place = 0
-        with self._budget.running():
+        with self.budget.running():
             while text and place < len(scripts):
-                if self._budget.left <= 0:
+                if self.budget.left <= 0:
                     self._tell_time_is_up(scripts[place])
                     break
                 place = self._next(text, scripts, place)
@@ -127,7 +243,7 @@ class _Run:
         Looking for many patterns at once is much quicker than trying each, but a pattern whose macros depend on what
         the scripts before it do must wait for its turn.
         """
-        if self._is_slow:
+        if self.is_slow:
             return start
         places: list[int] = []
         patterns: list[JsRegex] = []
@@ -143,7 +259,7 @@ class _Run:
         try:
             found = _find_first(tuple(patterns), text)
         except RegexTimeout:
-            self._is_slow = True
+            self.is_slow = True
             return start
         return end if found is None else places[found]
 
@@ -157,19 +273,19 @@ class _Run:
                 return text
             return self._replace(script, pattern, text)
         except RegexTimeout as error:
-            self._tell(script, "regex_timeout", str(error), is_last=self._budget.strike(script))
+            self._tell(script, "regex_timeout", str(error), is_last=self.budget.strike(script))
         except _TooLongError:
             grown = f"The text would have grown beyond {MAX_OUTPUT:,} characters."
-            self._tell(script, "regex_too_long", grown, is_last=self._budget.strike(script))
+            self._tell(script, "regex_too_long", grown, is_last=self.budget.strike(script))
         except _TimeUpError:
             self._tell_time_is_up(script)
         return text
 
     def _find(self, script: RegexScript) -> str:
         if script.substituteRegex == _RAW:
-            return self._expand(script.findRegex)
+            return self.expand(script.findRegex)
         if script.substituteRegex == _ESCAPED:
-            return self._expand(script.findRegex, escape=escape_for_pattern)
+            return self.expand(script.findRegex, escape=escape_for_pattern)
         return script.findRegex
 
     def _pattern(self, script: RegexScript, find: str) -> JsRegex | None:
@@ -177,12 +293,12 @@ class _Run:
         pattern = find_pattern(find)
         if isinstance(pattern, JsRegex):
             return pattern
-        if self._budget.is_news("regex_invalid", script.scriptName, find):
+        if self.budget.is_news("regex_invalid", script.scriptName, find):
             self._tell(script, "regex_invalid", pattern)
         return None
 
     def _replace(self, script: RegexScript, pattern: JsRegex, text: str) -> str:
-        cuts, rest = pattern.cut(text, limit=min(_limit(text), max(self._budget.left, 0.001)))
+        cuts, rest = pattern.cut(text, limit=min(_limit(text), max(self.budget.left, 0.001)))
         if not cuts:
             return text
         parts = replacement_parts(script.replaceString)
@@ -197,11 +313,11 @@ class _Run:
                 if room_here < 0:
                     raise _TooLongError
                 inserted.append(piece)
-            expanded = self._expand(join_halves("".join(inserted)))
+            expanded = self.expand(join_halves("".join(inserted)))
             room -= len(cut.before) + len(expanded)
             if room < 0:
                 raise _TooLongError
-            if self._budget.left <= 0:
+            if self.budget.left <= 0:
                 raise _TimeUpError
             pieces += (cut.before, expanded)
         pieces.append(rest)
@@ -209,21 +325,21 @@ class _Run:
 
     def _trim(self, trims: Sequence[str], text: str) -> str:
         for trim in trims:
-            if self._budget.left <= 0:
+            if self.budget.left <= 0:
                 raise _TimeUpError
-            text = text.replace(self._expand(trim, character=self._character), "")
+            text = text.replace(self.expand(trim, character=self.character), "")
         return text
 
     def _tell_time_is_up(self, script: RegexScript) -> None:
-        if self._budget.is_news("regex_timeout"):
-            used_up = f"The {self._budget.seconds:g} s that all scripts have together were used up; no further one ran."
+        if self.budget.is_news("regex_timeout"):
+            used_up = f"The {self.budget.seconds:g} s that all scripts have together were used up; no further one ran."
             self._tell(script, "regex_timeout", used_up)
 
     def _tell(self, script: RegexScript, code: str, reason: str, *, is_last: bool = False) -> None:
         sentence = f"The regex script {_name(script)!r} was not applied. {reason}"
         if is_last:
             sentence += " It is not tried again."
-        self._on_problem(BuildWarning(code=code, message=sentence, where={"script": _name(script)}))
+        self.on_problem(BuildWarning(code=code, message=sentence, where={"script": _name(script)}))
 
 
 def _stands_alone(script: RegexScript) -> bool:
@@ -241,14 +357,11 @@ def _limit(text: str) -> float:
 
 def _find_first(patterns: tuple[JsRegex, ...], text: str) -> int | None:
     """`first_found`, remembered for texts of ordinary length: most of a chat is the same from build to build."""
-    if len(text) > _REMEMBERED_LENGTH:
-        return first_found(patterns, text, limit=_limit(text))
-    return _remembered_first(patterns, text)
+    find = _remembered_first if len(text) <= _REMEMBERED_LENGTH else first_found
+    return find(patterns, text, limit=_limit(text))
 
 
-@lru_cache(maxsize=4096)
-def _remembered_first(patterns: tuple[JsRegex, ...], text: str) -> int | None:
-    return first_found(patterns, text, limit=_limit(text))
+_remembered_first = lru_cache(maxsize=4096)(first_found)
 
 
 @lru_cache(maxsize=4096)

@@ -1,15 +1,17 @@
-"""One regex script as its file has it, and the three lists that scripts come in."""
+"""Regex scripts in files of their own, in cards and in presets, and the three lists that scripts come in."""
 # ruff: noqa: N815 - the name of a field is its name in the file
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from enum import IntEnum
 from itertools import chain
 
-from tavernkit.sillytavern.presets.fields import PresetFile
-from tavernkit.text.js_numbers import to_number
+from tavernkit.errors import ParseError, PresetParseError
+from tavernkit.reading import ImportReport, LooseObject, ReportBuilder, kind_of, parse_json
+from tavernkit.sillytavern.presets.fields import PresetFile, decode, encode
+from tavernkit.text.js_values import is_truthy, to_number
 from tavernkit.values import Json, JsonObject, Value
 
 _FLAGS = ("disabled", "markdownOnly", "promptOnly", "runOnEdit")
@@ -53,10 +55,11 @@ class RegexScript(PresetFile, frozen=True, kw_only=True):
     def modernised(cls, source: JsonObject) -> dict[str, Json]:
         """The fields with the loose ones among them as JavaScript compares them."""
         fields = super().modernised(source)
-        fields |= {key: _is_truthy(fields[key]) for key in _FLAGS if key in fields}
+        fields |= {key: is_truthy(fields[key]) for key in _FLAGS if key in fields}
         fields |= {key: _depth(fields[key]) for key in _DEPTHS if key in fields}
         if "substituteRegex" in fields:
-            fields["substituteRegex"] = _mode(fields["substituteRegex"])
+            mode = to_number(fields["substituteRegex"])
+            fields["substituteRegex"] = int(mode) if mode in (1, 2) else 0
         if isinstance(places := fields.get("placement"), list):
             fields["placement"] = [place for place in places if not isinstance(place, bool)]  # True is no 1 there
         return fields
@@ -99,31 +102,47 @@ class RegexScripts(Value, frozen=True, kw_only=True):
         return chain(self.global_, self.preset, self.scoped)
 
 
-def _is_truthy(value: Json) -> bool:
-    """Whether JavaScript takes a JSON value for a yes: empty lists and objects are one there."""
-    return isinstance(value, list | dict) or bool(value)
-
-
 def _depth(value: Json) -> float | None:
     """The number that a depth is compared as: none where there is no limit, 0 for an empty text."""
-    if value is None:
+    if value is None or isinstance(value, list):
         return None
-    number = _as_number(value)
+    number = to_number(value)
     return number if math.isfinite(number) else None
 
 
-def _mode(value: Json) -> int:
-    number = 0.0 if value is None else _as_number(value)
-    return int(number) if number in (1, 2) else 0
+FORMAT = "regex_scripts"
+KEY = "regex_scripts"
 
 
-def _as_number(value: Json) -> float:
-    match value:
-        case bool():
-            return int(value)
-        case int() | float():
-            return value
-        case str():
-            return to_number(value)
+def read_regex_scripts(data: bytes | str) -> tuple[tuple[RegexScript, ...], ImportReport]:
+    """Read an exported file of one script or of a list of them; raises PresetParseError for anything else."""
+    try:
+        document = parse_json(data, what="The file of regex scripts")
+    except ParseError as error:
+        raise PresetParseError(str(error)) from None
+    report = ReportBuilder()
+    match document:
+        case list():
+            return _scripts(LooseObject({KEY: document}, report)), report.build(FORMAT)
+        case dict():
+            if "findRegex" in document or "scriptName" in document:
+                return (decode(RegexScript, document, report),), report.build(FORMAT)
+            raise PresetParseError("The file is no regex script: it has neither a findRegex nor a scriptName.")
         case _:
-            return math.nan
+            raise PresetParseError(
+                f"A file of regex scripts holds one script or a list; this one is {kind_of(document)}."
+            )
+
+
+def write_regex_scripts(scripts: Iterable[RegexScript]) -> list[dict[str, Json]]:
+    """Write scripts as the list that files, cards and presets hold; what was not changed is written as it was read."""
+    return [encode(script) for script in scripts]
+
+
+def embedded_scripts(extensions: JsonObject, report: ReportBuilder | None = None) -> tuple[RegexScript, ...]:
+    """The scripts that a card or a preset brings along in its `extensions`."""
+    return _scripts(LooseObject(extensions, ReportBuilder() if report is None else report, "extensions"))
+
+
+def _scripts(source: LooseObject) -> tuple[RegexScript, ...]:
+    return tuple(decode(RegexScript, item.source, item.report, item.path) for item in source.objects(KEY))

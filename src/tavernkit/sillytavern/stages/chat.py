@@ -64,14 +64,14 @@ class ChatView(Sequence[ChatLine]):
         return self._line(self._history.last(len(self._history) - place)[0])
 
     def _line(self, message: Message) -> ChatLine:
-        swipes = message.metadata.get("swipes")
+        swipe, swipes = message.metadata.get("swipe_id"), message.metadata.get("swipes")
         return ChatLine(
             text=message.content,
             name=message.name or (self._user if message.role == "user" else self._character),
             is_user=message.role == "user",
             is_system=is_hidden(message),
             sent=message.send_date if isinstance(message.send_date, str | int) else None,
-            swipe=message.metadata.get("swipe_id"),
+            swipe=swipe if isinstance(swipe, int) else None,
             swipe_count=len(swipes) if isinstance(swipes, Sequence) else 0,
         )
 
@@ -162,16 +162,8 @@ def _as_sent(ctx: Context, scene: Scene, turns: list[ChatTurn]) -> tuple[ChatTur
 
 def _said(ctx: Context, scene: Scene) -> str:
     """The new message as SillyTavern keeps it: after the scripts for what the user says, macros expanded."""
-    if not ctx.message:
-        return ""
-    text = apply_scripts(
-        ctx.message,
-        scene.story.regex_scripts,
-        Placement.USER_INPUT,
-        expand=scene.expand_in_scripts,
-        on_problem=lambda problem: ctx.warn(problem.code, problem.message, **problem.where),
-        budget=RegexBudget(SCRIPT_SECONDS),
-    )
+    budget = RegexBudget(SCRIPT_SECONDS)
+    text = scripted(ctx, scene, ctx.message, Placement.USER_INPUT, None, budget, is_prompt=False)
     return scene.expand(text, quietly=True)
 
 
@@ -197,7 +189,7 @@ def is_hidden(message: Message) -> bool:
 def _turn(message: Message, index: int, *, user: str, character: str) -> ChatTurn:
     role, metadata = message.role, message.metadata
     is_user, narrator, bias = role == "user", role == "system", ""
-    extra = metadata.get("extra")
+    extra, avatar = metadata.get("extra"), metadata.get("original_avatar")
     if isinstance(extra, Mapping):
         loose = LooseObject(extra, ReportBuilder())
         narrator = narrator or loose.text("type") == "narrator"
@@ -212,7 +204,7 @@ def _turn(message: Message, index: int, *, user: str, character: str) -> ChatTur
         is_system=is_hidden(message),
         is_narrator=narrator,
         force_avatar=bool(metadata.get("force_avatar")),
-        original_avatar=metadata.get("original_avatar"),
+        original_avatar=avatar if isinstance(avatar, str) else None,
         bias=bias,
         attachments=message.attachments,
         metadata=metadata,
@@ -226,7 +218,7 @@ def _regexed(ctx: Context, scene: Scene, turns: Sequence[ChatTurn]) -> Sequence[
     newest = _newest_depth(ctx, scene)
     return [
         turn.with_(
-            text=apply_prompt_scripts(
+            text=scripted(
                 ctx,
                 scene,
                 turn.text,
@@ -263,9 +255,7 @@ def _returning_thoughts(ctx: Context, scene: Scene, turns: Sequence[ChatTurn]) -
         returning,
         is_continue=has_continued,
         speaker=None if scene.story.group is None else ctx.require_character().name,
-        apply_regex=lambda text, depth: apply_prompt_scripts(
-            ctx, scene, text, Placement.REASONING, newer + depth, budget
-        ),
+        apply_regex=lambda text, depth: scripted(ctx, scene, text, Placement.REASONING, newer + depth, budget),
     )
     scene.thoughts_returned = returning.count
     return tuple(turn.with_(text=content) for turn, content in zip(turns, contents, strict=True))
@@ -277,17 +267,24 @@ def _reasoning(turn: ChatTurn) -> str:
     return thought if isinstance(thought, str) else ""
 
 
-def apply_prompt_scripts(
-    ctx: Context, scene: Scene, text: str, placement: Placement, depth: int | None, budget: RegexBudget
+def scripted(
+    ctx: Context,
+    scene: Scene,
+    text: str,
+    placement: Placement,
+    depth: int | None,
+    budget: RegexBudget,
+    *,
+    is_prompt: bool = True,
 ) -> str:
-    """A text on its way into the prompt, after the regex scripts that are for it."""
+    """A text on its way into the prompt, or into the chat, after the regex scripts that are for it."""
     return apply_scripts(
         text,
         scene.story.regex_scripts,
         placement,
         expand=scene.expand_in_scripts,
-        is_prompt=True,
+        is_prompt=is_prompt,
         depth=depth,
-        on_problem=lambda problem: ctx.warn(problem.code, problem.message, **problem.where),
+        on_problem=lambda problem: ctx.warn(problem.code, problem.message, error=None, **problem.where),
         budget=budget,
     )

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from tavernkit.prompt.context import Context
 from tavernkit.sillytavern.errors import UnknownMemberError
 from tavernkit.sillytavern.examples import split_dialogues
-from tavernkit.sillytavern.extension_prompts import ExtensionPrompt, ExtensionRole
+from tavernkit.sillytavern.extension_prompts import ExtensionPrompt, role_named
 from tavernkit.sillytavern.groups import DepthPrompt, GroupMember, JoinedCard, group_depth_prompts, speaker_card
 from tavernkit.sillytavern.macros.environment import (
     AuthorsNotes,
@@ -33,7 +33,7 @@ def hooks(ctx: Context) -> None:
     ctx.validate()
     scene = ctx.platform(Scene)
     scene.take_preset(ctx.preset)
-    scene.on_problem = _warn_while_building(ctx)
+    scene.on_problem = warn_in(ctx)
     scene.environment = _environment(ctx, scene)
     scene.card = card = _card_texts(ctx, scene)
     if scene.story.group is not None:
@@ -60,21 +60,10 @@ def hooks(ctx: Context) -> None:
                 content=injection.content,
                 position=injection.position,
                 depth=injection.depth,
-                role=_role(injection.role),
+                role=role_named(injection.role),
                 scan=injection.scan,
             )
         )
-
-
-def _warn_while_building(ctx: Context) -> ProblemHandler:
-    """Tell the build of problems, without keeping it alive: a finished one need not wait for the garbage collector."""
-    building = weakref.ref(ctx)
-
-    def warn(problem: MacroProblem) -> None:
-        if (still := building()) is not None:
-            warn_in(still)(problem)
-
-    return warn
 
 
 def _environment(ctx: Context, scene: Scene) -> Environment:
@@ -106,7 +95,7 @@ def _environment(ctx: Context, scene: Scene) -> Environment:
             instruct=settings.instruct,
             context=settings.context,
             system_prompt=settings.sysprompt,
-            reasoning=settings.reasoning.template,
+            reasoning=settings.reasoning,
             prefer_character_prompt=settings.prefer_character_prompt,
             prefer_character_jailbreak=settings.prefer_character_jailbreak,
             collapse_newlines=settings.collapse_newlines,
@@ -191,14 +180,6 @@ def _depth_prompt(key: str, note: DepthPrompt, scene: Scene) -> ExtensionPrompt:
     )
 
 
-def _role(role: str) -> ExtensionRole:
-    match role:
-        case "user" | "assistant":
-            return role
-        case _:
-            return "system"
-
-
 def _reply_bias(newest_first: Iterable[ChatTurn], default: str, *, generation_type: str) -> str:
     """What the newest message of the user or a narrator asks for, else what the user's settings ask for.
 
@@ -214,9 +195,13 @@ def _reply_bias(newest_first: Iterable[ChatTurn], default: str, *, generation_ty
 
 
 def warn_in(ctx: Context) -> ProblemHandler:
-    """A handler for `expand(…, on_problem=…)` that tells the build of every problem."""
+    """A handler for `expand(…, on_problem=…)` that tells the build of every problem, without keeping it alive: a
+    finished one need not wait for the garbage collector."""
+    building = weakref.ref(ctx)
 
     def warn(problem: MacroProblem) -> None:
-        ctx.warn(problem.code, problem.message, error=problem.error(), macro=problem.name, position=problem.position)
+        if (still := building()) is not None:
+            where = {"macro": problem.name, "position": problem.position}
+            still.warn(problem.code, problem.message, error=problem.error(), **where)
 
     return warn

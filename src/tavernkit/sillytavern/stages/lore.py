@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from tavernkit.prompt.context import Context
-from tavernkit.sillytavern.authors_note import is_due, note_text
 from tavernkit.sillytavern.errors import LoreParseError
 from tavernkit.sillytavern.examples import split_dialogues
 from tavernkit.sillytavern.extension_prompts import ExtensionPrompt, extension_role
-from tavernkit.sillytavern.persona import PersonaPosition
 from tavernkit.sillytavern.regex_scripts import Placement, RegexBudget
 from tavernkit.sillytavern.scene import Scene, shared_world_info
-from tavernkit.sillytavern.stages.chat import SCRIPT_SECONDS, apply_prompt_scripts, read_further, user_messages
+from tavernkit.sillytavern.stages.chat import SCRIPT_SECONDS, read_further, scripted, user_messages
+from tavernkit.sillytavern.story import PersonaPosition, is_due, note_text
 from tavernkit.sillytavern.world_info import Insertions, Position, ScanTexts, WorldInfoInput, WorldInfoResult
 from tavernkit.sillytavern.world_info.fields import DEFAULT_DEPTH
 from tavernkit.sillytavern.world_info.result import arrange, in_prompt_order
@@ -93,7 +92,8 @@ def _scan(ctx: Context, scene: Scene) -> WorldInfoResult:
         chat_books=story.chat_books,
         persona_books=story.persona_books,
         settings=story.world_info,
-        max_context=_lore_window(ctx, scene),
+        # A text completion sets the reply aside before lore gets its share, a chat completion does not.
+        max_context=ctx.preset.context_window_tokens if scene.api == "chat" else ctx.preset.max_prompt_tokens,
         count_tokens=lambda text: estimate(text, model),
         random=ctx.rng.random,
         texts=ScanTexts(
@@ -128,7 +128,7 @@ def _after_scripts(ctx: Context, scene: Scene, result: WorldInfoResult) -> World
     budget = RegexBudget(SCRIPT_SECONDS)
     activations = tuple(
         activation.with_(
-            content=apply_prompt_scripts(
+            content=scripted(
                 ctx,
                 scene,
                 activation.content,
@@ -142,26 +142,19 @@ def _after_scripts(ctx: Context, scene: Scene, result: WorldInfoResult) -> World
     return result.with_(activations=activations, insertions=arrange(in_prompt_order(activations)))
 
 
-def _lore_window(ctx: Context, scene: Scene) -> int:
-    """What the share of lore is taken of: a text completion sets the reply aside first, a chat completion does not."""
-    return ctx.preset.context_window_tokens if scene.api == "chat" else ctx.preset.max_prompt_tokens
-
-
 def _place(ctx: Context, scene: Scene, result: WorldInfoResult) -> None:
     where = result.insertions
-    before = [example.content for example in where.examples if example.placement == "before"]
-    after = [example.content for example in where.examples if example.placement == "after"]
     # Each entry goes on top of what is there, so the one that comes last stands first.
-    for content in before:
-        scene.dialogues = (*split_dialogues(content), *scene.dialogues)
-    for content in after:
-        scene.dialogues = (*scene.dialogues, *split_dialogues(content))
+    for example in where.examples:
+        found = split_dialogues(example.content)
+        scene.dialogues = (*found, *scene.dialogues) if example.placement == "before" else (*scene.dialogues, *found)
     if scene.note_is_due:
         note = scene.extension_prompts[AUTHORS_NOTE].content
         parts = ("\n".join(where.note_top), note, "\n".join(where.note_bottom))
-        _put_note(scene, _without_outer_newlines("\n".join(parts)))
+        # One line break less at either end, where an empty part has left it.
+        _put_note(scene, "\n".join(parts).removeprefix("\n").removesuffix("\n"))
     ctx.outlets.update({name: "\n".join(contents) for name, contents in where.outlets.items()})
-    if _skips_depth(scene):
+    if scene.story.quiet is not None and scene.story.quiet.skip_depth_lore:
         return
     for (depth, role), contents in _at_depth(where).items():
         scene.put(
@@ -182,12 +175,3 @@ def _at_depth(where: Insertions) -> dict[tuple[int, int], list[str]]:
         place = DEFAULT_DEPTH if insertion.depth is None else insertion.depth, insertion.role
         placed[place] = [*insertion.entries, *placed.get(place, ())]
     return placed
-
-
-def _skips_depth(scene: Scene) -> bool:
-    return scene.story.quiet is not None and scene.story.quiet.skip_depth_lore
-
-
-def _without_outer_newlines(text: str) -> str:
-    """One line break less at either end, where an empty part has left it."""
-    return text.removeprefix("\n").removesuffix("\n")

@@ -1,8 +1,7 @@
 """Text-completion prompts as SillyTavern writes them."""
 
 from tavernkit.sillytavern.text_completion.assembling import assemble_text_prompt
-from tavernkit.sillytavern.text_completion.prompt import LeftOut, TextPiece, TextPrompt
-from tavernkit.sillytavern.text_completion.scene import TextScene
+from tavernkit.sillytavern.text_completion.scene import LeftOut, TextPiece, TextPrompt, TextScene
 from tavernkit.sillytavern.text_completion.stages import TextWorkspace, compilation, plan_assembly, trimming
 
 __all__ = [

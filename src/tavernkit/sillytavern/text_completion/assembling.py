@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
+from tavernkit.sillytavern.examples import example_texts
 from tavernkit.sillytavern.extension_prompts import ExtensionPrompt
 from tavernkit.sillytavern.text_completion.chat_lines import TextChat, alignment, chat_lines
-from tavernkit.sillytavern.text_completion.ending import bias_behind, ending
-from tavernkit.sillytavern.text_completion.example_texts import example_texts
-from tavernkit.sillytavern.text_completion.prompt import LeftOut, TextPiece, TextPrompt
-from tavernkit.sillytavern.text_completion.scene import TextScene
-from tavernkit.sillytavern.text_completion.sequences import Sequences
+from tavernkit.sillytavern.text_completion.scene import LeftOut, TextPiece, TextPrompt, TextScene
+from tavernkit.sillytavern.text_completion.sequences import Sequences, bias_behind, ending
 from tavernkit.sillytavern.text_completion.story import story_in_chat, story_string
+from tavernkit.text.replies import collapse_newlines
 from tavernkit.values import Value
-
-_NEWLINES = re.compile(r"\n+")
 
 
 def assemble_text_prompt(
@@ -117,7 +113,17 @@ class _Chosen(Value, frozen=True, kw_only=True):
 
 
 def _prepare(scene: TextScene) -> _Parts:
-    examples, raw_examples = example_texts(scene)
+    heading = scene.settings.context.example_separator
+    examples = example_texts(
+        scene.dialogues,
+        scene.settings.instruct,
+        heading=f"{scene.expand(heading)}\n" if heading else "",
+        user_name=scene.user_name,
+        character_name=scene.character_name,
+        group=scene.group,
+        expand=scene.expand,
+    )
+    raw_examples = [f"<START>\n{dialogue}\n" for dialogue in scene.dialogues] if scene.with_instruct else examples
     story = story_string(scene, examples=examples, raw_examples=raw_examples)
     in_chat = story_in_chat(scene, story)
     prompts = scene.extension_prompts if in_chat is None else (*scene.extension_prompts, in_chat)
@@ -258,7 +264,7 @@ def _cleaned(pieces: Iterable[TextPiece], *, collapse: bool) -> tuple[TextPiece,
     for piece in pieces:
         text = piece.text.replace("\r", "")
         if collapse and piece.kept:
-            text = _NEWLINES.sub("\n", text)
+            text = collapse_newlines(text)
             text = text.removeprefix("\n") if after_newline else text
             after_newline = text.endswith("\n") if text else after_newline
         if text:

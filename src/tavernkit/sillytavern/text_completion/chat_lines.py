@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from tavernkit.sillytavern.extension_prompts import ExtensionPrompt, ExtensionRole, in_key_order, joined_text
-from tavernkit.sillytavern.text_completion.prompt import TextPiece
-from tavernkit.sillytavern.text_completion.scene import TextScene, TextSpeakers
+from tavernkit.sillytavern.extension_prompts import ROLES, ExtensionPrompt, ExtensionRole, in_key_order, joined_text
+from tavernkit.sillytavern.text_completion.scene import TextPiece, TextScene, TextSpeakers
 from tavernkit.sillytavern.text_completion.sequences import SequencePlace, Sequences
 from tavernkit.sillytavern.text_completion.story import STORY_STRING
 from tavernkit.sillytavern.turns import ChatTurn
 from tavernkit.text.js_strings import JS_WHITESPACE
 from tavernkit.values import Value
-
-_ROLES: tuple[ExtensionRole, ...] = ("system", "user", "assistant")
 
 
 class Speech(Value, frozen=True, kw_only=True):
@@ -128,17 +125,17 @@ def note_line(speakers: TextSpeakers) -> Callable[[str, str], str]:
     sequences = Sequences(speakers)
 
     def line(role: str, text: str) -> str:
-        spoken = {"user": speakers.user_name, "assistant": speakers.character_name}
-        speech = Speech(
-            source="note",
-            text=text,
-            name=spoken.get(role, ""),
-            is_user=role == "user",
-            is_narrator=role not in spoken,
-        )
-        return _write(speakers, sequences, speech, "between")
+        return _write(speakers, sequences, _between(speakers, role, text, "note"), "between")
 
     return line
+
+
+def _between(speakers: TextSpeakers, role: str, text: str, source: str) -> Speech:
+    """What is put between the messages of the chat, in the name of whoever has that role."""
+    names = {"user": speakers.user_name, "assistant": speakers.character_name}
+    return Speech(
+        source=source, text=text, name=names.get(role, ""), is_user=role == "user", is_narrator=role not in names
+    )
 
 
 def _speech(turn: ChatTurn) -> Speech:
@@ -168,24 +165,15 @@ def _inject(
         until = min(1 if scene.is_continue and depth == 0 else depth, len(newest_first))
         speeches.extend(newest_first[taken:until])
         taken = max(taken, until)
-        for role in _ROLES:
+        for role in ROLES:
             found = by_role.get(role, [])
             if text := joined_text(found).lstrip(JS_WHITESPACE):
                 reserved.append(len(speeches))
-                speeches.append(_injection(scene, role, text, [prompt.key for prompt in found]))
+                keys = "+".join(prompt.key for prompt in found)
+                source = "story_string" if keys == STORY_STRING else f"injection:{keys}"
+                speeches.append(_between(scene, role, text, source))
     speeches.extend(newest_first[taken:])
     return speeches, reserved
-
-
-def _injection(scene: TextScene, role: ExtensionRole, text: str, keys: list[str]) -> Speech:
-    names = {"system": "", "user": scene.user_name, "assistant": scene.character_name}
-    return Speech(
-        source="story_string" if keys == [STORY_STRING] else f"injection:{'+'.join(keys)}",
-        text=text,
-        name=names[role],
-        is_user=role == "user",
-        is_narrator=role == "system",
-    )
 
 
 def _piece(speech: Speech, text: str) -> TextPiece:

@@ -1,37 +1,25 @@
-"""Instruct sequences: what stands before and after a message, and what the reply is asked for with."""
+"""Instruct sequences, and what stands behind the chat: a quiet instruction, and the line that asks for the reply."""
 
 from __future__ import annotations
 
 import itertools
 import re
 from collections.abc import Iterator
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias, get_args
 
-from tavernkit.sillytavern.extension_prompts import ExtensionRole
-from tavernkit.sillytavern.text_completion.scene import TextScene, TextSpeakers
+from tavernkit.sillytavern.extension_prompts import ROLES, ExtensionRole
+from tavernkit.sillytavern.text_completion.scene import TextPiece, TextScene, TextSpeakers
 from tavernkit.text.js_strings import JS_WHITESPACE
 
 SequencePlace: TypeAlias = Literal["first", "last", "between"]
 """Where in the chat a message stands: the first and the last may have sequences of their own."""
 
-_NAME = re.compile(r"\{\{name\}\}", re.IGNORECASE | re.ASCII)
 _CHANGING = re.compile(r"\{\{(?!(?:user|char|name|newline)\}\})", re.IGNORECASE | re.ASCII)
 
 
 def is_changing(text: str) -> bool:
     """Whether a macro in it may give something else each time it is expanded."""
     return _CHANGING.search(text) is not None
-
-
-def separator(speakers: TextSpeakers) -> str:
-    return "\n" if speakers.settings.instruct.wrap else ""
-
-
-def fill(speakers: TextSpeakers, sequence: str, name: str) -> str:
-    """A sequence with its macros expanded and `{{name}}` filled in, if the template wants that."""
-    if not sequence or not speakers.settings.instruct.macro:
-        return sequence
-    return _NAME.sub(lambda _: name, speakers.expand(sequence))
 
 
 class MessageFrame(NamedTuple):
@@ -50,7 +38,7 @@ class Sequences:
 
     def __init__(self, speakers: TextSpeakers) -> None:
         self._speakers = speakers
-        self._between = separator(speakers)
+        self._between = speakers.settings.instruct.line_break
         self._known: dict[tuple[str, ExtensionRole, bool, SequencePlace], MessageFrame] = {}
         self.are_fixed = not is_changing("\n".join(_all_sequences(speakers)))
         instruct = speakers.settings.instruct
@@ -87,8 +75,8 @@ def _around(
     instruct = speakers.settings.instruct
     prefix, suffix = _sequences(speakers, role, place)
     filler = name or "System"
-    prefix = fill(speakers, prefix, filler)
-    suffix = fill(speakers, suffix, filler) or separator(speakers)
+    prefix = instruct.fill(prefix, filler, speakers.expand)
+    suffix = instruct.fill(suffix, filler, speakers.expand) or instruct.line_break
     told = instruct.names_behavior == "always" or (
         instruct.names_behavior == "force" and (speakers.group is not None or force_name) and name != speakers.user_name
     )
@@ -96,9 +84,7 @@ def _around(
 
 
 def _all_sequences(speakers: TextSpeakers) -> Iterator[str]:
-    roles: tuple[ExtensionRole, ...] = ("system", "user", "assistant")
-    places: tuple[SequencePlace, ...] = ("first", "last", "between")
-    for role, place in itertools.product(roles, places):
+    for role, place in itertools.product(ROLES, get_args(SequencePlace)):
         yield from _sequences(speakers, role, place)
 
 
@@ -133,9 +119,9 @@ def instruct_line(scene: TextScene) -> tuple[str, str]:
     sequence = _last_sequence(scene, in_background=is_quiet and in_background)
     # Some templates end their output sequence, but not the last one, with the space that parts it from the name.
     filler = instruct.output_sequence[-1:] if told and _lost_space(scene, sequence) else ""
-    between = separator(scene)
+    between = instruct.line_break
     start = "" if is_quiet else between
-    line = start + fill(scene, sequence, name or "System")
+    line = start + instruct.fill(sequence, name or "System", scene.expand)
     if told:
         line += f"{between}{filler}{name}:"
     bias = ""
@@ -172,3 +158,63 @@ def _lost_space(scene: TextScene, sequence: str) -> bool:
 
 def _ends_in_space(text: str) -> bool:
     return bool(text) and text[-1] in JS_WHITESPACE
+
+
+def ending(scene: TextScene, before: str) -> list[TextPiece]:
+    """The pieces to append to a text; where they begin with a new line depends on how that text ends."""
+    pieces: list[TextPiece] = []
+    if scene.quiet_prompt:
+        pieces.append(_quiet(scene))
+        if not (scene.with_instruct or scene.quiet_to_loud):
+            return pieces
+    if scene.with_instruct:
+        if not scene.is_continue:
+            line, bias = instruct_line(scene)
+            pieces.append(TextPiece(text=line, source="last_line", role=_role(scene)))
+            pieces.append(TextPiece(text=bias, source="bias", role="assistant"))
+    else:
+        so_far = before + "".join(piece.text for piece in pieces)
+        pieces.append(TextPiece(text=_name_line(scene, so_far), source="last_line", role=_role(scene)))
+    return [piece for piece in pieces if piece.text]
+
+
+def bias_behind(scene: TextScene, before: str) -> TextPiece | None:
+    """The reply's first words behind a name, in a prompt without instruct sequences."""
+    words = scene.bias.lstrip(JS_WHITESPACE)
+    if scene.with_instruct or scene.is_impersonation or not words:
+        return None
+    has_space = bool(before) and before[-1] in JS_WHITESPACE
+    return TextPiece(text=words if has_space else f" {words}", source="bias", role="assistant")
+
+
+def _quiet(scene: TextScene) -> TextPiece:
+    if scene.with_instruct:
+        text = "".join(Sequences(scene).write(scene.quiet_prompt, scene.user_name, "system"))
+    else:
+        text = f"\n{scene.quiet_prompt}"
+    return TextPiece(text=text, source="quiet_prompt")
+
+
+def _name_line(scene: TextScene, before: str) -> str:
+    new_line = "" if before.endswith("\n") else "\n"
+    if scene.is_impersonation:
+        return f"{new_line}{scene.user_name}:"
+    if not _forces_name(scene):
+        return ""
+    if scene.is_continue:
+        if scene.chat_length == 1:
+            return ""
+        if scene.last_is_user:
+            return new_line
+    return f"{new_line}{scene.character_name}:"
+
+
+def _forces_name(scene: TextScene) -> bool:
+    if scene.settings.always_force_name2:
+        return True
+    # Words that one message asks for need a name before them; the user's standing ones do not.
+    return bool(scene.bias) and scene.bias != scene.expand(scene.settings.user_prompt_bias)
+
+
+def _role(scene: TextScene) -> ExtensionRole:
+    return "user" if scene.is_impersonation else "assistant"

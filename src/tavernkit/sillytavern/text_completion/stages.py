@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+import msgspec
+
 from tavernkit.errors import TokenBudgetExceeded
 from tavernkit.presets import Preset
 from tavernkit.prompt.block import Block
 from tavernkit.prompt.context import Context
 from tavernkit.prompt.finishing import settle, tell_of_trimming, write_plan
-from tavernkit.prompt.trimming import EvictionRecord, Trimmer, TrimReport
+from tavernkit.prompt.trimming import EvictionRecord, Trimmer, TrimReport, eviction_record
 from tavernkit.sillytavern.errors import InvalidContextTemplateError, InvalidPresetError
-from tavernkit.sillytavern.persona import PersonaPosition
 from tavernkit.sillytavern.presets import TextPreset
 from tavernkit.sillytavern.scene import Scene
 from tavernkit.sillytavern.stages.chat import affordable_turns
 from tavernkit.sillytavern.stopping_strings import stopping_strings
-from tavernkit.sillytavern.story import Story
+from tavernkit.sillytavern.story import PersonaPosition, Story
 from tavernkit.sillytavern.text_completion.assembling import assemble_text_prompt
 from tavernkit.sillytavern.text_completion.chat_lines import least_line, note_line
-from tavernkit.sillytavern.text_completion.prompt import TextPiece, TextPrompt
 from tavernkit.sillytavern.text_completion.request import request_options
-from tavernkit.sillytavern.text_completion.scene import TextScene, TextSpeakers
+from tavernkit.sillytavern.text_completion.scene import TextPiece, TextPrompt, TextScene, TextSpeakers
 from tavernkit.sillytavern.text_completion.sequences import is_changing
 from tavernkit.sillytavern.turns import ChatTurn
 
@@ -146,16 +146,12 @@ def _fit_what_hooks_changed(ctx: Context) -> None:
 
 def _text_scene(ctx: Context, scene: TextWorkspace) -> TextScene:
     story, card, where = scene.story, scene.card, scene.insertions
-    settings, quiet = story.settings, story.quiet
+    quiet = story.quiet
     system_prompt, post_history = _system_texts(scene)
     chat = scene.environment.chat
     in_prompt = story.persona.position is PersonaPosition.IN_PROMPT
     return TextScene(
-        settings=settings,
-        user_name=ctx.require_user().name,
-        character_name=ctx.require_character().name,
-        group=None if story.group is None else story.group.macro_group.members,
-        generation_type=ctx.generation_type,
+        **msgspec.structs.asdict(scene.speakers()),
         system_prompt=system_prompt,
         post_history=post_history,
         description=card.description,
@@ -177,7 +173,6 @@ def _text_scene(ctx: Context, scene: TextWorkspace) -> TextScene:
         max_context=ctx.preset.context_window_tokens,
         max_response=ctx.preset.reserved_response_tokens,
         count_tokens=lambda text: ctx.estimator.estimate(text, ctx.model),
-        expand=scene.expand_once,
     )
 
 
@@ -238,12 +233,8 @@ def _evictions(ctx: Context, scene: TextWorkspace) -> Iterator[EvictionRecord]:
         if not block.enabled and block.metadata.get("left_out") != "stripped":
             turn = turns.get(block.content) if block.metadata.get("left_out") == "behind" else None
             text = block.content if turn is None else wording(turn)
-            yield EvictionRecord(
-                block_id=block.id,
-                slot=block.slot,
-                token_count=ctx.estimator.estimate(text, ctx.model),
-                reason="group_overflow" if block.token_budget_group == "examples" else "budget_exceeded",
-                budget_group=block.token_budget_group,
-                priority=block.priority,
-                source=block.metadata.get("source"),
+            yield eviction_record(
+                block,
+                ctx.estimator.estimate(text, ctx.model),
+                "group_overflow" if block.token_budget_group == "examples" else "budget_exceeded",
             )

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from tavernkit.sillytavern.extension_prompts import ExtensionPrompt, extension_role, extension_text
+from tavernkit.sillytavern.presets.templates import fill_name
 from tavernkit.sillytavern.text_completion.scene import TextScene
-from tavernkit.sillytavern.text_completion.sequences import separator
 from tavernkit.sillytavern.text_completion.story_template import render_story
 from tavernkit.text.js_strings import js_trim
 
@@ -15,7 +14,6 @@ STORY_STRING = "__STORY_STRING__"
 """The key of a story string that stands in the chat, which decides its order among others at its depth."""
 
 IN_CHAT = 1
-_NAME = re.compile(r"\{\{name\}\}", re.IGNORECASE | re.ASCII)
 
 
 def story_string(scene: TextScene, *, examples: Sequence[str], raw_examples: Sequence[str]) -> str:
@@ -47,8 +45,8 @@ def story_string(scene: TextScene, *, examples: Sequence[str], raw_examples: Seq
     if not scene.with_instruct:
         return story
     if instruct.story_string_prefix:
-        prefix = _NAME.sub("System", scene.expand(instruct.story_string_prefix))
-        story = f"{prefix}{separator(scene)}{story}"
+        prefix = fill_name(scene.expand(instruct.story_string_prefix), "System")
+        story = f"{prefix}{instruct.line_break}{story}"
     return story + scene.expand(instruct.story_string_suffix)
 
 

@@ -4,26 +4,25 @@ from tavernkit.lore.timed import TimedEffect, TimedState
 from tavernkit.sillytavern.world_info.fields import CharacterFilter, Logic, Position, Source, WorldEntry
 from tavernkit.sillytavern.world_info.matching import WorldInfoPlace
 from tavernkit.sillytavern.world_info.result import (
+    REASONS,
     ActivatedEntry,
     DepthInsertion,
     ExampleInsertion,
     Insertions,
-    WorldInfoResult,
-)
-from tavernkit.sillytavern.world_info.scan import WorldInfo
-from tavernkit.sillytavern.world_info.scan_input import ScanTexts, WorldInfoInput
-from tavernkit.sillytavern.world_info.settings import (
-    SHIPPED_SETTINGS,
-    InsertionStrategy,
-    WorldInfoSettings,
-    read_settings,
-)
-from tavernkit.sillytavern.world_info.verdicts import (
-    REASONS,
     NearMiss,
     WorldInfoReason,
+    WorldInfoResult,
     WorldInfoVerdict,
     WorldInfoVerdicts,
+)
+from tavernkit.sillytavern.world_info.scan import WorldInfo
+from tavernkit.sillytavern.world_info.scan_input import (
+    SHIPPED_SETTINGS,
+    InsertionStrategy,
+    ScanTexts,
+    WorldInfoInput,
+    WorldInfoSettings,
+    read_settings,
 )
 
 __all__ = [

@@ -11,9 +11,39 @@ import msgspec
 
 from tavernkit.lore.entry import Entry, Spelling
 from tavernkit.reading import LooseObject, ReportBuilder
-from tavernkit.sillytavern.world_info.decorators import split_decorators
 from tavernkit.text.js_strings import JS_WHITESPACE
 from tavernkit.values import Json, JsonObject, Value
+
+ACTIVATE = "@@activate"
+DONT_ACTIVATE = "@@dont_activate"
+
+_KNOWN = (ACTIVATE, DONT_ACTIVATE)
+
+
+def split_decorators(content: str) -> tuple[tuple[str, ...], str]:
+    """The decorators that were recognised, and the content behind them.
+
+    `@@@name` is tried only when the decorator before it was not known. A content of nothing but decorators is kept
+    whole, as SillyTavern does.
+    """
+    if not content.startswith("@@"):
+        return (), content
+    decorators: list[str] = []
+    was_unknown = False
+    lines = content.split("\n")
+    for number, line in enumerate(lines):
+        if not line.startswith("@@"):
+            return tuple(decorators), "\n".join(lines[number:])
+        is_fallback = line.startswith("@@@")
+        if is_fallback and not was_unknown:
+            continue
+        decorator = line[1:] if is_fallback else line
+        # A line that only begins like a known decorator is recognised, too, but no exact match will find it.
+        was_unknown = not decorator.startswith(_KNOWN)
+        if not was_unknown:
+            decorators.append(decorator)
+    return tuple(decorators), content
+
 
 DEFAULT_WEIGHT = 100
 DEFAULT_DEPTH = 4
@@ -55,13 +85,8 @@ class Source(IntFlag):
     RECURSION = 128
 
 
-# Plain numbers, since they are joined for every entry.
-_PERSONA = int(Source.PERSONA_DESCRIPTION)
-_DESCRIPTION = int(Source.CHARACTER_DESCRIPTION)
-_PERSONALITY = int(Source.CHARACTER_PERSONALITY)
-_DEPTH_PROMPT = int(Source.CHARACTER_DEPTH_PROMPT)
-_SCENARIO = int(Source.SCENARIO)
-_CREATOR_NOTES = int(Source.CREATOR_NOTES)
+ENTRY_SOURCES = {name.lower(): int(source) for name, source in Source.__members__.items() if source < Source.INJECTION}
+"""Those that are up to each entry, as plain numbers, since they are joined for every entry."""
 
 
 class CharacterFilter(Value, frozen=True, kw_only=True):
@@ -131,9 +156,9 @@ def reference(world: str, uid: str) -> str:
     return f"{world}.{uid}"
 
 
-class _Outline(Value, frozen=True, kw_only=True):
-    """What the extensions of an entry say about when to look at it; None where they say nothing, or nothing that can
-    be read."""
+class Wishes(Value, frozen=True, kw_only=True):
+    """What the extensions of an entry say about when to look at it, and how to look for its keys; None where they say
+    nothing, or nothing that can be read."""
 
     scan_depth: int | None = None
     case_sensitive: bool | None = None
@@ -148,14 +173,7 @@ class _Outline(Value, frozen=True, kw_only=True):
 
     @property
     def match_sources(self) -> int:
-        return (
-            (_PERSONA if self.match_persona_description else 0)
-            | (_DESCRIPTION if self.match_character_description else 0)
-            | (_PERSONALITY if self.match_character_personality else 0)
-            | (_DEPTH_PROMPT if self.match_character_depth_prompt else 0)
-            | (_SCENARIO if self.match_scenario else 0)
-            | (_CREATOR_NOTES if self.match_creator_notes else 0)
-        )
+        return sum(number for name, number in ENTRY_SOURCES.items() if getattr(self, f"match_{name}"))
 
     @property
     def level(self) -> float:
@@ -164,7 +182,7 @@ class _Outline(Value, frozen=True, kw_only=True):
         return 0 if not level else 1 if level is True else _number(level)
 
 
-class _Extensions(_Outline, frozen=True, kw_only=True):
+class _Extensions(Wishes, frozen=True, kw_only=True):
     """All that the extensions of an entry say."""
 
     logic: int | None = msgspec.field(name="selectiveLogic", default=None)
@@ -191,7 +209,7 @@ class _Extensions(_Outline, frozen=True, kw_only=True):
         return DEFAULT_DEPTH if self.depth is None else self.depth
 
 
-F = TypeVar("F", bound=_Outline)
+F = TypeVar("F", bound=Wishes)
 
 _READERS: Mapping[Any, Callable[[LooseObject, str], Json]] = {
     int | None: LooseObject.optional_integer,
@@ -199,16 +217,6 @@ _READERS: Mapping[Any, Callable[[LooseObject, str], Json]] = {
     str | None: LooseObject.optional_text,
     Json: LooseObject.raw,
 }
-
-
-class Wishes(Value, frozen=True, kw_only=True):
-    """How an entry wants its keys looked for, where it does not leave that to the settings."""
-
-    scan_depth: int | None = None
-    case_sensitive: bool | None = None
-    match_whole_words: bool | None = None
-    match_sources: int = 0
-    delay_until_recursion: float = 0
 
 
 class Sketch(Value, frozen=True, kw_only=True):
@@ -224,29 +232,19 @@ class Sketch(Value, frozen=True, kw_only=True):
 
 
 _NO_WISHES = Wishes()
-_outline_of = itemgetter(*_Outline.__struct_fields__)
+_outline_of = itemgetter(*Wishes.__struct_fields__)
 _LEAVES_ALL = (*[None] * 3, *[False] * 7)
 """What most entries of a world file say: everything is left to the settings. To see that, nothing has to be decoded."""
 
 
-def sketch_entry(entry: Entry, world: str) -> Sketch:
-    return Sketch(world=world, source=entry, wishes=_wishes(entry))
-
-
-def _wishes(entry: Entry) -> Wishes:
+def wishes_of(entry: Entry) -> Wishes:
     try:
         if _outline_of(entry.extensions) == _LEAVES_ALL and entry.spelling is not None:
             return _NO_WISHES
     except KeyError:
         pass
-    fields = _read_extensions(entry.extensions, _Outline)
-    return Wishes(
-        scan_depth=fields.scan_depth,
-        case_sensitive=_case_sensitive(entry, fields),
-        match_whole_words=fields.match_whole_words,
-        match_sources=fields.match_sources,
-        delay_until_recursion=fields.level,
-    )
+    wishes = _read_extensions(entry.extensions, Wishes)
+    return wishes if entry.spelling is not None else wishes.with_(case_sensitive=_case_sensitive(entry, wishes))
 
 
 def decode_entry(entry: Entry, world: str) -> WorldEntry:
@@ -309,10 +307,11 @@ def _read_extensions(extensions: JsonObject, kind: type[F]) -> F:
     except msgspec.ValidationError:
         source = LooseObject(extensions, ReportBuilder())
         fields = msgspec.structs.fields(kind)
-        return kind(**{field.name: _READERS[field.type](source, field.encode_name) for field in fields})
+        read = {field.encode_name: _READERS[field.type](source, field.encode_name) for field in fields}
+        return msgspec.convert(read, kind)
 
 
-def _case_sensitive(entry: Entry, fields: _Outline) -> bool | None:
+def _case_sensitive(entry: Entry, fields: Wishes) -> bool | None:
     if fields.case_sensitive is None and entry.spelling is None:
         return entry.case_sensitive
     return fields.case_sensitive

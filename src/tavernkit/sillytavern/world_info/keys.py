@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from tavernkit.errors import RegexError
 from tavernkit.sillytavern.world_info.fields import Wishes
-from tavernkit.sillytavern.world_info.settings import WorldInfoSettings
+from tavernkit.sillytavern.world_info.scan_input import WorldInfoSettings
 from tavernkit.text.js_regex import JsRegex, compile_regex
 from tavernkit.text.js_strings import JS_WHITESPACE, js_trim
 from tavernkit.values import Value
@@ -22,18 +22,11 @@ _NOT_INDEXED = re.compile(f"[{SEPARATOR}\ud800-\udfff]")
 _WORD = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
 
 
-class Rules(Value, frozen=True, kw_only=True):
+class Rules(NamedTuple):
     """How an entry wants its literal keys compared."""
 
     case_sensitive: bool
     whole_words: bool
-
-
-_RULES = {
-    (case_sensitive, whole_words): Rules(case_sensitive=case_sensitive, whole_words=whole_words)
-    for case_sensitive in (False, True)
-    for whole_words in (False, True)
-}
 
 
 class LiteralKey(Value, frozen=True, kw_only=True):
@@ -66,9 +59,9 @@ Key: TypeAlias = LiteralKey | RegexKey | MacroKey
 
 def rules_for(wishes: Wishes, settings: WorldInfoSettings) -> Rules:
     case, whole = wishes.case_sensitive, wishes.match_whole_words
-    case_sensitive = settings.case_sensitive if case is None else case
-    whole_words = settings.match_whole_words if whole is None else whole
-    return _RULES[case_sensitive, whole_words]
+    return Rules(
+        settings.case_sensitive if case is None else case, settings.match_whole_words if whole is None else whole
+    )
 
 
 def read_key(raw: str, rules: Rules, *, trim: bool = True) -> LiteralKey | RegexKey:

@@ -13,6 +13,7 @@ import itertools
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -31,8 +32,7 @@ from tavernkit.sillytavern.world_info.keys import (
     read_key,
     rules_for,
 )
-from tavernkit.sillytavern.world_info.scan_input import WorldInfoInput
-from tavernkit.sillytavern.world_info.settings import WorldInfoSettings
+from tavernkit.sillytavern.world_info.scan_input import WorldInfoInput, WorldInfoSettings
 from tavernkit.text.js_regex import JsRegex, PatternOutcome, search_all
 from tavernkit.text.js_strings import js_trim, python_offsets
 from tavernkit.values import Value
@@ -69,16 +69,14 @@ class WorldInfoPlace(Value, frozen=True, kw_only=True):
 _MESSAGES = tuple(WorldInfoPlace(message=number) for number in range(MAX_DEPTH))
 
 
+@dataclass(slots=True, eq=False)
 class _Found:
     """In which texts one literal occurs: the newest message and the set of sources, at all and as a whole word."""
 
-    __slots__ = ("message", "message_whole", "sources", "sources_whole")
-
-    def __init__(self) -> None:
-        self.message = NOWHERE
-        self.message_whole = NOWHERE
-        self.sources = 0
-        self.sources_whole = 0
+    message: int = NOWHERE
+    message_whole: int = NOWHERE
+    sources: int = 0
+    sources_whole: int = 0
 
     def add(self, slot: int, *, whole: bool) -> None:
         """A slot is a message's number, or a source's with a minus."""
@@ -185,7 +183,7 @@ class WorldInfoKeys:
         literals = self.exact if rules.case_sensitive else self.folded
         literals.wants_whole = literals.wants_whole or rules.whole_words
         # What waits for recursion is told apart from what was never mentioned even by a word that only contains a key.
-        as_words = rules.whole_words and not wishes.delay_until_recursion
+        as_words = rules.whole_words and not wishes.level
         return _Shelf(rules, literals.words if as_words else literals.pieces, literals.pieces)
 
     def _enlist(self, place: int, entry: Sketch, shelf: _Shelf) -> None:
@@ -404,10 +402,10 @@ class WorldInfoHaystack:
     def _search(self, entry: WorldEntry, key: LiteralKey | RegexKey, depth: int, sources: int) -> WorldInfoPlace | None:
         text = self._text(depth, sources)
         if isinstance(key, LiteralKey):
-            start = occurs(text if key.case_sensitive else self._lower(depth, sources), key)
             # Lower-casing may lengthen a text, and then the place is near, not exact.
-            return None if start is None else self._place(start, depth, sources)
-        start = self._regex_start(entry, key.regex, depth, sources)
+            start = occurs(text if key.case_sensitive else self._lower(depth, sources), key)
+        else:
+            start = self._regex_start(entry, key.regex, depth, sources)
         return None if start is None else self._place(start, depth, sources)
 
     def _regex_start(self, entry: WorldEntry, regex: JsRegex, depth: int, sources: int) -> int | None:

@@ -2,29 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import IntEnum
 
 from tavernkit.prompt.trimming import EvictionRecord, TrimReport
 from tavernkit.prompt.warning import BuildWarning
-from tavernkit.sillytavern.world_info.budget import PassBudget
-from tavernkit.sillytavern.world_info.decorators import ACTIVATE, DONT_ACTIVATE
-from tavernkit.sillytavern.world_info.fields import Logic, WorldEntry
-from tavernkit.sillytavern.world_info.gathering import gather
+from tavernkit.sillytavern.world_info.fields import ACTIVATE, DONT_ACTIVATE, Logic, WorldEntry
 from tavernkit.sillytavern.world_info.groups import settle_groups, total_score
 from tavernkit.sillytavern.world_info.keys import Key, LiteralKey, RegexKey
 from tavernkit.sillytavern.world_info.matching import MAX_DEPTH, WorldInfoHaystack, WorldInfoPlace
-from tavernkit.sillytavern.world_info.plan import WorldInfoPlan, WorldInfoPlanCache
-from tavernkit.sillytavern.world_info.result import ActivatedEntry, WorldInfoResult, arrange, in_prompt_order
-from tavernkit.sillytavern.world_info.scan_input import WorldInfoInput
-from tavernkit.sillytavern.world_info.timed import Timers
-from tavernkit.sillytavern.world_info.verdicts import (
+from tavernkit.sillytavern.world_info.plan import WorldInfoPlan, WorldInfoPlanCache, gather
+from tavernkit.sillytavern.world_info.result import (
+    ActivatedEntry,
     NearMiss,
     WorldInfoCause,
     WorldInfoReason,
+    WorldInfoResult,
     WorldInfoVerdict,
     WorldInfoVerdicts,
+    arrange,
+    in_prompt_order,
 )
+from tavernkit.sillytavern.world_info.scan_input import WorldInfoInput
+from tavernkit.sillytavern.world_info.timed import Timers
+
+
+class PassBudget:
+    """The budget during one pass: what earlier passes said counts, and everything that was tried in this one.
+
+    Counting is the dear part of a scan. No token is shorter than a byte, so while the bytes that came since the last
+    count would fit, so do their tokens.
+    """
+
+    def __init__(self, limit: int, count: Callable[[str], int], earlier: str) -> None:
+        self._limit = limit
+        self._count = count
+        self._earlier = earlier
+        self._pieces: list[str] = []
+        self._most = _bytes(earlier)
+
+    def takes(self, content: str) -> bool:
+        """Add a content, and say whether everything so far stays below the limit."""
+        self._pieces.append(content)
+        self._most += (len(content) if content.isascii() else _bytes(content)) + 1
+        if self._most >= self._limit:
+            tried = "\n".join([*self._pieces, ""])
+            self._most = (self._count(self._earlier) if self._earlier else 0) + self._count(tried)
+        return self._most < self._limit
+
+
+def _bytes(text: str) -> int:
+    return len(text.encode("utf-8", "surrogatepass"))
 
 
 class WorldInfo:
@@ -80,14 +108,8 @@ class _Scan:
         self.input = scan_input
         self.settings = scan_input.settings
         self.haystack = WorldInfoHaystack(plan.table, scan_input)
-        self.timers = Timers(
-            scan_input.timed,
-            plan.entries,
-            plan.place_of,
-            chat_length=scan_input.length,
-            dry_run=scan_input.dry_run,
-        )
-        self.forced = {place for name in scan_input.forced if (place := plan.place_of(name)) is not None}
+        self.timers = Timers(scan_input.timed, plan, chat_length=scan_input.length, dry_run=scan_input.dry_run)
+        self.forced = {plan.places[name] for name in scan_input.forced if name in plan.places}
         self.budget = scan_input.token_budget
         self.levels = list(plan.levels)
         self.level = self.levels.pop(0) if self.levels else 0
@@ -391,17 +413,11 @@ class _Scan:
                 world=entry.world, entry=entry.source, reason=reason, cause=cause, key=key, place=place, logic=logic
             )
 
-    def _turn_down(
-        self,
-        place: int,
-        reason: WorldInfoReason,
-        *,
-        group: str | None = None,
-        lost_to: str | None = None,
-        roll: float | None = None,
-    ) -> None:
+    def _turn_down(self, place: int, reason: WorldInfoReason, **why: str | float | None) -> None:
         """An entry that had woken up may not stay; why it woke up is kept."""
-        self.notes[place] = self.notes[place].with_(reason=reason, group=group, lost_to=lost_to, roll=roll)
+        self.notes[place] = self.notes[place].with_(
+            reason=reason, **{"group": None, "lost_to": None, "roll": None} | why
+        )
 
     def _verdicts(self) -> list[WorldInfoVerdict]:
         self.haystack.read_all()

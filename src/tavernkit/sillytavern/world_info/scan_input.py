@@ -1,15 +1,73 @@
-"""What a scan of World Info looks at."""
+"""What a scan of World Info looks at, and its settings, as SillyTavern names and limits them."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from enum import IntEnum
 
 from tavernkit.lore.book import Book
 from tavernkit.lore.engine import ScanInput
 from tavernkit.lore.timed import TimedState
-from tavernkit.sillytavern.world_info.fields import Source
-from tavernkit.sillytavern.world_info.settings import WorldInfoSettings
+from tavernkit.reading import LooseObject
+from tavernkit.sillytavern.world_info.fields import ENTRY_SOURCES, Source
 from tavernkit.values import Value
+
+
+class InsertionStrategy(IntEnum):
+    """How the character's books and the global ones are ordered against each other."""
+
+    EVENLY = 0
+    CHARACTER_FIRST = 1
+    GLOBAL_FIRST = 2
+
+
+class WorldInfoSettings(Value, frozen=True, kw_only=True):
+    """The defaults are those of SillyTavern's code; `SHIPPED_SETTINGS` is what a fresh installation has."""
+
+    depth: int = 2
+    min_activations: int = 0
+    min_activations_depth_max: int = 0
+    budget_percent: float = 25.0
+    budget_cap: int = 0
+    include_names: bool = True
+    recursive: bool = False
+    max_recursion_steps: int = 0
+    case_sensitive: bool = False
+    match_whole_words: bool = False
+    strategy: InsertionStrategy = InsertionStrategy.CHARACTER_FIRST
+    use_group_scoring: bool = False
+
+    def budget(self, max_context: int) -> int:
+        """The tokens that lore may take of a context of this size; never less than one."""
+        budget = math.floor(self.budget_percent * max_context / 100 + 0.5) or 1
+        return self.budget_cap if 0 < self.budget_cap < budget else budget
+
+    def message_text(self, speaker: str, text: str) -> str:
+        """A message as it is scanned."""
+        return f"{speaker}: {text}" if self.include_names else text
+
+
+_FILE_NAMES = {"budget_percent": "budget", "strategy": "character_strategy"}
+SHIPPED_SETTINGS = WorldInfoSettings(recursive=True, match_whole_words=True)
+
+
+def read_settings(source: LooseObject) -> WorldInfoSettings:
+    """Read SillyTavern's `world_info_*` settings; what is not there keeps the default of its code.
+
+    `world_info_overflow_alert` is left alone: it asks for a pop-up, and the result says whether the budget overflowed.
+    """
+    default = WorldInfoSettings()
+
+    def read(name: str, usual: float) -> float:
+        key = f"world_info_{_FILE_NAMES.get(name, name)}"
+        if isinstance(usual, bool):
+            return source.flag(key, default=usual)
+        return source.integer(key, default=usual) if isinstance(usual, int) else source.number(key, default=usual)
+
+    settings = default.with_(**{name: read(name, getattr(default, name)) for name in default.__struct_fields__})
+    known = [strategy for strategy in InsertionStrategy if strategy == settings.strategy]
+    return settings.with_(strategy=known[0] if known else default.strategy)
 
 
 class ScanTexts(Value, frozen=True, kw_only=True):
@@ -24,19 +82,8 @@ class ScanTexts(Value, frozen=True, kw_only=True):
 
     def by_source(self) -> dict[Source, str]:
         """The texts there are, in the order they are joined."""
-        texts = {
-            Source.PERSONA_DESCRIPTION: self.persona_description,
-            Source.CHARACTER_DESCRIPTION: self.character_description,
-            Source.CHARACTER_PERSONALITY: self.character_personality,
-            Source.CHARACTER_DEPTH_PROMPT: self.character_depth_prompt,
-            Source.SCENARIO: self.scenario,
-            Source.CREATOR_NOTES: self.creator_notes,
-        }
+        texts = {Source(number): getattr(self, name) for name, number in ENTRY_SOURCES.items()}
         return {source: text for source, text in texts.items() if text}
-
-
-def _unchanged(text: str) -> str:
-    return text
 
 
 class WorldInfoInput(ScanInput, frozen=True, kw_only=True):
@@ -66,7 +113,7 @@ class WorldInfoInput(ScanInput, frozen=True, kw_only=True):
     forced: frozenset[str] = frozenset()
     timed: TimedState = TimedState()
     dry_run: bool = False
-    expand: Callable[[str], str] = _unchanged
+    expand: Callable[[str], str] = str
 
     @property
     def length(self) -> int:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from typing import Literal, TypeAlias
 
 import msgspec
 
 from tavernkit.lore.timed import TimedEffect, TimedState
 from tavernkit.sillytavern.world_info.fields import WorldEntry
+from tavernkit.sillytavern.world_info.plan import WorldInfoPlan
 
 Kind: TypeAlias = Literal["sticky", "cooldown"]
 _KINDS: tuple[Kind, ...] = ("sticky", "cooldown")
@@ -28,14 +29,13 @@ class Timers:
     def __init__(
         self,
         state: TimedState,
-        entries: Mapping[int, WorldEntry],
-        place_of: Callable[[str], int | None],
+        plan: WorldInfoPlan,
         *,
         chat_length: int,
         dry_run: bool,
     ) -> None:
-        self._entries = entries
-        self._place_of = place_of
+        self._plan = plan
+        self._entries = plan.entries
         self._length = chat_length
         self._dry_run = dry_run
         self._effects: dict[Kind, dict[str, TimedEffect]] = {
@@ -68,7 +68,7 @@ class Timers:
         effects = self._effects[kind]
         for reference, effect in list(effects.items()):
             is_over = self._length >= effect.end
-            place = self._place_of(reference)
+            place = self._plan.places.get(reference)
             if self._length <= effect.start and not effect.protected:
                 # Nothing was said since, or the message that started it is gone: the turn is being made again.
                 del effects[reference]
@@ -95,5 +95,4 @@ class Timers:
             )
 
     def _duration(self, kind: Kind, place: int) -> int:
-        entry = self._entries[place]
-        return entry.sticky if kind == "sticky" else entry.cooldown
+        return self._entries[place].sticky if kind == "sticky" else self._entries[place].cooldown

@@ -8,11 +8,9 @@ from collections.abc import Sequence
 from tavernkit.lore.book import Book
 from tavernkit.prompt.tokens import default_estimator
 from tavernkit.sillytavern.world_info.fields import Position
-from tavernkit.sillytavern.world_info.result import WorldInfoResult
+from tavernkit.sillytavern.world_info.result import WorldInfoResult, WorldInfoVerdict
 from tavernkit.sillytavern.world_info.scan import WorldInfo
-from tavernkit.sillytavern.world_info.scan_input import WorldInfoInput
-from tavernkit.sillytavern.world_info.settings import SHIPPED_SETTINGS
-from tavernkit.sillytavern.world_info.verdicts import WorldInfoVerdict
+from tavernkit.sillytavern.world_info.scan_input import SHIPPED_SETTINGS, WorldInfoInput
 from tavernkit.values import Value
 
 

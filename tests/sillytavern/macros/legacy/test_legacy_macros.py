@@ -20,12 +20,10 @@ from tavernkit.sillytavern.macros.environment import (
     ModelState,
 )
 from tavernkit.sillytavern.macros.legacy import LegacyMacros
-from tavernkit.sillytavern.macros.legacy.card import expanded_card
-from tavernkit.sillytavern.macros.legacy.expansion import LegacyExpansion
-from tavernkit.sillytavern.macros.legacy.named_values import MARKER_PASSES, named_passes
+from tavernkit.sillytavern.macros.legacy.named_values import MARKER_PASSES, expanded_card, named_passes
 from tavernkit.sillytavern.macros.legacy.order import PASSES_AFTER_NAMES, PASSES_BEFORE_NAMES
-from tavernkit.sillytavern.macros.limits import MacroLimits
-from tavernkit.sillytavern.macros.problems import MacroProblem
+from tavernkit.sillytavern.macros.legacy.passes import LegacyExpansion
+from tavernkit.sillytavern.macros.problems import MacroLimits, MacroProblem
 from tavernkit.sillytavern.presets import Instruct, SystemPrompt
 
 NOON = datetime(2024, 3, 15, 12, 0, tzinfo=UTC)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from tavernkit.playground.base.storable import storable, titled
 from tavernkit.reading import ImportReport, LooseObject, ReportBuilder, parse_json
-from tavernkit.sillytavern.persona import PersonaPosition
+from tavernkit.sillytavern.story import PersonaPosition
 from tavernkit.values import Json, JsonObject, Value
 
 _POSITIONS: Mapping[int, str] = {place: place.name.lower() for place in PersonaPosition}

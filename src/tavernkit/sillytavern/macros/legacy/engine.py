@@ -6,21 +6,16 @@ what the outer call then gets to see. Cards rely on that, so nothing here is tid
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import chain
+import re
+from collections.abc import Iterable, Iterator, Set
+from itertools import chain, islice
 
 from tavernkit.macros.engine import MacroEnvironment
-from tavernkit.sillytavern.macros.environment import Environment
-from tavernkit.sillytavern.macros.foreign import as_environment
-from tavernkit.sillytavern.macros.legacy.card import expanded_card
-from tavernkit.sillytavern.macros.legacy.expansion import LegacyExpansion
-from tavernkit.sillytavern.macros.legacy.heads import Heads
-from tavernkit.sillytavern.macros.legacy.leftovers import leftovers
-from tavernkit.sillytavern.macros.legacy.named_values import MARKER_PASSES, named_passes
+from tavernkit.sillytavern.macros.environment import Environment, as_environment
+from tavernkit.sillytavern.macros.legacy.named_values import MARKER_PASSES, expanded_card, named_passes
 from tavernkit.sillytavern.macros.legacy.order import PASSES_AFTER_NAMES, PASSES_BEFORE_NAMES
-from tavernkit.sillytavern.macros.legacy.passes import Pass
-from tavernkit.sillytavern.macros.limits import LimitReached, MacroLimits
-from tavernkit.sillytavern.macros.problems import MacroProblem, ProblemHandler
+from tavernkit.sillytavern.macros.legacy.passes import Heads, LegacyExpansion, Pass, folded
+from tavernkit.sillytavern.macros.problems import LimitReached, MacroLimits, MacroProblem, ProblemCode, ProblemHandler
 
 _LIMITS = MacroLimits()
 
@@ -71,3 +66,42 @@ def _may_hold_macros(text: str) -> bool:
 
 def _passes(environment: Environment) -> Iterator[Pass]:
     return chain(MARKER_PASSES, PASSES_BEFORE_NAMES, named_passes(environment), PASSES_AFTER_NAMES)
+
+
+MAX_PROBLEMS = 100
+
+_LEFT = re.compile(r"\{\{(?:(//|[A-Za-z][A-Za-z0-9_-]*)[^{}]*\}\})?")
+_NAME = re.compile(rb"\{\{(//|[a-z][a-z0-9_-]*)")
+
+
+def leftovers(given: str, result: str, passes: Iterable[Pass]) -> Iterator[MacroProblem]:
+    """The first hundred macros that are left, in the order of the result."""
+    openings = {opening for kind in passes for opening in kind.openings}
+    names = {match[1] for opening in openings if (match := _NAME.match(opening))}
+    searched = 0
+    for left in islice(_LEFT.finditer(result), MAX_PROBLEMS):
+        place = _place(given, left, searched)
+        if place is not None:
+            searched = place + len(left[0])
+        code, message = _verdict(left, openings, names)
+        position = left.start() if place is None else place
+        yield MacroProblem(code=code, message=message, name=left[1] or "", position=position)
+
+
+def _place(given: str, left: re.Match[str], start: int) -> int | None:
+    """Where the same thing stands in the text that was given, unless it came out of a value."""
+    if left[1]:
+        place = given.find(left[0], start)
+        return None if place < 0 else place
+    return next((match.start() for match in _LEFT.finditer(given, start) if not match[1]), None)
+
+
+def _verdict(left: re.Match[str], openings: Set[bytes], names: Set[bytes]) -> tuple[ProblemCode, str]:
+    name = left[1]
+    if not name:
+        return "macro_syntax", "A call opens here that is malformed or has no end."
+    if folded(left[0]) in openings:
+        return "unconsumed_macro", f"The placeholder {name!r} came out of a value, too late for its own pass."
+    if folded(name) in names:
+        return "macro_syntax", f"The legacy engine does not understand {{{{{name}}}}} when it is called like this."
+    return "unknown_macro", f"There is no macro {name!r}."

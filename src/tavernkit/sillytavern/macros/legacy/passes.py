@@ -3,14 +3,83 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from functools import lru_cache
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import Protocol
 
-from tavernkit.sillytavern.macros.legacy.expansion import LegacyExpansion
-from tavernkit.sillytavern.macros.legacy.heads import folded, heads_of
+from tavernkit.sillytavern.macros.environment import Environment
 from tavernkit.sillytavern.macros.legacy.scanning import Finder
-from tavernkit.sillytavern.macros.problems import MacroFailure
+from tavernkit.sillytavern.macros.problems import LimitReached, MacroFailure, MacroLimits
+from tavernkit.text.seeded import string_hash
+
+_HEAD = re.compile(rb"<[a-z]+>|\{\{(?:[a-z0-9_]+|//)")
+# The beginning of a call right before another call: what that one leaves behind may become part of the name.
+_TANGLE = re.compile(rb"\{\{[a-z0-9_/\r\n]*[{<]|\{[\r\n]+\{|\{<|<[a-z]*<")
+
+
+def folded(text: str) -> bytes:
+    """The text's bytes with `A` to `Z` made small, as macros compare their names."""
+    return text.encode("utf-8", "surrogatepass").lower()
+
+
+def heads_of(openings: tuple[bytes, ...]) -> frozenset[bytes] | None:
+    """How calls with these openings begin; None when one of them begins in a way that is not looked for."""
+    heads = [_HEAD.match(opening) for opening in openings]
+    found = frozenset(head[0] for head in heads if head is not None)
+    return found if len(heads) == sum(head is not None for head in heads) else None
+
+
+class Heads:
+    """The beginnings of calls in a text; `tangled` when a replacement, whatever its value, may complete another."""
+
+    def __init__(self, text: str) -> None:
+        data = folded(text)
+        self._found = set(_HEAD.findall(data))
+        self.tangled = _TANGLE.search(data) is not None
+
+    def may_hold(self, heads: frozenset[bytes] | None) -> bool:
+        return heads is None or not self._found.isdisjoint(heads)
+
+
+@dataclass(eq=False)
+class LegacyExpansion:
+    """One text being expanded: its environment, the card's texts by their macros' names, and what it has cost.
+
+    `expand` expands another text on the way.
+    """
+
+    raw: str
+    environment: Environment
+    card: Mapping[str, str]
+    expand: Callable[[str, Environment], str]
+    limits: MacroLimits
+    steps: int = 0
+    took_opening: bool = False
+
+    @cached_property
+    def raw_hash(self) -> int:
+        """The hash of the text before any pass, which decides what `{{pick}}` picks."""
+        return string_hash(self.raw)
+
+    def processed(self, value: str) -> str:
+        """The answer of a macro as the caller wants it in the text."""
+        post_process = self.environment.post_process
+        return value if post_process is None else post_process(value)
+
+    def take(self, value: str, *, calls: int, length: int) -> None:
+        """Count as `spend` does, and note in `took_opening` whether the value may bring new calls into the text."""
+        self.spend(calls=calls, length=length)
+        if "{" in value or "<" in value:
+            self.took_opening = True
+
+    def spend(self, *, calls: int, length: int) -> None:
+        """Count calls that are about to be replaced, and the length of the text after that; raises LimitReached."""
+        self.steps += calls
+        if self.steps > self.limits.steps:
+            raise LimitReached(f"more than {self.limits.steps:,} calls")
+        if length > self.limits.output:
+            raise LimitReached(f"more than {self.limits.output:,} characters")
 
 
 class Pass(Protocol):
@@ -32,34 +101,23 @@ def any_case(source: str) -> re.Pattern[str]:
 
 
 class NamePass:
-    """Literal texts, such as `{{user}}` or `<BOT>`, in any case, that stand for one value."""
+    """Literal texts, such as `{{user}}` or `<BOT>`, in any case, that stand for one value; with `once`, only the first
+    does, and the others stand for nothing."""
 
-    def __init__(self, *literals: str, value: Callable[[LegacyExpansion], str]) -> None:
+    def __init__(self, *literals: str, value: Callable[[LegacyExpansion], str], once: bool = False) -> None:
         self.openings = tuple(folded(literal) if literal.isascii() else b"" for literal in literals)
         self.heads = heads_of(self.openings)
         self._pattern = any_case("|".join(map(re.escape, literals)))
         self._value = value
-
-    def run(self, text: str, expansion: LegacyExpansion) -> str:
-        pieces = self._pattern.split(text)
-        if len(pieces) == 1:
-            return text
-        value = expansion.processed(self._value(expansion))
-        calls = len(pieces) - 1
-        expansion.take(value, calls=calls, length=len(text) + calls * len(value))
-        return value.join(pieces)
-
-
-class OncePass(NamePass):
-    """A literal text whose value is given once; where it stands again, it stands for nothing."""
+        self._once = once
 
     def run(self, text: str, expansion: LegacyExpansion) -> str:
         before, *after = self._pattern.split(text)
         if not after:
             return text
         value = expansion.processed(self._value(expansion))
-        expansion.take(value, calls=len(after), length=len(text) + len(value))
-        return before + value + "".join(after)
+        expansion.take(value, calls=len(after), length=len(text) + len(after) * len(value))
+        return before + value + "".join(after) if self._once else value.join((before, *after))
 
 
 class CallPass:

@@ -62,15 +62,14 @@ def find_braced(opening: re.Pattern[str], *, at_least: int = 1) -> Finder:
 
     def find(text: str) -> Iterator[LegacyCall]:
         brace = _Ahead(_BRACE, text)
-        taken = 0
-        for match in opening.finditer(text):
+        place = 0
+        while match := opening.search(text, place):
             start, body = match.span()
-            if start < taken:
-                continue
+            place = body
             end = brace.of(body)
             if end - body >= at_least and text.startswith("}}", end):
-                taken = end + 2
-                yield LegacyCall(start, taken, (text[body:end],))
+                place = end + 2
+                yield LegacyCall(start, place, (text[body:end],))
 
     return find
 
@@ -81,19 +80,18 @@ def find_named_values(opening: re.Pattern[str], *, at_least: int) -> Finder:
     def find(text: str) -> Iterator[LegacyCall]:
         colon = _Ahead(_COLON, text)
         brace = _Ahead(_BRACE, text)
-        taken = 0
-        for match in opening.finditer(text):
+        place = 0
+        while match := opening.search(text, place):
             start, body = match.span()
-            if start < taken:
-                continue
+            place = body
             name_end = colon.of(body)
             if name_end == body or not text.startswith("::", name_end):
                 continue
             value = name_end + 2
             end = brace.of(value)
             if end - value >= at_least and text.startswith("}}", end):
-                taken = end + 2
-                yield LegacyCall(start, taken, (text[body:name_end], text[value:end]))
+                place = end + 2
+                yield LegacyCall(start, place, (text[body:name_end], text[value:end]))
 
     return find
 
@@ -104,15 +102,14 @@ def find_in_line(opening: re.Pattern[str]) -> Finder:
     def find(text: str) -> Iterator[LegacyCall]:
         line_end = _Ahead(_LINE_END, text)
         closing = _Ahead(_CLOSING, text)
-        taken = 0
-        for match in opening.finditer(text):
+        place = 0
+        while match := opening.search(text, place):
             start, body = match.span()
-            if start < taken:
-                continue
+            place = body
             end = closing.of(body + 1)
             if end < line_end.of(body):
-                taken = end + 2
-                yield LegacyCall(start, taken, (text[body:end],))
+                place = end + 2
+                yield LegacyCall(start, place, (text[body:end],))
 
     return find
 
@@ -124,18 +121,17 @@ def find_pairs_in_line(opening: re.Pattern[str]) -> Finder:
         line_end = _Ahead(_LINE_END, text)
         separator = _Ahead(_DOUBLE_COLON, text)
         closing = _Ahead(_CLOSING, text)
-        taken = 0
-        for match in opening.finditer(text):
+        place = 0
+        while match := opening.search(text, place):
             start, body = match.span()
-            if start < taken:
-                continue
+            place = body
             middle = separator.of(body)
             if middle >= line_end.of(body):
                 continue
             end = closing.of(middle + 2)
             if end < line_end.of(body):
-                taken = end + 2
-                yield LegacyCall(start, taken, (text[body:middle], text[middle + 2 : end]))
+                place = end + 2
+                yield LegacyCall(start, place, (text[body:middle], text[middle + 2 : end]))
 
     return find
 
@@ -146,17 +142,16 @@ def find_quoted_in_line(opening: re.Pattern[str]) -> Finder:
     def find(text: str) -> Iterator[LegacyCall]:
         line_end = _Ahead(_LINE_END, text)
         line, last = -1, -1
-        taken = 0
-        for match in opening.finditer(text):
+        place = 0
+        while match := opening.search(text, place):
             start, body = match.span()
-            if start < taken:
-                continue
+            place = body
             if line_end.of(body) != line:
                 line = line_end.of(body)
                 last = text.rfind('"}}', body, line)
             if last >= body:
-                taken = last + 3
-                yield LegacyCall(start, taken, (text[body:last],))
+                place = last + 3
+                yield LegacyCall(start, place, (text[body:last],))
 
     return find
 

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from typing import Literal
 
-from tavernkit.sillytavern.macros.packs.card import CARD, GREETINGS
+from tavernkit.sillytavern.macros.packs.card import CARD, GREETINGS, NAMES
 from tavernkit.sillytavern.macros.packs.chat import CHAT, CHAT_RANGE
 from tavernkit.sillytavern.macros.packs.condition import CONDITION
 from tavernkit.sillytavern.macros.packs.instruct import EXTENSIONS, INSTRUCT
-from tavernkit.sillytavern.macros.packs.names import NAMES
 from tavernkit.sillytavern.macros.packs.random import RANDOM
-from tavernkit.sillytavern.macros.packs.state import MAX_PROMPT, STATE, STATE_NEXT
 from tavernkit.sillytavern.macros.packs.time import TIME
-from tavernkit.sillytavern.macros.packs.utility import UTILITY, UTILITY_1_15, UTILITY_1_19
+from tavernkit.sillytavern.macros.packs.utility import (
+    STATE,
+    STATE_1_15,
+    STATE_1_19,
+    UTILITY,
+    UTILITY_1_15,
+    UTILITY_1_19,
+)
 from tavernkit.sillytavern.macros.packs.variables import VARIABLES, VARIABLES_1_19
 from tavernkit.sillytavern.macros.registry import MacroDefinitions
 
@@ -20,8 +25,8 @@ __all__ = ["built_in_macros"]
 
 _BOTH = (NAMES, CARD, CHAT, TIME, VARIABLES, INSTRUCT, RANDOM, UTILITY, STATE)
 _PACKS = {
-    "1.15": (*_BOTH, UTILITY_1_15, MAX_PROMPT),
-    "1.19": (*_BOTH, UTILITY_1_19, STATE_NEXT, CONDITION, GREETINGS, CHAT_RANGE, VARIABLES_1_19, EXTENSIONS),
+    "1.15": (*_BOTH, UTILITY_1_15, STATE_1_15),
+    "1.19": (*_BOTH, UTILITY_1_19, STATE_1_19, CONDITION, GREETINGS, CHAT_RANGE, VARIABLES_1_19, EXTENSIONS),
 }
 
 

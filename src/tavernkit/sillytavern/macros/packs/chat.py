@@ -11,85 +11,56 @@ CHAT = Pack("chat")
 CHAT_RANGE = Pack("chat")
 
 
-def of_user(line: ChatLine) -> bool:
-    return line.is_user and not line.is_system
-
-
-def of_character(line: ChatLine) -> bool:
-    return not line.is_user and not line.is_system
-
-
-def last_message_id(environment: Environment, wanted: Callable[[ChatLine], bool] = lambda _: True) -> int | None:
-    """The number of the last wanted message whose swipe is not being written just now."""
+def _last_message_id(environment: Environment, by_user: bool | None = None) -> int | None:
+    """The number of the last message, of the user or not, whose swipe is not being written just now."""
     chat = environment.chat
     for number in range(len(chat) - 1, -1, -1):
         line = chat[number]
-        if line.swipe is not None and line.swipe_count and line.swipe >= line.swipe_count:
-            continue
-        if wanted(line):
+        is_being_written = line.swipe is not None and line.swipe_count and line.swipe >= line.swipe_count
+        if not is_being_written and (by_user is None or (line.is_user is by_user and not line.is_system)):
             return number
     return None
 
 
-def last_message(environment: Environment, wanted: Callable[[ChatLine], bool] = lambda _: True) -> str:
-    number = last_message_id(environment, wanted)
-    return "" if number is None else environment.chat[number].text
+def _message(name: str, description: str, by_user: bool | None = None) -> None:
+    def read(environment: Environment) -> str:
+        number = _last_message_id(environment, by_user)
+        return "" if number is None else environment.chat[number].text
+
+    CHAT.value(name, description, lambda expansion: read(expansion.environment))
 
 
-def last_swipe(environment: Environment) -> int | None:
-    """How many swipes the last message has."""
-    return (environment.chat[-1].swipe_count or None) if environment.chat else None
+def _number(name: str, description: str, read: Callable[[Environment], int | None]) -> None:
+    def written(environment: Environment) -> str:
+        number = read(environment)
+        return "" if number is None else str(number)
+
+    CHAT.value(name, description, lambda expansion: written(expansion.environment), returns=("integer",))
 
 
-def current_swipe(environment: Environment) -> int | None:
-    """Which swipe of the last message is shown, counted from 1."""
-    if not environment.chat or environment.chat[-1].swipe is None:
-        return None
-    return environment.chat[-1].swipe + 1
+def _of_last(read: Callable[[ChatLine], int | None]) -> Callable[[Environment], int | None]:
+    return lambda environment: read(environment.chat[-1]) if environment.chat else None
 
 
-def optional_number(number: int | None) -> str:
-    return "" if number is None else str(number)
-
-
-CHAT.value("lastMessage", "The last message.", lambda expansion: last_message(expansion.environment))
-CHAT.value(
-    "lastMessageId",
-    "The number of the last message.",
-    lambda expansion: optional_number(last_message_id(expansion.environment)),
-    returns=("integer",),
-)
-CHAT.value(
-    "lastUserMessage", "The user's last message.", lambda expansion: last_message(expansion.environment, of_user)
-)
-CHAT.value(
-    "lastCharMessage",
-    "The last message of a character.",
-    lambda expansion: last_message(expansion.environment, of_character),
-)
-CHAT.value(
+_message("lastMessage", "The last message.")
+_number("lastMessageId", "The number of the last message.", _last_message_id)
+_message("lastUserMessage", "The user's last message.", by_user=True)
+_message("lastCharMessage", "The last message of a character.", by_user=False)
+_number(
     "firstIncludedMessageId",
     "The number of the first message that fits into the prompt.",
-    lambda expansion: optional_number(expansion.environment.first_included_message),
-    returns=("integer",),
+    lambda environment: environment.first_included_message,
 )
-CHAT.value(
+_number(
     "firstDisplayedMessageId",
     "The number of the first message on the page.",
-    lambda expansion: optional_number(expansion.environment.first_displayed_message),
-    returns=("integer",),
+    lambda environment: environment.first_displayed_message,
 )
-CHAT.value(
-    "lastSwipeId",
-    "How many swipes the last message has.",
-    lambda expansion: optional_number(last_swipe(expansion.environment)),
-    returns=("integer",),
-)
-CHAT.value(
+_number("lastSwipeId", "How many swipes the last message has.", _of_last(lambda line: line.swipe_count or None))
+_number(
     "currentSwipeId",
     "Which swipe of the last message is shown, from 1.",
-    lambda expansion: optional_number(current_swipe(expansion.environment)),
-    returns=("integer",),
+    _of_last(lambda line: None if line.swipe is None else line.swipe + 1),
 )
 CHAT_RANGE.value(
     "allChatRange",

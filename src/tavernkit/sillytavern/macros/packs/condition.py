@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 
-from tavernkit.sillytavern.macros.evaluator import MacroExpansion
+from tavernkit.sillytavern.macros.evaluator import MacroExpansion, dedent
 from tavernkit.sillytavern.macros.lexer import Grammar, RawCall, scan
 from tavernkit.sillytavern.macros.registry import MacroArgument, Pack
-from tavernkit.sillytavern.macros.scoped_text import dedent
 from tavernkit.sillytavern.macros.variables import get_variable, is_false, value_text
 from tavernkit.text.js_strings import JS_WHITESPACE
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from tavernkit.sillytavern.macros.evaluator import MacroExpansion
-from tavernkit.sillytavern.macros.registry import Alias, MacroArgument, Pack
+from tavernkit.sillytavern.macros.registry import MacroArgument, Pack
 from tavernkit.sillytavern.macros.variables import (
     add_variable,
     get_element,
     get_variable,
-    has_variable,
     set_element,
     set_variable,
     value_text,
@@ -47,15 +46,11 @@ def _register(scope: str, infix: str, where: str) -> None:
 
 
 def _register_1_19(scope: str, infix: str, where: str) -> None:
-    @VARIABLES_1_19.macro(
-        f"has{infix}var", f"Whether {where} has the variable.", _NAME, aliases=(Alias(name=f"{infix}varexists"),)
-    )
+    @VARIABLES_1_19.macro(f"has{infix}var", f"Whether {where} has the variable.", _NAME, aliases=(f"{infix}varexists",))
     def _has(expansion: MacroExpansion, name: str) -> str:
-        return "true" if has_variable(expansion.environment.variables, name, scope) else "false"
+        return "true" if expansion.environment.variables.has(name, scope) else "false"
 
-    @VARIABLES_1_19.macro(
-        f"delete{infix}var", f"Removes a variable of {where}.", _NAME, aliases=(Alias(name=f"flush{infix}var"),)
-    )
+    @VARIABLES_1_19.macro(f"delete{infix}var", f"Removes a variable of {where}.", _NAME, aliases=(f"flush{infix}var",))
     def _delete(expansion: MacroExpansion, name: str) -> str:
         expansion.environment.variables.delete(name, scope)
         return ""
@@ -66,7 +61,7 @@ def _register_1_19(scope: str, infix: str, where: str) -> None:
         _NAME,
         _KEY,
         _VALUE,
-        aliases=(Alias(name=f"set{infix}varindex"),),
+        aliases=(f"set{infix}varindex",),
     )
     def _set_element(expansion: MacroExpansion, name: str, key: str, value: str) -> str:
         set_element(expansion.environment.variables, name, key, value, scope)
@@ -77,7 +72,7 @@ def _register_1_19(scope: str, infix: str, where: str) -> None:
         f"Prints one element of a list or object in a variable of {where}.",
         _NAME,
         _KEY,
-        aliases=(Alias(name=f"get{infix}varindex"),),
+        aliases=(f"get{infix}varindex",),
         returns=("string", "number"),
     )
     def _get_element(expansion: MacroExpansion, name: str, key: str) -> str:
