@@ -136,7 +136,8 @@ def take_reply(
     for end in ends:
         text = text.partition(end)[0]
     if result.cleanup is not None:
-        stops = built.plan.llm_options.get("stop", ()) if stop is None else stop
+        wanted = built.plan.llm_options.get("stop") if stop is None else stop
+        stops = [each for each in wanted if isinstance(each, str)] if isinstance(wanted, Sequence) else []
         text, thoughts = _cleaned(text, thoughts, scene, result.cleanup, stops)
     if not js_trim(text):
         return Reply(text="", reasoning=thoughts, variables=snapshot(store))

@@ -13,9 +13,8 @@ from tavernkit.reading import ImportReport, LooseObject, ReportBuilder, kind_of,
 from tavernkit.risuai.files.message_pack import read_message_pack, write_message_pack
 from tavernkit.risuai.files.rpack import decode_rpack, encode_rpack
 from tavernkit.risuai.files.sealing import seal, unseal
-from tavernkit.risuai.settings import RisuSettings, read_settings
+from tavernkit.risuai.settings import RisuSettings, read_settings, write_settings
 from tavernkit.risuai.st_convert import convert_preset
-from tavernkit.risuai.writing import write_settings
 from tavernkit.text.js_json import to_json
 from tavernkit.values import Json, JsonObject
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from tavernkit.prompt.context import Context
 from tavernkit.prompt.warning import BuildWarning
@@ -37,7 +38,8 @@ def run_scripts(
 def tell(ctx: Context, warnings: Iterable[BuildWarning]) -> None:
     """Make the warnings of a part that knows no build the build's own."""
     for warning in warnings:
-        ctx.warn(warning.code, warning.message, **warning.where)
+        where: Mapping[str, Any] = warning.where
+        ctx.warn(warning.code, warning.message, **where)
 
 
 def run_phase(ctx: Context, bench: Workbench, mode: TriggerMode, *, display_data: str | None = None) -> TriggerResult:

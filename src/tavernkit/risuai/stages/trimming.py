@@ -84,6 +84,7 @@ def _allowed(bench: Workbench) -> int:
 
 
 def _record(block: Block, tokens: int) -> EvictionRecord:
+    source = block.metadata.get("source")
     return EvictionRecord(
         block_id=block.id,
         slot=block.slot,
@@ -91,5 +92,5 @@ def _record(block: Block, tokens: int) -> EvictionRecord:
         reason="priority_cutoff",
         budget_group=block.token_budget_group,
         priority=block.priority,
-        source=block.metadata.get("source"),
+        source=source if isinstance(source, Mapping) else None,
     )

@@ -49,5 +49,6 @@ class EffectFields:
 
     def _level(self) -> int | None:
         indent = self._loose.raw("indent")
-        is_whole = isinstance(indent, int | float) and not isinstance(indent, bool) and indent == indent // 1
-        return int(indent) if is_whole else None
+        if isinstance(indent, bool) or not isinstance(indent, int | float):
+            return None
+        return int(indent) if indent == indent // 1 else None

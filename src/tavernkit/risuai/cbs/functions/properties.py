@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from tavernkit.text.js_json import is_index
@@ -35,12 +36,13 @@ _OF_OBJECTS = frozenset(
 )
 
 
-def property_of(value: Json, name: str) -> Json | Inherited:
+def property_of(value: Json, name: str) -> Json:
     """What `value[name]` gives: a value, MISSING, or an Inherited; the value is not null."""
-    if isinstance(value, dict) and name in value:
-        return value[name]
+    found: Json = value.get(name, MISSING) if isinstance(value, dict) else MISSING
+    if found is not MISSING:
+        return found
     if isinstance(value, list | str):
-        items = split_halves(value) if isinstance(value, str) else value
+        items: Sequence[Json] = split_halves(value) if isinstance(value, str) else value
         if name == "length":
             return len(items)
         if is_index(name) and int(name) < len(items):
