@@ -93,7 +93,6 @@ def is_in_chat(run: TriggerRun, wanted: str, how: str, depth: float) -> bool | N
         case "loose":
             return wanted.lower() in text.lower()
         case "regex":
-            pattern = run.regex(wanted)
-            return run.match(text, lambda limit: pattern.test(text, limit=limit))
+            return run.test(run.regex(wanted), text)
         case _:
             return None

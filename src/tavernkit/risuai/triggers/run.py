@@ -144,11 +144,11 @@ class TriggerRun:
         except ValueError as error:
             raise ThrownError(f"{text[:40]!r} is not JSON: {error}.") from None
 
-    def put_json(self, name: str, value: Json) -> None:
-        """Write a variable as JSON."""
+    def to_json(self, value: Json) -> str:
+        """What `JSON.stringify` gives."""
         text = to_json(value)
         self.shared.budget.step(len(text))
-        self.set(name, text)
+        return text
 
     def regex(self, source: str, flags: str = "") -> JsRegex:
         """The pattern, understood; raises ThrownError."""
@@ -165,6 +165,10 @@ class TriggerRun:
             return use(self.shared.budget.time.regex_limit(text))
         except RegexError as error:
             raise ThrownError(str(error)) from None
+
+    def test(self, pattern: JsRegex, text: str) -> bool:
+        """Whether the pattern is in the text."""
+        return self.match(text, lambda limit: pattern.test(text, limit=limit))
 
     def change_character(self, character: RisuCharacter) -> None:
         """Take this character from now on, in the scene too, where it comes with the chat that it had before."""

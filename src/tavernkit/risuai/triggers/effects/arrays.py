@@ -20,17 +20,11 @@ _EMPTY = "[]"
 _NONE = "null"
 
 
-@pack.effect("v2MakeArrayVar")
-def make(fields: EffectFields) -> Action:
-    variable = fields.optional_text("var")
-
-    def act(run: TriggerRun) -> None:
-        name = run.expand(variable)
-        if name.startswith("[") and name.endswith("]"):
-            raise Returned
-        run.set(name, _EMPTY)
-
-    return act
+@pack.action("v2MakeArrayVar", names=("var",))
+def make(run: TriggerRun, name: str) -> None:
+    if name.startswith("[") and name.endswith("]"):
+        raise Returned
+    run.set(name, _EMPTY)
 
 
 def _value_of(run: TriggerRun, variable: str | None) -> Json:
@@ -68,7 +62,7 @@ def _changing(fields: EffectFields, change: Callable[[TriggerRun, list[Json]], o
             change(run, items)
         except ThrownError:
             items = []
-        run.put_json(run.expand(variable), items)
+        run.put(variable, run.to_json(items))
 
     return act
 
@@ -113,45 +107,21 @@ def place_of(fields: EffectFields) -> Action:
 @pack.effect("v2SliceArrayVar")
 def part(fields: EffectFields) -> Action:
     first, last = fields.operand("start"), fields.operand("end")
-    variable, output = fields.optional_text("var"), fields.optional_text("outputVar")
 
-    def act(run: TriggerRun) -> None:
-        try:
-            value = _value_of(run, variable)
-            start, end = run.number(first), run.number(last)
-            taken = _sliced(value, start, end)
-        except ThrownError:
-            taken = []
-        run.put_json(run.expand(output), taken)
+    def answer(run: TriggerRun, value: Json) -> str:
+        start, end = run.number(first), run.number(last)
+        if isinstance(value, str):
+            return run.to_json(sliced(split_halves(value), start, end))
+        if not isinstance(value, list):
+            raise ThrownError("It is no array.")
+        return run.to_json(sliced(value, start, end))
 
-    return act
+    return _answering(fields, answer, _EMPTY)
 
 
-def _sliced(value: Json, start: float, end: float) -> Json:
-    if isinstance(value, list):
-        return sliced(value, start, end)
-    if isinstance(value, str):
-        return sliced(split_halves(value), start, end)
-    raise ThrownError("It is no array.")
-
-
-@pack.effect("v2JoinArrayVar")
-def joined(fields: EffectFields) -> Action:
-    array, delimiter, output = fields.operand("var"), fields.operand("delimiter"), fields.optional_text("outputVar")
-
-    def act(run: TriggerRun) -> None:
-        try:
-            items = run.json(run.text(array))
-            between = run.text(delimiter)
-            text = _joined(run, items, between)
-        except ThrownError:
-            text = ""
-        run.put(output, text)
-
-    return act
-
-
-def _joined(run: TriggerRun, items: Json, between: str) -> str:
+@pack.answer("v2JoinArrayVar", reads=("var", "delimiter"), otherwise="")
+def joined(run: TriggerRun, array: str, between: str) -> str:
+    items = run.json(array)
     if not isinstance(items, list):
         raise ThrownError("It is no array.")
     run.shared.budget.write(len(items) * len(between))
@@ -171,7 +141,7 @@ def set_item(fields: EffectFields) -> Action:
             changed = properties.put(_value_of(run, variable), number_to_string(place), new)
         except ThrownError:
             return
-        run.put_json(run.expand(variable), changed)
+        run.put(variable, run.to_json(changed))
 
     return act
 
@@ -234,6 +204,6 @@ def _taking(fields: EffectFields, place: int) -> Action:
             return
         taken = items.pop(place) if items else None
         run.put(output, _NONE if taken is None else taken)
-        run.put_json(name, items)
+        run.set(name, run.to_json(items))
 
     return act

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from tavernkit.risuai.triggers.effects.pack import Action, EffectPack, Jump
-from tavernkit.risuai.triggers.operand import EffectFields, Operand
+from tavernkit.risuai.triggers.effects.pack import Action, EffectPack
+from tavernkit.risuai.triggers.operand import EffectFields, Jump, Operand
 from tavernkit.risuai.triggers.run import ThrownError, TriggerRun
 from tavernkit.text.js_numbers import to_number
 from tavernkit.values import Json
@@ -23,8 +23,8 @@ def nothing(_: EffectFields) -> Action:
     return lambda _: None
 
 
-@pack.jumping("v2If", "v2IfAdvanced")
-def branch(fields: EffectFields, jump: Jump) -> Action:
+@pack.effect("v2If", "v2IfAdvanced")
+def branch(fields: EffectFields) -> Action:
     is_variable = fields.type == "v2If" or fields.text("sourceType") == "var"
     source = Operand(text=fields.optional_text("source"), is_variable=is_variable)
     target, operator = fields.operand("target"), fields.text("condition")
@@ -32,7 +32,7 @@ def branch(fields: EffectFields, jump: Jump) -> Action:
     def act(run: TriggerRun) -> int | None:
         left = run.text(source)
         right = run.text(target)
-        return None if _holds(run, left, operator, right) else jump.place
+        return None if _holds(run, left, operator, right) else fields.jump.place
 
     return act
 
@@ -90,15 +90,15 @@ def _includes(run: TriggerRun, json: str, wanted: str) -> bool:
     return isinstance(value, list | str) and wanted in value
 
 
-@pack.jumping("v2Else", "v2BreakLoop")
-def jump_away(_: EffectFields, jump: Jump) -> Action:
-    return lambda _: jump.place
+@pack.effect("v2Else", "v2BreakLoop")
+def jump_away(fields: EffectFields) -> Action:
+    return lambda _: fields.jump.place
 
 
-@pack.jumping("v2EndIndent")
-def end_of_level(fields: EffectFields, jump: Jump) -> Action:
+@pack.effect("v2EndIndent")
+def end_of_level(fields: EffectFields) -> Action:
+    level, jump = fields.level, fields.jump
     goes_on = _loop(jump) if fields.flag("endOfLoop") else None
-    level = fields.level
 
     def act(run: TriggerRun) -> int | None:
         is_again = goes_on is not None and goes_on(run)
@@ -129,27 +129,17 @@ def stop_trigger(_: EffectFields) -> Action:
     return lambda _: _BEYOND_THE_LAST
 
 
-@pack.effect("stop", "v2StopPromptSending")
-def stop_sending(_: EffectFields) -> Action:
-    def act(run: TriggerRun) -> None:
-        run.stop_sending = True
-
-    return act
+@pack.action("stop", "v2StopPromptSending")
+def stop_sending(run: TriggerRun) -> None:
+    run.stop_sending = True
 
 
-@pack.effect("runtrigger")
-def start_run_v1(fields: EffectFields) -> Action:
-    name = fields.text("value")
-    return lambda run: run.shared.start_run(run, name)
+@pack.action("runtrigger", fixed=("value",))
+@pack.action("v2RunTrigger", fixed=("target",))
+def start_run(run: TriggerRun, name: str) -> None:
+    run.shared.start_run(run, name)
 
 
-@pack.effect("v2RunTrigger")
-def start_run(fields: EffectFields) -> Action:
-    name = fields.text("target")
-    return lambda run: run.shared.start_run(run, name)
-
-
-@pack.effect("v2ConsoleLog")
-def log(fields: EffectFields) -> Action:
-    source = fields.operand("source")
-    return lambda run: run.write_log(run.text(source))
+@pack.action("v2ConsoleLog", reads=("source",))
+def log(run: TriggerRun, text: str) -> None:
+    run.write_log(text)
