@@ -31,8 +31,11 @@ class Stored(Value, frozen=True, kw_only=True):
     @classmethod
     def read(cls, source: LooseObject, **given: Any) -> Self:
         """Read what RisuAI has stored, but for the fields that are given."""
-        for name, key, default, reader in _fields(cls):
-            if name not in given and (key in source.source or default is msgspec.NODEFAULT):
+        for name, key, default, exact, reader in _fields(cls):
+            value = source.source.get(key, msgspec.UNSET)
+            if type(value) is exact and name not in given:
+                given[name] = value
+            elif (value is not msgspec.UNSET or default is msgspec.NODEFAULT) and name not in given:
                 given[name] = reader(source, key, "" if default is msgspec.NODEFAULT else default)
         return cls(**given)
 
@@ -75,9 +78,12 @@ class AssetName(Value, frozen=True, kw_only=True):
 
 
 class _Field(NamedTuple):
+    """One field of a class; a value of the type `exact` is taken as it is."""
+
     name: str
     key: str
     default: Any
+    exact: type | None
     reader: _Reader
 
 
@@ -85,7 +91,13 @@ class _Field(NamedTuple):
 def _fields(kind: type[Stored]) -> tuple[_Field, ...]:
     keys = {field.name: kind.SPELT.get(field.name, _camel(field.name)) for field in msgspec.structs.fields(kind)}
     return tuple(
-        _Field(field.name, key, field.default if field.default_factory is msgspec.NODEFAULT else None, _reader(field))
+        _Field(
+            field.name,
+            key,
+            field.default if field.default_factory is msgspec.NODEFAULT else None,
+            _EXACT.get(field.type),
+            _reader(field),
+        )
         for field in msgspec.structs.fields(kind)
         if (key := keys[field.name]) is not None and field.name != "written"
     )
@@ -131,6 +143,7 @@ _READERS: Mapping[Any, _Reader] = {
     tuple[AssetName, ...]: _read_asset_names,
     JsonObject: lambda source, key, _: source.object(key),
 }
+_EXACT: Mapping[Any, type] = {str: str, str | None: str, bool: bool, int: int, float: int, float | None: int}
 
 
 def _plain(value: Any, before: Json) -> Json:

@@ -11,7 +11,6 @@ from tavernkit.risuai.cbs.functions.encoding import ENCODING
 from tavernkit.risuai.cbs.functions.escapes import ESCAPES
 from tavernkit.risuai.cbs.functions.history import HISTORY
 from tavernkit.risuai.cbs.functions.logic import LOGIC
-from tavernkit.risuai.cbs.functions.names import NAMES
 from tavernkit.risuai.cbs.functions.numbers import NUMBERS
 from tavernkit.risuai.cbs.functions.objects import OBJECTS
 from tavernkit.risuai.cbs.functions.settings import SETTINGS
@@ -23,7 +22,6 @@ from tavernkit.risuai.cbs.registry import FunctionPack
 __all__ = ["BUILTIN"]
 
 BUILTIN: tuple[FunctionPack, ...] = (
-    NAMES,
     CHARACTER,
     SETTINGS,
     HISTORY,

@@ -13,7 +13,18 @@ from tavernkit.text.js_json import is_index
 from tavernkit.text.js_numbers import number_to_string, to_integer
 from tavernkit.values import Json
 
-ARRAYS = FunctionPack("arrays")
+ARRAYS = FunctionPack(
+    "arrays",
+    {
+        "join": lambda call: _joined(call, call.need(1) if len(call.arguments) > 1 else ","),
+        "spread": lambda call: _joined(call, "::"),
+        "makearray array a": lambda call: write_array(call.arguments),
+        "arraylength": lambda call: str(len(parse_array(call.need(0)))),
+        "arrayshift": lambda call: write_array(parse_array(call.need(0))[1:]),
+        "arraypop": lambda call: write_array(parse_array(call.need(0))[:-1]),
+        "arraypush": lambda call: write_array([*parse_array(call.need(0)), call.get(1)]),
+    },
+)
 
 
 def _joined(call: CBSCall, between: str) -> str:
@@ -23,27 +34,6 @@ def _joined(call: CBSCall, between: str) -> str:
     return js_values.join(items, between)
 
 
-@ARRAYS.function("join")
-def join(call: CBSCall) -> str:
-    between = call.get(1)
-    return _joined(call, "," if between is None else between)
-
-
-@ARRAYS.function("spread")
-def spread(call: CBSCall) -> str:
-    return _joined(call, "::")
-
-
-@ARRAYS.function("makearray", "array", "a")
-def make_array(call: CBSCall) -> str:
-    return write_array(call.arguments)
-
-
-@ARRAYS.function("arraylength")
-def array_length(call: CBSCall) -> str:
-    return str(len(parse_array(call.need(0))))
-
-
 @ARRAYS.function("arrayelement")
 def array_element(call: CBSCall) -> str:
     items = parse_array(call.need(0))
@@ -51,21 +41,6 @@ def array_element(call: CBSCall) -> str:
     index = index + len(items) if index < 0 else index
     item = items[int(index)] if 0 <= index < len(items) else None
     return "null" if item is None else answer(item)
-
-
-@ARRAYS.function("arrayshift")
-def array_shift(call: CBSCall) -> str:
-    return write_array(parse_array(call.need(0))[1:])
-
-
-@ARRAYS.function("arraypop")
-def array_pop(call: CBSCall) -> str:
-    return write_array(parse_array(call.need(0))[:-1])
-
-
-@ARRAYS.function("arraypush")
-def array_push(call: CBSCall) -> str:
-    return write_array([*parse_array(call.need(0)), call.get(1)])
 
 
 @ARRAYS.function("arraysplice")

@@ -7,14 +7,23 @@ from tavernkit.risuai.cbs.functions.arguments import text_at
 from tavernkit.risuai.cbs.registry import FunctionPack
 from tavernkit.text.js_base64 import decode_base64, decode_utf8
 
-DISPLAY = FunctionPack("display")
-
 _CODE = str.maketrans({'"': "&quot;", "'": "&#39;", "<": "&lt;", ">": "&gt;"})  # the ampersand stays as it is
 
-
-@DISPLAY.function("button")
-def button(call: CBSCall) -> str:
-    return f'<button class="button-default" risu-trigger="{text_at(call, 1)}">{text_at(call, 0)}</button>'
+DISPLAY = FunctionPack(
+    "display",
+    {
+        "button": lambda call: (
+            f'<button class="button-default" risu-trigger="{text_at(call, 1)}">{text_at(call, 0)}</button>'
+        ),
+        "comment": lambda call: (
+            f'<div class="risu-comment">{text_at(call, 0)}</div>' if call.options.is_display else ""
+        ),
+        "tex latex katex": lambda call: f"$${text_at(call, 0)}$$",
+        "ruby furigana": lambda call: (
+            f"<ruby>{text_at(call, 0)}<rp> (</rp><rt>{text_at(call, 1)}</rt><rp>) </rp></ruby>"
+        ),
+    },
+)
 
 
 @DISPLAY.function("risu")
@@ -28,21 +37,6 @@ def file(call: CBSCall) -> str:
     if call.options.is_display:
         return f'<br><div class="risu-file">{text_at(call, 0)}</div><br>'
     return decode_utf8(decode_base64(call.need(1)))
-
-
-@DISPLAY.function("comment")
-def comment(call: CBSCall) -> str:
-    return f'<div class="risu-comment">{text_at(call, 0)}</div>' if call.options.is_display else ""
-
-
-@DISPLAY.function("tex", "latex", "katex")
-def tex(call: CBSCall) -> str:
-    return f"$${text_at(call, 0)}$$"
-
-
-@DISPLAY.function("ruby", "furigana")
-def ruby(call: CBSCall) -> str:
-    return f"<ruby>{text_at(call, 0)}<rp> (</rp><rt>{text_at(call, 1)}</rt><rp>) </rp></ruby>"
 
 
 @DISPLAY.function("codeblock")
