@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from tavernkit.risuai.triggers.effects.pack import Action, EffectPack
 from tavernkit.risuai.triggers.operand import EffectFields, Jump, Operand
@@ -27,45 +27,14 @@ def nothing(_: EffectFields) -> Action:
 def branch(fields: EffectFields) -> Action:
     is_variable = fields.type == "v2If" or fields.text("sourceType") == "var"
     source = Operand(text=fields.optional_text("source"), is_variable=is_variable)
-    target, operator = fields.operand("target"), fields.text("condition")
+    target, holds = fields.operand("target"), _CONDITIONS.get(fields.text("condition"))
 
     def act(run: TriggerRun) -> int | None:
         left = run.text(source)
         right = run.text(target)
-        return None if _holds(run, left, operator, right) else fields.jump.place
+        return None if holds is not None and holds(run, left, right) else fields.jump.place
 
     return act
-
-
-def _holds(run: TriggerRun, left: str, operator: str, right: str) -> bool:
-    match operator:
-        case "=":
-            return _is_same(left, right)
-        case "!=":
-            return not _is_same(left, right)
-        case ">":
-            return to_number(left) > to_number(right)
-        case "<":
-            return to_number(left) < to_number(right)
-        case ">=":
-            return to_number(left) >= to_number(right)
-        case "<=":
-            return to_number(left) <= to_number(right)
-        case "∈":
-            return _includes(run, right, left)
-        case "∋":
-            return _includes(run, left, right)
-        case "∉":
-            return not _includes(run, right, left)
-        case "∌":
-            return not _includes(run, left, right)
-        case "≒":
-            return _is_alike(left, right)
-        case "≡":
-            is_true = left in ("true", "1")
-            return {"true": is_true, "false": not is_true}.get(right, left == right)
-        case _:
-            return False
 
 
 def _is_same(left: str, right: str) -> bool:
@@ -88,6 +57,27 @@ def _includes(run: TriggerRun, json: str, wanted: str) -> bool:
     except ThrownError:
         return False
     return isinstance(value, list | str) and wanted in value
+
+
+def _is_identical(left: str, right: str) -> bool:
+    is_true = left in ("true", "1")
+    return {"true": is_true, "false": not is_true}.get(right, left == right)
+
+
+_CONDITIONS: Mapping[str, Callable[[TriggerRun, str, str], bool]] = {
+    "=": lambda _, left, right: _is_same(left, right),
+    "!=": lambda _, left, right: not _is_same(left, right),
+    ">": lambda _, left, right: to_number(left) > to_number(right),
+    "<": lambda _, left, right: to_number(left) < to_number(right),
+    ">=": lambda _, left, right: to_number(left) >= to_number(right),
+    "<=": lambda _, left, right: to_number(left) <= to_number(right),
+    "∈": lambda run, left, right: _includes(run, right, left),
+    "∋": lambda run, left, right: _includes(run, left, right),
+    "∉": lambda run, left, right: not _includes(run, right, left),
+    "∌": lambda run, left, right: not _includes(run, left, right),
+    "≒": lambda _, left, right: _is_alike(left, right),
+    "≡": lambda _, left, right: _is_identical(left, right),
+}
 
 
 @pack.effect("v2Else", "v2BreakLoop")

@@ -10,7 +10,6 @@ import math
 from collections.abc import Callable
 
 from tavernkit.risuai.lore_entry import LoreEntry
-from tavernkit.risuai.triggers import literal
 from tavernkit.risuai.triggers.effects.pack import Action, EffectPack
 from tavernkit.risuai.triggers.operand import EffectFields, Operand
 from tavernkit.risuai.triggers.places import place_in
@@ -122,7 +121,7 @@ def modify(fields: EffectFields) -> Action:
 
 def _filled(run: TriggerRun, operand: Operand, old: str) -> str:
     """The new text, with the old one where it says `{{slot}}`."""
-    return literal.replace_all(run, run.text(operand), _SLOT, old)
+    return run.replace(run.text(operand), _SLOT, old)
 
 
 @pack.effect("v2DeleteLorebookByIndex")

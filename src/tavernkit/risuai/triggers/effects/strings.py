@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from tavernkit.risuai.triggers import literal
 from tavernkit.risuai.triggers.effects.pack import Action, EffectPack, low_level
 from tavernkit.risuai.triggers.operand import EffectFields, Operand
 from tavernkit.risuai.triggers.places import place_in
@@ -122,7 +121,7 @@ def _fill(run: TriggerRun, template: str, groups: Sequence[str], *, missing: str
         run.shared.budget.write(len(text))
         return text
 
-    return literal.replace_all(run, _GROUP.sub(group, template), "$&", groups[0]).replace("$$", "$")
+    return run.replace(_GROUP.sub(group, template), "$&", groups[0]).replace("$$", "$")
 
 
 def _place(digits: str) -> int:
@@ -165,5 +164,5 @@ def _replaced(run: TriggerRun, cut: JsCut, form: str, new: str) -> str:
             return new
         target = groups[place - 1] if place <= len(groups) else None
         if target:
-            return literal.replace_first(run, whole, target, new)
+            return run.replace(whole, target, new, 1)
     return _fill(run, form, [whole, *(group or "" for group in groups)], missing="")
