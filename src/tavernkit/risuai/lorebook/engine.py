@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from collections.abc import Iterable
 from dataclasses import replace
+from itertools import chain
 
 from tavernkit.lore.book import Book
 from tavernkit.lore.engine import LoreResult, ScanInput
@@ -64,15 +64,10 @@ class LorebookEngine:
         key = tuple(map(id, books))
         known = self._imported.get(key)
         if known is None:
-            known = self._imported[key] = (books, tuple(_imported(books)))
+            known = self._imported[key] = (books, tuple(chain.from_iterable(map(entries_from_book, books))))
             if len(self._imported) > REMEMBERED:
                 self._imported.popitem(last=False)
         return known[1]
-
-
-def _imported(books: Iterable[Book]) -> Iterable[LoreEntry]:
-    for book in books:
-        yield from entries_from_book(book)
 
 
 def _settings(scan_input: ScanInput, usual: RisuSettings) -> LoreSettings:

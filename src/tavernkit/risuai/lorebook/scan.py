@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from tavernkit.prompt.warning import BuildWarning
 from tavernkit.risuai.chance import pick_hash_rand
-from tavernkit.risuai.default_variables import get_chat_variable, set_chat_variable
+from tavernkit.risuai.default_variables import get_chat_variable
 from tavernkit.risuai.errors import DecoratorParseError
 from tavernkit.risuai.lore_entry import LoreEntry
 from tavernkit.risuai.lorebook.arranging import arrange, fit
@@ -278,7 +278,7 @@ class _Scan:
         )
         self.restless.discard(index)
         for prefix in self.remembers:
-            set_chat_variable(self.scene, self._memory(index, prefix), "true")
+            self.scene.variables.set(self._memory(index, prefix), "true")
         if self.recursive if told.recursive is None else told.recursive:
             self.has_spoken = True
             self.speakers.append(source)

@@ -56,15 +56,9 @@ def run_phase(ctx: Context, bench: Workbench, mode: TriggerMode, *, display_data
         scene.chat.messages = list(result.messages)
         scene.chat.note = result.note
     if mode == "start":
-        bench.trigger_prompts = {
-            location: text
-            for location, text in (
-                ("promptend", result.prompts.promptend),
-                ("historyend", result.prompts.historyend),
-                ("start", result.prompts.start),
-            )
-            if text
-        }
+        prompts = result.prompts
+        placed = {"promptend": prompts.promptend, "historyend": prompts.historyend, "start": prompts.start}
+        bench.trigger_prompts = {location: text for location, text in placed.items() if text}
         bench.tokens += result.tokens
         if result.stop_sending:
             ctx.fail(SendingStopped("A trigger of the character or of a module wants nothing to be sent now."))

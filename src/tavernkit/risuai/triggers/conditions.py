@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
+from tavernkit.risuai.arrays import sliced
 from tavernkit.risuai.triggers.operand import EffectFields
-from tavernkit.risuai.triggers.places import sliced
 from tavernkit.risuai.triggers.run import TriggerRun
 from tavernkit.text.js_numbers import to_number
 from tavernkit.text.js_values import to_number as value_to_number

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from tavernkit.risuai.arrays import parse_array, write_array
+from tavernkit.risuai.arrays import parse_array, place_from_end, write_array
 from tavernkit.risuai.cbs.call import CBSCall, LeftAsText
 from tavernkit.risuai.cbs.functions.arguments import LONGEST_TEXT, MOST_ITEMS, answer, number_at
 from tavernkit.risuai.cbs.registry import FunctionPack
@@ -46,10 +46,9 @@ def array_element(call: CBSCall) -> str:
 @ARRAYS.function("arraysplice")
 def array_splice(call: CBSCall) -> str:
     items = parse_array(call.need(0))
-    start = to_integer(number_at(call, 1))
-    start = max(start + len(items), 0) if start < 0 else min(start, len(items))
+    start = place_from_end(number_at(call, 1), len(items))
     count = min(max(to_integer(number_at(call, 2)), 0), len(items) - start)
-    items[int(start) : int(start + count)] = [call.get(3)]
+    items[start : start + int(count)] = [call.get(3)]
     return write_array(items)
 
 

@@ -2,38 +2,33 @@
 
 from __future__ import annotations
 
-from tavernkit.risuai.cbs.call import CBSCall, LeftAsText
+from tavernkit.risuai.cbs.call import CBSCall, CBSFunction, LeftAsText
 from tavernkit.risuai.cbs.functions.arguments import LONGEST_TEXT, number_at
 from tavernkit.risuai.cbs.registry import FunctionPack
 from tavernkit.text.js_numbers import to_integer
 
-ESCAPES = FunctionPack("escapes")
+
+def _saying(text: str) -> CBSFunction:
+    return lambda _: text
+
 
 _ESCAPED = {
-    ("decbo", "displayescapedcurlybracketopen"): "\ue9b8",
-    ("decbc", "displayescapedcurlybracketclose"): "\ue9b9",
-    ("bo", "ddecbo", "doubledisplayescapedcurlybracketopen"): "\ue9b8\ue9b8",
-    ("bc", "ddecbc", "doubledisplayescapedcurlybracketclose"): "\ue9b9\ue9b9",
-    ("displayescapedbracketopen", "debo", "("): "\ue9ba",
-    ("displayescapedbracketclose", "debc", ")"): "\ue9bb",
-    ("displayescapedanglebracketopen", "deabo", "<"): "\ue9bc",
-    ("displayescapedanglebracketclose", "deabc", ">"): "\ue9bd",
-    ("displayescapedcolon", "dec", ":"): "\ue9be",
-    ("displayescapedsemicolon", ";"): "\ue9bf",
-    ("br", "newline"): "\n",
-    ("blank", "none"): "",
-    ("hiddenkey",): "",  # a key for lore, which looks at the text before it is parsed
+    "decbo displayescapedcurlybracketopen": "\ue9b8",
+    "decbc displayescapedcurlybracketclose": "\ue9b9",
+    "bo ddecbo doubledisplayescapedcurlybracketopen": "\ue9b8\ue9b8",
+    "bc ddecbc doubledisplayescapedcurlybracketclose": "\ue9b9\ue9b9",
+    "displayescapedbracketopen debo (": "\ue9ba",
+    "displayescapedbracketclose debc )": "\ue9bb",
+    "displayescapedanglebracketopen deabo <": "\ue9bc",
+    "displayescapedanglebracketclose deabc >": "\ue9bd",
+    "displayescapedcolon dec :": "\ue9be",
+    "displayescapedsemicolon ;": "\ue9bf",
+    "br newline": "\n",
+    "blank none": "",
+    "hiddenkey": "",  # a key for lore, which looks at the text before it is parsed
 }
 
-
-def _enter(names: tuple[str, ...], text: str) -> None:
-    @ESCAPES.function(*names)
-    def character(_call: CBSCall) -> str:
-        return text
-
-
-for _names, _text in _ESCAPED.items():
-    _enter(_names, _text)
+ESCAPES = FunctionPack("escapes", {names: _saying(text) for names, text in _ESCAPED.items()})
 
 
 @ESCAPES.function("cbr", "cnl", "cnewline")

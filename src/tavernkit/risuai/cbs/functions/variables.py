@@ -7,7 +7,7 @@ from tavernkit.risuai.cbs.call import CBSCall, ParseReturn
 from tavernkit.risuai.cbs.functions.arguments import UNDEFINED, character, number_at, text_at
 from tavernkit.risuai.cbs.functions.properties import inherited_text
 from tavernkit.risuai.cbs.registry import FunctionPack
-from tavernkit.risuai.default_variables import get_chat_variable, get_global_variable, set_chat_variable
+from tavernkit.risuai.default_variables import get_chat_variable, get_global_variable
 from tavernkit.text.js_numbers import number_to_string, to_number
 
 # RisuAI keeps what `{{return}}` says among the variables of the parse, where texts can write it as well.
@@ -67,7 +67,7 @@ def set_variable(call: CBSCall) -> str | None:
     if value is None:
         call.scene.variables.delete(name)
     else:
-        set_chat_variable(call.scene, name, value)
+        call.scene.variables.set(name, value)
     return ""
 
 
@@ -78,7 +78,7 @@ def add_to_variable(call: CBSCall) -> str | None:
     character(call)
     name = text_at(call, 0)
     total = to_number(get_chat_variable(call.scene, name)) + number_at(call, 1)
-    set_chat_variable(call.scene, name, number_to_string(total))
+    call.scene.variables.set(name, number_to_string(total))
     return ""
 
 

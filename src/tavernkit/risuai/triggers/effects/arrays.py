@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tavernkit.risuai.arrays import place_from_end, sliced
 from tavernkit.risuai.triggers import properties
 from tavernkit.risuai.triggers.effects.pack import Action, EffectPack
 from tavernkit.risuai.triggers.operand import EffectFields
-from tavernkit.risuai.triggers.places import place_from_end, sliced
 from tavernkit.risuai.triggers.run import Returned, ThrownError, TriggerRun
-from tavernkit.text.js_numbers import number_to_string
+from tavernkit.text.js_numbers import number_to_string, to_number
 from tavernkit.text.js_strings import split_halves
 from tavernkit.text.js_values import join, to_text
 from tavernkit.values import Json
@@ -38,20 +38,6 @@ def _list_of(run: TriggerRun, variable: str | None) -> list[Json]:
     return value
 
 
-def _answering(fields: EffectFields, answer: Callable[[TriggerRun, Json], Json], otherwise: str) -> Action:
-    """An effect that asks something of the array and writes the answer, or this text where that cannot be told."""
-    variable, output = fields.optional_text("var"), fields.optional_text("outputVar")
-
-    def act(run: TriggerRun) -> None:
-        try:
-            found = answer(run, _value_of(run, variable))
-        except ThrownError:
-            found = otherwise
-        run.put(output, found)
-
-    return act
-
-
 def _changing(fields: EffectFields, change: Callable[[TriggerRun, list[Json]], object]) -> Action:
     """An effect that changes the array; what is no array becomes an empty one instead."""
     variable = fields.optional_text("var")
@@ -67,56 +53,38 @@ def _changing(fields: EffectFields, change: Callable[[TriggerRun, list[Json]], o
     return act
 
 
-@pack.effect("v2GetArrayVarLength")
-def length(fields: EffectFields) -> Action:
-    def answer(_: TriggerRun, value: Json) -> str:
-        found = properties.get(value, "length")
-        if found is None:
-            raise ThrownError("It has no length.")
-        return to_text(found)
-
-    return _answering(fields, answer, "0")
+@pack.answer("v2GetArrayVarLength", variables=("var",), otherwise="0")
+def length(run: TriggerRun, array: str) -> str:
+    found = properties.get(run.json(array), "length")
+    if found is None:
+        raise ThrownError("It has no length.")
+    return to_text(found)
 
 
-@pack.effect("v2GetArrayVar")
-def item(fields: EffectFields) -> Action:
-    index = fields.operand("index")
-
-    def answer(run: TriggerRun, value: Json) -> Json:
-        found = properties.get(value, number_to_string(run.number(index)))
-        return _NONE if found is None else found
-
-    return _answering(fields, answer, _NONE)
+@pack.answer("v2GetArrayVar", variables=("var",), reads=("index",), otherwise=_NONE)
+def item(run: TriggerRun, array: str, index: str) -> Json:
+    found = properties.get(run.json(array), number_to_string(to_number(index)))
+    return _NONE if found is None else found
 
 
-@pack.effect("v2GetIndexOfValueInArrayVar")
-def place_of(fields: EffectFields) -> Action:
-    wanted = fields.operand("value")
+@pack.answer("v2GetIndexOfValueInArrayVar", variables=("var",), reads=("value",), otherwise="-1")
+def place_of(run: TriggerRun, array: str, wanted: str) -> str:
+    value = run.json(array)
+    if isinstance(value, list):
+        return str(value.index(wanted) if wanted in value else -1)
+    if isinstance(value, str):
+        return str(split_halves(value).find(split_halves(wanted)))
+    raise ThrownError("It is no array.")
 
-    def answer(run: TriggerRun, value: Json) -> str:
-        text = run.text(wanted)
-        if isinstance(value, list):
-            return str(value.index(text) if text in value else -1)
-        if isinstance(value, str):
-            return str(split_halves(value).find(split_halves(text)))
+
+@pack.answer("v2SliceArrayVar", variables=("var",), reads=("start", "end"), otherwise=_EMPTY)
+def part(run: TriggerRun, array: str, start: str, end: str) -> str:
+    value = run.json(array)
+    if isinstance(value, str):
+        return run.to_json(sliced(split_halves(value), to_number(start), to_number(end)))
+    if not isinstance(value, list):
         raise ThrownError("It is no array.")
-
-    return _answering(fields, answer, "-1")
-
-
-@pack.effect("v2SliceArrayVar")
-def part(fields: EffectFields) -> Action:
-    first, last = fields.operand("start"), fields.operand("end")
-
-    def answer(run: TriggerRun, value: Json) -> str:
-        start, end = run.number(first), run.number(last)
-        if isinstance(value, str):
-            return run.to_json(sliced(split_halves(value), start, end))
-        if not isinstance(value, list):
-            raise ThrownError("It is no array.")
-        return run.to_json(sliced(value, start, end))
-
-    return _answering(fields, answer, _EMPTY)
+    return run.to_json(sliced(value, to_number(start), to_number(end)))
 
 
 @pack.answer("v2JoinArrayVar", reads=("var", "delimiter"), otherwise="")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
+from tavernkit.risuai.arrays import place_in, sliced
 from tavernkit.risuai.chat import RisuMessage
 from tavernkit.risuai.triggers.conditions import is_in_chat
 from tavernkit.risuai.triggers.effects.pack import EffectPack
-from tavernkit.risuai.triggers.places import place_in, sliced
 from tavernkit.risuai.triggers.run import TriggerRun
 from tavernkit.text.js_numbers import to_number
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from tavernkit.risuai.arrays import place_in
 from tavernkit.risuai.lore_entry import LoreEntry
 from tavernkit.risuai.triggers.effects.pack import Action, EffectPack
 from tavernkit.risuai.triggers.operand import EffectFields, Operand
-from tavernkit.risuai.triggers.places import place_in
 from tavernkit.risuai.triggers.run import ThrownError, TriggerRun
 from tavernkit.text.js_numbers import number_to_string, to_number
 

@@ -19,10 +19,6 @@ _T = TypeVar("_T")
 _F = TypeVar("_F", bound=Callable[..., object])
 
 
-def always(_: TriggerRun) -> bool:
-    return True
-
-
 def low_level(run: TriggerRun) -> bool:
     return run.has_low_level_access
 
@@ -45,28 +41,22 @@ class EffectPack:
     def action(
         self,
         *types: str,
+        variables: Sequence[str] = (),
         reads: Sequence[str] = (),
         names: Sequence[str] = (),
         fixed: Sequence[str] = (),
-        guard: Guard = always,
+        guard: Guard | None = None,
     ) -> Callable[[_F], _F]:
-        """Enter a function that does the effect.
+        """Enter a function that does the effect, where the guard allows it.
 
-        Where the guard allows it, the function is called with the run, the texts of the operands that it `reads`, the
-        `names` of variables with their macros expanded, and `fixed` fields as they are written.
+        It is called with the run, the values of the `variables`, the texts of the operands that it `reads`, the `names`
+        of variables with their macros expanded, and `fixed` fields as they are written.
         """
 
         def enter(function: _F) -> _F:
-            def build(fields: EffectFields) -> Action:
-                work = _prepared(fields, function, reads, names, fixed)
-
-                def act(run: TriggerRun) -> None:
-                    if guard(run):
-                        work(run)
-
-                return act
-
-            self.effect(*types)(build)
+            self.effect(*types)(
+                lambda fields: _guarded(guard, _prepared(fields, function, variables, reads, names, fixed))
+            )
             return function
 
         return enter
@@ -74,9 +64,10 @@ class EffectPack:
     def answer(
         self,
         *types: str,
+        variables: Sequence[str] = (),
         reads: Sequence[str] = (),
         fixed: Sequence[str] = (),
-        guard: Guard = always,
+        guard: Guard | None = None,
         otherwise: str | None = None,
     ) -> Callable[[_F], _F]:
         """Enter a function as for `action`; what it returns becomes the value of the variable that the effect names.
@@ -86,21 +77,8 @@ class EffectPack:
 
         def enter(function: _F) -> _F:
             def build(fields: EffectFields) -> Action:
-                work: Callable[[TriggerRun], Json] = _prepared(fields, function, reads, (), fixed)
-                put = _output(fields)
-
-                def act(run: TriggerRun) -> None:
-                    if not guard(run):
-                        return
-                    try:
-                        found = work(run)
-                    except ThrownError:
-                        if otherwise is None:
-                            raise
-                        found = otherwise
-                    put(run, found)
-
-                return act
+                work = _prepared(fields, function, variables, reads, (), fixed)
+                return _guarded(guard, _answering(fields, work, otherwise))
 
             self.effect(*types)(build)
             return function
@@ -111,19 +89,42 @@ class EffectPack:
 def _prepared(
     fields: EffectFields,
     function: Callable[..., _T],
+    variables: Sequence[str],
     reads: Sequence[str],
     names: Sequence[str],
     fixed: Sequence[str],
 ) -> Callable[[TriggerRun], _T]:
-    operands = [fields.operand(key) for key in reads] + [Operand(text=fields.optional_text(key)) for key in names]
+    operands = [
+        *(Operand(text=fields.optional_text(key), is_variable=True) for key in variables),
+        *(fields.operand(key) for key in reads),
+        *(Operand(text=fields.optional_text(key)) for key in names),
+    ]
     constants = [fields.text(key) for key in fixed]
     return lambda run: function(run, *[run.text(operand) for operand in operands], *constants)
 
 
-def _output(fields: EffectFields) -> Callable[[TriggerRun, Json], None]:
-    """Writes the answer; the older effects take the name of the variable as it stands."""
-    if fields.is_older:
-        name = fields.text("inputVar")
-        return lambda run, value: run.set(name, value)
-    output = fields.optional_text("outputVar")
-    return lambda run, value: run.put(output, value)
+def _guarded(guard: Guard | None, work: Callable[[TriggerRun], object]) -> Action:
+    def act(run: TriggerRun) -> None:
+        if guard is None or guard(run):
+            work(run)
+
+    return act
+
+
+def _answering(
+    fields: EffectFields, work: Callable[[TriggerRun], Json], otherwise: str | None
+) -> Callable[[TriggerRun], None]:
+    # The older effects take the name of the variable as it stands.
+    output = None if fields.is_older else fields.optional_text("outputVar")
+    older_output = fields.text("inputVar")
+
+    def act(run: TriggerRun) -> None:
+        try:
+            found = work(run)
+        except ThrownError:
+            if otherwise is None:
+                raise
+            found = otherwise
+        run.set(older_output if fields.is_older else run.expand(output), found)
+
+    return act

@@ -5,9 +5,9 @@ In any other run these effects end it.
 
 from __future__ import annotations
 
+from tavernkit.risuai.arrays import place_in
 from tavernkit.risuai.triggers import properties
 from tavernkit.risuai.triggers.effects.pack import EffectPack
-from tavernkit.risuai.triggers.places import place_in
 from tavernkit.risuai.triggers.run import Returned, ThrownError, TriggerRun
 from tavernkit.text.js_numbers import number_to_string, to_number
 from tavernkit.text.js_values import to_text

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from tavernkit.risuai.arrays import place_in
 from tavernkit.risuai.triggers.effects.pack import Action, EffectPack, low_level
 from tavernkit.risuai.triggers.operand import EffectFields, Operand
-from tavernkit.risuai.triggers.places import place_in
 from tavernkit.risuai.triggers.run import ThrownError, TriggerRun
 from tavernkit.text.js_json import is_index
 from tavernkit.text.js_numbers import number_to_string, to_number
