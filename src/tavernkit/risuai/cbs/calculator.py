@@ -40,13 +40,6 @@ _OPERATOR = re.compile("[" + re.escape("".join(_PRECEDENCE)) + "]")
 
 def calculate(expression: str, scene: RisuScene) -> float:
     """What the expression comes to; `$name` is a variable of the chat and `@name` a global one."""
-    result = _calculate(expression, scene)
-    if result is None:
-        raise LeftAsText
-    return result
-
-
-def _calculate(expression: str, scene: RisuScene) -> _Operand:
     levels: list[list[str]] = [[]]
     start = 0
     for bracket in _BRACKET.finditer(expression):
@@ -60,7 +53,10 @@ def _calculate(expression: str, scene: RisuScene) -> _Operand:
         else:
             levels[-1].append(")")
     levels[-1].append(expression[start:])
-    return _without_brackets("".join(part for level in levels for part in level), scene)
+    result = _without_brackets("".join(part for level in levels for part in level), scene)
+    if result is None:
+        raise LeftAsText
+    return result
 
 
 def _as_text(operand: _Operand) -> str:

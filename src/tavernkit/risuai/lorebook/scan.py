@@ -17,11 +17,12 @@ from tavernkit.risuai.lorebook.decorators import ChatCondition, Decorators, Forc
 from tavernkit.risuai.lorebook.matching import LorebookHaystack, Sight
 from tavernkit.risuai.lorebook.plan import CHILD, LorebookPlan, LorebookPlanCache
 from tavernkit.risuai.lorebook.regex_keys import RegexKeys
-from tavernkit.risuai.lorebook.result import ActiveLore, LorebookResult
-from tavernkit.risuai.lorebook.verdicts import (
+from tavernkit.risuai.lorebook.result import (
+    ActiveLore,
     LorebookCause,
     LorebookPlace,
     LorebookReason,
+    LorebookResult,
     LorebookVerdict,
     LorebookVerdicts,
 )

@@ -1,4 +1,4 @@
-"""What `{{metadata}}` tells of the application and its model."""
+"""What the settings say: prompts, models, sizes, the window, and what `{{metadata}}` tells of the application."""
 
 from __future__ import annotations
 
@@ -6,10 +6,26 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from tavernkit.risuai.cbs.call import CBSCall
+from tavernkit.risuai.cbs.functions.arguments import flag
 from tavernkit.risuai.cbs.registry import FunctionPack
 from tavernkit.risuai.scene import RisuScene
 
-SYSTEM = FunctionPack("system")
+SYSTEM = FunctionPack(
+    "system",
+    {
+        "persona userpersona": lambda call: call.parse(call.scene.persona),
+        "mainprompt systemprompt": lambda call: call.parse(call.scene.settings.main_prompt),
+        "jb jailbreak": lambda call: call.parse(call.scene.settings.jailbreak),
+        "globalnote systemnote ujb": lambda call: call.parse(call.scene.settings.global_note),
+        "model": lambda call: call.scene.settings.model,
+        "axmodel": lambda call: call.scene.settings.sub_model,
+        "maxcontext": lambda call: str(call.scene.settings.max_context),
+        "jbtoggled": lambda call: flag(call.scene.settings.jailbreak_on),
+        "prefillsupported prefill": lambda call: flag(call.scene.settings.model.startswith("claude")),
+        "screenwidth": lambda call: str(call.scene.screen.width),
+        "screenheight": lambda call: str(call.scene.screen.height),
+    },
+)
 
 # Cards ask for a version to know which macros they may use; this is the one whose behaviour is followed here.
 _VERSION = "166.3.3"

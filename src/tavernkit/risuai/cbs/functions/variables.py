@@ -5,7 +5,7 @@ from __future__ import annotations
 from tavernkit.risuai.cbs.calculator import calculate
 from tavernkit.risuai.cbs.call import CBSCall, ParseReturn
 from tavernkit.risuai.cbs.functions.arguments import UNDEFINED, character, number_at, text_at
-from tavernkit.risuai.cbs.functions.properties import inherited_text
+from tavernkit.risuai.cbs.functions.objects import inherited_text
 from tavernkit.risuai.cbs.registry import FunctionPack
 from tavernkit.risuai.default_variables import get_chat_variable, get_global_variable
 from tavernkit.text.js_numbers import number_to_string, to_number

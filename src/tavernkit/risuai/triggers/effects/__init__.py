@@ -5,7 +5,6 @@ from __future__ import annotations
 from tavernkit.risuai.triggers.effects import (
     application,
     arrays,
-    character,
     chat,
     control,
     dicts,
@@ -19,7 +18,7 @@ from tavernkit.risuai.triggers.operand import EffectFields
 
 __all__ = ["EFFECTS", "Action", "build_action"]
 
-_PACKS = (application, arrays, character, chat, control, dicts, lorebook, state, strings, variables)
+_PACKS = (application, arrays, chat, control, dicts, lorebook, state, strings, variables)
 
 EFFECTS: dict[str, Builder] = {name: builder for topic in _PACKS for name, builder in topic.pack.builders.items()}
 

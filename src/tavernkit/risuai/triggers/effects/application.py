@@ -99,19 +99,12 @@ def similarity(run: TriggerRun, text: str, candidates: str) -> str:
     return _OPTION_MARK.join(run.ask_host("compare texts", lambda host: host.most_similar(text, listed), ()))
 
 
-@pack.answer("runImgGen", reads=("value", "negValue"), guard=low_level)
-def image_v1(run: TriggerRun, prompt: str, negative: str) -> str:
-    return _image(run, prompt, negative, "Error: no picture")
-
-
-@pack.answer("v2ImgGen", reads=("value", "negValue"), guard=low_level)
-def image(run: TriggerRun, prompt: str, negative: str) -> str:
-    return _image(run, prompt, negative, _FAILED)
-
-
-def _image(run: TriggerRun, prompt: str, negative: str, otherwise: str) -> str:
+@pack.answer("runImgGen", "v2ImgGen", reads=("value", "negValue"), fixed=("type",), guard=low_level)
+def image(run: TriggerRun, prompt: str, negative: str, type: str) -> str:
     id = run.ask_host("make a picture", lambda host: host.make_image(prompt, negative), None)
-    return otherwise if id is None else f"{{{{inlay::{id}}}}}"
+    if id is None:
+        return _FAILED if type == "v2ImgGen" else "Error: no picture"
+    return f"{{{{inlay::{id}}}}}"
 
 
 @pack.action("v2Wait", reads=("value",))

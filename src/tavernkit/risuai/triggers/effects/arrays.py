@@ -148,19 +148,11 @@ def remove(fields: EffectFields) -> Action:
     return _changing(fields, change)
 
 
-@pack.effect("v2PopArrayVar")
-def pop(fields: EffectFields) -> Action:
-    return _taking(fields, -1)
-
-
-@pack.effect("v2ShiftArrayVar")
-def shift(fields: EffectFields) -> Action:
-    return _taking(fields, 0)
-
-
-def _taking(fields: EffectFields, place: int) -> Action:
-    """An effect that takes an item out and writes it down."""
+@pack.effect("v2PopArrayVar", "v2ShiftArrayVar")
+def take(fields: EffectFields) -> Action:
+    """Take the last or the first item out, and write it down."""
     variable, output = fields.optional_text("var"), fields.optional_text("outputVar")
+    place = -1 if fields.type == "v2PopArrayVar" else 0
 
     def act(run: TriggerRun) -> None:
         name = run.expand(variable)

@@ -1,4 +1,4 @@
-"""Messages and system prompts: reading, changing, cutting, adding."""
+"""Messages, system prompts, notes, and what is written about the character and the user."""
 
 from __future__ import annotations
 
@@ -51,17 +51,9 @@ def last_message(run: TriggerRun) -> str:
     return run.messages[-1].data if run.messages else _NONE
 
 
-@pack.answer("v2GetLastUserMessage")
-def last_user_message(run: TriggerRun) -> str:
-    return _last_of("user", run)
-
-
-@pack.answer("v2GetLastCharMessage")
-def last_character_message(run: TriggerRun) -> str:
-    return _last_of("char", run)
-
-
-def _last_of(role: str, run: TriggerRun) -> str:
+@pack.answer("v2GetLastUserMessage", "v2GetLastCharMessage", fixed=("type",))
+def last_message_of(run: TriggerRun, type: str) -> str:
+    role = "user" if type == "v2GetLastUserMessage" else "char"
     return next((message.data for message in reversed(run.messages) if message.role == role), _NONE)
 
 
@@ -101,3 +93,36 @@ def get_note(run: TriggerRun) -> str:
 def set_note(run: TriggerRun, note: str) -> None:
     run.shared.budget.write(len(note))
     run.note = run.scene.chat.note = note
+
+
+@pack.answer("v2GetCharacterDesc")
+def get_description(run: TriggerRun) -> str:
+    return run.character.description
+
+
+@pack.action("v2SetCharacterDesc", reads=("value",))
+def set_description(run: TriggerRun, text: str) -> None:
+    run.shared.budget.write(len(text))
+    run.change_character(run.character.with_(description=text))
+
+
+@pack.answer("v2GetReplaceGlobalNote")
+def get_global_note(run: TriggerRun) -> str:
+    return run.character.replace_global_note
+
+
+@pack.action("v2SetReplaceGlobalNote", reads=("value",))
+def set_global_note(run: TriggerRun, text: str) -> None:
+    run.shared.budget.write(len(text))
+    run.change_character(run.character.with_(replace_global_note=text))
+
+
+@pack.answer("v2GetPersonaDesc")
+def get_persona(run: TriggerRun) -> str:
+    return run.scene.persona
+
+
+@pack.action("v2SetPersonaDesc", reads=("value",))
+def set_persona(run: TriggerRun, text: str) -> None:
+    run.shared.budget.write(len(text))
+    run.scene.persona = text

@@ -46,16 +46,16 @@ def activate_old(fields: EffectFields) -> Action:
     index, value = fields.operand("index"), fields.raw("value")
 
     def act(run: TriggerRun) -> None:
-        if not _change(run, index, lambda entry: entry.with_(written={**entry.written, _OLD_SWITCH: value})):
+        if not _change(run, run.text(index), lambda entry: entry.with_(written={**entry.written, _OLD_SWITCH: value})):
             raise ThrownError("There is no entry of the lorebook at that place.")
 
     return act
 
 
-def _change(run: TriggerRun, index: Operand, change: Callable[[LoreEntry], LoreEntry | None]) -> bool:
+def _change(run: TriggerRun, index: str, change: Callable[[LoreEntry], LoreEntry | None]) -> bool:
     """Change the entry at a place, or take it out; gives whether there is one."""
     lore = run.character.lore
-    place = place_in(lore, run.number(index))
+    place = place_in(lore, to_number(index))
     if place is None:
         return False
     changed = change(lore[place])
@@ -114,7 +114,7 @@ def modify(fields: EffectFields) -> Action:
                 comment=comment, key=keys, content=text, insert_order=entry.insert_order if math.isnan(order) else order
             )
 
-        _change(run, index, change)
+        _change(run, run.text(index), change)
 
     return act
 
@@ -124,14 +124,9 @@ def _filled(run: TriggerRun, operand: Operand, old: str) -> str:
     return run.replace(run.text(operand), _SLOT, old)
 
 
-@pack.effect("v2DeleteLorebookByIndex")
-def delete(fields: EffectFields) -> Action:
-    index = fields.operand("index")
-
-    def act(run: TriggerRun) -> None:
-        _change(run, index, lambda _: None)
-
-    return act
+@pack.action("v2DeleteLorebookByIndex", reads=("index",))
+def delete(run: TriggerRun, index: str) -> None:
+    _change(run, index, lambda _: None)
 
 
 @pack.effect("v2SetLorebookAlwaysActive")
@@ -139,6 +134,6 @@ def set_always_active(fields: EffectFields) -> Action:
     index, value = fields.operand("index"), fields.flag("value")
 
     def act(run: TriggerRun) -> None:
-        _change(run, index, lambda entry: entry.with_(always_active=value))
+        _change(run, run.text(index), lambda entry: entry.with_(always_active=value))
 
     return act

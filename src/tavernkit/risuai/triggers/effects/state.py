@@ -40,20 +40,11 @@ def set_display(run: TriggerRun, text: str) -> None:
     run.display_data = text
 
 
-@pack.answer("v2GetRequestState", reads=("index",), guard=_has_state)
-def get_request(run: TriggerRun, index: str) -> Json:
-    return _read(run, index, "content")
-
-
-@pack.answer("v2GetRequestStateRole", reads=("index",), guard=_has_state)
-def get_role(run: TriggerRun, index: str) -> Json:
-    return _read(run, index, "role")
-
-
-def _read(run: TriggerRun, index: str, key: str) -> Json:
+@pack.answer("v2GetRequestState", "v2GetRequestStateRole", reads=("index",), fixed=("type",), guard=_has_state)
+def get_request(run: TriggerRun, index: str, type: str) -> Json:
     request = run.json(_state(run))
     message = None if request is None else properties.get(request, number_to_string(to_number(index)))
-    found = None if message is None else properties.get(message, key)
+    found = None if message is None else properties.get(message, "role" if type.endswith("Role") else "content")
     return "null" if found is None else found
 
 
@@ -71,8 +62,9 @@ def _write(run: TriggerRun, index: str, key: str, text: str | None) -> None:
     request = run.json(_state(run))
     if text is not None:
         _message(request, to_number(index))[key] = text
-    run.display_data = run.to_json(request)
-    run.shared.budget.write(len(run.display_data))
+    written = run.to_json(request)
+    run.shared.budget.write(len(written))
+    run.display_data = written
 
 
 def _message(request: Json, number: float) -> dict[str, Json]:
