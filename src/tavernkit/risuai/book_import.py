@@ -113,10 +113,9 @@ def import_external(entries: JsonObject | Sequence[Json]) -> list[dict[str, Json
 
 
 def _external(entry: JsonObject) -> dict[str, Json]:
-    keys = next((entry[name] for name in ("key", "keys", "keywords") if is_truthy(entry.get(name))), ())
     priority = object_of(entry.get("contextConfig")).get("budgetPriority")
     return {
-        "key": _joined(keys),
+        "key": _joined(_first_said(entry, "key", "keys", "keywords")),
         "insertorder": or_else(entry.get("order"), entry.get("priority"), priority, 0),
         "comment": _first_said(entry, "comment", "name", "displayName"),
         "content": _first_said(entry, "content", "entry", "text"),

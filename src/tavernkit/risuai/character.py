@@ -96,6 +96,11 @@ class RisuCharacter(StoredNoun, frozen=True, kw_only=True):
         """What `{{char}}` stands for: the nickname where there is one."""
         return self.nickname or self.name
 
+    @property
+    def shows_emotions(self) -> bool:
+        """Whether replies name the emotion whose picture is shown in them."""
+        return self.shows_pictures_in_chat and self.view_screen == "emotion"
+
     @classmethod
     def read(cls, source: LooseObject, **given: Any) -> Self:
         return super().read(source, is_group=source.raw("type") == "group", **given)

@@ -138,3 +138,8 @@ class Workbench:
             attachments=line.attachments,
             message_metadata=line.message_metadata,
         )
+
+
+def left_out(block: Block, reason: str) -> Block:
+    """The block, no longer told."""
+    return block.with_(enabled=False, metadata={**block.metadata, "left_out": reason})

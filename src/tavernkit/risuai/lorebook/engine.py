@@ -72,12 +72,7 @@ class LorebookEngine:
 
 def _settings(scan_input: ScanInput, usual: RisuSettings) -> LoreSettings:
     """A book's own settings count if it has all of them, as with a card; the scan's budget goes before its own."""
-    settings = LoreSettings(
-        token_budget=usual.lore_tokens,
-        scan_depth=usual.lore_depth,
-        recursive_scanning=usual.lore_is_recursive,
-        full_word_matching=usual.lore_full_words,
-    )
+    settings = LoreSettings(recursive_scanning=usual.lore_is_recursive, full_word_matching=usual.lore_full_words)
     for book in scan_input.books:
         if book.scan_depth is not None and book.token_budget is not None and book.recursive_scanning is not None:
             settings = LoreSettings(

@@ -9,7 +9,7 @@ from tavernkit.prompt.block import Block
 from tavernkit.prompt.context import Context
 from tavernkit.prompt.finishing import settle, tell_of_trimming
 from tavernkit.prompt.trimming import EvictionRecord, TrimReport, without_room
-from tavernkit.risuai.workbench import Workbench
+from tavernkit.risuai.workbench import Workbench, left_out
 
 
 def trimming(ctx: Context) -> None:
@@ -33,7 +33,7 @@ def trimming(ctx: Context) -> None:
     )
     tell_of_trimming(ctx, report)
     ctx.blocks = [
-        _left_out(block) if block.id in oldest else block.disable() if block.id in crowding else block
+        left_out(block, "oldest") if block.id in oldest else block.disable() if block.id in crowding else block
         for block in ctx.blocks
     ]
     settle(ctx)
@@ -70,10 +70,6 @@ def _chosen(ctx: Context, bench: Workbench, costs: Mapping[str, int], *, excess:
         )
     removable = (block for block in ctx.blocks if block.enabled and block.removable)
     return {block.id for block in removable if (block.bundle or block.id) in emptied}
-
-
-def _left_out(block: Block) -> Block:
-    return block.with_(enabled=False, metadata={**block.metadata, "left_out": "oldest"})
 
 
 def _allowed(bench: Workbench) -> int:
