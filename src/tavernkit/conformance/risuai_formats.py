@@ -16,15 +16,14 @@ from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.risuai.book_import import import_external
 from tavernkit.risuai.cards import export_card, import_card
 from tavernkit.risuai.chance import pick_hash_rand
-from tavernkit.risuai.character import read_character
+from tavernkit.risuai.character import read_character, write_character
 from tavernkit.risuai.chat_ml import parse_chat_ml
 from tavernkit.risuai.default_variables import parse_key_values
 from tavernkit.risuai.files.character_file import load_character, save_charx
 from tavernkit.risuai.files.risum import read_risum, write_risum
 from tavernkit.risuai.files.rpack import decode_rpack, encode_rpack
-from tavernkit.risuai.module import read_module
+from tavernkit.risuai.module import read_module, write_module
 from tavernkit.risuai.toggles import Toggle, parse_toggles
-from tavernkit.risuai.writing import write_character, write_module
 from tavernkit.values import Json, JsonObject
 
 NOW = 1741529225

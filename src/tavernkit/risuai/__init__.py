@@ -15,12 +15,13 @@ from tavernkit.risuai.chat_history import to_chat, to_history
 from tavernkit.risuai.chat_ml import ChatMLMessage, parse_chat_ml
 from tavernkit.risuai.lore_entry import LoreEntry, read_lore, write_lore_entry
 from tavernkit.risuai.memory import Memory, MemoryMessage, MemoryRequest, Recollection, RollingSummary
-from tavernkit.risuai.module import AssetName, Module, read_module
+from tavernkit.risuai.module import Module, read_module
 from tavernkit.risuai.regex_script import RisuRegexScript, read_scripts
 from tavernkit.risuai.replying import RisuResult, shown, take_reply
 from tavernkit.risuai.scene import RisuScene, Screen
 from tavernkit.risuai.settings import PromptCard, RisuSettings, TemplateSettings, read_settings
 from tavernkit.risuai.st_convert import convert_preset
+from tavernkit.risuai.stored import AssetName
 from tavernkit.risuai.story import ReplyCleanup, Story
 from tavernkit.risuai.trigger import Trigger, read_triggers
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeGuard
 
 from tavernkit.lore.book import Book
 from tavernkit.lore.files.character_book import write_character_book
 from tavernkit.reading import LooseObject, ReportBuilder
-from tavernkit.risuai.lore_entry import LoreEntry, read_lore_entry
+from tavernkit.risuai.lore_entry import LoreEntry
+from tavernkit.text.js_json import in_property_order
 from tavernkit.text.js_values import is_truthy, join, to_text
 from tavernkit.values import Json, JsonObject
 
@@ -25,28 +26,28 @@ NOT_ALL, NOT_ANY, AND_ALL = 1, 2, 3
 
 def entries_from_book(book: Book) -> tuple[LoreEntry, ...]:
     """The entries of a book as RisuAI would import them; it does not know of entries that are switched off."""
-    written = write_character_book(book)["entries"]
-    opened = (opened_entry(import_entry(entry)) for entry in written)
-    return tuple(read_lore_entry(LooseObject(entry, ReportBuilder())) for entry in opened)
+    written = _list(write_character_book(book)["entries"])
+    opened = (opened_entry(import_entry(object_of(entry))) for entry in written)
+    return tuple(LoreEntry.read(LooseObject(entry, ReportBuilder())) for entry in opened)
 
 
 def import_entry(entry: JsonObject) -> dict[str, Json]:
     """What RisuAI stores for one entry of a card's `character_book`."""
     keys, secondary = _list(entry.get("keys")), _list(entry.get("secondary_keys"))
-    extensions: dict[str, Json] = dict(_object(entry.get("extensions")))
+    extensions: dict[str, Json] = dict(object_of(entry.get("extensions")))
     decorators: list[str] = []
     is_selective = _decorate(extensions, secondary, decorators)
-    lines = [*reversed(decorators), to_text(_or_else(entry.get("content"), ""))]
+    lines = [*reversed(decorators), to_text(or_else(entry.get("content"), ""))]
     others = {name: value for name, value in extensions.items() if name != "risu_case_sensitive"}
     return {
         "key": join(keys, ", "),
         "secondkey": join(secondary, ", "),
         **_renamed(entry, "insertion_order", "insertorder"),
-        "comment": _or_else(entry.get("name"), entry.get("comment"), ""),
+        "comment": or_else(entry.get("name"), entry.get("comment"), ""),
         "content": "\n".join(lines),
-        "mode": _or_else(entry.get("mode"), "normal"),
-        "alwaysActive": _or_else(entry.get("constant"), False),
-        "selective": _or_else(is_selective, entry.get("selective"), False),
+        "mode": or_else(entry.get("mode"), "normal"),
+        "alwaysActive": or_else(entry.get("constant"), False),
+        "selective": or_else(is_selective, entry.get("selective"), False),
         "extentions": others | _renamed(entry, "case_sensitive", "risu_case_sensitive"),
         **_renamed(extensions, "risu_activationPercent", "activationPercent"),
         "loreCache": extensions.get("risu_loreCache"),
@@ -57,10 +58,10 @@ def import_entry(entry: JsonObject) -> dict[str, Json]:
 
 def opened_entry(entry: JsonObject) -> JsonObject:
     """The entry as it is once RisuAI has opened its book: the chance that older entries have becomes a decorator."""
-    percent, version = entry.get("activationPercent"), _or_else(entry.get("bookVersion"), 1)
+    percent, version = entry.get("activationPercent"), or_else(entry.get("bookVersion"), 1)
     if not is_truthy(percent) or (_is_number(version) and version >= DECORATED_SINCE):
         return entry
-    content = f"@@probability {to_text(percent)}\n{to_text(_or_else(entry.get('content'), ''))}"
+    content = f"@@probability {to_text(percent)}\n{to_text(or_else(entry.get('content'), ''))}"
     return {**entry, "content": content, "activationPercent": None, "bookVersion": DECORATED_SINCE}
 
 
@@ -99,42 +100,30 @@ def _of_logic(logic: int, secondary: Sequence[Json]) -> list[str]:
 
 def _uses_regex(entry: JsonObject, keys: Sequence[Json]) -> Json:
     """A book whose first key is not written as an expression has none."""
-    wanted = _or_else(entry.get("use_regex"), False)
+    wanted = or_else(entry.get("use_regex"), False)
     is_written_so = bool(keys) and isinstance(keys[0], str) and keys[0].startswith("/")
     return wanted if is_written_so or not is_truthy(wanted) else False
 
 
 def import_external(entries: JsonObject | Sequence[Json]) -> list[dict[str, Json]]:
     """What RisuAI stores for the `entries` of a lorebook file of another application."""
-    return [_external(_object(entry)) for entry in _in_order(entries)]
+    # JavaScript goes through an object in an order of its own.
+    listed = in_property_order(dict(entries)).values() if isinstance(entries, Mapping) else entries
+    return [_external(object_of(entry)) for entry in listed]
 
 
 def _external(entry: JsonObject) -> dict[str, Json]:
-    keys = next((entry[name] for name in ("key", "keys", "keywords") if is_truthy(entry.get(name))), ())
-    priority = _object(entry.get("contextConfig")).get("budgetPriority")
+    priority = object_of(entry.get("contextConfig")).get("budgetPriority")
     return {
-        "key": _joined(keys),
-        "insertorder": _or_else(entry.get("order"), entry.get("priority"), priority, 0),
+        "key": _joined(_first_said(entry, "key", "keys", "keywords")),
+        "insertorder": or_else(entry.get("order"), entry.get("priority"), priority, 0),
         "comment": _first_said(entry, "comment", "name", "displayName"),
         "content": _first_said(entry, "content", "entry", "text"),
         "mode": "normal",
-        "alwaysActive": _or_else(entry.get("constant"), entry.get("forceActivation"), False),
+        "alwaysActive": or_else(entry.get("constant"), entry.get("forceActivation"), False),
         "secondkey": _joined(entry.get("secondary_keys")),
-        "selective": _or_else(entry.get("selective"), False),
+        "selective": or_else(entry.get("selective"), False),
     }
-
-
-def _in_order(entries: JsonObject | Sequence[Json]) -> Iterable[Json]:
-    """The entries as JavaScript goes through them: numbers before names, and in their order."""
-    if not isinstance(entries, Mapping):
-        return entries
-    numbers = sorted((name for name in entries if _is_index(name)), key=int)
-    return [entries[name] for name in (*numbers, *(name for name in entries if not _is_index(name)))]
-
-
-def _is_index(name: str) -> bool:
-    is_plain = name.isascii() and name.isdigit() and (name == "0" or not name.startswith("0"))
-    return is_plain and len(name) < 11 and int(name) < 2**32 - 1
 
 
 def _first_said(entry: JsonObject, *names: str) -> Json:
@@ -142,10 +131,10 @@ def _first_said(entry: JsonObject, *names: str) -> Json:
 
 
 def _joined(keys: Json) -> str:
-    return join(keys, ", ") if isinstance(keys, list | tuple) else to_text(_or_else(keys, ""))
+    return join(keys, ", ") if isinstance(keys, list | tuple) else to_text(or_else(keys, ""))
 
 
-def _or_else(*values: Json) -> Json:
+def or_else(*values: Json) -> Json:
     """The first that is there, as `??` chooses."""
     return next((value for value in values if value is not None), None)
 
@@ -161,7 +150,8 @@ def _list(value: Json) -> list[Json]:
     return [value] if isinstance(value, str) and value else []
 
 
-def _object(value: Json) -> JsonObject:
+def object_of(value: Json) -> JsonObject:
+    """The object that the value is, or an empty one."""
     return value if isinstance(value, Mapping) else {}
 
 

@@ -9,9 +9,17 @@ from tavernkit.prompt.built import Built
 from tavernkit.prompt.context import Context
 from tavernkit.prompt.finishing import before_trimming
 from tavernkit.prompt.pipeline import Pipeline
-from tavernkit.risuai import stages
 from tavernkit.risuai.replying import RisuResult, result_of
 from tavernkit.risuai.settings import RisuSettings
+from tavernkit.risuai.stages.assembly import card_costs, template_assembly
+from tavernkit.risuai.stages.chat import chat
+from tavernkit.risuai.stages.injection import injection
+from tavernkit.risuai.stages.inputs import hooks
+from tavernkit.risuai.stages.lore import lore
+from tavernkit.risuai.stages.memory import memory
+from tavernkit.risuai.stages.parts import parts, run_variables
+from tavernkit.risuai.stages.request import plan_assembly, request
+from tavernkit.risuai.stages.trimming import trimming
 from tavernkit.risuai.story import Story
 from tavernkit.risuai.workbench import Workbench
 
@@ -20,19 +28,19 @@ def prompt_pipeline() -> Pipeline:
     """The stages of a build; edit the returned pipeline to make your own."""
     return Pipeline(
         [
-            ("hooks", stages.hooks),
-            ("run_variables", stages.run_variables),
-            ("parts", stages.parts),
-            ("lore", stages.lore),
-            ("card_costs", stages.card_costs),
-            ("chat", stages.chat),
-            ("memory", stages.memory),
-            ("template_assembly", stages.template_assembly),
-            ("injection", stages.injection),
+            ("hooks", hooks),
+            ("run_variables", run_variables),
+            ("parts", parts),
+            ("lore", lore),
+            ("card_costs", card_costs),
+            ("chat", chat),
+            ("memory", memory),
+            ("template_assembly", template_assembly),
+            ("injection", injection),
             ("before_trimming", before_trimming),
-            ("trimming", stages.trimming),
-            ("request", stages.request),
-            ("plan_assembly", stages.plan_assembly),
+            ("trimming", trimming),
+            ("request", request),
+            ("plan_assembly", plan_assembly),
         ]
     )
 

@@ -9,9 +9,8 @@ from tavernkit.characters.character import Character
 from tavernkit.characters.encode import write_data
 from tavernkit.errors import InvalidCardError
 from tavernkit.reading import LooseObject, ReportBuilder, kind_of
-from tavernkit.risuai.book_import import import_entry, opened_entry
-from tavernkit.risuai.character import RisuCharacter, read_character
-from tavernkit.risuai.writing import write_character
+from tavernkit.risuai.book_import import import_entry, object_of, opened_entry, or_else
+from tavernkit.risuai.character import RisuCharacter, read_character, write_character
 from tavernkit.text.js_strings import js_trim
 from tavernkit.text.js_values import is_truthy, to_text
 from tavernkit.values import Json, JsonObject
@@ -70,7 +69,7 @@ def from_card(character: Character, *, id: str = "", lore: Sequence[JsonObject] 
     own = _own(data)
     assets = _older_assets(own, files=None) if character.assets is None else _assets(data, files=None)
     fields = {**_import_data(data, own, lore=lore), **assets, **_newer_fields(data), "chaId": id}
-    fields["globalLore"] = [opened_entry(entry) for entry in fields["globalLore"] if isinstance(entry, Mapping)]
+    fields["globalLore"] = [opened_entry(entry) for entry in _list(fields["globalLore"]) if isinstance(entry, Mapping)]
     return read_character(LooseObject(fields, ReportBuilder()))
 
 
@@ -89,73 +88,78 @@ def import_card(card: JsonObject, *, files: Collection[str] = ()) -> dict[str, J
     return {**fields, **_assets(data, files=files), **_newer_fields(data)}
 
 
-def export_card(character: RisuCharacter, *, modified: int) -> dict[str, Json]:
-    """The card of version 3 that RisuAI writes; `modified` is the time of writing, in seconds since 1970."""
+def export_card(
+    character: RisuCharacter, *, modified: int, has_picture: bool = True, has_module: bool = False
+) -> dict[str, Json]:
+    """The card of version 3 that RisuAI writes; `modified` is the time of writing, in seconds since 1970.
+
+    A module beside the card takes the scripts and triggers.
+    """
     source = {**BLANK, **write_character(character)}
-    own = {
+    own: dict[str, Json] = {
         "bias": source["bias"],
         "viewScreen": source["viewScreen"],
-        "customScripts": source["customscript"],
+        **({} if has_module else {"customScripts": source["customscript"]}),
         "utilityBot": source["utilityBot"],
         "sdData": source["sdData"],
-        "triggerscript": source["triggerscript"],
+        **({} if has_module else {"triggerscript": source["triggerscript"]}),
         "additionalText": source["additionalText"],
         "virtualscript": "",
         "vits": {},
         **{key: source[key] for key in EXPORTED_OPTIONAL if key in source},
-        "lowLevelAccess": _or(source.get("lowLevelAccess"), False),
-        "defaultVariables": _or(source.get("defaultVariables"), ""),
-        "prebuiltAssetCommand": _or(source.get("prebuiltAssetCommand"), ""),
-        "prebuiltAssetExclude": _or(source.get("prebuiltAssetExclude"), []),
-        "prebuiltAssetStyle": _or(source.get("prebuiltAssetStyle"), ""),
+        "lowLevelAccess": or_else(source.get("lowLevelAccess"), False),
+        "defaultVariables": or_else(source.get("defaultVariables"), ""),
+        "prebuiltAssetCommand": or_else(source.get("prebuiltAssetCommand"), ""),
+        "prebuiltAssetExclude": or_else(source.get("prebuiltAssetExclude"), []),
+        "prebuiltAssetStyle": or_else(source.get("prebuiltAssetStyle"), ""),
     }
-    extensions = {"risuai": own}
+    extensions: dict[str, Json] = {"risuai": own}
     if "depth_prompt" in source:
         extensions["depth_prompt"] = source["depth_prompt"]
-    foreign = _object(source.get("extentions"))
-    extensions |= {key: value for key, value in foreign.items() if key not in ("risuai", "depth_prompt")}
-    more = _object(source.get("additionalData"))
-    data = {
-        **{spelt: _or(source.get(name), "") for spelt, name in TEXTS.items()},
-        "alternate_greetings": _or(source.get("alternateGreetings"), []),
+    foreign = object_of(source.get("extentions"))
+    extensions |= _without_own(foreign)
+    more = object_of(source.get("additionalData"))
+    data: dict[str, Json] = {
+        **{spelt: or_else(source.get(name), "") for spelt, name in TEXTS.items()},
+        "alternate_greetings": or_else(source.get("alternateGreetings"), []),
         "character_book": _export_book(source),
-        "tags": _or(source.get("tags"), []),
-        "creator": _or(more.get("creator"), ""),
+        "tags": or_else(source.get("tags"), []),
+        "creator": or_else(more.get("creator"), ""),
         "character_version": _text_of(more, "character_version"),
         "extensions": extensions,
-        "group_only_greetings": _or(source.get("group_only_greetings"), []),
-        "nickname": _or(source.get("nickname"), ""),
-        "source": _or(source.get("source"), []),
-        "creation_date": _or(source.get("creation_date"), 0),
+        "group_only_greetings": or_else(source.get("group_only_greetings"), []),
+        "nickname": or_else(source.get("nickname"), ""),
+        "source": or_else(source.get("source"), []),
+        "creation_date": or_else(source.get("creation_date"), 0),
         "modification_date": modified,
-        "assets": _export_assets(source),
+        "assets": _export_assets(source, has_picture=has_picture),
     }
     return {"spec": V3, "spec_version": "3.0", "data": data}
 
 
 def _import_data(data: JsonObject, own: JsonObject, *, lore: Sequence[JsonObject] | None) -> dict[str, Json]:
-    book = data.get("character_book")
-    fields: dict[str, Json] = {name: _or(data.get(spelt), "") for spelt, name in TEXTS.items()}
-    fields |= {name: _or(own.get(name), default) for name, default in OWN.items()}
+    book, extensions = data.get("character_book"), object_of(data.get("extensions"))
+    fields: dict[str, Json] = {name: or_else(data.get(spelt), "") for spelt, name in TEXTS.items()}
+    fields |= {name: or_else(own.get(name), default) for name, default in OWN.items()}
     fields |= {name: own[name] for name in OWN_OPTIONAL if name in own}
     fields |= {
-        "largePortrait": _or(own.get("largePortrait"), "risuai" not in data["extensions"]),
-        "customscript": _or(own.get("customScripts"), []),
-        "alternateGreetings": _or(data.get("alternate_greetings"), []),
-        "tags": _or(data.get("tags"), []),
+        "largePortrait": or_else(own.get("largePortrait"), "risuai" not in extensions),
+        "customscript": or_else(own.get("customScripts"), []),
+        "alternateGreetings": or_else(data.get("alternate_greetings"), []),
+        "tags": or_else(data.get("tags"), []),
         "postHistoryInstructions": "",
         "characterVersion": _text_of(data, "character_version"),
         "additionalData": {
-            "tag": _or(data.get("tags"), []),
+            "tag": or_else(data.get("tags"), []),
             **{key: data[key] for key in ("creator", "character_version") if key in data},
         },
-        "extentions": {k: v for k, v in data["extensions"].items() if k not in ("risuai", "depth_prompt")},
+        "extentions": _without_own(extensions),
         "globalLore": list(lore or ()),
-        "source": _or(own.get("source"), []),
+        "source": or_else(own.get("source"), []),
         "firstMsgIndex": -1,
     }
     if is_truthy(book):
-        fields |= _import_book(book, replaced=lore is not None)
+        fields |= _import_book(object_of(book), replaced=lore is not None)
     return fields
 
 
@@ -166,12 +170,17 @@ def _own(data: JsonObject) -> JsonObject:
         raise InvalidCardError(
             f"The card cannot be imported: its extensions should be an object, not {kind_of(extensions)}."
         )
-    return _object(extensions.get("risuai"))
+    return object_of(extensions.get("risuai"))
 
 
-def _import_book(book: Json, *, replaced: bool) -> dict[str, Json]:
-    entries = _object(book).get("entries")
-    if not isinstance(entries, list) or not all(isinstance(_object(entry).get("keys"), list) for entry in entries):
+def _without_own(extensions: JsonObject) -> dict[str, Json]:
+    """The extensions of others, without what a character has fields for."""
+    return {key: value for key, value in extensions.items() if key not in ("risuai", "depth_prompt")}
+
+
+def _import_book(book: JsonObject, *, replaced: bool) -> dict[str, Json]:
+    entries = book.get("entries")
+    if not isinstance(entries, list) or not all(isinstance(object_of(entry).get("keys"), list) for entry in entries):
         raise InvalidCardError("The card's lorebook cannot be imported: its entries should be a list, each with keys.")
     fields: dict[str, Json] = {}
     if not replaced:
@@ -184,19 +193,19 @@ def _import_book(book: Json, *, replaced: bool) -> dict[str, Json]:
         "recursiveScanning": book.get("recursive_scanning"),
     }
     if None not in settings.values():
-        whole_words = _object(book.get("extensions")).get("risu_fullWordMatching")
-        fields["loreSettings"] = {**settings, "fullWordMatching": _or(whole_words, False)}
+        whole_words = object_of(book.get("extensions")).get("risu_fullWordMatching")
+        fields["loreSettings"] = {**settings, "fullWordMatching": or_else(whole_words, False)}
     return fields
 
 
 def _newer_fields(data: JsonObject) -> dict[str, Json]:
     """What only cards of version 3 have."""
     return {
-        "group_only_greetings": _or(data.get("group_only_greetings"), []),
-        "nickname": _or(data.get("nickname"), ""),
-        "source": _or(data.get("source"), _own(data).get("source"), []),
-        "creation_date": _or(data.get("creation_date"), 0),
-        "modification_date": _or(data.get("modification_date"), 0),
+        "group_only_greetings": or_else(data.get("group_only_greetings"), []),
+        "nickname": or_else(data.get("nickname"), ""),
+        "source": or_else(data.get("source"), _own(data).get("source"), []),
+        "creation_date": or_else(data.get("creation_date"), 0),
+        "modification_date": or_else(data.get("modification_date"), 0),
     }
 
 
@@ -205,20 +214,20 @@ def _assets(data: JsonObject, *, files: Collection[str] | None) -> dict[str, Jso
     emotions: list[Json] = []
     additional: list[Json] = []
     other: list[Json] = []
-    for asset in _list(data.get("assets")):
-        uri = _object(asset).get("uri")
+    for asset in map(object_of, _list(data.get("assets"))):
+        uri = asset.get("uri")
         if not isinstance(uri, str):
             raise InvalidCardError("The card cannot be imported: one of its assets has no URI.")
         _check_inside(uri, files)
         if uri != "ccdefault:" and not uri.startswith(("__asset:", "embeded://", "data:")):
             continue
-        kind, name, extension = asset.get("type"), asset.get("name") or "", _or(asset.get("ext"), "unknown")
+        kind, name, extension = asset.get("type"), asset.get("name") or "", or_else(asset.get("ext"), "unknown")
         if kind == "emotion":
             emotions.append([name, uri])
         elif kind == "x-risu-asset":
             additional.append([name, uri, extension])
         elif (kind, name) != ("icon", "main"):
-            other.append({"type": _or(kind, "asset"), "uri": uri, "name": name, "ext": extension})
+            other.append({"type": or_else(kind, "asset"), "uri": uri, "name": name, "ext": extension})
     return {"emotionImages": emotions, "additionalAssets": additional, "ccAssets": other}
 
 
@@ -257,18 +266,18 @@ def _check_inside(uri: str, files: Collection[str] | None) -> None:
 
 
 def _export_book(source: JsonObject) -> dict[str, Json]:
-    settings = _object(source.get("loreSettings"))
+    settings = object_of(source.get("loreSettings"))
     names = {"scan_depth": "scanDepth", "token_budget": "tokenBudget", "recursive_scanning": "recursiveScanning"}
-    whole_words = _or(settings.get("fullWordMatching"), False)
+    whole_words = or_else(settings.get("fullWordMatching"), False)
     return {
         **{spelt: settings[name] for spelt, name in names.items() if name in settings},
-        "extensions": {**_object(source.get("loreExt")), "risu_fullWordMatching": whole_words},
+        "extensions": {**object_of(source.get("loreExt")), "risu_fullWordMatching": whole_words},
         "entries": [_export_entry(entry) for entry in _list(source.get("globalLore")) if isinstance(entry, Mapping)],
     }
 
 
 def _export_entry(entry: JsonObject) -> dict[str, Json]:
-    extensions = dict(_object(entry.get("extentions")))
+    extensions = dict(object_of(entry.get("extentions")))
     for spelt, name in (("risu_activationPercent", "activationPercent"), ("risu_loreCache", "loreCache")):
         extensions.pop(spelt, None)
         extensions |= {spelt: entry[name]} if name in entry else {}
@@ -286,39 +295,31 @@ def _export_entry(entry: JsonObject) -> dict[str, Json]:
         "extensions": extensions,
         "enabled": True,
         **{spelt: entry[name] for spelt, name in named.items() if name in entry},
-        "case_sensitive": _or(extensions.get("risu_case_sensitive"), False),
-        "use_regex": _or(entry.get("useRegex"), False),
-        "mode": _or(entry.get("mode"), "normal"),
+        "case_sensitive": or_else(extensions.get("risu_case_sensitive"), False),
+        "use_regex": or_else(entry.get("useRegex"), False),
+        "mode": or_else(entry.get("mode"), "normal"),
         **({"folder": entry["folder"]} if "folder" in entry else {}),
     }
 
 
 def _keys(text: Json) -> list[str]:
-    return [js_trim(key) for key in to_text(_or(text, "")).split(",")]
+    return [js_trim(key) for key in to_text(or_else(text, "")).split(",")]
 
 
-def _export_assets(source: JsonObject) -> list[Json]:
+def _export_assets(source: JsonObject, *, has_picture: bool) -> list[Json]:
     assets = _list(source.get("ccAssets"))
     for name, uri, *rest in _rows(source.get("additionalAssets")):
         assets.append({"type": "x-risu-asset", "uri": uri, "name": name, "ext": (rest[:1] or [""])[0] or "png"})
     for name, uri, *_ in _rows(source.get("emotionImages")):
         assets.append({"type": "emotion", "uri": uri, "name": name, "ext": "png"})
-    assets.append({"type": "icon", "uri": "ccdefault:", "name": "main", "ext": "png"})
+    if has_picture:  # what the card is drawn on
+        assets.append({"type": "icon", "uri": "ccdefault:", "name": "main", "ext": "png"})
     return assets
 
 
 def _text_of(fields: JsonObject, key: str) -> str:
     """A field as JavaScript writes it into a text, where a missing one is a word too."""
     return to_text(fields[key]) if key in fields else "undefined"
-
-
-def _or(*values: Json) -> Json:
-    """The first value that is not null or missing."""
-    return next((value for value in values if value is not None), None)
-
-
-def _object(value: Json) -> JsonObject:
-    return value if isinstance(value, Mapping) else {}
 
 
 def _list(value: Json) -> list[Json]:

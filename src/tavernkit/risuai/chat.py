@@ -6,12 +6,15 @@ from dataclasses import dataclass, field
 
 from tavernkit.reading import LooseObject
 from tavernkit.risuai.lore_entry import LoreEntry
-from tavernkit.values import Json, JsonObject, Value
+from tavernkit.risuai.stored import StoredNoun
+from tavernkit.values import Json
 
 
-class RisuMessage(Value, frozen=True, kw_only=True):
+class RisuMessage(StoredNoun, frozen=True, kw_only=True):
     """One message; `role` is `user` or `char`, `data` its text, `time` milliseconds since 1970, `saying` the id of
     the character who speaks. `disabled` is True, False, or `allBefore`. `written` is the object it was read from."""
+
+    SPELT = {"id": "chatId", "disabled": None}
 
     role: str
     data: str = ""
@@ -20,7 +23,6 @@ class RisuMessage(Value, frozen=True, kw_only=True):
     saying: str | None = None
     name: str | None = None
     disabled: bool | str = False
-    written: JsonObject = {}
 
 
 @dataclass(kw_only=True)
@@ -38,16 +40,7 @@ class RisuChat:
 def read_message(source: LooseObject) -> RisuMessage:
     """Read a message as RisuAI stores it."""
     disabled = source.raw("disabled")
-    return RisuMessage(
-        role=source.text("role"),
-        data=source.text("data"),
-        time=source.optional_number("time"),
-        id=source.optional_text("chatId"),
-        saying=source.optional_text("saying"),
-        name=source.optional_text("name"),
-        disabled=disabled if disabled == "allBefore" else bool(disabled),
-        written=dict(source.source),
-    )
+    return RisuMessage.read(source, disabled=disabled if disabled == "allBefore" else bool(disabled))
 
 
 def write_message(message: RisuMessage) -> dict[str, Json]:

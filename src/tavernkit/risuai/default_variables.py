@@ -41,11 +41,6 @@ def default_value(scene: RisuScene, name: str) -> str:
     return MISSING
 
 
-def set_chat_variable(scene: RisuScene, name: str, value: str) -> None:
-    """Write a variable of the chat."""
-    scene.variables.set(name, value)
-
-
 def get_global_variable(scene: RisuScene, name: str) -> str:
     """The variable that all chats share, or `null`; a toggle `x` is the variable `toggle_x`."""
     value = scene.variables.get(name, "global")

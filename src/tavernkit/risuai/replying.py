@@ -136,7 +136,8 @@ def take_reply(
     for end in ends:
         text = text.partition(end)[0]
     if result.cleanup is not None:
-        stops = built.plan.llm_options.get("stop", ()) if stop is None else stop
+        wanted = built.plan.llm_options.get("stop") if stop is None else stop
+        stops = [each for each in wanted if isinstance(each, str)] if isinstance(wanted, Sequence) else []
         text, thoughts = _cleaned(text, thoughts, scene, result.cleanup, stops)
     if not js_trim(text):
         return Reply(text="", reasoning=thoughts, variables=snapshot(store))
@@ -151,7 +152,7 @@ def take_reply(
     edited = apply_scripts(js_trim(text), scene, "editoutput", chat_index=len(messages))
     reply = last or RisuMessage(role="char", saying=result.character.id)
     id = reply.id or REPLY
-    text = _EMOTION.sub(r"{{emotion::\1}}", edited.text) if _shows_emotions(result.character) else edited.text
+    text = _EMOTION.sub(r"{{emotion::\1}}", edited.text) if result.character.shows_emotions else edited.text
     messages.append(reply.with_(role="char", data=text, time=scene.now().timestamp() * 1000, id=id))
     for index, message in enumerate(messages):
         messages[index] = message.with_(data=expand(message.data, scene, CBSOptions(runs_variables=True)))
@@ -221,7 +222,3 @@ def _cleaned(
         if name != own:
             text = before_speaker(text, name)
     return js_trim(without_labels(text, f"{own}:")), thoughts
-
-
-def _shows_emotions(character: RisuCharacter) -> bool:
-    return character.shows_pictures_in_chat and character.view_screen == "emotion"

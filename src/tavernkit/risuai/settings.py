@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any, Self
+
 from tavernkit.reading import LooseObject
 from tavernkit.risuai.regex_script import RisuRegexScript, read_scripts
-from tavernkit.values import JsonObject, Value
+from tavernkit.risuai.stored import Stored, StoredNoun
+from tavernkit.values import Json
 
 DEFAULT_ORDER = (
     "main",
@@ -23,8 +26,11 @@ DIALECTS = {"claude": "anthropic", "gemini": "google", "cohere": "cohere", "mist
 """The dialects of models by how RisuAI's names for them begin; all others speak OpenAI's."""
 
 
-class PromptCard(Value, frozen=True, kw_only=True):
+class PromptCard(StoredNoun, frozen=True, kw_only=True):
     """One card of a prompt template; which fields count depends on its `type`."""
+
+    SPELT = {"kind": "type2"}
+    ALWAYS = ("type",)
 
     type: str
     name: str = ""
@@ -39,11 +45,23 @@ class PromptCard(Value, frozen=True, kw_only=True):
     """Where a chat card ends; None is the end of the chat."""
     chat_as_original_on_system: bool = False
     depth: int = 0
-    written: JsonObject = {}
+
+    @classmethod
+    def read(cls, source: LooseObject, **given: Any) -> Self:
+        is_open = source.raw("rangeEnd") in (None, "end")
+        return super().read(source, range_end=None if is_open else source.optional_integer("rangeEnd"), **given)
+
+    def write(self, **spelt: str) -> dict[str, Json]:
+        fields = super().write(**spelt)
+        if self.type == "chat":
+            fields.setdefault("rangeEnd", "end")
+        return fields
 
 
-class TemplateSettings(Value, frozen=True, kw_only=True):
+class TemplateSettings(Stored, frozen=True, kw_only=True):
     """Switches that belong to prompt templates."""
+
+    SPELT = {"utility_override": "utilOverride"}
 
     assistant_prefill: str = ""
     post_end_inner_format: str = ""
@@ -55,11 +73,29 @@ class TemplateSettings(Value, frozen=True, kw_only=True):
     """The template has its own card for thinking first, and RisuAI adds no instruction to do so."""
 
 
-class RisuSettings(Value, frozen=True, kw_only=True):
+class RisuSettings(StoredNoun, frozen=True, kw_only=True):
     """The settings, with RisuAI's defaults. It is the preset of a RisuAI build.
 
     `template` None means the older way: `order` says in which order the parts stand.
     """
+
+    SPELT = {
+        "model": "aiModel",
+        "jailbreak_on": "jailbreakToggle",
+        "preprocesses_prompt": "promptPreprocess",
+        "order": "formatingOrder",
+        "template": "promptTemplate",
+        "prompt": "promptSettings",
+        "named_message": "groupTemplate",
+        "named_message_role": "groupOtherBotRole",
+        "lore_depth": "loreBookDepth",
+        "lore_tokens": "loreBookToken",
+        "lore_is_recursive": None,
+        "lore_full_words": None,
+        "scripts": "regex",
+        "memory_model": "supaModelType",
+        "memory_without_punctuation": "removePunctuationHypa",
+    }
 
     model: str = "gpt4o"
     sub_model: str = ""
@@ -90,7 +126,22 @@ class RisuSettings(Value, frozen=True, kw_only=True):
     """How chats are summed up (RisuAI: `supaModelType`); empty or `none` switches memory off."""
     memory_without_punctuation: bool = True
     language: str = "en"
-    written: JsonObject = {}
+
+    @classmethod
+    def read(cls, source: LooseObject, **given: Any) -> Self:
+        cards = tuple(map(PromptCard.read, source.objects("promptTemplate")))
+        return super().read(
+            source,
+            order=source.texts("formatingOrder") if _has_list(source, "formatingOrder") else DEFAULT_ORDER,
+            template=cards if _has_list(source, "promptTemplate") else None,
+            scripts=read_scripts(source.objects("presetRegex", "regex")),
+            **given,
+        )
+
+    def write(self, **spelt: str) -> dict[str, Json]:
+        if "presetRegex" in self.written:  # the name outside presets
+            spelt["scripts"] = "presetRegex"
+        return super().write(**spelt)
 
     @property
     def dialect(self) -> str:
@@ -112,66 +163,13 @@ class RisuSettings(Value, frozen=True, kw_only=True):
 
 def read_settings(source: LooseObject) -> RisuSettings:
     """Read settings or a preset as RisuAI stores them; the two share their names, save that of the scripts."""
-    usual = RisuSettings()
-    cards = tuple(_read_card(card) for card in source.objects("promptTemplate"))
-    return RisuSettings(
-        model=source.text("aiModel", default=usual.model),
-        sub_model=source.text("subModel"),
-        main_prompt=source.text("mainPrompt"),
-        jailbreak=source.text("jailbreak"),
-        jailbreak_on=source.flag("jailbreakToggle"),
-        global_note=source.text("globalNote"),
-        additional_prompt=source.text("additionalPrompt"),
-        description_prefix=source.text("descriptionPrefix"),
-        preprocesses_prompt=source.flag("promptPreprocess"),
-        chain_of_thought=source.flag("chainOfThought"),
-        max_context=source.integer("maxContext", default=usual.max_context),
-        max_response=source.integer("maxResponse", default=usual.max_response),
-        order=source.texts("formatingOrder") if _has_list(source, "formatingOrder") else usual.order,
-        template=cards if _has_list(source, "promptTemplate") else None,
-        prompt=_read_prompt_settings(source.nested("promptSettings")),
-        named_message=source.text("groupTemplate"),
-        named_message_role=source.text("groupOtherBotRole", default=usual.named_message_role),
-        automatic_cache_point=source.flag("automaticCachePoint"),
-        template_default_variables=source.text("templateDefaultVariables"),
-        lore_depth=source.integer("loreBookDepth", default=usual.lore_depth),
-        lore_tokens=source.integer("loreBookToken", default=usual.lore_tokens),
-        scripts=read_scripts(source.objects("presetRegex", "regex")),
-        memory_model=source.text("supaModelType"),
-        memory_without_punctuation=source.flag("removePunctuationHypa", default=True),
-        language=source.text("language", default=usual.language),
-        written=dict(source.source),
-    )
+    return RisuSettings.read(source)
+
+
+def write_settings(settings: RisuSettings) -> dict[str, Json]:
+    """The settings as RisuAI stores them in a preset."""
+    return settings.write()
 
 
 def _has_list(source: LooseObject, key: str) -> bool:
     return isinstance(source.source.get(key), list)
-
-
-def _read_card(source: LooseObject) -> PromptCard:
-    end = source.raw("rangeEnd")
-    return PromptCard(
-        type=source.text("type"),
-        name=source.text("name"),
-        text=source.text("text"),
-        kind=source.text("type2", default="normal"),
-        role=source.text("role", default="system"),
-        inner_format=source.optional_text("innerFormat"),
-        default_text=source.text("defaultText"),
-        range_start=source.integer("rangeStart"),
-        range_end=None if end in (None, "end") else source.optional_integer("rangeEnd"),
-        chat_as_original_on_system=source.flag("chatAsOriginalOnSystem"),
-        depth=source.integer("depth"),
-        written=dict(source.source),
-    )
-
-
-def _read_prompt_settings(source: LooseObject) -> TemplateSettings:
-    return TemplateSettings(
-        assistant_prefill=source.text("assistantPrefill"),
-        post_end_inner_format=source.text("postEndInnerFormat"),
-        send_chat_as_system=source.flag("sendChatAsSystem"),
-        send_name=source.flag("sendName"),
-        utility_override=source.flag("utilOverride"),
-        custom_chain_of_thought=source.flag("customChainOfThought"),
-    )

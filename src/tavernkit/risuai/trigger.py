@@ -5,33 +5,31 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tavernkit.reading import LooseObject
-from tavernkit.values import JsonObject, Value
+from tavernkit.risuai.stored import StoredNoun
+from tavernkit.values import Json, JsonObject
 
 
-class Trigger(Value, frozen=True, kw_only=True):
+class Trigger(StoredNoun, frozen=True, kw_only=True):
     """When it runs (`type`, a mode such as `start`), if (`conditions`), and what it does (`effects`).
 
     Conditions and effects stay objects here: each kind has fields of its own. `written` is the whole as it was read.
     """
 
-    type: str
+    SPELT = {"effects": "effect"}
+    ALWAYS = ("comment", "type", "conditions", "effects")
+
     comment: str = ""
+    type: str
     conditions: tuple[JsonObject, ...] = ()
     effects: tuple[JsonObject, ...] = ()
     low_level_access: bool = False
-    written: JsonObject = {}
 
 
 def read_triggers(triggers: Iterable[LooseObject]) -> tuple[Trigger, ...]:
     """Read a list of triggers."""
-    return tuple(
-        Trigger(
-            type=trigger.text("type"),
-            comment=trigger.text("comment"),
-            conditions=tuple(condition.source for condition in trigger.objects("conditions")),
-            effects=tuple(effect.source for effect in trigger.objects("effect")),
-            low_level_access=trigger.flag("lowLevelAccess"),
-            written=dict(trigger.source),
-        )
-        for trigger in triggers
-    )
+    return tuple(map(Trigger.read, triggers))
+
+
+def write_trigger(trigger: Trigger) -> dict[str, Json]:
+    """The trigger as RisuAI stores it."""
+    return trigger.write()

@@ -116,21 +116,17 @@ class Workbench:
 
     def block(self, ctx: Context, line: Line, bundle: str | None = None) -> Block:
         """The line as a block of the prompt; what shares a bundle goes together."""
-        metadata: dict[str, Any] = {}
-        if line.parts:
-            metadata["parts"] = list(line.parts)
-        if line.title:
-            metadata["title"] = line.title
-        if line.left_out:
-            metadata["left_out"] = line.left_out
-        if line.thoughts:
-            metadata["thoughts"] = list(line.thoughts)
-        if line.is_cache_point:
-            metadata["cache_point"] = True
+        metadata = {
+            "parts": list(line.parts),
+            "title": line.title,
+            "left_out": line.left_out,
+            "thoughts": list(line.thoughts),
+            "cache_point": line.is_cache_point,
+        }
         return ctx.new_block(
             source=line.source,
             stage=line.stage,
-            metadata=metadata,
+            metadata={key: value for key, value in metadata.items() if value},
             role=line.role,
             content=line.content,
             name=line.name,
@@ -142,3 +138,8 @@ class Workbench:
             attachments=line.attachments,
             message_metadata=line.message_metadata,
         )
+
+
+def left_out(block: Block, reason: str) -> Block:
+    """The block, no longer told."""
+    return block.with_(enabled=False, metadata={**block.metadata, "left_out": reason})

@@ -15,7 +15,8 @@ from tavernkit.characters import CardLimits, load
 from tavernkit.errors import ParseError, UnsupportedVersionError
 from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.risuai.files import read_risum, write_risum
-from tavernkit.risuai.module import AssetName, Module, read_module
+from tavernkit.risuai.module import Module, read_module
+from tavernkit.risuai.stored import AssetName
 
 # formats.json, case risum_export
 WRITTEN_BY_RISUAI = base64.b64decode(

@@ -15,9 +15,9 @@ from tavernkit.prompt.plan import Plan
 from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.risuai import PromptCard, RisuSettings, Story, TemplateSettings
 from tavernkit.risuai.character import PicturePrompts
-from tavernkit.risuai.module import AssetName
 from tavernkit.risuai.settings import DEFAULT_ORDER, read_settings
 from tavernkit.risuai.stages.assembly import EVERYTHING, chat_range
+from tavernkit.risuai.stored import AssetName
 from tavernkit.risuai.template.forming import FormedPrompt, spliced
 from tavernkit.risuai.template.line import Line
 

@@ -116,21 +116,16 @@ def _trim_lines(body: str) -> str:
     return js_trim("\n".join([line.lstrip(JS_WHITESPACE) for line in js_trim(body).split("\n")]))
 
 
-def _before_else(body: str) -> str:
-    """What of a `#when` stands before its `{{:else}}`, which in a body of many lines has a line to itself."""
-    return _without_blank_edges(_kept_before_else(body)) if "\n" in body else body.partition(_ELSE)[0]
+def _side(place: int, *, keeps: bool = False) -> Callable[[str], str]:
+    """What of a `#when` stands before or behind its `{{:else}}`, which in a body of many lines has a line to itself."""
 
+    def finish(body: str) -> str:
+        if "\n" not in body:
+            return body.partition(_ELSE)[2 * place]
+        side = _around_else_line(body)[place]
+        return side if keeps else _without_blank_edges(side)
 
-def _behind_else(body: str) -> str:
-    return _without_blank_edges(_kept_behind_else(body)) if "\n" in body else body.partition(_ELSE)[2]
-
-
-def _kept_before_else(body: str) -> str:
-    return _around_else_line(body)[0] if "\n" in body else body.partition(_ELSE)[0]
-
-
-def _kept_behind_else(body: str) -> str:
-    return _around_else_line(body)[1] if "\n" in body else body.partition(_ELSE)[2]
+    return finish
 
 
 def _around_else_line(body: str) -> tuple[str, str]:
@@ -157,14 +152,6 @@ def _without_blank_edges(body: str) -> str:
     return body[body.rfind("\n", 0, text_starts) + 1 : last if last >= 0 else None]
 
 
-def _escape(body: str) -> str:
-    return body.translate(_ESCAPES)
-
-
-def _escape_trimmed(body: str) -> str:
-    return _escape(js_trim(body))
-
-
 def _show(body: str) -> str:
     return js_trim(body).replace("{{", "\\{\\{").replace("}}", "\\}\\}")
 
@@ -180,18 +167,18 @@ _IGNORED: Final = CBSBlock("if", _nothing, is_raw=True)
 _IF: Final = CBSBlock("if", _trim_lines)
 _IF_PURE: Final = CBSBlock("if_pure", _unchanged)
 _WHENS: Final[Mapping[WhenCondition, CBSBlock]] = {
-    WhenCondition(True): CBSBlock("when", _before_else),
-    WhenCondition(False): CBSBlock("when", _behind_else),
-    WhenCondition(True, "keep"): CBSBlock("when", _kept_before_else),
-    WhenCondition(False, "keep"): CBSBlock("when", _kept_behind_else),
+    WhenCondition(True): CBSBlock("when", _side(0)),
+    WhenCondition(False): CBSBlock("when", _side(1)),
+    WhenCondition(True, "keep"): CBSBlock("when", _side(0, keeps=True)),
+    WhenCondition(False, "keep"): CBSBlock("when", _side(1, keeps=True)),
     WhenCondition(True, "legacy"): CBSBlock("when", _trim_lines),
     WhenCondition(False, "legacy"): CBSBlock("when", _nothing, is_raw=True),
 }
-_ESCAPE_KEEPING: Final = CBSBlock("escape", _escape, is_raw=True)
+_ESCAPE_KEEPING: Final = CBSBlock("escape", lambda body: body.translate(_ESCAPES), is_raw=True)
 _PLAIN_BLOCKS: Final[Mapping[str, CBSBlock]] = {
     "#pure": CBSBlock("pure", js_trim, is_raw=True),
     "#puredisplay": CBSBlock("puredisplay", _show, is_raw=True),
     "#pure_display": CBSBlock("pure_display", _show, is_raw=True),
     "#code": CBSBlock("code", _read_code),
-    "#escape": CBSBlock("escape", _escape_trimmed, is_raw=True),
+    "#escape": CBSBlock("escape", lambda body: js_trim(body).translate(_ESCAPES), is_raw=True),
 }

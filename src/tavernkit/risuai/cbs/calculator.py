@@ -17,7 +17,7 @@ from typing import Final, TypeAlias
 from tavernkit.risuai.cbs.call import LeftAsText
 from tavernkit.risuai.default_variables import get_chat_variable, get_global_variable
 from tavernkit.risuai.scene import RisuScene
-from tavernkit.text.js_numbers import js_power, number_to_string, parse_float
+from tavernkit.text.js_numbers import js_power, js_remainder, number_to_string, parse_float
 from tavernkit.text.js_strings import JS_WHITESPACE
 
 _Operand: TypeAlias = float | None  # None is JavaScript's undefined: an operator without enough numbers before it.
@@ -40,13 +40,6 @@ _OPERATOR = re.compile("[" + re.escape("".join(_PRECEDENCE)) + "]")
 
 def calculate(expression: str, scene: RisuScene) -> float:
     """What the expression comes to; `$name` is a variable of the chat and `@name` a global one."""
-    result = _calculate(expression, scene)
-    if result is None:
-        raise LeftAsText
-    return result
-
-
-def _calculate(expression: str, scene: RisuScene) -> _Operand:
     levels: list[list[str]] = [[]]
     start = 0
     for bracket in _BRACKET.finditer(expression):
@@ -60,7 +53,10 @@ def _calculate(expression: str, scene: RisuScene) -> _Operand:
         else:
             levels[-1].append(")")
     levels[-1].append(expression[start:])
-    return _without_brackets("".join(part for level in levels for part in level), scene)
+    result = _without_brackets("".join(part for level in levels for part in level), scene)
+    if result is None:
+        raise LeftAsText
+    return result
 
 
 def _as_text(operand: _Operand) -> str:
@@ -138,7 +134,8 @@ def _on_numbers(operation: Callable[[float, float], float]) -> Callable[[_Operan
     return run
 
 
-def _divide(left: float, right: float) -> float:
+def js_divide(left: float, right: float) -> float:
+    """What `left / right` gives."""
     if right:
         return left / right
     if not left or math.isnan(left):
@@ -146,31 +143,23 @@ def _divide(left: float, right: float) -> float:
     return math.copysign(math.inf, left) * math.copysign(1.0, right)
 
 
-def _remainder(left: float, right: float) -> float:
-    return math.nan if not right or math.isinf(left) else math.fmod(left, right)
-
-
 def _is_true(operand: _Operand) -> bool:
     return bool(operand) and not math.isnan(operand or 0.0)
-
-
-def _same(left: _Operand, right: _Operand) -> bool:
-    return left == right
 
 
 _OPERATIONS: Final[Mapping[str, Callable[[_Operand, _Operand], _Operand]]] = {
     "+": _on_numbers(lambda left, right: left + right),
     "-": _on_numbers(lambda left, right: left - right),
     "*": _on_numbers(lambda left, right: left * right),
-    "/": _on_numbers(_divide),
-    "%": _on_numbers(_remainder),
+    "/": _on_numbers(js_divide),
+    "%": _on_numbers(js_remainder),
     "^": _on_numbers(js_power),
     "<": _on_numbers(lambda left, right: left < right),
     ">": _on_numbers(lambda left, right: left > right),
     "≤": _on_numbers(lambda left, right: left <= right),
     "≥": _on_numbers(lambda left, right: left >= right),
-    "=": lambda left, right: float(_same(left, right)),
-    "≠": lambda left, right: float(not _same(left, right)),
+    "=": lambda left, right: float(left == right),
+    "≠": lambda left, right: float(left != right),
     "&": lambda left, right: right if _is_true(left) else left,
     "|": lambda left, right: left if _is_true(left) else right,
     "!": lambda _, right: float(not _is_true(right)),

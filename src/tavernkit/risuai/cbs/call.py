@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from tavernkit.risuai.cbs.options import CBSOptions
@@ -21,6 +22,7 @@ class ParseReturn(Exception):  # noqa: N818 - no error: how `{{return::…}}` le
         self.text = text
 
 
+@dataclass(slots=True, kw_only=True, eq=False)
 class CBSCall:
     """One macro: its `arguments` behind the name, `text` with the name, the scene, and the parse that it stands in.
 
@@ -28,24 +30,12 @@ class CBSCall:
     limit on calls.
     """
 
-    __slots__ = ("arguments", "options", "parse", "scene", "temporary", "text")
-
-    def __init__(
-        self,
-        *,
-        text: str,
-        arguments: Sequence[str],
-        scene: RisuScene,
-        options: CBSOptions,
-        temporary: dict[str, str],
-        parse: Callable[[str], str],
-    ) -> None:
-        self.text = text
-        self.arguments = arguments
-        self.scene = scene
-        self.options = options
-        self.temporary = temporary
-        self.parse = parse
+    text: str
+    arguments: Sequence[str]
+    scene: RisuScene
+    options: CBSOptions
+    temporary: dict[str, str]
+    parse: Callable[[str], str]
 
     def get(self, place: int) -> str | None:
         """The argument at this place, or None where JavaScript would have `undefined`."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from tavernkit.macros.engine import MacroEnvironment
-from tavernkit.risuai.cbs.cache import ScriptCache
 from tavernkit.risuai.cbs.environment import CBSEnvironment, as_environment
 from tavernkit.risuai.cbs.functions import BUILTIN
 from tavernkit.risuai.cbs.limits import Fuel, OutOfFuel
 from tavernkit.risuai.cbs.options import CBSOptions
 from tavernkit.risuai.cbs.parse import Circumstances, Lineage, parse
 from tavernkit.risuai.cbs.registry import Functions
+from tavernkit.risuai.cbs.scanner import ScriptCache
 from tavernkit.risuai.errors import CBSError
 from tavernkit.risuai.scene import RisuScene
 from tavernkit.text.js_strings import join_halves

@@ -70,17 +70,9 @@ def as_environment(environment: MacroEnvironment) -> CBSEnvironment:
             character=RisuCharacter(name=environment.character_name),
             chat=RisuChat(),
             settings=RisuSettings(),
-            now=_no_clock,
-            random=_no_random,
+            now=lambda: datetime(1970, 1, 1, tzinfo=UTC),
+            random=lambda: 0.5,
             user_name=environment.user_name,
             variables=BorrowedVariables(environment),
         )
     )
-
-
-def _no_clock() -> datetime:
-    return datetime(1970, 1, 1, tzinfo=UTC)
-
-
-def _no_random() -> float:
-    return 0.5

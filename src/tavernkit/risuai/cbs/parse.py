@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Final, NoReturn
 
 from tavernkit.risuai.cbs.blocks import CBSBlock, Each, Function, legacy_if
-from tavernkit.risuai.cbs.cache import ScriptCache
 from tavernkit.risuai.cbs.calculator import calculate
 from tavernkit.risuai.cbs.call import CBSCall, CBSFunction, LeftAsText, ParseReturn
 from tavernkit.risuai.cbs.limits import COST_OF_CALCULATING, COST_OF_STEP, DEEPEST_FRAME, MOST_PARSES, Fuel, OutOfFuel
@@ -23,6 +23,7 @@ from tavernkit.risuai.cbs.scanner import (
     CBSTag,
     FunctionCall,
     Macro,
+    ScriptCache,
     read_tag,
 )
 from tavernkit.risuai.errors import CBSStackOverflowError, CBSSyntaxError
@@ -33,20 +34,17 @@ from tavernkit.text.js_strings import replace_all
 TOO_MANY_PARSES: Final = "ERROR: Call stack limit reached"
 
 
+@dataclass(slots=True, kw_only=True, eq=False)
 class Circumstances:
     """What all parses that come from one text share."""
 
-    __slots__ = ("cache", "fuel", "functions", "scene")
-
-    def __init__(
-        self, *, scene: RisuScene, functions: Mapping[str, CBSFunction], cache: ScriptCache, fuel: Fuel
-    ) -> None:
-        self.scene = scene
-        self.functions = functions
-        self.cache = cache
-        self.fuel = fuel
+    scene: RisuScene
+    functions: Mapping[str, CBSFunction]
+    cache: ScriptCache
+    fuel: Fuel
 
 
+@dataclass(slots=True, eq=False)
 class Lineage:
     """What parses hand on: how many there were, and the functions that a text defined.
 
@@ -54,12 +52,9 @@ class Lineage:
     that starts from it. Neither counts what the other did, and the count never falls.
     """
 
-    __slots__ = ("defined", "options", "parses")
-
-    def __init__(self, options: CBSOptions, *, parses: int = 0) -> None:
-        self.options = options
-        self.parses = parses
-        self.defined: dict[str, str] | None = None
+    options: CBSOptions
+    parses: int = 0
+    defined: dict[str, str] | None = None
 
     def branch(self) -> Lineage:
         """The lineage for texts that functions of the table bring in; RisuAI forgets there that it is for display."""

@@ -19,11 +19,16 @@ def plain_name(name: str) -> str:
 
 
 class FunctionPack:
-    """Functions of one topic; a module makes one and gives each function its names with `@pack.function(…)`."""
+    """Functions of one topic; a module makes one and gives each function its names with `@pack.function(…)`.
 
-    def __init__(self, topic: str) -> None:
+    Those that are one expression may stand in `table`, where blanks part the names of a function.
+    """
+
+    def __init__(self, topic: str, table: Mapping[str, CBSFunction] | None = None) -> None:
         self.topic = topic
         self.functions: dict[str, CBSFunction] = {}
+        for names, function in (table or {}).items():
+            self.function(*names.split())(function)
 
     def function(self, *names: str) -> Callable[[CBSFunction], CBSFunction]:
         """Enter a function under its names; the first is its own, the others are aliases."""

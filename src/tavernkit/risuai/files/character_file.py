@@ -13,10 +13,9 @@ from tavernkit.characters.limits import DEFAULT_LIMITS, CardLimits
 from tavernkit.characters.loading import load
 from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.risuai.cards import export_card, from_card
-from tavernkit.risuai.character import RisuCharacter
+from tavernkit.risuai.character import RisuCharacter, write_character
 from tavernkit.risuai.files.risum import read_risum, write_risum
 from tavernkit.risuai.module import Module, read_module
-from tavernkit.risuai.writing import write_character
 from tavernkit.values import Json, JsonObject
 
 MODULE_FILE = "module.risum"
@@ -76,19 +75,16 @@ def save_charx(
 
     `modified` is the time of writing, in seconds since 1970; `module_id` is what RisuAI makes up at that moment.
     """
-    exported = export_card(character, modified=modified)
-    if image is None:
-        # The last asset stands for the picture that a card is drawn on, and here there is none.
-        exported["data"]["assets"].pop()
-    own = exported["data"]["extensions"]["risuai"]
+    stored = write_character(character)
     module: JsonObject = {
         "name": f"{character.name} Module",
         "description": f"Module for {character.name}",
         "id": module_id,
-        "trigger": own.pop("triggerscript"),
-        "regex": own.pop("customScripts"),
-        "lorebook": write_character(character)["globalLore"],
+        "trigger": stored["triggerscript"],
+        "regex": stored["customscript"],
+        "lorebook": stored["globalLore"],
     }
     file = Asset.of(MODULE_FILE, write_risum(read_module(LooseObject(module, ReportBuilder()))))
+    exported = export_card(character, modified=modified, has_picture=image is not None, has_module=True)
     card, _ = read_card(exported)
     return to_charx(card, image, (file, *assets))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import zlib
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 
@@ -12,12 +13,13 @@ from tavernkit.errors import ParseError, PresetParseError, UnsupportedVersionErr
 from tavernkit.reading import ImportReport, LooseObject, ReportBuilder, kind_of, parse_json
 from tavernkit.risuai.files.message_pack import read_message_pack, write_message_pack
 from tavernkit.risuai.files.rpack import decode_rpack, encode_rpack
-from tavernkit.risuai.files.sealing import seal, unseal
-from tavernkit.risuai.settings import RisuSettings, read_settings
+from tavernkit.risuai.settings import RisuSettings, read_settings, write_settings
 from tavernkit.risuai.st_convert import convert_preset
-from tavernkit.risuai.writing import write_settings
 from tavernkit.text.js_json import to_json
 from tavernkit.values import Json, JsonObject
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 PresetFormat: TypeAlias = Literal["risup", "risupreset", "json"]
 
@@ -25,6 +27,10 @@ MAX_BYTES = 4 * 1024 * 1024
 """The largest preset that is read, packed or unpacked: real ones stay far below."""
 GZIP = b"\x1f\x8b\x08"
 VERSION = 2
+# The seal is AES-GCM with a key that everybody knows.
+KEY = hashlib.sha256(b"risupreset").digest()
+NONCE = bytes(12)
+SHORTEST_SEALED = 16
 READABLE_VERSIONS = (0, VERSION)
 # What a preset of RisuAI has and hardly anything else: one of these must be there.
 OWN_FIELDS = frozenset(
@@ -76,7 +82,7 @@ def read_preset_file(data: bytes) -> tuple[RisuSettings, ImportReport]:
             raise PresetParseError("This is not a preset of RisuAI: it has neither its prompts nor a prompt template.")
     else:
         packed = decode_rpack(data) if format == "risup" else data
-        source = read_message_pack(unseal(_open_envelope(_inflate(packed))), report, what="The preset")
+        source = read_message_pack(_unseal(_open_envelope(_inflate(packed))), report, what="The preset")
     return read_settings(LooseObject(source, report)), report.build(format)
 
 
@@ -85,7 +91,7 @@ def write_preset_file(settings: RisuSettings, format: PresetFormat = "risup") ->
     source = {key: "" if key in SECRETS else value for key, value in write_settings(settings).items()}
     if format == "json":
         return to_json(source, indent=2).encode()
-    envelope = {"presetVersion": VERSION, "type": "preset", "preset": seal(write_message_pack(source))}
+    envelope = {"presetVersion": VERSION, "type": "preset", "preset": _seal(write_message_pack(source))}
     packed = gzip.compress(write_message_pack(envelope), mtime=0)
     return encode_rpack(packed) if format == "risup" else packed
 
@@ -161,3 +167,34 @@ def _can_inflate(data: bytes) -> bool:
     except PresetParseError:
         return False
     return True
+
+
+def _seal(data: bytes) -> bytes:
+    """Seal the preset inside a preset file."""
+    return _cipher().encrypt(NONCE, data, None)
+
+
+def _unseal(data: bytes) -> bytes:
+    """Open the seal; raises UnsupportedVersionError for a preset that another key has locked."""
+    cipher = _cipher()
+    from cryptography.exceptions import InvalidTag
+
+    if len(data) < SHORTEST_SEALED:
+        raise PresetParseError("The preset is damaged: what it holds is too short to be a sealed preset.")
+    try:
+        return cipher.decrypt(NONCE, data, None)
+    except InvalidTag:
+        raise UnsupportedVersionError(
+            "The preset is damaged, or encrypted with a key of its own. Export it from RisuAI once more, or as JSON."
+        ) from None
+
+
+def _cipher() -> AESGCM:
+    try:
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+    except ImportError:
+        raise UnsupportedVersionError(
+            "RisuAI's preset files are encrypted, and the cryptography package is not installed. "
+            "Install tavernkit[playground], or export the preset from RisuAI as JSON."
+        ) from None
+    return AESGCM(KEY)

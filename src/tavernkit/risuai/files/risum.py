@@ -9,8 +9,7 @@ from tavernkit.characters.limits import DEFAULT_LIMITS, CardLimits
 from tavernkit.errors import ParseError, UnsupportedVersionError
 from tavernkit.reading import ImportReport, LooseObject, ReportBuilder, kind_of, parse_json
 from tavernkit.risuai.files.rpack import decode_rpack, encode_rpack
-from tavernkit.risuai.module import Module, read_module
-from tavernkit.risuai.writing import write_module
+from tavernkit.risuai.module import Module, read_module, write_module
 from tavernkit.text.js_json import to_json
 from tavernkit.values import Json, JsonObject, Value
 

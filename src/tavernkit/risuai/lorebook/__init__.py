@@ -2,15 +2,16 @@
 
 from tavernkit.risuai.lorebook.decorators import Decorators, InjectionOperation, LoreInjection, read_decorators
 from tavernkit.risuai.lorebook.engine import LorebookEngine, RisuLoreResult
-from tavernkit.risuai.lorebook.result import ActiveLore, LorebookResult
-from tavernkit.risuai.lorebook.scan import scan
-from tavernkit.risuai.lorebook.verdicts import (
+from tavernkit.risuai.lorebook.result import (
+    ActiveLore,
     LorebookCause,
     LorebookPlace,
     LorebookReason,
+    LorebookResult,
     LorebookVerdict,
     LorebookVerdicts,
 )
+from tavernkit.risuai.lorebook.scan import scan
 
 __all__ = [
     "ActiveLore",

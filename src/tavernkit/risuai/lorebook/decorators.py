@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
+from typing import Any
 
 from tavernkit.text.js_numbers import parse_int
 from tavernkit.text.js_strings import js_trim, replace_first
@@ -119,24 +119,43 @@ class Decorators(Value, frozen=True, kw_only=True):
         return Force.KEEP in self.forces or Force.NEVER_AGAIN in self.forces
 
 
-@dataclass(slots=True)
 class _Reading:
-    """What has been read so far."""
+    """What has been read so far, and the decorator that is being read."""
 
-    depth: int = 0
-    position: str = ""
-    role: str = "system"
-    scan_depth: float | None = None
-    priority: float | None = None
-    conditions: list[ChatCondition] = field(default_factory=list)
-    probabilities: list[float] = field(default_factory=list)
-    forces: list[Force] = field(default_factory=list)
-    queries: list[Query] = field(default_factory=list)
-    full_words: bool | None = None
-    recursive: bool | None = None
-    ignores_recursion: bool = False
-    injection: LoreInjection | None = None
-    problems: list[str] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.told = Decorators(content="")
+        self.name = ""
+        self.arguments: Sequence[str] = ()
+
+    def apply(self, name: str, arguments: Sequence[str]) -> bool:
+        """Whether RisuAI accepts the decorator; one that it does not know is no problem, but rejected."""
+        self.name, self.arguments = name, arguments
+        rule = _RULES.get(name)
+        return rule is not None and rule(self)
+
+    def say(self, **changes: Any) -> bool:
+        """Note what the decorator says, and accept it."""
+        self.told = self.told.with_(**changes)
+        return True
+
+    def number(self) -> float:
+        """The argument as a whole number; not-a-number is a problem."""
+        number = parse_int(self.arguments[0]) if self.arguments else math.nan
+        if math.isnan(number):
+            self._object("needs a whole number and")
+            return number
+        return max(-_LARGEST, min(number, _LARGEST))
+
+    def choice(self, choices: Sequence[str]) -> str | None:
+        """The argument as one of the choices; anything else is a problem."""
+        if self.arguments and self.arguments[0] in choices:
+            return self.arguments[0]
+        self._object(f"takes {', '.join(choices)}, and")
+        return None
+
+    def _object(self, wanted: str) -> None:
+        given = f"“{self.arguments[0]}”" if self.arguments else "nothing"
+        self.say(problems=(*self.told.problems, f"@@{self.name} {wanted} was given {given}."))
 
 
 @lru_cache(maxsize=_REMEMBERED)
@@ -159,110 +178,43 @@ def read_decorators(content: str) -> Decorators:
             continue
         name, space, rest = line[3 if is_fallback else 2 :].partition(" ")
         arguments = [trimmed for part in (space + rest).split(",") if (trimmed := js_trim(part))]
-        was_rejected = bool(name) and not _apply(name, arguments, reading)
-    return Decorators(
-        content=js_trim("\n".join(lines[start:])),
-        depth=reading.depth,
-        position=reading.position,
-        role=reading.role,
-        scan_depth=reading.scan_depth,
-        priority=reading.priority,
-        conditions=tuple(reading.conditions),
-        probabilities=tuple(reading.probabilities),
-        forces=tuple(reading.forces),
-        queries=tuple(reading.queries),
-        full_words=reading.full_words,
-        recursive=reading.recursive,
-        ignores_recursion=reading.ignores_recursion,
-        injection=reading.injection,
-        problems=tuple(reading.problems),
-    )
+        was_rejected = bool(name) and not reading.apply(name, arguments)
+    return reading.told.with_(content=js_trim("\n".join(lines[start:])))
 
 
-def _apply(name: str, arguments: Sequence[str], reading: _Reading) -> bool:
-    """Whether RisuAI accepts the decorator; one that it does not know is no problem, but rejected."""
-    rule = _RULES.get(name)
-    return rule is not None and rule(name, arguments, reading)
+def _at_depth(reading: _Reading) -> bool:
+    number = reading.number()
+    return not math.isnan(number) and reading.say(depth=int(number), position=reading.name)
 
 
-def _number(name: str, arguments: Sequence[str], reading: _Reading) -> float:
-    number = parse_int(arguments[0]) if arguments else math.nan
-    if math.isnan(number):
-        said = f"“{arguments[0]}”" if arguments else "nothing"
-        reading.problems.append(f"@@{name} needs a whole number and was given {said}.")
-        return number
-    return max(-_LARGEST, min(number, _LARGEST))
+def _at_position(reading: _Reading) -> bool:
+    if reading.arguments and reading.arguments[0].startswith(TEMPLATE_POSITION):
+        return reading.say(position=reading.arguments[0])
+    position = reading.choice((*POSITIONS, f"{TEMPLATE_POSITION}…"))
+    return position is not None and reading.say(position=position)
 
 
-def _choice(name: str, arguments: Sequence[str], reading: _Reading, choices: Sequence[str]) -> str | None:
-    if arguments and arguments[0] in choices:
-        return arguments[0]
-    said = f"“{arguments[0]}”" if arguments else "nothing"
-    reading.problems.append(f"@@{name} takes {', '.join(choices)}, and was given {said}.")
-    return None
+def _with_role(reading: _Reading) -> bool:
+    role = reading.choice(ROLES)
+    return role is not None and reading.say(role=role)
 
 
-def _at_depth(name: str, arguments: Sequence[str], reading: _Reading) -> bool:
-    number = _number(name, arguments, reading)
+def _on_condition(reading: _Reading) -> bool:
+    number = reading.number()
     if math.isnan(number):
         return False
-    reading.depth, reading.position = int(number), name
-    return True
+    condition = ChatCondition(kind=reading.name, number=int(number))
+    return reading.say(conditions=(*reading.told.conditions, condition))
 
 
-def _at_end(_name: str, _arguments: Sequence[str], reading: _Reading) -> bool:
-    reading.depth, reading.position = 0, "depth"
-    return True
+def _probability(reading: _Reading) -> bool:
+    number = reading.number()
+    return reading.say(probabilities=(*reading.told.probabilities, number))
 
 
-def _at_position(name: str, arguments: Sequence[str], reading: _Reading) -> bool:
-    if arguments and arguments[0].startswith(TEMPLATE_POSITION):
-        reading.position = arguments[0]
-        return True
-    position = _choice(name, arguments, reading, (*POSITIONS, f"{TEMPLATE_POSITION}…"))
-    if position is None:
-        return False
-    reading.position = position
-    return True
-
-
-def _with_role(name: str, arguments: Sequence[str], reading: _Reading) -> bool:
-    role = _choice(name, arguments, reading, ROLES)
-    reading.role = role or reading.role
-    return role is not None
-
-
-def _on_condition(name: str, arguments: Sequence[str], reading: _Reading) -> bool:
-    number = _number(name, arguments, reading)
-    if math.isnan(number):
-        return False
-    reading.conditions.append(ChatCondition(kind=name, number=int(number)))
-    return True
-
-
-def _scan_depth(name: str, arguments: Sequence[str], reading: _Reading) -> bool:
-    reading.scan_depth = _number(name, arguments, reading)
-    return True
-
-
-def _probability(name: str, arguments: Sequence[str], reading: _Reading) -> bool:
-    reading.probabilities.append(_number(name, arguments, reading))
-    return True
-
-
-def _priority(name: str, arguments: Sequence[str], reading: _Reading) -> bool:
-    reading.priority = _number(name, arguments, reading)
-    return True
-
-
-def _drop_first(_name: str, _arguments: Sequence[str], reading: _Reading) -> bool:
-    reading.priority = DROPPED_FIRST
-    return True
-
-
-def _force(name: str, _arguments: Sequence[str], reading: _Reading) -> bool:
-    force = Force(name)
-    reading.forces.append(force)
+def _force(reading: _Reading) -> bool:
+    force = Force(reading.name)
+    reading.say(forces=(*reading.told.forces, force))
     # RisuAI rejects the two that remember, so that a fallback for applications without a memory may follow.
     return force in (Force.ACTIVATE, Force.DONT_ACTIVATE)
 
@@ -274,66 +226,46 @@ _QUERIES = {
 }
 
 
-def _query(name: str, arguments: Sequence[str], reading: _Reading) -> bool:
-    reading.queries.append(Query(kind=_QUERIES[name], keys=tuple(arguments)))
-    return True
+def _query(reading: _Reading) -> bool:
+    query = Query(kind=_QUERIES[reading.name], keys=tuple(reading.arguments))
+    return reading.say(queries=(*reading.told.queries, query))
 
 
-def _full_words(name: str, _arguments: Sequence[str], reading: _Reading) -> bool:
-    reading.full_words = name == "match_full_word"
-    return True
+def _inject_where(reading: _Reading) -> bool:
+    injection = reading.told.injection or LoreInjection(operation=InjectionOperation.APPEND)
+    location = " ".join(reading.arguments)
+    return reading.say(injection=injection.with_(location=location, lore=reading.name == "inject_lore"))
 
 
-def _recursion(name: str, _arguments: Sequence[str], reading: _Reading) -> bool:
-    reading.recursive = name == "recursive"
-    return True
+def _inject_how(reading: _Reading) -> bool:
+    operation = InjectionOperation(reading.name.removeprefix("inject_"))
+    injection = reading.told.injection or LoreInjection(operation=operation)
+    return reading.say(injection=injection.with_(operation=operation, param=" ".join(reading.arguments)))
 
 
-def _no_recursive_search(_name: str, _arguments: Sequence[str], reading: _Reading) -> bool:
-    reading.ignores_recursion = True
-    return True
-
-
-def _inject_where(name: str, arguments: Sequence[str], reading: _Reading) -> bool:
-    injection = reading.injection or LoreInjection(operation=InjectionOperation.APPEND)
-    reading.injection = injection.with_(location=" ".join(arguments), lore=name == "inject_lore")
-    return True
-
-
-def _inject_how(name: str, arguments: Sequence[str], reading: _Reading) -> bool:
-    operation = InjectionOperation(name.removeprefix("inject_"))
-    injection = reading.injection or LoreInjection(operation=operation)
-    reading.injection = injection.with_(operation=operation, param=" ".join(arguments))
-    return True
-
-
-def _ui_prompt(name: str, arguments: Sequence[str], reading: _Reading) -> bool:
-    return _choice(name, arguments, reading, UI_PROMPTS) is not None
-
-
-_RULES: Mapping[str, Callable[[str, Sequence[str], _Reading], bool]] = {
-    "end": _at_end,
+_RULES: Mapping[str, Callable[[_Reading], bool]] = {
+    "end": lambda reading: reading.say(depth=0, position="depth"),
     "depth": _at_depth,
     "reverse_depth": _at_depth,
     "position": _at_position,
     "role": _with_role,
-    "scan_depth": _scan_depth,
+    "scan_depth": lambda reading: reading.say(scan_depth=reading.number()),
     "activate_only_after": _on_condition,
     "activate_only_every": _on_condition,
     "is_greeting": _on_condition,
     "probability": _probability,
-    "priority": _priority,
-    "ignore_on_max_context": _drop_first,
+    "priority": lambda reading: reading.say(priority=reading.number()),
+    "ignore_on_max_context": lambda reading: reading.say(priority=DROPPED_FIRST),
     **dict.fromkeys(Force, _force),
     **dict.fromkeys(_QUERIES, _query),
-    "match_full_word": _full_words,
-    "match_partial_word": _full_words,
-    "recursive": _recursion,
-    "unrecursive": _recursion,
-    "no_recursive_search": _no_recursive_search,
+    "match_full_word": lambda reading: reading.say(full_words=True),
+    "match_partial_word": lambda reading: reading.say(full_words=False),
+    "recursive": lambda reading: reading.say(recursive=True),
+    "unrecursive": lambda reading: reading.say(recursive=False),
+    "no_recursive_search": lambda reading: reading.say(ignores_recursion=True),
     "inject_lore": _inject_where,
     "inject_at": _inject_where,
     "inject_replace": _inject_how,
     "inject_prepend": _inject_how,
-    "disable_ui_prompt": _ui_prompt,
+    "disable_ui_prompt": lambda reading: reading.choice(UI_PROMPTS) is not None,
 }

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from collections.abc import Iterable
 from dataclasses import replace
+from itertools import chain
 
 from tavernkit.lore.book import Book
 from tavernkit.lore.engine import LoreResult, ScanInput
@@ -64,25 +64,15 @@ class LorebookEngine:
         key = tuple(map(id, books))
         known = self._imported.get(key)
         if known is None:
-            known = self._imported[key] = (books, tuple(_imported(books)))
+            known = self._imported[key] = (books, tuple(chain.from_iterable(map(entries_from_book, books))))
             if len(self._imported) > REMEMBERED:
                 self._imported.popitem(last=False)
         return known[1]
 
 
-def _imported(books: Iterable[Book]) -> Iterable[LoreEntry]:
-    for book in books:
-        yield from entries_from_book(book)
-
-
 def _settings(scan_input: ScanInput, usual: RisuSettings) -> LoreSettings:
     """A book's own settings count if it has all of them, as with a card; the scan's budget goes before its own."""
-    settings = LoreSettings(
-        token_budget=usual.lore_tokens,
-        scan_depth=usual.lore_depth,
-        recursive_scanning=usual.lore_is_recursive,
-        full_word_matching=usual.lore_full_words,
-    )
+    settings = LoreSettings(recursive_scanning=usual.lore_is_recursive, full_word_matching=usual.lore_full_words)
     for book in scan_input.books:
         if book.scan_depth is not None and book.token_budget is not None and book.recursive_scanning is not None:
             settings = LoreSettings(

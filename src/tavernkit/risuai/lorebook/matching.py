@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -304,11 +305,9 @@ class LorebookHaystack:
             found.lore = place
 
 
+@dataclass(slots=True)
 class _Everywhere:
     """How far a look at every text has come."""
 
-    __slots__ = ("holds", "reached")
-
-    def __init__(self, start: int) -> None:
-        self.holds = True
-        self.reached = start
+    reached: int
+    holds: bool = True

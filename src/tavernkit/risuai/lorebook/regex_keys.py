@@ -8,6 +8,7 @@ the next text is searched for something else: usually for nothing, because a pat
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from tavernkit.errors import RegexError, RegexTimeout
 from tavernkit.risuai.lorebook.matching import LorebookHaystack, Sight
@@ -37,7 +38,7 @@ class RegexKeys:
         """The key that is found, and where."""
         progress = self._progress.get((keys, sight))
         if progress is None:
-            progress = self._progress[keys, sight] = _Progress(keys, sight.start)
+            progress = self._progress[keys, sight] = _Progress(keys, list(keys), sight.start)
         end = sight.start + self._haystack.seen(sight)
         while not progress.is_settled and progress.reached < end:
             if progress.reached == sight.start:
@@ -51,7 +52,8 @@ class RegexKeys:
         if not self.timed_out:
             return None
         parted = ((key, _parts(key)) for key in keys)
-        return next((key for key, parts in parted if parts and _regex(parts) in self.timed_out), None)
+        regexes = ((key, JsRegex(source=parts[0], flags=parts[1])) for key, parts in parted if parts)
+        return next((key for key, regex in regexes if regex in self.timed_out), None)
 
     def _step(self, progress: _Progress) -> None:
         """Look for every key in the next text."""
@@ -103,28 +105,21 @@ class RegexKeys:
             return False
 
 
+@dataclass(slots=True)
 class _Progress:
     """A list of keys on its way through the texts; `keys` changes on the way, `written` does not."""
 
-    __slots__ = ("found", "is_settled", "keys", "reached", "written")
-
-    def __init__(self, written: tuple[str, ...], start: int) -> None:
-        self.written = written
-        self.keys = list(written)
-        self.reached = start
-        self.is_settled = False
-        self.found: tuple[str, int] | None = None
+    written: tuple[str, ...]
+    keys: list[str]
+    reached: int
+    is_settled: bool = False
+    found: tuple[str, int] | None = None
 
 
 def _parts(key: str) -> tuple[str, str] | None:
     """What is taken for the pattern and for the flags; None for a key without flags."""
     flags = key.rpartition("/")[2]
     return (key.replace(f"/{flags}", "", 1), flags) if flags else None
-
-
-def _regex(parts: tuple[str, str]) -> JsRegex:
-    source, flags = parts
-    return JsRegex(source=source, flags=flags)
 
 
 def _compiled(keys: Sequence[str]) -> list[JsRegex]:

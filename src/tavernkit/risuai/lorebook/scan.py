@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from tavernkit.prompt.warning import BuildWarning
 from tavernkit.risuai.chance import pick_hash_rand
-from tavernkit.risuai.default_variables import get_chat_variable, set_chat_variable
+from tavernkit.risuai.default_variables import get_chat_variable
 from tavernkit.risuai.errors import DecoratorParseError
 from tavernkit.risuai.lore_entry import LoreEntry
 from tavernkit.risuai.lorebook.arranging import arrange, fit
@@ -17,11 +16,12 @@ from tavernkit.risuai.lorebook.decorators import ChatCondition, Decorators, Forc
 from tavernkit.risuai.lorebook.matching import LorebookHaystack, Sight
 from tavernkit.risuai.lorebook.plan import CHILD, LorebookPlan, LorebookPlanCache
 from tavernkit.risuai.lorebook.regex_keys import RegexKeys
-from tavernkit.risuai.lorebook.result import ActiveLore, LorebookResult
-from tavernkit.risuai.lorebook.verdicts import (
+from tavernkit.risuai.lorebook.result import (
+    ActiveLore,
     LorebookCause,
     LorebookPlace,
     LorebookReason,
+    LorebookResult,
     LorebookVerdict,
     LorebookVerdicts,
 )
@@ -109,6 +109,7 @@ class _Scan:
         self.later: set[int] = set()
         self.restless = set(plan.restless)
         self.has_spoken = False
+        self.was_cut_short = False
         self.passes = 0
         self.steps = 0
 
@@ -116,7 +117,8 @@ class _Scan:
         self._pass(self.plan.first | self.restless | self.haystack.open())
         while self.has_spoken and self.steps < self.max_steps:
             self._pass(self.restless | self.later)
-        return self._result(was_cut_short=bool(self.queue) or self.has_spoken)
+        self.was_cut_short = bool(self.queue) or self.has_spoken
+        return self._result()
 
     def _pass(self, candidates: set[int]) -> None:
         """Ask the candidates in their order; who is called by one of them is asked in its turn, or in the next pass."""
@@ -278,7 +280,7 @@ class _Scan:
         )
         self.restless.discard(index)
         for prefix in self.remembers:
-            set_chat_variable(self.scene, self._memory(index, prefix), "true")
+            self.scene.variables.set(self._memory(index, prefix), "true")
         if self.recursive if told.recursive is None else told.recursive:
             self.has_spoken = True
             self.speakers.append(source)
@@ -297,7 +299,7 @@ class _Scan:
 
     # Afterwards: the answer, and the reasons.
 
-    def _result(self, *, was_cut_short: bool) -> LorebookResult:
+    def _result(self) -> LorebookResult:
         kept, left_out = fit(self.awake.values(), self.budget)
         arranged = arrange(kept)
         for lore in left_out:
@@ -307,17 +309,17 @@ class _Scan:
         return LorebookResult(
             active=arranged.active,
             left_out=tuple(left_out),
-            verdicts=LorebookVerdicts(lambda: self._verdicts(was_cut_short=was_cut_short)),
+            verdicts=LorebookVerdicts(lambda: [self._verdict(index) for index in range(len(self.plan.entries))]),
             total_tokens=sum(lore.tokens for lore in kept),
             budget=self.budget,
             passes=self.passes,
-            warnings=tuple(self._warnings(was_cut_short=was_cut_short)),
+            warnings=tuple(self._warnings()),
         )
 
     def _turn_down(self, index: int, reason: LorebookReason) -> None:
         self.notes[index] = self.notes[index]._replace(reason=reason)
 
-    def _warnings(self, *, was_cut_short: bool) -> list[BuildWarning]:
+    def _warnings(self) -> list[BuildWarning]:
         warnings = [
             BuildWarning(
                 code="lore_decorator",
@@ -334,19 +336,16 @@ class _Scan:
             )
             for regex in self.regexes.timed_out
         ]
-        if was_cut_short:
+        if self.was_cut_short:
             message = (
                 f"The lorebook was cut short after {self.max_steps:,} steps: its entries go on calling each other."
             )
             warnings.append(BuildWarning(code="lore_cut_short", message=message))
         return warnings
 
-    def _verdicts(self, *, was_cut_short: bool) -> Sequence[LorebookVerdict]:
-        return [self._verdict(index, was_cut_short=was_cut_short) for index in range(len(self.plan.entries))]
-
-    def _verdict(self, index: int, *, was_cut_short: bool) -> LorebookVerdict:
+    def _verdict(self, index: int) -> LorebookVerdict:
         entry = self.plan.entries[index]
-        note = self.notes.get(index) or self._unasked(index, entry, was_cut_short=was_cut_short)
+        note = self.notes.get(index) or self._unasked(index, entry)
         lore = self.awake.get(index)
         injection = None if lore is None else lore.inject
         return LorebookVerdict(
@@ -360,11 +359,11 @@ class _Scan:
             into=injection.location if injection is not None and injection.lore else None,
         )
 
-    def _unasked(self, index: int, entry: LoreEntry, *, was_cut_short: bool) -> _Note:
+    def _unasked(self, index: int, entry: LoreEntry) -> _Note:
         """Nothing called it in any pass, so no pass has looked at it."""
         if not (entry.always_active or entry.key):
             return _Note(LorebookReason.NO_KEYS)
-        if was_cut_short:
+        if self.was_cut_short:
             return _Note(LorebookReason.CUT_SHORT)
         told = self.plan.decorators(index)
         return self._forced(index, told) or self._barred(told) or self._searched(index, told)

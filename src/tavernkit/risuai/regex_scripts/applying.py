@@ -212,12 +212,10 @@ class _Run:
         if not found:
             raise _NotAppliedError("script_without_match", "The message before it has nothing to repeat.")
         again = found[0].text
-        if not where:
-            return text + again
         if not again:
             return text
         match where:
-            case "end":
+            case "" | "end":
                 return text + again
             case "start":
                 return again + text

@@ -13,7 +13,9 @@ from tavernkit.risuai.stages.scripts import run_phase, run_scripts
 from tavernkit.risuai.template.line import HEADER, HEADER_TEXT, Line
 from tavernkit.risuai.workbench import Workbench
 from tavernkit.text.js_strings import JS_WHITESPACE, js_trim, replace_first
-from tavernkit.values import Value
+
+OPENING = "system"
+"""The role of what opens an example."""
 
 NAMED_MESSAGE = "<{{char}}'s Message>\n{{slot}}\n</{{char}}'s Message>"
 _INLAY = re.compile(r"\{\{(?:inlay|inlayed|inlayeddata)::.+?\}\}")
@@ -41,13 +43,12 @@ def chat(ctx: Context) -> None:
 
 def _examples(ctx: Context, bench: Workbench) -> Iterator[Line]:
     character = bench.character
-    for place, example in enumerate(_split_examples(character.example_message, character.name)):
-        if example.role == "system":
+    for place, (role, content) in enumerate(_split_examples(character.example_message, character.name)):
+        if role == OPENING:
             yield _header(ctx, bench, f"{HEADER}Example")
         else:
-            text = bench.expand(ctx, example.content)
-            name = f"example_{example.role}"
-            yield bench.line(ctx, example.role, text, f"example:{place}", name=name, group="examples")
+            text = bench.expand(ctx, content)
+            yield bench.line(ctx, role, text, f"example:{place}", name=f"example_{role}", group="examples")
 
 
 def _header(ctx: Context, bench: Workbench, memo: str) -> Line:
@@ -110,35 +111,23 @@ def _message(ctx: Context, bench: Workbench, message: RisuMessage, place: int) -
     )
 
 
-class _Example(Value, frozen=True, kw_only=True):
-    """One message of an example, or the opening of one, which has the role `system`."""
-
-    role: str
-    content: str = ""
-
-
-def _split_examples(text: str, character_name: str) -> list[_Example]:
-    """Cut a text of examples into messages: `<START>` opens a dialogue, a line that names its speaker a message.
+def _split_examples(text: str, character_name: str) -> list[tuple[str, str]]:
+    """Cut examples into roles and messages: `<START>` opens a dialogue, a line that names its speaker a message.
 
     What RisuAI does not do is not done here either: behind a second colon the rest of a line is lost, and a
     character's own name is known only when it is written in small letters.
     """
-    found: list[_Example] = []
-    current: _Example | None = None
+    found: list[tuple[str, str]] = []
     for written in text.split("\n") if text else ():
         line = js_trim(written)
         lowered = line.lower()
         if lowered == "<start>":
-            found += () if current is None else (current,)
-            found.append(_Example(role="system"))
-            current = None
+            found.append((OPENING, ""))
         elif role := _speaker(lowered, character_name):
-            found += () if current is None else (current,)
-            current = _Example(role=role, content=line.split(":")[1].lstrip(JS_WHITESPACE))
-        elif current is not None:
-            current = current.with_(content=f"{current.content}\n{line}")
-    if current is not None:
-        found.append(current)
+            found.append((role, line.split(":")[1].lstrip(JS_WHITESPACE)))
+        elif found and found[-1][0] != OPENING:
+            role, content = found[-1]
+            found[-1] = role, f"{content}\n{line}"
     return found
 
 

@@ -55,4 +55,5 @@ def _behind(blocks: list[Block], place: int) -> int:
 
 
 def _tells_of_character(block: Block) -> bool:
-    return block.slot == CHARACTER or any(str(part).endswith(CHARACTER) for part in block.metadata.get("parts", ()))
+    parts = block.metadata.get("parts")
+    return block.slot == CHARACTER or (isinstance(parts, list) and any(str(part).endswith(CHARACTER) for part in parts))

@@ -65,7 +65,7 @@ def _picture_prompt(ctx: Context, bench: Workbench) -> list[Line]:
     character = bench.character
     prompts = character.picture_prompts
     text = ""
-    if character.shows_pictures_in_chat and character.view_screen == "emotion":
+    if character.shows_emotions:
         names = ", ".join(emotion.name for emotion in character.emotions)
         text = replace_all(prompts.emotion_instructions, "{{slot}}", names)
     elif character.shows_pictures_in_chat and character.view_screen == "imggen":

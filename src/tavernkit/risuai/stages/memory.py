@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from tavernkit.errors import MissingInputError, TavernKitError, TokenBudgetExceeded
+from tavernkit.errors import MissingInputError, TokenBudgetExceeded
 from tavernkit.prompt.context import Context
 from tavernkit.risuai.errors import MemoryStateError
 from tavernkit.risuai.memory import Memory, MemoryMessage, MemoryRequest, RollingSummary
 from tavernkit.risuai.stages.lore import lore_line
 from tavernkit.risuai.template.line import HEADER, MEMORY, Line
 from tavernkit.risuai.workbench import Workbench
+
+TOO_LARGE = (
+    "The last message alone does not fit beside the prompts and the reply: shorten them, or raise the context size."
+)
 
 
 def memory(ctx: Context) -> None:
@@ -73,7 +77,7 @@ def _drop_oldest(ctx: Context, bench: Workbench) -> None:
     place = 0
     while bench.tokens > limit:
         if len(bench.chats) - place <= 1:
-            ctx.fail(_too_large(bench))
+            ctx.fail(TokenBudgetExceeded(budget=limit, actual=bench.tokens, advice=TOO_LARGE))
         bench.tokens -= bench.cost(bench.chats[place])
         place += 1
     bench.left_out = bench.chats[:place]
@@ -81,15 +85,6 @@ def _drop_oldest(ctx: Context, bench: Workbench) -> None:
         line.left_out = "oldest"
         line.removable = True
     del bench.chats[:place]
-
-
-def _too_large(bench: Workbench) -> TavernKitError:
-    return TokenBudgetExceeded(
-        budget=bench.settings.max_context,
-        actual=bench.tokens,
-        advice="The last message alone does not fit beside the prompts and the reply: shorten them, or raise the"
-        " context size.",
-    )
 
 
 def _mark(bench: Workbench) -> None:

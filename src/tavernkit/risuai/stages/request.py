@@ -12,7 +12,7 @@ from tavernkit.prompt.context import Context
 from tavernkit.prompt.finishing import write_plan
 from tavernkit.reading import parse_json
 from tavernkit.risuai.stages.scripts import run_phase
-from tavernkit.risuai.workbench import Workbench
+from tavernkit.risuai.workbench import Workbench, left_out
 from tavernkit.text.js_json import to_json
 
 OPENAI_FAMILIES = ("gpt", "openrouter", "reverse_proxy", "xcustom", "deepseek", "mistral", "nanogpt")
@@ -30,7 +30,7 @@ def request(ctx: Context) -> None:
     _run_triggers(ctx, bench)
     model = bench.settings.model
     if model.startswith(OPENAI_FAMILIES):
-        ctx.blocks = [_left_out(block) if _is_idle(block) else block for block in ctx.blocks]
+        ctx.blocks = [left_out(block, "format") if _is_idle(block) else block for block in ctx.blocks]
     if model.startswith("claude"):
         ctx.blocks = [_with_cache_point(block) for block in ctx.blocks]
 
@@ -98,10 +98,6 @@ def _unescaped(block: Block) -> Block:
 def _is_idle(block: Block) -> bool:
     """Whether a block only opens a chat, or says nothing at all."""
     return block.enabled and (block.slot == "new_chat" or not (block.content or block.attachments))
-
-
-def _left_out(block: Block) -> Block:
-    return block.with_(enabled=False, metadata={**block.metadata, "left_out": "format"})
 
 
 def _with_cache_point(block: Block) -> Block:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from tavernkit.prompt.context import Context
 from tavernkit.prompt.warning import BuildWarning
@@ -37,7 +38,8 @@ def run_scripts(
 def tell(ctx: Context, warnings: Iterable[BuildWarning]) -> None:
     """Make the warnings of a part that knows no build the build's own."""
     for warning in warnings:
-        ctx.warn(warning.code, warning.message, **warning.where)
+        where: Mapping[str, Any] = warning.where
+        ctx.warn(warning.code, warning.message, **where)
 
 
 def run_phase(ctx: Context, bench: Workbench, mode: TriggerMode, *, display_data: str | None = None) -> TriggerResult:
@@ -54,15 +56,9 @@ def run_phase(ctx: Context, bench: Workbench, mode: TriggerMode, *, display_data
         scene.chat.messages = list(result.messages)
         scene.chat.note = result.note
     if mode == "start":
-        bench.trigger_prompts = {
-            location: text
-            for location, text in (
-                ("promptend", result.prompts.promptend),
-                ("historyend", result.prompts.historyend),
-                ("start", result.prompts.start),
-            )
-            if text
-        }
+        prompts = result.prompts
+        placed = {"promptend": prompts.promptend, "historyend": prompts.historyend, "start": prompts.start}
+        bench.trigger_prompts = {location: text for location, text in placed.items() if text}
         bench.tokens += result.tokens
         if result.stop_sending:
             ctx.fail(SendingStopped("A trigger of the character or of a module wants nothing to be sent now."))

@@ -9,7 +9,7 @@ from tavernkit.prompt.block import Block
 from tavernkit.prompt.context import Context
 from tavernkit.prompt.finishing import settle, tell_of_trimming
 from tavernkit.prompt.trimming import EvictionRecord, TrimReport, without_room
-from tavernkit.risuai.workbench import Workbench
+from tavernkit.risuai.workbench import Workbench, left_out
 
 
 def trimming(ctx: Context) -> None:
@@ -33,7 +33,7 @@ def trimming(ctx: Context) -> None:
     )
     tell_of_trimming(ctx, report)
     ctx.blocks = [
-        _left_out(block) if block.id in oldest else block.disable() if block.id in crowding else block
+        left_out(block, "oldest") if block.id in oldest else block.disable() if block.id in crowding else block
         for block in ctx.blocks
     ]
     settle(ctx)
@@ -72,10 +72,6 @@ def _chosen(ctx: Context, bench: Workbench, costs: Mapping[str, int], *, excess:
     return {block.id for block in removable if (block.bundle or block.id) in emptied}
 
 
-def _left_out(block: Block) -> Block:
-    return block.with_(enabled=False, metadata={**block.metadata, "left_out": "oldest"})
-
-
 def _allowed(bench: Workbench) -> int:
     """What the prompt may cost: RisuAI's own may use the whole window, but what an application has added to it must
     leave room for the reply."""
@@ -84,6 +80,7 @@ def _allowed(bench: Workbench) -> int:
 
 
 def _record(block: Block, tokens: int) -> EvictionRecord:
+    source = block.metadata.get("source")
     return EvictionRecord(
         block_id=block.id,
         slot=block.slot,
@@ -91,5 +88,5 @@ def _record(block: Block, tokens: int) -> EvictionRecord:
         reason="priority_cutoff",
         budget_group=block.token_budget_group,
         priority=block.priority,
-        source=block.metadata.get("source"),
+        source=source if isinstance(source, Mapping) else None,
     )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from tavernkit.prompt.context import Context
 from tavernkit.risuai.chat_ml import parse_chat_ml
 from tavernkit.risuai.settings import PromptCard
@@ -54,7 +52,8 @@ def card_lines(ctx: Context, bench: Workbench, card: PromptCard, place: int) -> 
             return bench.parts["lorebook"]
         case "postEverything":
             last = bench.settings.prompt.post_end_inner_format if bench.has_template else ""
-            return [*bench.parts["postEverything"], *_written(ctx, bench, card, last, source)]
+            written = [bench.line(ctx, "system", last, source, slot=card.type, title=card.name)] if last else []
+            return [*bench.parts["postEverything"], *written]
         case "jailbreak" if not bench.settings.jailbreak_on:
             return []
         case "cot" if not bench.settings.chain_of_thought:
@@ -94,10 +93,6 @@ def _formatted(line: Line, format: str, slot: str) -> Line:
     twin = line.copy()
     twin.content = replace_first(format, "{{slot}}", slot)
     return twin
-
-
-def _written(ctx: Context, bench: Workbench, card: PromptCard, text: str, source: str) -> Iterable[Line]:
-    return [bench.line(ctx, "system", text, source, slot=card.type, title=card.name)] if text else []
 
 
 def _plain(ctx: Context, bench: Workbench, card: PromptCard, source: str) -> Line:

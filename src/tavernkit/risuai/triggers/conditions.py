@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
+from tavernkit.risuai.arrays import sliced
 from tavernkit.risuai.triggers.operand import EffectFields
-from tavernkit.risuai.triggers.places import sliced
 from tavernkit.risuai.triggers.run import TriggerRun
 from tavernkit.text.js_numbers import to_number
 from tavernkit.text.js_values import to_number as value_to_number
@@ -35,39 +35,30 @@ def read_condition(source: JsonObject) -> TriggerCondition:
 
 
 def _compared(fields: EffectFields, left: Callable[[TriggerRun], str | None]) -> TriggerCondition:
-    right, operator = fields.optional_text("value"), fields.text("operator")
+    right, compare = fields.optional_text("value"), _COMPARISONS.get(fields.text("operator"))
 
     def holds(run: TriggerRun) -> bool:
         value = left(run)
         if value is None:
             return False
         wanted = run.expand(right)
-        return _compare(run.expand(value), operator, wanted)
+        text = run.expand(value)
+        return compare is None or compare(text, wanted)
 
     return holds
 
 
-def _compare(left: str, operator: str, right: str) -> bool:
-    # RisuAI asks for the opposite and refuses then, so what cannot be compared as a number passes.
-    match operator:
-        case "true":
-            return left in ("true", "1")
-        case "null":
-            return left == "null"
-        case "=":
-            return left == right
-        case "!=":
-            return left != right
-        case ">":
-            return not to_number(left) <= to_number(right)
-        case "<":
-            return not to_number(left) >= to_number(right)
-        case ">=":
-            return not to_number(left) < to_number(right)
-        case "<=":
-            return not to_number(left) > to_number(right)
-        case _:
-            return True
+# RisuAI asks for the opposite and refuses then, so what cannot be compared as a number passes.
+_COMPARISONS: Mapping[str, Callable[[str, str], bool]] = {
+    "true": lambda left, _: left in ("true", "1"),
+    "null": lambda left, _: left == "null",
+    "=": lambda left, right: left == right,
+    "!=": lambda left, right: left != right,
+    ">": lambda left, right: not to_number(left) <= to_number(right),
+    "<": lambda left, right: not to_number(left) >= to_number(right),
+    ">=": lambda left, right: not to_number(left) < to_number(right),
+    "<=": lambda left, right: not to_number(left) > to_number(right),
+}
 
 
 def _exists(fields: EffectFields) -> TriggerCondition:
@@ -93,7 +84,6 @@ def is_in_chat(run: TriggerRun, wanted: str, how: str, depth: float) -> bool | N
         case "loose":
             return wanted.lower() in text.lower()
         case "regex":
-            pattern = run.regex(wanted)
-            return run.match(text, lambda limit: pattern.test(text, limit=limit))
+            return run.test(run.regex(wanted), text)
         case _:
             return None

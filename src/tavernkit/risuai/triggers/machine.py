@@ -12,7 +12,7 @@ from tavernkit.risuai.triggers.host import REFUSING, TriggerHost
 from tavernkit.risuai.triggers.program import Program, program_of
 from tavernkit.risuai.triggers.result import SystemPrompts, TriggerMode, TriggerOutcome, TriggerResult
 from tavernkit.risuai.triggers.run import Returned, SharedTriggerState, ThrownError, TriggerRun
-from tavernkit.risuai.triggers.variables import TriggerVariables
+from tavernkit.risuai.triggers.variables import ChatVariables, TriggerVariables
 from tavernkit.values import Json
 
 _HARMLESS = frozenset(
@@ -74,15 +74,19 @@ def run_triggers(
             outcome=TriggerOutcome.NO_TRIGGERS, messages=tuple(scene.chat.messages), note=scene.chat.note
         )
     shared = SharedTriggerState(
-        scene, host=host, budget=TriggerBudget() if budget is None else budget, strict=strict, start_run=_start_run
+        host=host,
+        budget=TriggerBudget() if budget is None else budget,
+        strict=strict,
+        start_run=_start_run,
+        chat_variables=ChatVariables(scene),
     )
     kept = None if display_data is None else dict(temporary or {})
     run = TriggerRun(
-        scene,
-        mode,
-        shared,
+        scene=scene,
+        mode=mode,
+        shared=shared,
         character=character,
-        messages=scene.chat.messages,
+        messages=list(scene.chat.messages),
         note=scene.chat.note,
         variables=TriggerVariables(scene, shared.chat_variables, temporary=kept),
         manual_name=manual_name,
@@ -162,11 +166,11 @@ def _start_run(parent: TriggerRun, name: str) -> None:
     shared.budget.step(_ONE_VARIABLE * len(parent.variables.copy))
     parent.runs_started += 1
     run = TriggerRun(
-        parent.scene,
-        "manual",
-        shared,
+        scene=parent.scene,
+        mode="manual",
+        shared=shared,
         character=parent.character,
-        messages=parent.messages,
+        messages=list(parent.messages),
         note=parent.note,
         variables=TriggerVariables(parent.scene, shared.chat_variables, copy=dict(parent.variables.copy)),
         manual_name=name,

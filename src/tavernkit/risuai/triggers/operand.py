@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from tavernkit.reading import LooseObject, ReportBuilder
-from tavernkit.values import Json, Value
+from tavernkit.values import JsonObject, Value
 
 
 class Operand(Value, frozen=True, kw_only=True):
@@ -18,36 +16,34 @@ class Operand(Value, frozen=True, kw_only=True):
     is_variable: bool = False
 
 
-class EffectFields:
-    """The fields of one effect or condition, read once, before anything runs."""
+class Jump(Value, frozen=True, kw_only=True):
+    """Where an effect jumps to, if it does; the end of a loop also knows the place and the fields of its beginning."""
 
-    def __init__(self, source: Mapping[str, Json]) -> None:
-        self._loose = LooseObject(source, ReportBuilder())
+    place: int
+    loop: int | None = None
+    begin: EffectFields | None = None
+
+
+class EffectFields(LooseObject):
+    """The fields of one effect or condition, read once, before anything runs; `jump` is where it may go on."""
+
+    def __init__(self, source: JsonObject) -> None:
+        super().__init__(source, ReportBuilder())
         self.type = self.text("type")
+        self.is_older = not self.type.startswith("v2")
         self.level = self._level()
-
-    def text(self, key: str) -> str:
-        return self._loose.text(key)
-
-    def optional_text(self, key: str) -> str | None:
-        return self._loose.optional_text(key)
-
-    def flag(self, key: str) -> bool:
-        return self._loose.flag(key)
-
-    def raw(self, key: str) -> Json:
-        """The value as it stands."""
-        return self._loose.raw(key)
+        self.jump = Jump(place=0)
 
     def operand(self, key: str) -> Operand:
-        """A field whose neighbour `…Type` says whether it is a value; without one it names a variable."""
-        return Operand(text=self.optional_text(key), is_variable=self.text(f"{key}Type") != "value")
+        """A field whose neighbour `…Type` says whether it is a value; without one it names a variable.
 
-    @property
-    def has_level(self) -> bool:
-        return self._loose.has("indent")
+        The older effects know values only.
+        """
+        is_variable = not self.is_older and self.text(f"{key}Type") != "value"
+        return Operand(text=self.optional_text(key), is_variable=is_variable)
 
     def _level(self) -> int | None:
-        indent = self._loose.raw("indent")
-        is_whole = isinstance(indent, int | float) and not isinstance(indent, bool) and indent == indent // 1
-        return int(indent) if is_whole else None
+        indent = self.raw("indent")
+        if isinstance(indent, bool) or not isinstance(indent, int | float):
+            return None
+        return int(indent) if indent == indent // 1 else None

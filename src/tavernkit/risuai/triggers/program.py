@@ -7,8 +7,8 @@ from functools import lru_cache
 
 from tavernkit.risuai.trigger import Trigger
 from tavernkit.risuai.triggers.conditions import TriggerCondition, read_condition
-from tavernkit.risuai.triggers.effects import Action, Jump, build_action
-from tavernkit.risuai.triggers.operand import EffectFields
+from tavernkit.risuai.triggers.effects import Action, build_action
+from tavernkit.risuai.triggers.operand import EffectFields, Jump
 
 _LOOPS = ("v2Loop", "v2LoopNTimes")
 _SCRIPTED = ("triggerlua", "triggercode")
@@ -23,7 +23,7 @@ class Instruction:
         self.type = fields.type
         self.action = action
         is_level = fields.level is not None and fields.level >= 0
-        self.indent = (fields.level if is_level else None) if fields.has_level else 0
+        self.indent = (fields.level if is_level else None) if fields.has("indent") else 0
 
 
 class Program:
@@ -34,10 +34,8 @@ class Program:
     def __init__(self, trigger: Trigger) -> None:
         effects = [EffectFields(effect) for effect in trigger.effects]
         self.conditions: tuple[TriggerCondition, ...] = tuple(map(read_condition, trigger.conditions))
-        self.instructions = tuple(
-            Instruction(fields, build_action(fields, jump))
-            for fields, jump in zip(effects, _jumps(effects), strict=True)
-        )
+        _find_jumps(effects)
+        self.instructions = tuple(Instruction(fields, build_action(fields)) for fields in effects)
         self.is_scripted = bool(effects) and effects[0].type in _SCRIPTED
 
 
@@ -66,9 +64,10 @@ def _remembered(identity: _ByIdentity) -> Program:
     return Program(identity.trigger)
 
 
-def _jumps(effects: Sequence[EffectFields]) -> list[Jump]:
-    """Where each effect that may jump goes on: blocks end at the next end of their level, loops begin at the last."""
-    jumps = [Jump(place=len(effects)) for _ in effects]
+def _find_jumps(effects: Sequence[EffectFields]) -> None:
+    """Tell each effect where it may go on: blocks end at the next end of their level, loops begin at the last."""
+    for fields in effects:
+        fields.jump = Jump(place=len(effects))
     begins: dict[int, int] = {}
     for place, fields in enumerate(effects):
         if fields.type in _LOOPS and fields.level is not None:
@@ -76,7 +75,7 @@ def _jumps(effects: Sequence[EffectFields]) -> list[Jump]:
         elif fields.type == "v2EndIndent" and fields.flag("endOfLoop"):
             begin = None if fields.level is None else begins.get(fields.level - 1)
             # Without its beginning, an end of a loop starts the whole trigger again.
-            jumps[place] = Jump(place=0) if begin is None else Jump(place=begin + 1, loop=begin, begin=effects[begin])
+            fields.jump = Jump(place=0) if begin is None else Jump(place=begin + 1, loop=begin, begin=effects[begin])
     ends: dict[int, int] = {}
     loop_end = len(effects) - 1
     for place in range(len(effects) - 1, -1, -1):
@@ -88,13 +87,12 @@ def _jumps(effects: Sequence[EffectFields]) -> list[Jump]:
                 if fields.flag("endOfLoop"):
                     loop_end = place
             case "v2BreakLoop":
-                jumps[place] = Jump(place=loop_end + 1)
+                fields.jump = Jump(place=loop_end + 1)
             case "v2Else" | "v2If" | "v2IfAdvanced" if fields.level is not None:
                 after = ends.get(fields.level + 1, len(effects) - 1) + 1
                 if fields.type != "v2Else" and after < len(effects) and _is_else(effects[after], fields.level):
                     after += 1
-                jumps[place] = Jump(place=after)
-    return jumps
+                fields.jump = Jump(place=after)
 
 
 def _is_else(fields: EffectFields, level: int) -> bool:

@@ -2,28 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tavernkit.risuai.triggers.run import ThrownError
 from tavernkit.text.js_json import in_property_order, is_index
-from tavernkit.text.js_strings import split_halves, utf16_length
+from tavernkit.text.js_strings import split_halves
 from tavernkit.values import Json
 
 LONGEST_ARRAY = 1_000_000
 _LENGTH = "length"
 
 
-def get(value: Json, name: str) -> Json:
-    """What `value[name]` gives."""
+def _holder(value: Json) -> dict[str, Json] | Sequence[Json]:
+    """What has the properties of the value: the object, or the places of an array or text; a number has none."""
     match value:
         case None:
             raise ThrownError("Null has no properties.")
-        case dict():
-            return value.get(name)
-        case list():
-            return len(value) if name == _LENGTH else _item(value, name)
+        case dict() | list():
+            return value
         case str():
-            return utf16_length(value) if name == _LENGTH else _item(split_halves(value), name)
+            return split_halves(value)
         case _:
-            return None
+            return {}
+
+
+def get(value: Json, name: str) -> Json:
+    """What `value[name]` gives."""
+    holder = _holder(value)
+    if isinstance(holder, dict):
+        return holder.get(name)
+    if name == _LENGTH:
+        return len(holder)
+    return holder[int(name)] if _is_place(holder, name) else None
 
 
 def put(value: Json, name: str, item: Json) -> Json:
@@ -59,48 +69,21 @@ def remove(value: Json, name: str) -> Json:
 
 def has(value: Json, name: str) -> bool:
     """What `Object.hasOwn(value, name)` gives."""
-    match value:
-        case None:
-            raise ThrownError("Null has no properties.")
-        case dict():
-            return name in value
-        case list():
-            return name == _LENGTH or (is_index(name) and int(name) < len(value))
-        case str():
-            return name == _LENGTH or (is_index(name) and int(name) < utf16_length(value))
-        case _:
-            return False
+    holder = _holder(value)
+    return name in holder if isinstance(holder, dict) else name == _LENGTH or _is_place(holder, name)
 
 
 def names(value: Json) -> list[str]:
     """What `Object.keys(value)` gives."""
-    match value:
-        case None:
-            raise ThrownError("Null has no properties.")
-        case dict():
-            return list(value)
-        case list():
-            return [str(place) for place in range(len(value))]
-        case str():
-            return [str(place) for place in range(utf16_length(value))]
-        case _:
-            return []
+    holder = _holder(value)
+    return list(holder) if isinstance(holder, dict) else [str(place) for place in range(len(holder))]
 
 
 def values(value: Json) -> list[Json]:
     """What `Object.values(value)` gives."""
-    match value:
-        case None:
-            raise ThrownError("Null has no properties.")
-        case dict():
-            return list(value.values())
-        case list():
-            return value
-        case str():
-            return list(split_halves(value))
-        case _:
-            return []
+    holder = _holder(value)
+    return list(holder.values() if isinstance(holder, dict) else holder)
 
 
-def _item(items: list[Json] | str, name: str) -> Json:
-    return items[int(name)] if is_index(name) and int(name) < len(items) else None
+def _is_place(items: Sequence[Json], name: str) -> bool:
+    return is_index(name) and int(name) < len(items)

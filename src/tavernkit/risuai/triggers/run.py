@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from tavernkit.errors import RegexError
@@ -25,6 +27,7 @@ from tavernkit.values import Json
 
 _T = TypeVar("_T")
 _OPTIONS = CBSOptions()
+_SPECIAL = re.compile(r"[\\^$.*+?()[\]{}|/-]")
 _MOST_LOGGED = 200
 _MOST_WARNINGS = 100
 _ONE_VALUE = 16
@@ -38,26 +41,18 @@ class Returned(Exception):  # noqa: N818 - no error: how an effect ends the whol
     """The run ends here and leaves nothing."""
 
 
+@dataclass(kw_only=True, eq=False)
 class SharedTriggerState:
     """What a run has in common with the runs that it starts."""
 
-    def __init__(
-        self,
-        scene: RisuScene,
-        *,
-        host: TriggerHost,
-        budget: TriggerBudget,
-        strict: bool,
-        start_run: Callable[[TriggerRun, str], None],
-    ) -> None:
-        self.host = host
-        self.budget = budget
-        self.strict = strict
-        self.start_run = start_run
-        self.chat_variables = ChatVariables(scene)
-        self.prompts = {"start": "", "historyend": "", "promptend": ""}
-        self.warnings: list[BuildWarning] = []
-        self.log: list[str] = []
+    host: TriggerHost
+    budget: TriggerBudget
+    strict: bool
+    start_run: Callable[[TriggerRun, str], None]
+    chat_variables: ChatVariables
+    prompts: dict[str, str] = field(default_factory=lambda: {"start": "", "historyend": "", "promptend": ""})
+    warnings: list[BuildWarning] = field(default_factory=list)
+    log: list[str] = field(default_factory=list)
 
     def warn(self, code: str, message: str, **where: Json) -> None:
         """Record a warning; the same one is told once."""
@@ -66,6 +61,7 @@ class SharedTriggerState:
             self.warnings.append(warning)
 
 
+@dataclass(kw_only=True, eq=False)
 class TriggerRun:
     """The state of one run.
 
@@ -74,37 +70,21 @@ class TriggerRun:
     `runs_started` counts the runs that this one and those around it have started.
     """
 
-    def __init__(
-        self,
-        scene: RisuScene,
-        mode: TriggerMode,
-        shared: SharedTriggerState,
-        *,
-        character: RisuCharacter,
-        messages: Sequence[RisuMessage],
-        note: str,
-        variables: TriggerVariables,
-        manual_name: str | None = None,
-        runs_started: int = 0,
-        depth: int = 0,
-        display_data: str | None = None,
-        stop_sending: bool = False,
-    ) -> None:
-        self.scene = scene
-        self.mode = mode
-        self.shared = shared
-        self.character = character
-        self.messages = list(messages)
-        self.note = note
-        self.variables = variables
-        self.manual_name = manual_name
-        self.runs_started = runs_started
-        self.depth = depth
-        self.display_data = display_data
-        self.stop_sending = stop_sending
-        self.send_ai_prompt = False
-        self.has_low_level_access = False
-        self.loops: dict[int, int] = {}
+    scene: RisuScene
+    mode: TriggerMode
+    shared: SharedTriggerState
+    character: RisuCharacter
+    messages: list[RisuMessage]
+    note: str
+    variables: TriggerVariables
+    manual_name: str | None = None
+    runs_started: int = 0
+    depth: int = 0
+    display_data: str | None = None
+    stop_sending: bool = False
+    send_ai_prompt: bool = False
+    has_low_level_access: bool = False
+    loops: dict[int, int] = field(default_factory=dict)
 
     def expand(self, text: str | None) -> str:
         """The text with its macros replaced; raises ThrownError where the field is missing."""
@@ -144,11 +124,11 @@ class TriggerRun:
         except ValueError as error:
             raise ThrownError(f"{text[:40]!r} is not JSON: {error}.") from None
 
-    def put_json(self, name: str, value: Json) -> None:
-        """Write a variable as JSON."""
+    def to_json(self, value: Json) -> str:
+        """What `JSON.stringify` gives."""
         text = to_json(value)
         self.shared.budget.step(len(text))
-        self.set(name, text)
+        return text
 
     def regex(self, source: str, flags: str = "") -> JsRegex:
         """The pattern, understood; raises ThrownError."""
@@ -165,6 +145,18 @@ class TriggerRun:
             return use(self.shared.budget.time.regex_limit(text))
         except RegexError as error:
             raise ThrownError(str(error)) from None
+
+    def test(self, pattern: JsRegex, text: str) -> bool:
+        """Whether the pattern is in the text."""
+        return self.match(text, lambda limit: pattern.test(text, limit=limit))
+
+    def replace(self, text: str, wanted: str, replacement: str, count: int = -1) -> str:
+        """The text with the first or every `wanted` replaced, by a text that is read for `$` patterns."""
+        self.shared.budget.write((text.count(wanted) if count < 0 else count) * len(replacement))
+        if "$" not in replacement or wanted not in text:
+            return text.replace(wanted, replacement, count)
+        pattern = self.regex(_SPECIAL.sub(r"\\\g<0>", wanted), "g" if count < 0 else "")
+        return self.match(text, lambda limit: pattern.replace(text, replacement, limit=limit))
 
     def change_character(self, character: RisuCharacter) -> None:
         """Take this character from now on, in the scene too, where it comes with the chat that it had before."""

@@ -8,9 +8,10 @@ from tavernkit.risuai.cbs import CBSOptions
 from tavernkit.risuai.character import RisuCharacter
 from tavernkit.risuai.chat import RisuMessage
 from tavernkit.risuai.lore_entry import LoreEntry
-from tavernkit.risuai.module import AssetName, Module
+from tavernkit.risuai.module import Module
 from tavernkit.risuai.scene import Screen
 from tavernkit.risuai.settings import RisuSettings
+from tavernkit.risuai.stored import AssetName
 
 from .scenes import KEEPER, a_scene, says
 

@@ -3,7 +3,7 @@
 import pytest
 
 from tavernkit.macros.variables import Variables
-from tavernkit.risuai.default_variables import get_chat_variable, parse_key_values, set_chat_variable
+from tavernkit.risuai.default_variables import get_chat_variable, parse_key_values
 from tavernkit.risuai.settings import RisuSettings
 
 from .scenes import a_scene, says
@@ -64,7 +64,7 @@ def test_variables_are_written_only_where_the_caller_says_so() -> None:
 
 def test_other_parts_read_and_write_the_same_variables() -> None:
     scene = a_scene()
-    set_chat_variable(scene, "mood", "bright")
+    scene.variables.set("mood", "bright")
     assert get_chat_variable(scene, "mood") == says("{{getvar::mood}}", scene) == "bright"
 
 

@@ -6,15 +6,12 @@ from tavernkit.risuai.cbs.functions.arrays import ARRAYS
 from tavernkit.risuai.cbs.functions.chance import CHANCE
 from tavernkit.risuai.cbs.functions.character import CHARACTER
 from tavernkit.risuai.cbs.functions.clock import CLOCK
-from tavernkit.risuai.cbs.functions.display import DISPLAY
+from tavernkit.risuai.cbs.functions.display import DISPLAY, ESCAPES
 from tavernkit.risuai.cbs.functions.encoding import ENCODING
-from tavernkit.risuai.cbs.functions.escapes import ESCAPES
 from tavernkit.risuai.cbs.functions.history import HISTORY
 from tavernkit.risuai.cbs.functions.logic import LOGIC
-from tavernkit.risuai.cbs.functions.names import NAMES
 from tavernkit.risuai.cbs.functions.numbers import NUMBERS
 from tavernkit.risuai.cbs.functions.objects import OBJECTS
-from tavernkit.risuai.cbs.functions.settings import SETTINGS
 from tavernkit.risuai.cbs.functions.strings import STRINGS
 from tavernkit.risuai.cbs.functions.system import SYSTEM
 from tavernkit.risuai.cbs.functions.variables import VARIABLES
@@ -23,9 +20,7 @@ from tavernkit.risuai.cbs.registry import FunctionPack
 __all__ = ["BUILTIN"]
 
 BUILTIN: tuple[FunctionPack, ...] = (
-    NAMES,
     CHARACTER,
-    SETTINGS,
     HISTORY,
     CLOCK,
     VARIABLES,

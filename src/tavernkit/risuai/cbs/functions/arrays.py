@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from tavernkit.risuai.arrays import parse_array, write_array
+from tavernkit.risuai.arrays import parse_array, place_from_end, write_array
 from tavernkit.risuai.cbs.call import CBSCall, LeftAsText
 from tavernkit.risuai.cbs.functions.arguments import LONGEST_TEXT, MOST_ITEMS, answer, number_at
 from tavernkit.risuai.cbs.registry import FunctionPack
@@ -13,7 +13,18 @@ from tavernkit.text.js_json import is_index
 from tavernkit.text.js_numbers import number_to_string, to_integer
 from tavernkit.values import Json
 
-ARRAYS = FunctionPack("arrays")
+ARRAYS = FunctionPack(
+    "arrays",
+    {
+        "join": lambda call: _joined(call, call.need(1) if len(call.arguments) > 1 else ","),
+        "spread": lambda call: _joined(call, "::"),
+        "makearray array a": lambda call: write_array(call.arguments),
+        "arraylength": lambda call: str(len(parse_array(call.need(0)))),
+        "arrayshift": lambda call: write_array(parse_array(call.need(0))[1:]),
+        "arraypop": lambda call: write_array(parse_array(call.need(0))[:-1]),
+        "arraypush": lambda call: write_array([*parse_array(call.need(0)), call.get(1)]),
+    },
+)
 
 
 def _joined(call: CBSCall, between: str) -> str:
@@ -21,27 +32,6 @@ def _joined(call: CBSCall, between: str) -> str:
     if len(items) * len(between) > LONGEST_TEXT:
         raise LeftAsText
     return js_values.join(items, between)
-
-
-@ARRAYS.function("join")
-def join(call: CBSCall) -> str:
-    between = call.get(1)
-    return _joined(call, "," if between is None else between)
-
-
-@ARRAYS.function("spread")
-def spread(call: CBSCall) -> str:
-    return _joined(call, "::")
-
-
-@ARRAYS.function("makearray", "array", "a")
-def make_array(call: CBSCall) -> str:
-    return write_array(call.arguments)
-
-
-@ARRAYS.function("arraylength")
-def array_length(call: CBSCall) -> str:
-    return str(len(parse_array(call.need(0))))
 
 
 @ARRAYS.function("arrayelement")
@@ -53,28 +43,12 @@ def array_element(call: CBSCall) -> str:
     return "null" if item is None else answer(item)
 
 
-@ARRAYS.function("arrayshift")
-def array_shift(call: CBSCall) -> str:
-    return write_array(parse_array(call.need(0))[1:])
-
-
-@ARRAYS.function("arraypop")
-def array_pop(call: CBSCall) -> str:
-    return write_array(parse_array(call.need(0))[:-1])
-
-
-@ARRAYS.function("arraypush")
-def array_push(call: CBSCall) -> str:
-    return write_array([*parse_array(call.need(0)), call.get(1)])
-
-
 @ARRAYS.function("arraysplice")
 def array_splice(call: CBSCall) -> str:
     items = parse_array(call.need(0))
-    start = to_integer(number_at(call, 1))
-    start = max(start + len(items), 0) if start < 0 else min(start, len(items))
+    start = place_from_end(number_at(call, 1), len(items))
     count = min(max(to_integer(number_at(call, 2)), 0), len(items) - start)
-    items[int(start) : int(start + count)] = [call.get(3)]
+    items[start : start + int(count)] = [call.get(3)]
     return write_array(items)
 
 

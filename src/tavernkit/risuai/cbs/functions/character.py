@@ -1,4 +1,4 @@
-"""The texts, lore and assets of the character and of the modules that are switched on."""
+"""Who takes part: names, and the texts, lore and assets of the character and of the modules that are switched on."""
 
 from __future__ import annotations
 
@@ -9,31 +9,37 @@ from tavernkit.risuai.cbs.registry import FunctionPack
 from tavernkit.risuai.lore_entry import write_lore_entry
 from tavernkit.text.js_json import to_json
 
-CHARACTER = FunctionPack("character")
+CHARACTER = FunctionPack(
+    "character",
+    {
+        "user": lambda call: "username" if call.options.consistent_names else call.scene.user_name,
+        "trigger_id": lambda call: "null" if call.scene.trigger_id is None else call.scene.trigger_id,
+        "personality charpersona": lambda call: _told(call, character(call).personality),
+        "description chardesc": lambda call: _told(call, character(call).description),
+        "scenario": lambda call: _told(call, character(call).scenario),
+        "exampledialogue examplemessage": lambda call: _told(call, character(call).example_message),
+        "moduleenabled": lambda call: flag(any(module.namespace == call.get(0) for module in call.scene.modules)),
+    },
+)
 
 
-@CHARACTER.function("personality", "charpersona")
-def personality(call: CBSCall) -> str:
-    chosen = character(call)
-    return "" if chosen.is_group else call.parse(chosen.personality)
+def _told(call: CBSCall, text: str) -> str:
+    """A text of the character, with its macros; a group has none."""
+    return "" if character(call).is_group else call.parse(text)
 
 
-@CHARACTER.function("description", "chardesc")
-def description(call: CBSCall) -> str:
-    chosen = character(call)
-    return "" if chosen.is_group else call.parse(chosen.description)
-
-
-@CHARACTER.function("scenario")
-def scenario(call: CBSCall) -> str:
-    chosen = character(call)
-    return "" if chosen.is_group else call.parse(chosen.scenario)
-
-
-@CHARACTER.function("exampledialogue", "examplemessage")
-def example_dialogue(call: CBSCall) -> str:
-    chosen = character(call)
-    return "" if chosen.is_group else call.parse(chosen.example_message)
+@CHARACTER.function("char", "bot")
+def char(call: CBSCall) -> str:
+    if call.options.consistent_names:
+        return "botname"
+    chosen = call.scene.character
+    if chosen is not None and not chosen.is_group:
+        return chosen.display_name
+    if call.options.character_name:
+        return call.options.character_name
+    if chosen is None:
+        raise LeftAsText
+    return chosen.display_name
 
 
 @CHARACTER.function("lorebook", "worldinfo")
@@ -70,11 +76,6 @@ def displayed_assets(call: CBSCall) -> str:
     if not chosen.lists_assets:
         return "[]"
     return write_array(asset.name for asset in chosen.assets if asset.path not in chosen.unlisted_assets)
-
-
-@CHARACTER.function("moduleenabled")
-def module_enabled(call: CBSCall) -> str:
-    return flag(any(module.namespace == call.get(0) for module in call.scene.modules))
 
 
 @CHARACTER.function("moduleassetlist")

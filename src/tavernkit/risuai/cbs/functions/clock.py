@@ -14,8 +14,6 @@ from tavernkit.text.js_dates import MONTHS, WEEKDAYS
 from tavernkit.text.js_numbers import js_floor, js_remainder, number_to_string, to_fixed, to_integer
 from tavernkit.text.js_strings import utf16_length
 
-CLOCK = FunctionPack("clock")
-
 _NOT_COUNTED = "00:00:00"
 _NO_MESSAGE = "[Cannot get time]"
 _NO_TIME = "[Cannot get time, message was sent in older version]"
@@ -27,6 +25,19 @@ _DAY = 86_400_000
 _CYCLE_YEARS = 400
 _CYCLE = 146_097 * _DAY
 _NEAR_START, _NEAR_END = -4 * _CYCLE, 20 * _CYCLE  # the years 370 to 9970
+
+CLOCK = FunctionPack(
+    "clock",
+    {
+        "isotime": lambda call: _time(call.scene.now().astimezone(UTC)),
+        "isodate": lambda call: _date(call.scene.now().astimezone(UTC)),
+        "time": lambda call: _formatted(call) if call.arguments else _time(call.scene.now()),
+        "date datetimeformat": lambda call: _formatted(call) if call.arguments else _date(call.scene.now()),
+        "messageunixtimearray": lambda call: write_array(
+            number_to_string(message.time or 0) for message in chat_of(call).messages
+        ),
+    },
+)
 
 
 class _Moment:
@@ -73,26 +84,6 @@ def _moment(call: CBSCall, milliseconds: float) -> _Moment | None:
 @CLOCK.function("unixtime")
 def unix_time(call: CBSCall) -> str:
     return to_fixed(_now(call).milliseconds / 1000)
-
-
-@CLOCK.function("isotime")
-def iso_time(call: CBSCall) -> str:
-    return _time(call.scene.now().astimezone(UTC))
-
-
-@CLOCK.function("isodate")
-def iso_date(call: CBSCall) -> str:
-    return _date(call.scene.now().astimezone(UTC))
-
-
-@CLOCK.function("time")
-def time(call: CBSCall) -> str:
-    return _formatted(call) if call.arguments else _time(call.scene.now())
-
-
-@CLOCK.function("date", "datetimeformat")
-def date(call: CBSCall) -> str:
-    return _formatted(call) if call.arguments else _date(call.scene.now())
 
 
 def _time(moment: datetime) -> str:
@@ -169,11 +160,6 @@ def _sent(call: CBSCall) -> _Moment | str:
     if not sent:
         return _NO_TIME
     return _moment(call, sent) or "Invalid Date"
-
-
-@CLOCK.function("messageunixtimearray")
-def message_times(call: CBSCall) -> str:
-    return write_array(number_to_string(message.time or 0) for message in chat_of(call).messages)
 
 
 @CLOCK.function("messageidleduration")

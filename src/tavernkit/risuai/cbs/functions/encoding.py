@@ -13,12 +13,22 @@ from tavernkit.text.js_base64 import decode_base64
 from tavernkit.text.js_numbers import number_to_string, parse_int, to_fixed, to_integer, to_number
 from tavernkit.text.js_strings import from_units, utf16_units, well_formed
 
-ENCODING = FunctionPack("encoding")
-
 _UNITS = 65536
 _USUAL_SHIFT = 32768
 _FLIPPED = bytes(byte ^ 0xFF for byte in range(256))
 _BYTE_ORDER_MARK = "\ufeff"
+
+ENCODING = FunctionPack(
+    "encoding",
+    {
+        "unicodedecode": lambda call: from_units([_unit(number_at(call, 0))]),
+        "u unicodedecodefromhex ue unicodeencodefromhex": lambda call: from_units(
+            [_unit(parse_int(text_at(call, 0), 16))]
+        ),
+        "fromhex": lambda call: number_to_string(parse_int(text_at(call, 0), 16)),
+        "hash": lambda call: to_fixed(pick_hash_rand(0, call.need(0)) * 10_000_000 + 1).rjust(7, "0"),
+    },
+)
 
 
 @ENCODING.function("unicodeencode")
@@ -28,35 +38,15 @@ def unicode_encode(call: CBSCall) -> str:
     return str(units[int(index)]) if 0 <= index < len(units) else "NaN"
 
 
-@ENCODING.function("unicodedecode")
-def unicode_decode(call: CBSCall) -> str:
-    return from_units([_unit(number_at(call, 0))])
-
-
-@ENCODING.function("u", "unicodedecodefromhex", "ue", "unicodeencodefromhex")
-def unicode_decode_hex(call: CBSCall) -> str:
-    return from_units([_unit(parse_int(text_at(call, 0), 16))])
-
-
 def _unit(number: float) -> int:
     """The number as one UTF-16 unit: without its fraction, and counted round."""
     return int(to_integer(number)) % _UNITS if math.isfinite(number) else 0
-
-
-@ENCODING.function("fromhex")
-def from_hex(call: CBSCall) -> str:
-    return number_to_string(parse_int(text_at(call, 0), 16))
 
 
 @ENCODING.function("tohex")
 def to_hex(call: CBSCall) -> str:
     number = parse_int(text_at(call, 0))
     return f"{int(number):x}" if math.isfinite(number) else number_to_string(number)
-
-
-@ENCODING.function("hash")
-def hash_text(call: CBSCall) -> str:
-    return to_fixed(pick_hash_rand(0, call.need(0)) * 10_000_000 + 1).rjust(7, "0")
 
 
 @ENCODING.function("xor", "xorencrypt", "xorencode", "xore")

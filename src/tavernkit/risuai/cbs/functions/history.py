@@ -11,7 +11,16 @@ from tavernkit.risuai.cbs.registry import FunctionPack
 from tavernkit.risuai.chat import RisuChat, RisuMessage, write_message
 from tavernkit.text.js_json import to_json
 
-HISTORY = FunctionPack("history")
+HISTORY = FunctionPack(
+    "history",
+    {
+        "userhistory usermessages": lambda call: _history_of(call, "user"),
+        "charhistory charmessages": lambda call: _history_of(call, "char"),
+        "chatindex": lambda call: str(call.options.chat_index),
+        "firstmsgindex firstmessageindex": lambda call: str(chat_of(call).greeting_index),
+        "isfirstmsg isfirstmessage": lambda call: flag(call.options.is_first_message),
+    },
+)
 
 
 def chat_of(call: CBSCall) -> RisuChat:
@@ -63,14 +72,8 @@ def _as_objects(call: CBSCall, messages: Iterable[RisuMessage]) -> str:
     return write_array(to_json(write_message(message.with_(data=call.parse(message.data)))) for message in messages)
 
 
-@HISTORY.function("userhistory", "usermessages")
-def user_history(call: CBSCall) -> str:
-    return _as_objects(call, [message for message in chat_of(call).messages if message.role == "user"])
-
-
-@HISTORY.function("charhistory", "charmessages")
-def char_history(call: CBSCall) -> str:
-    return _as_objects(call, [message for message in chat_of(call).messages if message.role == "char"])
+def _history_of(call: CBSCall, role: str) -> str:
+    return _as_objects(call, [message for message in chat_of(call).messages if message.role == role])
 
 
 @HISTORY.function("history", "messages")
@@ -80,16 +83,6 @@ def history(call: CBSCall) -> str:
         return _as_objects(call, [RisuMessage(role="char", data=_greeting(call)), *messages])
     names_roles = "role" in call.arguments
     return write_array(f"{message.role}: {message.data}" if names_roles else message.data for message in messages)
-
-
-@HISTORY.function("chatindex")
-def chat_index(call: CBSCall) -> str:
-    return str(call.options.chat_index)
-
-
-@HISTORY.function("firstmsgindex", "firstmessageindex")
-def greeting_index(call: CBSCall) -> str:
-    return str(chat_of(call).greeting_index)
 
 
 @HISTORY.function("lastmessage")
@@ -123,8 +116,3 @@ def role(call: CBSCall) -> str:
     if options.chat_index != -1:
         return message_at(call, options.chat_index).role
     return "null" if options.role is None else options.role
-
-
-@HISTORY.function("isfirstmsg", "isfirstmessage")
-def is_first_message(call: CBSCall) -> str:
-    return flag(call.options.is_first_message)

@@ -1,19 +1,70 @@
-"""Making objects and reaching into them."""
+"""Making objects and reaching into them, as JavaScript does: inherited things included."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Final
+
 from tavernkit.risuai.cbs.call import CBSCall, LeftAsText
 from tavernkit.risuai.cbs.functions.arguments import MOST_ITEMS, UNDEFINED, answer, text_at
-from tavernkit.risuai.cbs.functions.properties import MISSING, Inherited, property_of
 from tavernkit.risuai.cbs.registry import FunctionPack
 from tavernkit.text.js_json import from_json, in_property_order, is_index, to_json
 from tavernkit.text.js_numbers import to_number
+from tavernkit.text.js_strings import split_halves
 from tavernkit.text.js_values import is_truthy, to_text
 from tavernkit.values import Json
 
 OBJECTS = FunctionPack("objects")
 
 _NOTHING = "null"
+_MISSING: Final = object()
+"""There is nothing under the name; JSON's null is something."""
+
+
+class _Inherited:
+    """A method, or the prototype: something that every value of its kind has. It counts as yes and is no text."""
+
+
+_INHERITED = _Inherited()
+_OF_OBJECTS = frozenset(
+    (
+        "__defineGetter__",
+        "__defineSetter__",
+        "__lookupGetter__",
+        "__lookupSetter__",
+        "__proto__",
+        "constructor",
+        "hasOwnProperty",
+        "isPrototypeOf",
+        "propertyIsEnumerable",
+        "toLocaleString",
+        "toString",
+        "valueOf",
+    )
+)
+
+
+def _property_of(value: Json, name: str) -> Json:
+    """What `value[name]` gives: a value, _MISSING, or an _Inherited; the value is not null."""
+    found: Json = value.get(name, _MISSING) if isinstance(value, dict) else _MISSING
+    if found is not _MISSING:
+        return found
+    if isinstance(value, list | str):
+        items: Sequence[Json] = split_halves(value) if isinstance(value, str) else value
+        if name == "length":
+            return len(items)
+        if is_index(name) and int(name) < len(items):
+            return items[int(name)]
+    return _INHERITED if name in _OF_OBJECTS else _MISSING
+
+
+def inherited_text(name: str) -> str:
+    """What is printed for a name that every object has, or nothing for other names."""
+    if name not in _OF_OBJECTS:
+        return ""
+    if name == "__proto__":
+        return "[object Object]"
+    return f"function {'Object' if name == 'constructor' else name}() {{ [native code] }}"
 
 
 def _object(text: str | None) -> Json:
@@ -31,10 +82,10 @@ def _object(text: str | None) -> Json:
 
 @OBJECTS.function("dictelement", "objectelement")
 def dict_element(call: CBSCall) -> str:
-    found = property_of(_object(call.get(0)), text_at(call, 1))
-    if isinstance(found, Inherited):
+    found = _property_of(_object(call.get(0)), text_at(call, 1))
+    if isinstance(found, _Inherited):
         return UNDEFINED
-    return _NOTHING if found is None or found is MISSING else answer(found)
+    return _NOTHING if found is None or found is _MISSING else answer(found)
 
 
 @OBJECTS.function("element", "ele")
@@ -47,10 +98,10 @@ def element(call: CBSCall) -> str:
             return _NOTHING
         if not isinstance(holder, dict | list):
             return _NOTHING
-        current = property_of(holder, name)
-        if current is MISSING or not (isinstance(current, Inherited) or is_truthy(current)):
+        current = _property_of(holder, name)
+        if current is _MISSING or not (isinstance(current, _Inherited) or is_truthy(current)):
             return _NOTHING
-    return UNDEFINED if isinstance(current, Inherited) else answer(current)
+    return UNDEFINED if isinstance(current, _Inherited) else answer(current)
 
 
 @OBJECTS.function("makedict", "dict", "d", "makeobject", "object", "o")
@@ -64,8 +115,8 @@ def make_dict(call: CBSCall) -> str:
 @OBJECTS.function("objectassert", "dictassert")
 def object_assert(call: CBSCall) -> str:
     holder, name, value = _object(call.get(0)), text_at(call, 1), call.get(2)
-    found = property_of(holder, name)
-    if isinstance(found, Inherited) or (found is not MISSING and is_truthy(found)):
+    found = _property_of(holder, name)
+    if isinstance(found, _Inherited) or (found is not _MISSING and is_truthy(found)):
         return to_json(holder)
     match holder:
         case dict():

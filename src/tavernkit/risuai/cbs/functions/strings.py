@@ -9,24 +9,22 @@ from tavernkit.risuai.cbs.registry import FunctionPack
 from tavernkit.text.graphemes import split_graphemes
 from tavernkit.text.js_strings import join_halves, js_trim, replace_all, split_halves, utf16_length
 
-STRINGS = FunctionPack("strings")
-
 _LAST_OF_ONE_UNIT = "\uffff"
 
-
-@STRINGS.function("startswith")
-def starts_with(call: CBSCall) -> str:
-    return flag(split_halves(call.need(0)).startswith(split_halves(text_at(call, 1))))
-
-
-@STRINGS.function("endswith")
-def ends_with(call: CBSCall) -> str:
-    return flag(split_halves(call.need(0)).endswith(split_halves(text_at(call, 1))))
-
-
-@STRINGS.function("contains")
-def contains(call: CBSCall) -> str:
-    return flag(split_halves(text_at(call, 1)) in split_halves(call.need(0)))
+STRINGS = FunctionPack(
+    "strings",
+    {
+        "startswith": lambda call: flag(split_halves(call.need(0)).startswith(split_halves(text_at(call, 1)))),
+        "endswith": lambda call: flag(split_halves(call.need(0)).endswith(split_halves(text_at(call, 1)))),
+        "contains": lambda call: flag(split_halves(text_at(call, 1)) in split_halves(call.need(0))),
+        "trim": lambda call: js_trim(call.need(0)),
+        "length": lambda call: str(utf16_length(call.need(0))),
+        "lower": lambda call: call.need(0).lower(),
+        "upper": lambda call: call.need(0).upper(),
+        # The macro's own text backwards, its name included, which is what RisuAI does.
+        "reverse": lambda call: "".join(reversed(split_graphemes(call.text))),
+    },
+)
 
 
 @STRINGS.function("replace")
@@ -47,35 +45,9 @@ def split(call: CBSCall) -> str:
     return write_array(map(join_halves, split_halves(text).split(split_halves(between))))
 
 
-@STRINGS.function("trim")
-def trim(call: CBSCall) -> str:
-    return js_trim(call.need(0))
-
-
-@STRINGS.function("length")
-def length(call: CBSCall) -> str:
-    return str(utf16_length(call.need(0)))
-
-
-@STRINGS.function("lower")
-def lower(call: CBSCall) -> str:
-    return call.need(0).lower()
-
-
-@STRINGS.function("upper")
-def upper(call: CBSCall) -> str:
-    return call.need(0).upper()
-
-
 @STRINGS.function("capitalize")
 def capitalize(call: CBSCall) -> str:
     text = call.need(0)
     first = text[:1]
     # The first half of a pair has no capital, and so such a character stays as it is.
     return text if first > _LAST_OF_ONE_UNIT else first.upper() + text[1:]
-
-
-@STRINGS.function("reverse")
-def reverse(call: CBSCall) -> str:
-    """The macro's own text backwards, its name included, which is what RisuAI does."""
-    return "".join(reversed(split_graphemes(call.text)))

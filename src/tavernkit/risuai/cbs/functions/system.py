@@ -1,14 +1,31 @@
-"""What `{{metadata}}` tells of the application and its model."""
+"""What the settings say: prompts, models, sizes, the window, and what `{{metadata}}` tells of the application."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from tavernkit.risuai.cbs.call import CBSCall
+from tavernkit.risuai.cbs.functions.arguments import flag
 from tavernkit.risuai.cbs.registry import FunctionPack
 from tavernkit.risuai.scene import RisuScene
 
-SYSTEM = FunctionPack("system")
+SYSTEM = FunctionPack(
+    "system",
+    {
+        "persona userpersona": lambda call: call.parse(call.scene.persona),
+        "mainprompt systemprompt": lambda call: call.parse(call.scene.settings.main_prompt),
+        "jb jailbreak": lambda call: call.parse(call.scene.settings.jailbreak),
+        "globalnote systemnote ujb": lambda call: call.parse(call.scene.settings.global_note),
+        "model": lambda call: call.scene.settings.model,
+        "axmodel": lambda call: call.scene.settings.sub_model,
+        "maxcontext": lambda call: str(call.scene.settings.max_context),
+        "jbtoggled": lambda call: flag(call.scene.settings.jailbreak_on),
+        "prefillsupported prefill": lambda call: flag(call.scene.settings.model.startswith("claude")),
+        "screenwidth": lambda call: str(call.scene.screen.width),
+        "screenheight": lambda call: str(call.scene.screen.height),
+    },
+)
 
 # Cards ask for a version to know which macros they may use; this is the one whose behaviour is followed here.
 _VERSION = "166.3.3"
@@ -31,51 +48,30 @@ class _Model(NamedTuple):
 _MODELS = {"gpt4o": _Model("GPT-4o", "gpt-4o", provider=0, tokenizer=2)}
 
 
+_TOLD: Mapping[str, Callable[[RisuScene], str]] = {
+    **dict.fromkeys(("mobile", "local", "node"), lambda _: "0"),
+    "version": lambda _: _VERSION,
+    **dict.fromkeys(("majorversion", "majorver", "major"), lambda _: _VERSION.partition(".")[0]),
+    **dict.fromkeys(("language", "locale", "lang"), lambda scene: scene.settings.language),
+    **dict.fromkeys(("browserlanguage", "browserlocale", "browserlang"), lambda _: _BROWSER_LANGUAGE),
+    "imateapot": lambda _: "🫖",
+    "risutype": lambda _: "web",
+    "maxcontext": lambda scene: str(scene.settings.max_context),
+    **dict.fromkeys(("modelshortname", "modelname"), lambda scene: _model(scene).name),
+    "modelinternalid": lambda scene: _model(scene).internal_id,
+    "modelformat": lambda scene: str(_model(scene).format),
+    "modelprovider": lambda scene: str(_model(scene).provider),
+    "modeltokenizer": lambda scene: str(_model(scene).tokenizer),
+}
+
+
 @SYSTEM.function("metadata")
 def metadata(call: CBSCall) -> str:
     asked = call.need(0)
-    key = asked.lower()
-    for told in (_of_application(key, call.scene), _of_model(key, call.scene)):
-        if told is not None:
-            return told
-    return f"Error: {asked} is not a valid metadata key."
+    tell = _TOLD.get(asked.lower())
+    return f"Error: {asked} is not a valid metadata key." if tell is None else tell(call.scene)
 
 
-def _of_application(key: str, scene: RisuScene) -> str | None:
-    match key:
-        case "mobile" | "local" | "node":
-            return "0"
-        case "version":
-            return _VERSION
-        case "majorversion" | "majorver" | "major":
-            return _VERSION.partition(".")[0]
-        case "language" | "locale" | "lang":
-            return scene.settings.language
-        case "browserlanguage" | "browserlocale" | "browserlang":
-            return _BROWSER_LANGUAGE
-        case "imateapot":
-            return "🫖"
-        case "risutype":
-            return "web"
-        case "maxcontext":
-            return str(scene.settings.max_context)
-        case _:
-            return None
-
-
-def _of_model(key: str, scene: RisuScene) -> str | None:
+def _model(scene: RisuScene) -> _Model:
     identity = scene.settings.model
-    model = _MODELS.get(identity, _Model(identity, identity))
-    match key:
-        case "modelshortname" | "modelname":
-            return model.name
-        case "modelinternalid":
-            return model.internal_id
-        case "modelformat":
-            return str(model.format)
-        case "modelprovider":
-            return str(model.provider)
-        case "modeltokenizer":
-            return str(model.tokenizer)
-        case _:
-            return None
+    return _MODELS.get(identity, _Model(identity, identity))

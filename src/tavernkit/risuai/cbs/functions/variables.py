@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from tavernkit.risuai.cbs.calculator import calculate
-from tavernkit.risuai.cbs.call import CBSCall, LeftAsText, ParseReturn
+from tavernkit.risuai.cbs.call import CBSCall, ParseReturn
 from tavernkit.risuai.cbs.functions.arguments import UNDEFINED, character, number_at, text_at
-from tavernkit.risuai.cbs.functions.properties import inherited_text
+from tavernkit.risuai.cbs.functions.objects import inherited_text
 from tavernkit.risuai.cbs.registry import FunctionPack
-from tavernkit.risuai.default_variables import get_chat_variable, get_global_variable, set_chat_variable
+from tavernkit.risuai.default_variables import get_chat_variable, get_global_variable
 from tavernkit.text.js_numbers import number_to_string, to_number
-
-VARIABLES = FunctionPack("variables")
 
 # RisuAI keeps what `{{return}}` says among the variables of the parse, where texts can write it as well.
 _RETURNED = "__return__"
 _RETURNS = "__force_return__"
+
+VARIABLES = FunctionPack(
+    "variables",
+    {
+        "getvar": lambda call: get_chat_variable(call.scene, text_at(call, 0)),
+        "calc": lambda call: number_to_string(calculate(call.need(0), call.scene)),
+    },
+)
 
 
 @VARIABLES.function("tempvar", "gettempvar")
@@ -44,11 +50,6 @@ def _keep(call: CBSCall, name: str, value: str | None) -> None:
         call.temporary[name] = value
 
 
-@VARIABLES.function("getvar")
-def chat_variable(call: CBSCall) -> str:
-    return get_chat_variable(call.scene, text_at(call, 0))
-
-
 @VARIABLES.function("getglobalvar")
 def global_variable(call: CBSCall) -> str:
     name = text_at(call, 0)
@@ -66,7 +67,7 @@ def set_variable(call: CBSCall) -> str | None:
     if value is None:
         call.scene.variables.delete(name)
     else:
-        set_chat_variable(call.scene, name, value)
+        call.scene.variables.set(name, value)
     return ""
 
 
@@ -77,7 +78,7 @@ def add_to_variable(call: CBSCall) -> str | None:
     character(call)
     name = text_at(call, 0)
     total = to_number(get_chat_variable(call.scene, name)) + number_at(call, 1)
-    set_chat_variable(call.scene, name, number_to_string(total))
+    call.scene.variables.set(name, number_to_string(total))
     return ""
 
 
@@ -96,11 +97,3 @@ def _runs(call: CBSCall) -> bool:
 
 def _without_running(call: CBSCall) -> str | None:
     return "" if call.options.removes_variables else None
-
-
-@VARIABLES.function("calc")
-def calc(call: CBSCall) -> str:
-    expression = call.get(0)
-    if expression is None:
-        raise LeftAsText
-    return number_to_string(calculate(expression, call.scene))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tavernkit.risuai.arrays import place_from_end, sliced
 from tavernkit.risuai.triggers import properties
 from tavernkit.risuai.triggers.effects.pack import Action, EffectPack
 from tavernkit.risuai.triggers.operand import EffectFields
-from tavernkit.risuai.triggers.places import place_from_end, sliced
 from tavernkit.risuai.triggers.run import Returned, ThrownError, TriggerRun
-from tavernkit.text.js_numbers import number_to_string
+from tavernkit.text.js_numbers import number_to_string, to_number
 from tavernkit.text.js_strings import split_halves
 from tavernkit.text.js_values import join, to_text
 from tavernkit.values import Json
@@ -20,17 +20,11 @@ _EMPTY = "[]"
 _NONE = "null"
 
 
-@pack.effect("v2MakeArrayVar")
-def make(fields: EffectFields) -> Action:
-    variable = fields.optional_text("var")
-
-    def act(run: TriggerRun) -> None:
-        name = run.expand(variable)
-        if name.startswith("[") and name.endswith("]"):
-            raise Returned
-        run.set(name, _EMPTY)
-
-    return act
+@pack.action("v2MakeArrayVar", names=("var",))
+def make(run: TriggerRun, name: str) -> None:
+    if name.startswith("[") and name.endswith("]"):
+        raise Returned
+    run.set(name, _EMPTY)
 
 
 def _value_of(run: TriggerRun, variable: str | None) -> Json:
@@ -44,20 +38,6 @@ def _list_of(run: TriggerRun, variable: str | None) -> list[Json]:
     return value
 
 
-def _answering(fields: EffectFields, answer: Callable[[TriggerRun, Json], Json], otherwise: str) -> Action:
-    """An effect that asks something of the array and writes the answer, or this text where that cannot be told."""
-    variable, output = fields.optional_text("var"), fields.optional_text("outputVar")
-
-    def act(run: TriggerRun) -> None:
-        try:
-            found = answer(run, _value_of(run, variable))
-        except ThrownError:
-            found = otherwise
-        run.put(output, found)
-
-    return act
-
-
 def _changing(fields: EffectFields, change: Callable[[TriggerRun, list[Json]], object]) -> Action:
     """An effect that changes the array; what is no array becomes an empty one instead."""
     variable = fields.optional_text("var")
@@ -68,90 +48,48 @@ def _changing(fields: EffectFields, change: Callable[[TriggerRun, list[Json]], o
             change(run, items)
         except ThrownError:
             items = []
-        run.put_json(run.expand(variable), items)
+        run.put(variable, run.to_json(items))
 
     return act
 
 
-@pack.effect("v2GetArrayVarLength")
-def length(fields: EffectFields) -> Action:
-    def answer(_: TriggerRun, value: Json) -> str:
-        found = properties.get(value, "length")
-        if found is None:
-            raise ThrownError("It has no length.")
-        return to_text(found)
-
-    return _answering(fields, answer, "0")
+@pack.answer("v2GetArrayVarLength", variables=("var",), otherwise="0")
+def length(run: TriggerRun, array: str) -> str:
+    found = properties.get(run.json(array), "length")
+    if found is None:
+        raise ThrownError("It has no length.")
+    return to_text(found)
 
 
-@pack.effect("v2GetArrayVar")
-def item(fields: EffectFields) -> Action:
-    index = fields.operand("index")
-
-    def answer(run: TriggerRun, value: Json) -> Json:
-        found = properties.get(value, number_to_string(run.number(index)))
-        return _NONE if found is None else found
-
-    return _answering(fields, answer, _NONE)
+@pack.answer("v2GetArrayVar", variables=("var",), reads=("index",), otherwise=_NONE)
+def item(run: TriggerRun, array: str, index: str) -> Json:
+    found = properties.get(run.json(array), number_to_string(to_number(index)))
+    return _NONE if found is None else found
 
 
-@pack.effect("v2GetIndexOfValueInArrayVar")
-def place_of(fields: EffectFields) -> Action:
-    wanted = fields.operand("value")
-
-    def answer(run: TriggerRun, value: Json) -> str:
-        text = run.text(wanted)
-        if isinstance(value, list):
-            return str(value.index(text) if text in value else -1)
-        if isinstance(value, str):
-            return str(split_halves(value).find(split_halves(text)))
-        raise ThrownError("It is no array.")
-
-    return _answering(fields, answer, "-1")
-
-
-@pack.effect("v2SliceArrayVar")
-def part(fields: EffectFields) -> Action:
-    first, last = fields.operand("start"), fields.operand("end")
-    variable, output = fields.optional_text("var"), fields.optional_text("outputVar")
-
-    def act(run: TriggerRun) -> None:
-        try:
-            value = _value_of(run, variable)
-            start, end = run.number(first), run.number(last)
-            taken = _sliced(value, start, end)
-        except ThrownError:
-            taken = []
-        run.put_json(run.expand(output), taken)
-
-    return act
-
-
-def _sliced(value: Json, start: float, end: float) -> Json:
+@pack.answer("v2GetIndexOfValueInArrayVar", variables=("var",), reads=("value",), otherwise="-1")
+def place_of(run: TriggerRun, array: str, wanted: str) -> str:
+    value = run.json(array)
     if isinstance(value, list):
-        return sliced(value, start, end)
+        return str(value.index(wanted) if wanted in value else -1)
     if isinstance(value, str):
-        return sliced(split_halves(value), start, end)
+        return str(split_halves(value).find(split_halves(wanted)))
     raise ThrownError("It is no array.")
 
 
-@pack.effect("v2JoinArrayVar")
-def joined(fields: EffectFields) -> Action:
-    array, delimiter, output = fields.operand("var"), fields.operand("delimiter"), fields.optional_text("outputVar")
-
-    def act(run: TriggerRun) -> None:
-        try:
-            items = run.json(run.text(array))
-            between = run.text(delimiter)
-            text = _joined(run, items, between)
-        except ThrownError:
-            text = ""
-        run.put(output, text)
-
-    return act
+@pack.answer("v2SliceArrayVar", variables=("var",), reads=("start", "end"), otherwise=_EMPTY)
+def part(run: TriggerRun, array: str, start: str, end: str) -> str:
+    value = run.json(array)
+    if isinstance(value, str):
+        return run.to_json(sliced(split_halves(value), to_number(start), to_number(end)))
+    if not isinstance(value, list):
+        raise ThrownError("It is no array.")
+    return run.to_json(sliced(value, to_number(start), to_number(end)))
 
 
-def _joined(run: TriggerRun, items: Json, between: str) -> str:
+@pack.answer("v2JoinArrayVar", reads=("var", "delimiter"), otherwise="")
+def joined(run: TriggerRun, array: str, between: str) -> str:
+    items = run.json(array)
     if not isinstance(items, list):
         raise ThrownError("It is no array.")
     run.shared.budget.write(len(items) * len(between))
@@ -171,7 +109,7 @@ def set_item(fields: EffectFields) -> Action:
             changed = properties.put(_value_of(run, variable), number_to_string(place), new)
         except ThrownError:
             return
-        run.put_json(run.expand(variable), changed)
+        run.put(variable, run.to_json(changed))
 
     return act
 
@@ -210,19 +148,11 @@ def remove(fields: EffectFields) -> Action:
     return _changing(fields, change)
 
 
-@pack.effect("v2PopArrayVar")
-def pop(fields: EffectFields) -> Action:
-    return _taking(fields, -1)
-
-
-@pack.effect("v2ShiftArrayVar")
-def shift(fields: EffectFields) -> Action:
-    return _taking(fields, 0)
-
-
-def _taking(fields: EffectFields, place: int) -> Action:
-    """An effect that takes an item out and writes it down."""
+@pack.effect("v2PopArrayVar", "v2ShiftArrayVar")
+def take(fields: EffectFields) -> Action:
+    """Take the last or the first item out, and write it down."""
     variable, output = fields.optional_text("var"), fields.optional_text("outputVar")
+    place = -1 if fields.type == "v2PopArrayVar" else 0
 
     def act(run: TriggerRun) -> None:
         name = run.expand(variable)
@@ -234,6 +164,6 @@ def _taking(fields: EffectFields, place: int) -> Action:
             return
         taken = items.pop(place) if items else None
         run.put(output, _NONE if taken is None else taken)
-        run.put_json(name, items)
+        run.set(name, run.to_json(items))
 
     return act

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
-from tavernkit.risuai.triggers.effects.pack import Action, EffectPack, Jump
-from tavernkit.risuai.triggers.operand import EffectFields, Operand
+from tavernkit.risuai.triggers.effects.pack import Action, EffectPack
+from tavernkit.risuai.triggers.operand import EffectFields, Jump, Operand
 from tavernkit.risuai.triggers.run import ThrownError, TriggerRun
 from tavernkit.text.js_numbers import to_number
 from tavernkit.values import Json
@@ -23,49 +23,18 @@ def nothing(_: EffectFields) -> Action:
     return lambda _: None
 
 
-@pack.jumping("v2If", "v2IfAdvanced")
-def branch(fields: EffectFields, jump: Jump) -> Action:
+@pack.effect("v2If", "v2IfAdvanced")
+def branch(fields: EffectFields) -> Action:
     is_variable = fields.type == "v2If" or fields.text("sourceType") == "var"
     source = Operand(text=fields.optional_text("source"), is_variable=is_variable)
-    target, operator = fields.operand("target"), fields.text("condition")
+    target, holds = fields.operand("target"), _CONDITIONS.get(fields.text("condition"))
 
     def act(run: TriggerRun) -> int | None:
         left = run.text(source)
         right = run.text(target)
-        return None if _holds(run, left, operator, right) else jump.place
+        return None if holds is not None and holds(run, left, right) else fields.jump.place
 
     return act
-
-
-def _holds(run: TriggerRun, left: str, operator: str, right: str) -> bool:
-    match operator:
-        case "=":
-            return _is_same(left, right)
-        case "!=":
-            return not _is_same(left, right)
-        case ">":
-            return to_number(left) > to_number(right)
-        case "<":
-            return to_number(left) < to_number(right)
-        case ">=":
-            return to_number(left) >= to_number(right)
-        case "<=":
-            return to_number(left) <= to_number(right)
-        case "∈":
-            return _includes(run, right, left)
-        case "∋":
-            return _includes(run, left, right)
-        case "∉":
-            return not _includes(run, right, left)
-        case "∌":
-            return not _includes(run, left, right)
-        case "≒":
-            return _is_alike(left, right)
-        case "≡":
-            is_true = left in ("true", "1")
-            return {"true": is_true, "false": not is_true}.get(right, left == right)
-        case _:
-            return False
 
 
 def _is_same(left: str, right: str) -> bool:
@@ -90,15 +59,36 @@ def _includes(run: TriggerRun, json: str, wanted: str) -> bool:
     return isinstance(value, list | str) and wanted in value
 
 
-@pack.jumping("v2Else", "v2BreakLoop")
-def jump_away(_: EffectFields, jump: Jump) -> Action:
-    return lambda _: jump.place
+def _is_identical(left: str, right: str) -> bool:
+    is_true = left in ("true", "1")
+    return {"true": is_true, "false": not is_true}.get(right, left == right)
 
 
-@pack.jumping("v2EndIndent")
-def end_of_level(fields: EffectFields, jump: Jump) -> Action:
+_CONDITIONS: Mapping[str, Callable[[TriggerRun, str, str], bool]] = {
+    "=": lambda _, left, right: _is_same(left, right),
+    "!=": lambda _, left, right: not _is_same(left, right),
+    ">": lambda _, left, right: to_number(left) > to_number(right),
+    "<": lambda _, left, right: to_number(left) < to_number(right),
+    ">=": lambda _, left, right: to_number(left) >= to_number(right),
+    "<=": lambda _, left, right: to_number(left) <= to_number(right),
+    "∈": lambda run, left, right: _includes(run, right, left),
+    "∋": lambda run, left, right: _includes(run, left, right),
+    "∉": lambda run, left, right: not _includes(run, right, left),
+    "∌": lambda run, left, right: not _includes(run, left, right),
+    "≒": lambda _, left, right: _is_alike(left, right),
+    "≡": lambda _, left, right: _is_identical(left, right),
+}
+
+
+@pack.effect("v2Else", "v2BreakLoop")
+def jump_away(fields: EffectFields) -> Action:
+    return lambda _: fields.jump.place
+
+
+@pack.effect("v2EndIndent")
+def end_of_level(fields: EffectFields) -> Action:
+    level, jump = fields.level, fields.jump
     goes_on = _loop(jump) if fields.flag("endOfLoop") else None
-    level = fields.level
 
     def act(run: TriggerRun) -> int | None:
         is_again = goes_on is not None and goes_on(run)
@@ -129,27 +119,17 @@ def stop_trigger(_: EffectFields) -> Action:
     return lambda _: _BEYOND_THE_LAST
 
 
-@pack.effect("stop", "v2StopPromptSending")
-def stop_sending(_: EffectFields) -> Action:
-    def act(run: TriggerRun) -> None:
-        run.stop_sending = True
-
-    return act
+@pack.action("stop", "v2StopPromptSending")
+def stop_sending(run: TriggerRun) -> None:
+    run.stop_sending = True
 
 
-@pack.effect("runtrigger")
-def start_run_v1(fields: EffectFields) -> Action:
-    name = fields.text("value")
-    return lambda run: run.shared.start_run(run, name)
+@pack.action("runtrigger", fixed=("value",))
+@pack.action("v2RunTrigger", fixed=("target",))
+def start_run(run: TriggerRun, name: str) -> None:
+    run.shared.start_run(run, name)
 
 
-@pack.effect("v2RunTrigger")
-def start_run(fields: EffectFields) -> Action:
-    name = fields.text("target")
-    return lambda run: run.shared.start_run(run, name)
-
-
-@pack.effect("v2ConsoleLog")
-def log(fields: EffectFields) -> Action:
-    source = fields.operand("source")
-    return lambda run: run.write_log(run.text(source))
+@pack.action("v2ConsoleLog", reads=("source",))
+def log(run: TriggerRun, text: str) -> None:
+    run.write_log(text)

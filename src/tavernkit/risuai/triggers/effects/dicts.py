@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from tavernkit.risuai.triggers import properties
 from tavernkit.risuai.triggers.effects.pack import Action, EffectPack
 from tavernkit.risuai.triggers.operand import EffectFields
@@ -26,50 +24,30 @@ def make(fields: EffectFields) -> Action:
     return act
 
 
-def _answering(fields: EffectFields, answer: Callable[[TriggerRun, Json], Json], otherwise: str) -> Action:
-    """An effect that asks something of the dictionary and writes the answer, or this text where that cannot be told."""
-    dictionary, output = fields.operand("var"), fields.optional_text("outputVar")
-
-    def act(run: TriggerRun) -> None:
-        try:
-            found = answer(run, run.json(run.text(dictionary)))
-        except ThrownError:
-            found = otherwise
-        run.put(output, found)
-
-    return act
+@pack.answer("v2GetDictVar", reads=("var", "key"), otherwise="null")
+def item(run: TriggerRun, dictionary: str, key: str) -> Json:
+    found = properties.get(run.json(dictionary), key)
+    return "null" if found is None else found
 
 
-@pack.effect("v2GetDictVar")
-def item(fields: EffectFields) -> Action:
-    key = fields.operand("key")
-
-    def answer(run: TriggerRun, value: Json) -> Json:
-        found = properties.get(value, run.text(key))
-        return "null" if found is None else found
-
-    return _answering(fields, answer, "null")
+@pack.answer("v2HasDictKey", reads=("var", "key"), otherwise="0")
+def has_key(run: TriggerRun, dictionary: str, key: str) -> str:
+    return "1" if properties.has(run.json(dictionary), key) else "0"
 
 
-@pack.effect("v2HasDictKey")
-def has_key(fields: EffectFields) -> Action:
-    key = fields.operand("key")
-    return _answering(fields, lambda run, value: "1" if properties.has(value, run.text(key)) else "0", "0")
+@pack.answer("v2GetDictSize", reads=("var",), otherwise="0")
+def size(run: TriggerRun, dictionary: str) -> str:
+    return str(len(properties.names(run.json(dictionary))))
 
 
-@pack.effect("v2GetDictSize")
-def size(fields: EffectFields) -> Action:
-    return _answering(fields, lambda _, value: str(len(properties.names(value))), "0")
+@pack.answer("v2GetDictKeys", reads=("var",), otherwise="[]")
+def keys(run: TriggerRun, dictionary: str) -> str:
+    return to_json(properties.names(run.json(dictionary)))
 
 
-@pack.effect("v2GetDictKeys")
-def keys(fields: EffectFields) -> Action:
-    return _answering(fields, lambda _, value: to_json(properties.names(value)), "[]")
-
-
-@pack.effect("v2GetDictValues")
-def values(fields: EffectFields) -> Action:
-    return _answering(fields, lambda _, value: to_json(properties.values(value)), "[]")
+@pack.answer("v2GetDictValues", reads=("var",), otherwise="[]")
+def values(run: TriggerRun, dictionary: str) -> str:
+    return to_json(properties.values(run.json(dictionary)))
 
 
 @pack.effect("v2SetDictVar")
@@ -88,7 +66,7 @@ def set_item(fields: EffectFields) -> Action:
                 return
             new = run.text(value)
             changed = {run.text(key): new}
-        run.put_json(run.expand(variable), changed)
+        run.put(variable, run.to_json(changed))
 
     return act
 
@@ -107,6 +85,6 @@ def delete_item(fields: EffectFields) -> Action:
             if kind != "var":
                 return
             changed = {}
-        run.put_json(run.expand(variable), changed)
+        run.put(variable, run.to_json(changed))
 
     return act

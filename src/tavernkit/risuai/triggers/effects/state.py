@@ -5,15 +5,11 @@ In any other run these effects end it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
+from tavernkit.risuai.arrays import place_in
 from tavernkit.risuai.triggers import properties
-from tavernkit.risuai.triggers.effects.pack import Action, EffectPack
-from tavernkit.risuai.triggers.operand import EffectFields
-from tavernkit.risuai.triggers.places import place_in
+from tavernkit.risuai.triggers.effects.pack import EffectPack
 from tavernkit.risuai.triggers.run import Returned, ThrownError, TriggerRun
-from tavernkit.text.js_json import to_json
-from tavernkit.text.js_numbers import number_to_string
+from tavernkit.text.js_numbers import number_to_string, to_number
 from tavernkit.text.js_values import to_text
 from tavernkit.values import Json
 
@@ -28,78 +24,47 @@ def _state(run: TriggerRun) -> str:
     return run.display_data
 
 
-@pack.effect("v2GetDisplayState")
-def get_display(fields: EffectFields) -> Action:
-    output = fields.optional_text("outputVar")
-
-    def act(run: TriggerRun) -> None:
-        state = _state(run)
-        run.put(output, state)
-
-    return act
+def _has_state(run: TriggerRun) -> bool:
+    _state(run)
+    return True
 
 
-@pack.effect("v2SetDisplayState")
-def set_display(fields: EffectFields) -> Action:
-    value = fields.operand("value")
-
-    def act(run: TriggerRun) -> None:
-        _state(run)
-        text = run.text(value)
-        run.shared.budget.write(len(text))
-        run.display_data = text
-
-    return act
+@pack.answer("v2GetDisplayState")
+def get_display(run: TriggerRun) -> str:
+    return _state(run)
 
 
-@pack.effect("v2GetRequestState")
-def get_request(fields: EffectFields) -> Action:
-    return _reading(fields, "content")
+@pack.action("v2SetDisplayState", reads=("value",), guard=_has_state)
+def set_display(run: TriggerRun, text: str) -> None:
+    run.shared.budget.write(len(text))
+    run.display_data = text
 
 
-@pack.effect("v2GetRequestStateRole")
-def get_role(fields: EffectFields) -> Action:
-    return _reading(fields, "role")
+@pack.answer("v2GetRequestState", "v2GetRequestStateRole", reads=("index",), fixed=("type",), guard=_has_state)
+def get_request(run: TriggerRun, index: str, type: str) -> Json:
+    request = run.json(_state(run))
+    message = None if request is None else properties.get(request, number_to_string(to_number(index)))
+    found = None if message is None else properties.get(message, "role" if type.endswith("Role") else "content")
+    return "null" if found is None else found
 
 
-def _reading(fields: EffectFields, key: str) -> Action:
-    index, output = fields.operand("index"), fields.optional_text("outputVar")
-
-    def act(run: TriggerRun) -> None:
-        request = run.json(_state(run))
-        place = number_to_string(run.number(index))
-        message = None if request is None else properties.get(request, place)
-        found = None if message is None else properties.get(message, key)
-        run.put(output, "null" if found is None else found)
-
-    return act
+@pack.action("v2SetRequestState", reads=("index", "value"), guard=_has_state)
+def set_request(run: TriggerRun, index: str, text: str) -> None:
+    _write(run, index, "content", text)
 
 
-@pack.effect("v2SetRequestState")
-def set_request(fields: EffectFields) -> Action:
-    return _writing(fields, "content", lambda _: True)
+@pack.action("v2SetRequestStateRole", reads=("index", "value"), guard=_has_state)
+def set_role(run: TriggerRun, index: str, role: str) -> None:
+    _write(run, index, "role", role if role in _ROLES else None)
 
 
-@pack.effect("v2SetRequestStateRole")
-def set_role(fields: EffectFields) -> Action:
-    return _writing(fields, "role", lambda role: role in _ROLES)
-
-
-def _writing(fields: EffectFields, key: str, is_allowed: Callable[[str], bool]) -> Action:
-    index, value = fields.operand("index"), fields.operand("value")
-
-    def act(run: TriggerRun) -> None:
-        request = run.json(_state(run))
-        number = run.number(index)
-        text = run.text(value)
-        if is_allowed(text):
-            _message(request, number)[key] = text
-        written = to_json(request)
-        run.shared.budget.step(len(written))
-        run.shared.budget.write(len(written))
-        run.display_data = written
-
-    return act
+def _write(run: TriggerRun, index: str, key: str, text: str | None) -> None:
+    request = run.json(_state(run))
+    if text is not None:
+        _message(request, to_number(index))[key] = text
+    written = run.to_json(request)
+    run.shared.budget.write(len(written))
+    run.display_data = written
 
 
 def _message(request: Json, number: float) -> dict[str, Json]:
@@ -112,14 +77,9 @@ def _message(request: Json, number: float) -> dict[str, Json]:
     raise ThrownError(f"The request has no message at {number_to_string(number)}.")
 
 
-@pack.effect("v2GetRequestStateLength")
-def request_length(fields: EffectFields) -> Action:
-    output = fields.optional_text("outputVar")
-
-    def act(run: TriggerRun) -> None:
-        length = properties.get(run.json(_state(run)), "length")
-        if length is None:
-            raise ThrownError("The request is no list.")
-        run.put(output, to_text(length))
-
-    return act
+@pack.answer("v2GetRequestStateLength", guard=_has_state)
+def request_length(run: TriggerRun) -> str:
+    length = properties.get(run.json(_state(run)), "length")
+    if length is None:
+        raise ThrownError("The request is no list.")
+    return to_text(length)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from tavernkit.risuai.triggers import literal
-from tavernkit.risuai.triggers.effects.pack import Action, EffectPack
+from tavernkit.risuai.arrays import place_in
+from tavernkit.risuai.triggers.effects.pack import Action, EffectPack, low_level
 from tavernkit.risuai.triggers.operand import EffectFields, Operand
-from tavernkit.risuai.triggers.places import place_in
 from tavernkit.risuai.triggers.run import ThrownError, TriggerRun
 from tavernkit.text.js_json import is_index
-from tavernkit.text.js_numbers import number_to_string
+from tavernkit.text.js_numbers import number_to_string, to_number
 from tavernkit.text.js_regex import JsCut
 from tavernkit.text.js_strings import join_halves, split_halves, utf16_length
 
@@ -21,62 +20,41 @@ _GROUP = re.compile(r"\$([0-9]+)")
 _PATTERN_WITH_FLAGS = re.compile(r"/([^\n\r\u2028\u2029]+)/([gimuy]*)")
 
 
-@pack.effect("v2GetCharAt")
-def character_at(fields: EffectFields) -> Action:
-    source, index, output = fields.operand("source"), fields.operand("index"), fields.optional_text("outputVar")
-
-    def act(run: TriggerRun) -> None:
-        units = split_halves(run.text(source))
-        place = place_in(units, run.number(index))
-        run.put(output, "null" if place is None else units[place])
-
-    return act
+@pack.answer("v2GetCharAt", reads=("source", "index"))
+def character_at(_run: TriggerRun, text: str, index: str) -> str:
+    units = split_halves(text)
+    place = place_in(units, to_number(index))
+    return "null" if place is None else units[place]
 
 
-@pack.effect("v2SetCharAt")
-def set_character_at(fields: EffectFields) -> Action:
-    source, index, value = fields.operand("source"), fields.operand("index"), fields.operand("value")
-    output = fields.optional_text("outputVar")
-
-    def act(run: TriggerRun) -> None:
-        characters = list(run.text(source))
-        number = run.number(index)
-        new = run.text(value)
-        if is_index(number_to_string(number)):
-            # Beyond the end there is a gap, which is written as nothing.
-            characters[int(number) : int(number) + 1] = [new]
-        run.put(output, "".join(characters))
-
-    return act
+@pack.answer("v2SetCharAt", reads=("source", "index", "value"))
+def set_character_at(_run: TriggerRun, text: str, index: str, new: str) -> str:
+    characters = list(text)
+    number = to_number(index)
+    if is_index(number_to_string(number)):
+        # Beyond the end there is a gap, which is written as nothing.
+        characters[int(number) : int(number) + 1] = [new]
+    return "".join(characters)
 
 
-@pack.effect("v2GetCharCount")
-def character_count(fields: EffectFields) -> Action:
-    source, output = fields.operand("source"), fields.optional_text("outputVar")
-    return lambda run: run.put(output, str(utf16_length(run.text(source))))
+@pack.answer("v2GetCharCount", reads=("source",))
+def character_count(_run: TriggerRun, text: str) -> str:
+    return str(utf16_length(text))
 
 
-@pack.effect("v2ToLowerCase")
-def lower_case(fields: EffectFields) -> Action:
-    source, output = fields.operand("source"), fields.optional_text("outputVar")
-    return lambda run: run.put(output, run.text(source).lower())
+@pack.answer("v2ToLowerCase", reads=("source",))
+def lower_case(_run: TriggerRun, text: str) -> str:
+    return text.lower()
 
 
-@pack.effect("v2ToUpperCase")
-def upper_case(fields: EffectFields) -> Action:
-    source, output = fields.operand("source"), fields.optional_text("outputVar")
-    return lambda run: run.put(output, run.text(source).upper())
+@pack.answer("v2ToUpperCase", reads=("source",))
+def upper_case(_run: TriggerRun, text: str) -> str:
+    return text.upper()
 
 
-@pack.effect("v2ConcatString")
-def concatenate(fields: EffectFields) -> Action:
-    first, second, output = fields.operand("source1"), fields.operand("source2"), fields.optional_text("outputVar")
-
-    def act(run: TriggerRun) -> None:
-        text = run.text(first)
-        run.put(output, text + run.text(second))
-
-    return act
+@pack.answer("v2ConcatString", reads=("source1", "source2"))
+def concatenate(_run: TriggerRun, first: str, second: str) -> str:
+    return first + second
 
 
 @pack.effect("v2SplitString")
@@ -92,7 +70,7 @@ def split(fields: EffectFields) -> Action:
             parts = _split_by_pattern(run, text, between)
         else:
             parts = text.split(between) if between else list(split_halves(text))
-        run.put_json(run.expand(output), parts)
+        run.put(output, run.to_json(parts))
 
     return act
 
@@ -107,51 +85,24 @@ def _split_by_pattern(run: TriggerRun, text: str, written: str) -> Sequence[str 
         return [text]
 
 
-@pack.effect("v2RegexTest")
-def regex_test(fields: EffectFields) -> Action:
-    value, regex, flags = fields.operand("value"), fields.operand("regex"), fields.operand("flags")
-    output = fields.optional_text("outputVar")
-
-    def act(run: TriggerRun) -> None:
-        try:
-            text = run.text(value)
-            pattern = run.regex(run.text(regex), run.text(flags))
-            is_found = run.match(text, lambda limit: pattern.test(text, limit=limit))
-        except ThrownError:
-            is_found = False
-        run.put(output, "1" if is_found else "0")
-
-    return act
+@pack.answer("v2RegexTest", reads=("value", "regex", "flags"), otherwise="0")
+def regex_test(run: TriggerRun, text: str, regex: str, flags: str) -> str:
+    return "1" if run.test(run.regex(regex, flags), text) else "0"
 
 
-@pack.effect("v2ExtractRegex")
-def extract(fields: EffectFields) -> Action:
-    value, regex, flags = fields.operand("value"), fields.operand("regex"), fields.operand("flags")
-    result, output = fields.operand("result"), fields.optional_text("outputVar")
-
-    def act(run: TriggerRun) -> None:
-        text = run.text(value)
-        groups = _first_match(run, text, run.text(regex), run.text(flags)) or [""]
-        run.put(output, _fill(run, run.text(result), [group or "" for group in groups], missing=""))
-
-    return act
+@pack.answer("v2ExtractRegex", reads=("value", "regex", "flags", "result"))
+def extract(run: TriggerRun, text: str, regex: str, flags: str, result: str) -> str:
+    groups = _first_match(run, text, regex, flags) or [""]
+    return _fill(run, result, [group or "" for group in groups], missing="")
 
 
-@pack.effect("extractRegex")
-def extract_v1(fields: EffectFields) -> Action:
-    value, regex, flags = fields.optional_text("value"), fields.text("regex"), fields.text("flags")
-    result, output = fields.text("result"), fields.text("inputVar")
-
-    def act(run: TriggerRun) -> None:
-        if not run.has_low_level_access:
-            return
-        groups = _first_match(run, run.expand(value), regex, flags)
-        if groups is None:
-            raise ThrownError(f"The pattern {regex[:40]!r} was not found.")
-        texts = ["undefined" if group is None else group for group in groups]
-        run.set(output, _fill(run, result, texts, missing="undefined"))
-
-    return act
+@pack.answer("extractRegex", reads=("value",), fixed=("regex", "flags", "result"), guard=low_level)
+def extract_v1(run: TriggerRun, text: str, regex: str, flags: str, result: str) -> str:
+    groups = _first_match(run, text, regex, flags)
+    if groups is None:
+        raise ThrownError(f"The pattern {regex[:40]!r} was not found.")
+    texts = ["undefined" if group is None else group for group in groups]
+    return _fill(run, result, texts, missing="undefined")
 
 
 def _first_match(run: TriggerRun, text: str, source: str, flags: str) -> list[str | None] | None:
@@ -170,11 +121,7 @@ def _fill(run: TriggerRun, template: str, groups: Sequence[str], *, missing: str
         run.shared.budget.write(len(text))
         return text
 
-    return _finish(run, _GROUP.sub(group, template), groups[0])
-
-
-def _finish(run: TriggerRun, text: str, whole: str) -> str:
-    return literal.replace_all(run, text, "$&", whole).replace("$$", "$")
+    return run.replace(_GROUP.sub(group, template), "$&", groups[0]).replace("$$", "$")
 
 
 def _place(digits: str) -> int:
@@ -217,5 +164,5 @@ def _replaced(run: TriggerRun, cut: JsCut, form: str, new: str) -> str:
             return new
         target = groups[place - 1] if place <= len(groups) else None
         if target:
-            return literal.replace_first(run, whole, target, new)
+            return run.replace(whole, target, new, 1)
     return _fill(run, form, [whole, *(group or "" for group in groups)], missing="")

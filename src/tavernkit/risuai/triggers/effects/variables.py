@@ -3,69 +3,38 @@
 from __future__ import annotations
 
 import math
+import operator as arithmetic
 import re
+from collections.abc import Callable, Mapping
 
-from tavernkit.risuai.cbs.calculator import calculate
+from tavernkit.risuai.cbs.calculator import calculate, js_divide
 from tavernkit.risuai.cbs.call import LeftAsText
 from tavernkit.risuai.triggers.effects.pack import Action, EffectPack
-from tavernkit.risuai.triggers.operand import EffectFields, Operand
+from tavernkit.risuai.triggers.operand import EffectFields
 from tavernkit.risuai.triggers.run import ThrownError, TriggerRun
-from tavernkit.text.js_numbers import number_to_string, parse_float, to_number
+from tavernkit.text.js_numbers import js_remainder, number_to_string, parse_float, to_number
 
 pack = EffectPack()
 
 _NAME = re.compile(r"\$([a-zA-Z0-9_]+)")
+_OPERATORS: Mapping[str, Callable[[float, float], float]] = {
+    "+=": arithmetic.add,
+    "-=": arithmetic.sub,
+    "*=": arithmetic.mul,
+    "/=": js_divide,
+    "%=": js_remainder,
+}
 
 
-@pack.effect("setvar")
-def set_variable_v1(fields: EffectFields) -> Action:
-    return _setting(fields, Operand(text=fields.optional_text("value")))
-
-
-@pack.effect("v2SetVar")
-def set_variable(fields: EffectFields) -> Action:
-    return _setting(fields, fields.operand("value"))
-
-
-def _setting(fields: EffectFields, value: Operand) -> Action:
-    variable, operator = fields.optional_text("var"), fields.text("operator")
-    has_remainder = fields.type == "v2SetVar"
-
-    def act(run: TriggerRun) -> None:
-        given = run.text(value)
-        name = run.expand(variable)
-        if operator == "=":
-            run.set(name, given)
-            return
-        old = to_number(run.variables.get(name))
-        if math.isnan(old):
-            old = 0.0
-        known = operator in ("+=", "-=", "*=", "/=") or (operator == "%=" and has_remainder)
-        run.set(name, number_to_string(_calculate(old, operator, to_number(given))) if known else "")
-
-    return act
-
-
-def _calculate(left: float, operator: str, right: float) -> float:
-    match operator:
-        case "+=":
-            return left + right
-        case "-=":
-            return left - right
-        case "*=":
-            return left * right
-        case "/=":
-            return _divide(left, right)
-        case _:
-            return math.nan if not right or math.isinf(left) else math.fmod(left, right)
-
-
-def _divide(left: float, right: float) -> float:
-    if right:
-        return left / right
-    if not left or math.isnan(left):
-        return math.nan
-    return math.copysign(math.inf, left) * math.copysign(1.0, right)
+@pack.action("setvar", "v2SetVar", reads=("value",), names=("var",), fixed=("operator", "type"))
+def set_variable(run: TriggerRun, given: str, name: str, operator: str, type: str) -> None:
+    if operator == "=":
+        run.set(name, given)
+        return
+    old = to_number(run.variables.get(name))
+    compute = _OPERATORS.get(operator) if operator != "%=" or type == "v2SetVar" else None
+    result = None if compute is None else compute(0.0 if math.isnan(old) else old, to_number(given))
+    run.set(name, "" if result is None else number_to_string(result))
 
 
 @pack.effect("v2DeclareLocalVar")
@@ -82,36 +51,18 @@ def declare_local(fields: EffectFields) -> Action:
     return act
 
 
-@pack.effect("v2Random")
-def random_number(fields: EffectFields) -> Action:
-    smallest, largest, output = fields.operand("min"), fields.operand("max"), fields.optional_text("outputVar")
-
-    def act(run: TriggerRun) -> None:
-        low, high = run.number(smallest), run.number(largest)
-        drawn = run.scene.random() * (high - low + 1) + low
-        run.put(output, number_to_string(math.floor(drawn) if math.isfinite(drawn) else drawn))
-
-    return act
+@pack.answer("v2Random", reads=("min", "max"))
+def random_number(run: TriggerRun, smallest: str, largest: str) -> str:
+    low, high = to_number(smallest), to_number(largest)
+    drawn = run.scene.random() * (high - low + 1) + low
+    return number_to_string(math.floor(drawn) if math.isfinite(drawn) else drawn)
 
 
-@pack.effect("v2Calculate")
-def calculation(fields: EffectFields) -> Action:
-    expression, output = fields.operand("expression"), fields.optional_text("outputVar")
-
-    def act(run: TriggerRun) -> None:
-        try:
-            result = number_to_string(_result(run, run.text(expression)))
-        except ThrownError:
-            result = "0"
-        run.put(output, result)
-
-    return act
-
-
-def _result(run: TriggerRun, expression: str) -> float:
+@pack.answer("v2Calculate", reads=("expression",), otherwise="0")
+def calculation(run: TriggerRun, expression: str) -> str:
     run.shared.budget.step(len(expression))
     try:
-        return calculate(_NAME.sub(lambda found: _number_of(run, found[1]), expression), run.scene)
+        return number_to_string(calculate(_NAME.sub(lambda found: _number_of(run, found[1]), expression), run.scene))
     except LeftAsText:
         raise ThrownError(f"{expression[:40]!r} cannot be calculated.") from None
 
@@ -121,13 +72,7 @@ def _number_of(run: TriggerRun, name: str) -> str:
     return "0" if math.isnan(number) else number_to_string(number)
 
 
-@pack.effect("v2Tokenize")
-def count_tokens(fields: EffectFields) -> Action:
-    value, output = fields.operand("value"), fields.optional_text("outputVar")
-
-    def act(run: TriggerRun) -> None:
-        text = run.text(value)
-        run.shared.budget.step(len(text))
-        run.put(output, str(run.scene.count_tokens(text)))
-
-    return act
+@pack.answer("v2Tokenize", reads=("value",))
+def count_tokens(run: TriggerRun, text: str) -> str:
+    run.shared.budget.step(len(text))
+    return str(run.scene.count_tokens(text))
