@@ -20,7 +20,7 @@ def is_in_prompt(visibility: Visibility) -> bool:
     return visibility in ("prompt_only", "prompt_and_ui")
 
 
-def is_on_page(visibility: Visibility) -> bool:
+def is_on_page(visibility: str) -> bool:
     """Whether people may see an artifact."""
     return visibility in ("ui_only", "prompt_and_ui")
 

@@ -9,7 +9,8 @@ from tavernkit.artifacts.axes import Visibility, is_in_prompt
 from tavernkit.artifacts.inclusion import Format, Operation, Phase, PromptInclusion
 from tavernkit.artifacts.rendering import render, render_value, select_versions
 from tavernkit.artifacts.version import ArtifactVersion
-from tavernkit.values import Value
+from tavernkit.prompt.block import Block
+from tavernkit.values import JsonObject, Value
 
 SortKey: TypeAlias = tuple[int, float, int, int, str, int, str]
 
@@ -34,6 +35,12 @@ class ArtifactSource(TypedDict):
     version: int
     operation: Operation
     visibility: Visibility
+
+
+def sources_of(block: Block) -> list[JsonObject]:
+    """The artifacts that have made or changed a block, as its metadata names them."""
+    named = block.metadata.get("artifacts")
+    return [source for source in named if isinstance(source, dict)] if isinstance(named, list) else []
 
 
 class Prepared(Value, frozen=True, kw_only=True):

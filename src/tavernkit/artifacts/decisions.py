@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -76,5 +77,6 @@ class InclusionReport(Value, frozen=True, kw_only=True):
 
 def inclusion_report(plan: Plan) -> InclusionReport:
     """What has become of the artifacts that `include_artifacts` was given for this plan."""
-    decisions = [*plan.metadata.get(REPORT, ())]
+    found = plan.metadata.get(REPORT)
+    decisions = list(found) if isinstance(found, Sequence) else []
     return InclusionReport(decisions=msgspec.convert(decisions, tuple[InclusionDecision, ...]))

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
 
-from tavernkit.artifacts.candidate import Prepared, PromptCandidate, prepare
+from tavernkit.artifacts.candidate import Prepared, PromptCandidate, prepare, sources_of
 from tavernkit.artifacts.decisions import INCLUDED, REPORT, InclusionDecision, InclusionReason
 from tavernkit.artifacts.inclusion import PromptInclusion
 from tavernkit.artifacts.inserts import Inserts
@@ -162,11 +162,11 @@ class _Placing:
     def _note_missing(self, ctx: Context, reasons: dict[int, InclusionReason]) -> None:
         """What stood in the prompt and is no longer told, because there was no room or another hook took it out."""
         crediting = [block for block in ctx.blocks if "artifacts" in block.metadata]
-        told = {source["id"] for block in crediting if block.enabled for source in block.metadata["artifacts"]}
+        told = {source["id"] for block in crediting if block.enabled for source in sources_of(block)}
         missing = [item for item in self._items if item.source["id"] not in told and reasons[id(item)] in INCLUDED]
         if not missing:
             return
-        known = {source["id"] for block in crediting for source in block.metadata["artifacts"]}
+        known = {source["id"] for block in crediting for source in sources_of(block)}
         for item in missing:
             reason: InclusionReason = "over_budget" if item.source["id"] in known else "taken_out"
             reasons[id(item)] = reason

@@ -8,7 +8,7 @@ from typing import TypedDict
 
 from tavernkit.artifacts.artifact import Artifact
 from tavernkit.artifacts.axes import is_on_page
-from tavernkit.artifacts.candidate import ArtifactSource
+from tavernkit.artifacts.candidate import sources_of
 from tavernkit.artifacts.diff import change_between
 from tavernkit.artifacts.rendering import render_value
 from tavernkit.artifacts.version import ArtifactVersion
@@ -73,8 +73,7 @@ def redacted_blocks(blocks: Iterable[Block]) -> tuple[Block, ...]:
 
 
 def _holds_hidden(block: Block) -> bool:
-    sources: list[ArtifactSource] = block.metadata.get("artifacts", [])
-    return any(not is_on_page(source["visibility"]) for source in sources)
+    return any(not is_on_page(str(source["visibility"])) for source in sources_of(block))
 
 
 def _redacted_block(block: Block) -> Block:

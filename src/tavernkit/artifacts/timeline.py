@@ -15,7 +15,6 @@ from tavernkit.values import Value
 
 _NUMBERED = "message:"
 _MESSAGE = re.compile(r"message(?::\d+)?")
-_NOWHERE: Mapping[str, object] = {}
 FIRST_WINDOW = 128
 
 
@@ -177,7 +176,7 @@ def _older(message_id: str, history: ChatHistory) -> Found:
 def message_source(block: Block) -> str | None:
     """Which message of the history a block is, as every build writes it: `message:<number>`, or `message` for what is
     said now."""
-    source = block.metadata.get("source", _NOWHERE).get("id")
+    source = block.source.get("id")
     return source if isinstance(source, str) and _is_message(source) else None
 
 

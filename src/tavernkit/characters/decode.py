@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+import msgspec
+
 from tavernkit.characters.card import MIRRORED_FIELDS, CardSpec, CharacterCard
 from tavernkit.characters.character import AssetReference, Character
 from tavernkit.characters.encode import write_data
@@ -55,11 +57,11 @@ def decode_card(source: Json, report: ReportBuilder, *, limits: CardLimits = DEF
     """Read a card and add the notes to a report that its container has begun."""
     if not isinstance(source, Mapping):
         raise InvalidCardError(f"A character card is a JSON object, but this is {kind_of(source)}.")
-    top: dict[str, Json] = with_plain_numbers(dict(source), report)
+    top = with_plain_numbers(dict(source), report)
     spec = _spec(top, report)
     if spec == "v1":
         return _read_flat(top, report, limits)
-    data = dict(top["data"])
+    data = dict(LooseObject(top, report).object("data"))
     _fill_from_top(data, top, report)
     fields = LooseObject(data, report, "data")
     character = _read_character(fields, limits)
@@ -75,9 +77,10 @@ def decode_card(source: Json, report: ReportBuilder, *, limits: CardLimits = DEF
 
 def _spec(top: Mapping[str, Json], report: ReportBuilder) -> CardSpec:
     spec = top.get("spec")
-    has_data = isinstance(top.get("data"), dict) and bool(top["data"])
+    data = top.get("data")
+    has_data = isinstance(data, dict) and bool(data)
     if spec is None:
-        if not has_data or not _named(top["data"]):
+        if not isinstance(data, dict) or not _named(data):
             return "v1"
         report.converted("spec", "missing; read as chara_card_v2, because there is a data object with a name")
         return "v2"
@@ -159,15 +162,6 @@ def _read_character(fields: LooseObject, limits: CardLimits) -> Character:
     for older, field in GRADIO_FIELDS.items():
         if older in fields.source and field not in fields.source:
             fields.report.converted(fields.at(older), f"the older name of {field}")
-    optional: dict[str, Json] = {
-        "nickname": fields.text("nickname") if _is_text(fields.source.get("nickname")) else None,
-        "creator_notes_multilingual": _object(fields, "creator_notes_multilingual"),
-        "source": _texts(fields, "source"),
-        "assets": _assets(fields, limits),
-        "creation_date": _date(fields, "creation_date"),
-        "modification_date": _date(fields, "modification_date"),
-        "character_book": _book(fields, limits),
-    }
     character = Character(
         name=fields.text("name") if _named(fields.source, "name") else fields.text("char_name"),
         description=fields.text("description", "char_persona"),
@@ -184,10 +178,20 @@ def _read_character(fields: LooseObject, limits: CardLimits) -> Character:
         creator=fields.text("creator"),
         character_version=fields.text("character_version"),
         extensions=fields.object("extensions"),
-        **optional,
+        nickname=fields.text("nickname") if _is_text(fields.source.get("nickname")) else None,
+        creator_notes_multilingual=_object(fields, "creator_notes_multilingual"),
+        source=_texts(fields, "source"),
+        assets=_assets(fields, limits),
+        creation_date=_date(fields, "creation_date"),
+        modification_date=_date(fields, "modification_date"),
+        character_book=_book(fields, limits),
     )
     # An optional field that is null or unusable stays in the file as it was found.
-    unread = {key: fields.source[key] for key, value in optional.items() if value is None and key in fields.source}
+    unread = {
+        key: fields.source[key]
+        for key, value in msgspec.structs.asdict(character).items()
+        if value is None and key in fields.source
+    }
     for key, value in unread.items():
         if value is not None:
             fields.report.ignored(fields.at(key), f"{kind_of(value)} cannot stand here; kept in the file, not used")

@@ -10,14 +10,14 @@ from tavernkit.reading import MAX_JSON_DEPTH, ReportBuilder
 from tavernkit.values import Json
 
 
-def with_plain_numbers(value: Json, report: ReportBuilder) -> Json:
-    """Return the same value where all is well; else a copy that any JSON reader takes, with a note for each change."""
-    return value if _is_plain(value) else _replace(value, report, "")
+def with_plain_numbers(source: dict[str, Json], report: ReportBuilder) -> dict[str, Json]:
+    """Return the same object where all is well; else a copy that any JSON reader takes, with a note for each change."""
+    return source if _is_plain(source) else {key: _replace(value, report, key) for key, value in source.items()}
 
 
-def _is_plain(value: Json) -> bool:
+def _is_plain(source: dict[str, Json]) -> bool:
     """Look at all numbers, level by level, without following the places where they stand."""
-    level = [value]
+    level: list[dict[str, Json] | list[Json] | float] = [source]
     for _ in range(MAX_JSON_DEPTH + 1):
         if not all(math.isfinite(item) for item in level if isinstance(item, float)):
             return False
@@ -35,7 +35,7 @@ def _is_plain(value: Json) -> bool:
 
 def _replace(value: Json, report: ReportBuilder, path: str) -> Json:
     if isinstance(value, dict):
-        return {key: _replace(item, report, f"{path}.{key}" if path else str(key)) for key, item in value.items()}
+        return {key: _replace(item, report, f"{path}.{key}") for key, item in value.items()}
     if isinstance(value, list):
         return [_replace(item, report, f"{path}[{index}]") for index, item in enumerate(value)]
     if not isinstance(value, float) or math.isfinite(value):

@@ -48,8 +48,9 @@ def _records(scenario: LooseObject, speakers: ForeignSpeakers) -> Iterator[dict[
     for greeting in list(scenario.objects("firstMessages"))[:1]:
         text = to_macros(greeting.text("text"))
         first = messages[0] if messages else _record("", is_user=True, date=speakers.now, text="")
-        if text and text not in first.get("swipes", [first["mes"]]):
-            yield _record(speakers.character, is_user=False, date=first["send_date"], text=text)
+        swipes = first.get("swipes")
+        if text and text not in (swipes if isinstance(swipes, list) else [first["mes"]]):
+            yield _record(speakers.character, is_user=False, date=str(first["send_date"]), text=text)
     yield from messages
 
 

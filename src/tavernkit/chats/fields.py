@@ -2,79 +2,43 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from tavernkit.chats.chat import ChatHeader, ChatMessage, Date
-from tavernkit.text.js_numbers import number_to_string
+from tavernkit.text.js_values import is_truthy, to_text
 from tavernkit.values import Json, JsonObject
 
 
 class Field(NamedTuple):
-    """`read` makes the best of any value; `is_usual` says whether writing gives that value back."""
+    """`read` makes the best of any value; writing gives back a value of the usual `kinds`, with `items` of one kind."""
 
     attribute: str
-    is_usual: Callable[[Json], bool]
+    kinds: tuple[type, ...]
     read: Callable[[Json], Any]
     default: Any
-    write: Callable[[Any], Json] = lambda value: value
+    items: type | None = None
 
-
-def is_truthy(value: Json) -> bool:
-    """What JavaScript takes for true."""
-    return not (value is None or value == 0 or value == "" or value != value)
+    def is_usual(self, value: Json) -> bool:
+        """Whether writing gives the value back that was read."""
+        if type(value) not in self.kinds:
+            return False
+        return self.items is None or (isinstance(value, list) and all(type(item) is self.items for item in value))
 
 
 def as_text(value: Json) -> str:
     """Text as it is, numbers and yes or no in words; nothing for what has no short spelling."""
-    match value:
-        case str():
-            return value
-        case bool():
-            return "true" if value else "false"
-        case int() | float():
-            return number_to_string(value)
-        case _:
-            return ""
-
-
-def _is_text(value: Json) -> bool:
-    return isinstance(value, str)
-
-
-def _is_flag(value: Json) -> bool:
-    return isinstance(value, bool)
-
-
-def _is_object(value: Json) -> bool:
-    return isinstance(value, dict)
-
-
-def _is_integer(value: Json) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _is_date(value: Json) -> bool:
-    return isinstance(value, str | int | float) and not isinstance(value, bool)
-
-
-def _is_texts(value: Json) -> bool:
-    return isinstance(value, list) and all(isinstance(item, str) for item in value)
-
-
-def _is_objects(value: Json) -> bool:
-    return isinstance(value, list) and all(isinstance(item, dict) for item in value)
+    return to_text(value) if isinstance(value, str | int | float) else ""
 
 
 def _as_date(value: Json) -> Date:
-    return value if _is_date(value) else None
+    return value if isinstance(value, str | int | float) and not isinstance(value, bool) else None
 
 
 def _as_integer(value: Json) -> int | None:
-    if isinstance(value, float) and math.isfinite(value) and value.is_integer():
+    if isinstance(value, float) and value.is_integer():
         return int(value)
-    return value if _is_integer(value) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _as_texts(value: Json) -> tuple[str, ...]:
@@ -82,7 +46,7 @@ def _as_texts(value: Json) -> tuple[str, ...]:
 
 
 def _as_objects(value: Json) -> tuple[JsonObject, ...]:
-    return tuple(item if isinstance(item, dict) else {} for item in value) if isinstance(value, list) else ()
+    return tuple(map(_as_object, value)) if isinstance(value, list) else ()
 
 
 def _as_object(value: Json) -> JsonObject:
@@ -93,24 +57,25 @@ def _as_optional_text(value: Json) -> str | None:
     return value if isinstance(value, str) else None
 
 
+_DATE = (str, int, float)
 _HEADER: Mapping[str, Field] = {
-    "user_name": Field("user_name", _is_text, as_text, ""),
-    "character_name": Field("character_name", _is_text, as_text, ""),
-    "create_date": Field("create_date", _is_date, _as_date, None),
-    "chat_metadata": Field("chat_metadata", _is_object, _as_object, {}),
+    "user_name": Field("user_name", (str,), as_text, ""),
+    "character_name": Field("character_name", (str,), as_text, ""),
+    "create_date": Field("create_date", _DATE, _as_date, None),
+    "chat_metadata": Field("chat_metadata", (dict,), _as_object, {}),
 }
 _MESSAGE: Mapping[str, Field] = {
-    "name": Field("name", _is_text, as_text, ""),
-    "is_user": Field("is_user", _is_flag, is_truthy, False),
-    "is_system": Field("is_system", _is_flag, is_truthy, False),
-    "send_date": Field("send_date", _is_date, _as_date, None),
-    "mes": Field("text", _is_text, as_text, ""),
-    "extra": Field("extra", _is_object, _as_object, {}),
-    "swipes": Field("swipes", _is_texts, _as_texts, (), list),
-    "swipe_id": Field("swipe_id", _is_integer, _as_integer, None),
-    "swipe_info": Field("swipe_info", _is_objects, _as_objects, (), list),
-    "force_avatar": Field("force_avatar", _is_text, _as_optional_text, None),
-    "original_avatar": Field("original_avatar", _is_text, _as_optional_text, None),
+    "name": Field("name", (str,), as_text, ""),
+    "is_user": Field("is_user", (bool,), is_truthy, False),
+    "is_system": Field("is_system", (bool,), is_truthy, False),
+    "send_date": Field("send_date", _DATE, _as_date, None),
+    "mes": Field("text", (str,), as_text, ""),
+    "extra": Field("extra", (dict,), _as_object, {}),
+    "swipes": Field("swipes", (list,), _as_texts, (), items=str),
+    "swipe_id": Field("swipe_id", (int,), _as_integer, None),
+    "swipe_info": Field("swipe_info", (list,), _as_objects, (), items=dict),
+    "force_avatar": Field("force_avatar", (str,), _as_optional_text, None),
+    "original_avatar": Field("original_avatar", (str,), _as_optional_text, None),
 }
 
 
@@ -142,11 +107,11 @@ def to_record(value: ChatHeader | ChatMessage) -> dict[str, Json]:
         if key in value.unknown and field.read(value.unknown[key]) == current:
             record[key] = value.unknown[key]
         elif current is not None:
-            record[key] = field.write(current)
+            record[key] = list(current) if field.items else current
     for key, field in fields.items():
         current = getattr(value, field.attribute)
         if key not in value.keys and current != field.default:
-            record[key] = field.write(current)
+            record[key] = list(current) if field.items else current
     for key, item in value.unknown.items():
         if key not in value.keys and key not in fields:
             record[key] = item

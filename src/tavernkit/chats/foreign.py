@@ -7,11 +7,12 @@ from typing import NamedTuple, TypeAlias
 
 from tavernkit.chats.chat import ChatFile
 from tavernkit.chats.dates import iso_from_milliseconds
-from tavernkit.chats.fields import as_text, is_truthy
+from tavernkit.chats.fields import as_text
 from tavernkit.chats.jsonl import chat_from_records
 from tavernkit.errors import ParseError
 from tavernkit.reading import ReportBuilder, kind_of
 from tavernkit.text.js_strings import js_trim
+from tavernkit.text.js_values import is_truthy
 from tavernkit.values import Json, JsonObject
 
 Record: TypeAlias = dict[str, Json]
@@ -70,7 +71,7 @@ def _text(message: JsonObject, key: str) -> Record:
 def _ooba(document: JsonObject, speakers: ForeignSpeakers, report: ReportBuilder) -> Iterator[list[Record]]:
     """text-generation-webui: pairs of what the user and the character said, where either may be empty."""
     records: list[Record] = []
-    for index, pair in enumerate(document["data_visible"]):
+    for index, pair in enumerate(_list(document["data_visible"], "data_visible")):
         if not isinstance(pair, list):
             report.ignored(f"data_visible[{index}]", f"expected a pair of texts, found {kind_of(pair)}")
             continue
@@ -84,7 +85,7 @@ def _ooba(document: JsonObject, speakers: ForeignSpeakers, report: ReportBuilder
 def _agnai(document: JsonObject, speakers: ForeignSpeakers, report: ReportBuilder) -> Iterator[list[Record]]:
     """Agnai: a message is the user's when it has a user's id."""
     records: list[Record] = []
-    for message in _objects(document["messages"], "messages", ("userId", "msg"), report):
+    for message in _objects(_list(document["messages"], "messages"), "messages", ("userId", "msg"), report):
         is_user = is_truthy(message.get("userId"))
         name = speakers.user if is_user else speakers.character
         records.append(_record(name, is_user, speakers.now, **_text(message, "msg")))
@@ -127,15 +128,8 @@ def _kobold(document: JsonObject, speakers: ForeignSpeakers, report: ReportBuild
             continue
         is_user = INPUT_MARK in turn
         text = js_trim(turn.replace(INPUT_MARK, "").replace(OUTPUT_MARK, ""))
-        records.append(
-            {
-                "name": user if is_user else character,
-                "is_user": is_user,
-                "mes": text,
-                "send_date": speakers.now,
-                "extra": {},
-            }
-        )
+        name = user if is_user else character
+        records.append({"name": name, "is_user": is_user, "mes": text, "send_date": speakers.now, "extra": {}})
     yield records
 
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from typing import NoReturn
+from typing import NoReturn, TypeGuard
 
 from tavernkit.chats.chat import ChatFile, ChatHeader, ChatMessage, StrayLine
-from tavernkit.chats.fields import header_from, is_truthy, message_from, unusual_fields
+from tavernkit.chats.fields import header_from, message_from, unusual_fields
 from tavernkit.chats.limits import ChatLimits
 from tavernkit.errors import ParseError
 from tavernkit.reading import ReportBuilder, parse_json
-from tavernkit.values import Json
+from tavernkit.text.js_values import is_truthy
+from tavernkit.values import Json, JsonObject
 
 
 def read_jsonl(text: str, limits: ChatLimits, report: ReportBuilder) -> tuple[ChatFile, str]:
@@ -93,8 +94,9 @@ def _is_header(record: dict[str, Json]) -> bool:
 def _flatten(record: dict[str, Json]) -> bool:
     """Put the text of Chub's `{"message": text}` in its place; an empty one stays, as it does in SillyTavern."""
     changed = False
-    if _is_nested(record.get("mes")):
-        record["mes"] = record["mes"]["message"]
+    text = record.get("mes")
+    if _is_nested(text):
+        record["mes"] = text["message"]
         changed = True
     swipes = record.get("swipes")
     if isinstance(swipes, list) and any(map(_is_nested, swipes)):
@@ -103,7 +105,7 @@ def _flatten(record: dict[str, Json]) -> bool:
     return changed
 
 
-def _is_nested(value: Json) -> bool:
+def _is_nested(value: Json) -> TypeGuard[JsonObject]:
     return isinstance(value, dict) and is_truthy(value.get("message"))
 
 

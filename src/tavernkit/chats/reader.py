@@ -58,7 +58,7 @@ def read_chat(
             raise
         return (chat,), report.build(format)
     foreign = find_format(document)
-    if foreign is None:
+    if foreign is None or not isinstance(document, dict):
         raise ParseError(NO_CHAT)
     return read_foreign(foreign, document, speakers, report), report.build(foreign)
 

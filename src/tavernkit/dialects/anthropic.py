@@ -87,7 +87,7 @@ def _content(content: WireContent, speaker: str, index: int) -> tuple[JsonObject
 def _block(part: WirePart, before: str, index: int) -> JsonObject:
     if is_text(part):
         # The API refuses an empty text beside other blocks.
-        return {**part, "text": before + part["text"] or _ZERO_WIDTH_SPACE}
+        return {**part, "text": before + str(part["text"]) or _ZERO_WIDTH_SPACE}
     kept = {"cache_control": part["cache_control"]} if "cache_control" in part else {}
     if part.get("type") == "image_url":
         return {"type": "image", "source": _source(read_media(part), index), **kept}

@@ -136,7 +136,7 @@ def _paragraphs(content: WireContent) -> list[_Paragraph]:
     """Texts and media in order; a part of an unknown kind leaves an empty paragraph."""
     if not isinstance(content, tuple):
         return [content or ""]
-    return [part["text"] if is_text(part) else part if part.get("type") in MEDIA_TYPES else "" for part in content]
+    return [str(part["text"]) if is_text(part) else part if part.get("type") in MEDIA_TYPES else "" for part in content]
 
 
 def _content(paragraphs: Sequence[_Paragraph]) -> WireContent:

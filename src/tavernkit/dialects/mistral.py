@@ -58,7 +58,8 @@ def _short(id: str) -> str:
 
 
 def _short_id(call: JsonObject) -> JsonObject:
-    return {**call, "id": _short(call["id"])} if isinstance(call.get("id"), str) else call
+    id = call.get("id")
+    return {**call, "id": _short(id)} if isinstance(id, str) else call
 
 
 def _part(part: WirePart) -> WirePart:

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 
 from tavernkit.reading import parse_json
 from tavernkit.values import Json, JsonObject
 
 
+def called_function(call: JsonObject) -> JsonObject:
+    """The function of a call, which has a name: `wire.read_messages` has seen to both."""
+    function = call["function"]
+    return function if isinstance(function, Mapping) else {}
+
+
 def call_name(call: JsonObject) -> str:
-    name: str = call["function"]["name"]
-    return name
+    return str(called_function(call)["name"])
 
 
 def call_arguments(call: JsonObject) -> Json:
     """The arguments as a value; ParseError when they are a string that is not JSON."""
-    arguments = call["function"].get("arguments")
+    arguments = called_function(call).get("arguments")
     if not isinstance(arguments, str):
         return {} if arguments is None else arguments
     return parse_json(arguments, what=f"The argument text of {call_name(call)!r}")

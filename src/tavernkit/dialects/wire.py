@@ -106,7 +106,7 @@ def text_of(content: WireContent, index: int) -> str:
     for part in content:
         if not is_text(part):
             raise refuse(index, f"a part of type {part.get('type')!r} cannot be written as text. Leave it out.")
-    return "\n\n".join(part["text"] for part in content)
+    return "\n\n".join(str(part["text"]) for part in content)
 
 
 def join(first: WireContent, second: WireContent) -> WireContent:

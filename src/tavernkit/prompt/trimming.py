@@ -199,5 +199,5 @@ def _record(block: Block, tokens: int, reason: EvictionReason) -> EvictionRecord
         reason=reason,
         budget_group=block.token_budget_group,
         priority=block.priority,
-        source=block.metadata.get("source"),
+        source=block.source or None,
     )

@@ -5,10 +5,14 @@ from __future__ import annotations
 import threading
 import time
 from importlib.resources import files
+from typing import Any
 
+import msgspec
+
+from tavernkit.artifacts.liquid.values import NamedVariables
 from tavernkit.errors import LiquidError, LiquidLimitError
 from tavernkit.text.js_engine import EngineError, JsEngine, TimeUpError
-from tavernkit.values import Json, JsonObject
+from tavernkit.values import Json, Value
 
 MEMORY_LIMIT = 128 * 1024 * 1024
 
@@ -17,23 +21,43 @@ _TIME_FOR_PLACE = 0.1
 _threads = threading.local()
 
 
-def call(verb: str, *arguments: Json, until: float) -> JsonObject:
+class Place(Value, frozen=True, kw_only=True):
+    """Where something is wrong, counted from 1, and what it is."""
+
+    line: int = 1
+    column: int = 1
+    partial: str | None = None
+    kind: str = ""
+    reason: str = ""
+
+
+class Outcome(Value, frozen=True, kw_only=True):
+    """What a verb of `engine.js` comes to: a text, an error, what it wants to know first, or what a template names."""
+
+    text: str = ""
+    error: Place | None = None
+    wanted: tuple[tuple[Any, ...], ...] = ()
+    read: tuple[tuple[str, str], ...] = ()
+    variables: NamedVariables = ()
+
+
+def call(verb: str, *arguments: Json, until: float) -> Outcome:
     """Run a verb of `engine.js`; raises LiquidLimitError when it has no memory left, or at a `time.process_time`."""
     engine = _engine()
     try:
-        answer: JsonObject = engine.call(verb, *arguments, limit=max(until - time.process_time(), _LEAST_TIME))
+        answer = engine.call(verb, *arguments, limit=max(until - time.process_time(), _LEAST_TIME))
     except EngineError as problem:
         discard()
         used_up = "all the time" if isinstance(problem, TimeUpError) else "all the memory"
         raise placed(LiquidLimitError, f"it has used up {used_up} that it may have", _place(engine)) from None
-    return answer
+    return msgspec.convert(answer, Outcome)
 
 
-def placed(kind: type[LiquidError], reason: str, place: JsonObject) -> LiquidError:
+def placed(kind: type[LiquidError], reason: str, place: Place) -> LiquidError:
     """An error that says where it is."""
-    line, column, partial = place["line"], place["column"], place["partial"]
-    what = "the template" if partial is None else f"the partial {partial!r}"
-    return kind(f"Line {line}, column {column} of {what}: {reason}.", line=line, column=column)
+    what = "the template" if place.partial is None else f"the partial {place.partial!r}"
+    message = f"Line {place.line}, column {place.column} of {what}: {reason}."
+    return kind(message, line=place.line, column=place.column)
 
 
 def discard() -> None:
@@ -52,9 +76,8 @@ def _engine() -> JsEngine:
     return found
 
 
-def _place(engine: JsEngine) -> JsonObject:
+def _place(engine: JsEngine) -> Place:
     try:
-        place: JsonObject = engine.call("place", limit=_TIME_FOR_PLACE)
+        return msgspec.convert(engine.call("place", limit=_TIME_FOR_PLACE), Place)
     except EngineError:
-        return {"line": 1, "column": 1, "partial": None}
-    return place
+        return Place()

@@ -7,12 +7,13 @@ import time
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import lru_cache
+from typing import Any
 
 from tavernkit.artifacts.liquid import engine
 from tavernkit.artifacts.liquid.outside import ANSWERS
-from tavernkit.artifacts.liquid.values import NamedVariables, answer, first_answers
+from tavernkit.artifacts.liquid.values import LazyObject, NamedVariables, answer, first_answers
 from tavernkit.errors import LiquidError, LiquidLimitError, LiquidRenderError, LiquidSyntaxError
-from tavernkit.values import Json, JsonObject, Value
+from tavernkit.values import Json, Value
 
 _MOST_CACHED = 1024
 _MOST_ROUNDS = 50
@@ -98,8 +99,7 @@ class LiquidTemplate:
             "limits": {"steps": limits.steps, "output": limits.output, "memory": limits.memory},
         }
 
-        def answered(question: list[Json]) -> Json:
-            kind, *details = question
+        def answered(kind: str, *details: Any) -> Json:
             if kind == "value":
                 return answer(values, details)
             return int(random() * _SEEDS) if kind == "seed" else ANSWERS[kind](*details)
@@ -108,9 +108,9 @@ class LiquidTemplate:
             known = list(first_answers(self._variables, values))
             outcome = engine.call("render", self._options, self._source, around, known, until=until)
             for _ in range(_MOST_ROUNDS):
-                if "wanted" not in outcome:
+                if not outcome.wanted:
                     break
-                learned = [(question, answered(question)) for question in outcome["wanted"]]
+                learned = [(question, answered(*question)) for question in outcome.wanted]
                 outcome = engine.call("again", learned, until=until)
         except RecursionError:
             message = "The template was given a value that is nested too deeply. Make it flatter."
@@ -118,28 +118,29 @@ class LiquidTemplate:
         except (TypeError, ValueError):
             message = "The template was given a value that is not JSON, such as a number that is infinite."
             raise LiquidRenderError(message, line=1, column=1) from None
-        if "wanted" in outcome:
+        if outcome.wanted:
             message = f"The template has more than {_MOST_ROUNDS} dates or values that depend on each other."
             raise LiquidLimitError(message, line=1, column=1)
-        for name, member in outcome["read"]:
-            values[name].mark_read(member)
-        if "error" in outcome:
-            raise _error(outcome["error"], LiquidRenderError)
-        text: str = outcome["text"]
-        return text
+        for name, member in outcome.read:
+            variable = values[name]
+            if isinstance(variable, LazyObject):
+                variable.mark_read(member)
+        if outcome.error is not None:
+            raise _error(outcome.error, LiquidRenderError)
+        return outcome.text
 
 
 @lru_cache(maxsize=_MOST_CACHED)
 def _parsed(source: str, options: str) -> LiquidTemplate:
     until = time.process_time() + _DEFAULT_LIMITS.seconds
     outcome = engine.call("parse", options, source, until=until)
-    if "error" in outcome:
-        raise _error(outcome["error"], LiquidSyntaxError)
-    return LiquidTemplate(source, options, outcome["variables"])
+    if outcome.error is not None:
+        raise _error(outcome.error, LiquidSyntaxError)
+    return LiquidTemplate(source, options, outcome.variables)
 
 
-def _error(found: JsonObject, kind: type[LiquidError]) -> LiquidError:
-    if found["kind"] == "memory":
+def _error(found: engine.Place, kind: type[LiquidError]) -> LiquidError:
+    if found.kind == "memory":
         engine.discard()
         return engine.placed(LiquidLimitError, "it has used up all the memory that it may have", found)
-    return engine.placed(LiquidLimitError if found["kind"] == "limit" else kind, found["reason"], found)
+    return engine.placed(LiquidLimitError if found.kind == "limit" else kind, found.reason, found)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 from tavernkit.values import Json, JsonObject
 
-NamedVariables: TypeAlias = Sequence[tuple[str, Sequence[str]]]
+NamedVariables: TypeAlias = tuple[tuple[str, tuple[str, ...]], ...]
 """Each variable that a template names, with the members that it names of it."""
 
 
@@ -32,8 +32,9 @@ def first_answers(variables: NamedVariables, values: Mapping[str, Json]) -> Iter
         if name not in values:
             continue
         paths = [[name]]
-        if isinstance(values[name], LazyObject):
-            paths += [[name, member] for member in members if member in values[name]]
+        variable = values[name]
+        if isinstance(variable, LazyObject):
+            paths += [[name, member] for member in members if member in variable]
         yield from ((["value", *path], answer(values, path)) for path in paths)
 
 
@@ -41,7 +42,7 @@ def answer(values: Mapping[str, Json], path: Iterable[str]) -> JsonObject:
     """The value of a variable or of a member of a lazy one, as `engine.js` wants it."""
     value: Json = values
     for name in path:
-        value = value.get(name)
+        value = value.get(name) if isinstance(value, Mapping) else None
     if isinstance(value, LazyObject):
         return {"names": list(value)}
     return {"value": value, "text": value.text} if isinstance(value, TextObject) else {"value": value}

@@ -113,9 +113,10 @@ def _card(parts: ByafParts) -> dict[str, Json]:
     if lore:
         data["character_book"] = {"entries": lore, "extensions": {}}
     character.raw("images")
+    kept: dict[str, Json] = {**manifest.rest(), "author": author.rest()}
     data["extensions"] = {
         "byaf": {
-            "manifest": {**manifest.rest(), "author": author.rest()},
+            "manifest": kept,
             "character": character.rest(),
             "scenarios": [_leftover(scenario, is_first=scenario is first) for scenario in scenarios],
         }
