@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.artifacts.builders import HOUR, NOW, SESSION, record, version, write
 
 from tavernkit.artifacts import ArtifactVersion, MemoryStore, Retention, outlived, retained, session_artifacts
-from tavernkit.artifacts.archive import archive_rows
+from tavernkit.artifacts.store import archive_rows
 
 
 def kept(versions: list[ArtifactVersion], retention: Retention, *, hours: float = 0, turn: int = 0) -> list[int]:

@@ -6,9 +6,9 @@ import difflib
 from collections.abc import Iterator, Mapping
 from typing import Literal, TypeAlias
 
+from tavernkit.artifacts.candidate import render_value
+from tavernkit.artifacts.content import ArtifactVersion
 from tavernkit.artifacts.json_patch import make_patch
-from tavernkit.artifacts.rendering import render_value
-from tavernkit.artifacts.version import ArtifactVersion
 from tavernkit.values import Value
 
 ChangeKind: TypeAlias = Literal["json_patch", "unified", "full"]

@@ -6,8 +6,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
 
-from tavernkit.artifacts.candidate import Prepared, PromptCandidate, prepare, sources_of
-from tavernkit.artifacts.decisions import INCLUDED, REPORT, InclusionDecision, InclusionReason
+from tavernkit.artifacts.candidate import (
+    INCLUDED,
+    REPORT,
+    InclusionDecision,
+    InclusionReason,
+    Prepared,
+    PromptCandidate,
+    prepare,
+    sources_of,
+)
 from tavernkit.artifacts.inclusion import PromptInclusion
 from tavernkit.artifacts.inserts import Inserts
 from tavernkit.artifacts.sections import SystemSections, changed, merged_json, wrapped

@@ -7,8 +7,8 @@ from typing import Literal, TypeAlias
 
 from tavernkit.artifacts.artifact import Artifact, Presentation, PresentationMode
 from tavernkit.artifacts.axes import Surface, is_on_page
+from tavernkit.artifacts.content import ArtifactVersion
 from tavernkit.artifacts.diff import ArtifactChange, change_between
-from tavernkit.artifacts.version import ArtifactVersion
 from tavernkit.artifacts.view import ArtifactView
 from tavernkit.values import Value
 

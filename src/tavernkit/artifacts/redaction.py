@@ -8,10 +8,9 @@ from typing import TypedDict
 
 from tavernkit.artifacts.artifact import Artifact
 from tavernkit.artifacts.axes import is_on_page
-from tavernkit.artifacts.candidate import sources_of
+from tavernkit.artifacts.candidate import render_value, sources_of
+from tavernkit.artifacts.content import ArtifactVersion
 from tavernkit.artifacts.diff import change_between
-from tavernkit.artifacts.rendering import render_value
-from tavernkit.artifacts.version import ArtifactVersion
 from tavernkit.prompt.block import Block
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import takewhile
 
-from tavernkit.artifacts.candidate import Prepared, sources_of
+from tavernkit.artifacts.candidate import InclusionReason, Prepared, sources_of
 from tavernkit.artifacts.content import write_json
-from tavernkit.artifacts.decisions import InclusionReason
 from tavernkit.artifacts.inclusion import Operation, Place
 from tavernkit.artifacts.json_patch import merge_patch
 from tavernkit.artifacts.timeline import message_source

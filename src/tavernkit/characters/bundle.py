@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal, TypeAlias
 
-from tavernkit.characters.card import CharacterCard
+from tavernkit.characters.character import CharacterCard
 from tavernkit.reading import ImportReport
 from tavernkit.values import Value
 

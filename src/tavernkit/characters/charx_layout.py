@@ -8,8 +8,7 @@ import zipfile
 from collections.abc import Iterable, Mapping
 
 from tavernkit.characters.bundle import Asset
-from tavernkit.characters.card import CharacterCard
-from tavernkit.characters.character import AssetReference
+from tavernkit.characters.character import AssetReference, CharacterCard
 from tavernkit.characters.ingest.charx import CARD_FILE, embedded_path, main_icon
 from tavernkit.characters.ingest.png import ASSET_KEYWORD, CARD_KEYWORDS
 from tavernkit.characters.limits import DEFAULT_LIMITS

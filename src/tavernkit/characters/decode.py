@@ -7,8 +7,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from tavernkit.characters.card import MIRRORED_FIELDS, CardSpec, CharacterCard
-from tavernkit.characters.character import AssetReference, Character
+from tavernkit.characters.character import MIRRORED_FIELDS, AssetReference, CardSpec, Character, CharacterCard
 from tavernkit.characters.encode import write_data
 from tavernkit.characters.limits import DEFAULT_LIMITS, CardLimits
 from tavernkit.characters.plain_numbers import with_plain_numbers

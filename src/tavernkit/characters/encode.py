@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tavernkit.characters.card import MIRRORED_FIELDS, CharacterCard, WritableSpec
-from tavernkit.characters.character import AssetReference, Character
+from tavernkit.characters.character import MIRRORED_FIELDS, AssetReference, Character, CharacterCard, WritableSpec
 from tavernkit.lore.files.character_book import write_character_book
 from tavernkit.values import Json
 

@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Iterable
 
 from tavernkit.characters.bundle import Asset
-from tavernkit.characters.card import CharacterCard, WritableSpec
+from tavernkit.characters.character import CharacterCard, WritableSpec
 from tavernkit.characters.charx_layout import lay_out
 from tavernkit.characters.encode import write_card
 from tavernkit.characters.ingest.png import ASSET_KEYWORD, CARD_KEYWORDS

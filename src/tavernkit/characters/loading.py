@@ -8,9 +8,8 @@ from pathlib import Path
 from tavernkit.characters.bundle import Bundle
 from tavernkit.characters.ingest.archive import Archive
 from tavernkit.characters.ingest.byaf import MANIFEST_FILE, read_byaf
-from tavernkit.characters.ingest.charx import CARD_FILE, read_charx
+from tavernkit.characters.ingest.charx import CARD_FILE, read_charx, read_jpeg
 from tavernkit.characters.ingest.detect import detect
-from tavernkit.characters.ingest.jpeg import read_jpeg
 from tavernkit.characters.ingest.json_file import read_json
 from tavernkit.characters.ingest.png import read_png
 from tavernkit.characters.ingest.webp import read_webp

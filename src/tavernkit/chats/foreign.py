@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
-from tavernkit.chats.chat import ChatFile
+from tavernkit.characters.ingest.archive import Archive
+from tavernkit.characters.ingest.byaf import read_parts, to_macros
+from tavernkit.characters.limits import CardLimits
+from tavernkit.chats.chat import ChatFile, ChatLimits
 from tavernkit.chats.dates import iso_from_milliseconds
 from tavernkit.chats.fields import as_text
 from tavernkit.chats.jsonl import chat_from_records
 from tavernkit.errors import ParseError
-from tavernkit.reading import ReportBuilder, kind_of
+from tavernkit.reading import LooseObject, ReportBuilder, kind_of
 from tavernkit.text.js_strings import js_trim
 from tavernkit.text.js_values import is_truthy
 from tavernkit.values import Json, JsonObject
@@ -201,3 +204,58 @@ _FORMATS: Mapping[str, _Format] = {
     "agnai": _Format(lambda document: isinstance(document.get("messages"), list), frozenset({"messages"}), _agnai),
     "risuai": _Format(lambda document: document.get("type") == "risuChat", frozenset({"type", "data"}), _risuai),
 }
+
+
+ARCHIVE = b"PK\x03\x04"
+"""How an archive begins, which among the files of chats only a BYAF archive is."""
+
+
+def read_byaf_chats(
+    data: bytes, speakers: ForeignSpeakers, limits: ChatLimits, report: ReportBuilder
+) -> tuple[ChatFile, ...]:
+    """The chats, in the order of the scenarios; the character is called as the archive says."""
+    bounds = CardLimits(json_values=limits.values)
+    parts = read_parts(Archive(data, bounds), bounds, report)
+    named = speakers._replace(character=parts.name or speakers.character)
+    chats = tuple(
+        chat_from_records(_records(scenario, named), report)
+        for scenario in parts.scenarios
+        if scenario.items("messages")
+    )
+    if not chats:
+        raise ParseError("There is no conversation in this archive: none of its scenarios has messages.")
+    return chats
+
+
+def _records(scenario: LooseObject, speakers: ForeignSpeakers) -> Iterator[dict[str, Json]]:
+    narrative = to_macros(scenario.text("narrative"))
+    yield {
+        "chat_metadata": {"scenario": narrative} if narrative else {},
+        "user_name": speakers.user,
+        "character_name": speakers.character,
+    }
+    messages = [_message(message, speakers) for message in scenario.objects("messages")]
+    # The greeting stands apart from the messages, but may have been written among them, too.
+    for greeting in list(scenario.objects("firstMessages"))[:1]:
+        text = to_macros(greeting.text("text"))
+        first = messages[0] if messages else _record("", True, speakers.now, mes="")
+        swipes = first.get("swipes")
+        if text and text not in (swipes if isinstance(swipes, list) else [first["mes"]]):
+            yield _record(speakers.character, False, str(first["send_date"]), mes=text)
+    yield from messages
+
+
+def _message(message: LooseObject, speakers: ForeignSpeakers) -> dict[str, Json]:
+    if message.text("type") != "ai":
+        date = message.text("createdAt") or speakers.now
+        return _record(speakers.user, True, date, mes=to_macros(message.text("text")))
+    outputs = list(message.objects("outputs"))
+    texts = [to_macros(output.text("text")) for output in outputs] or [""]
+    dates = [output.text("createdAt") or speakers.now for output in outputs] or [speakers.now]
+    active = [output.text("activeTimestamp") for output in outputs] or [""]
+    chosen = active.index(max(active))
+    record = _record(speakers.character, False, dates[chosen], mes=texts[chosen])
+    if len(outputs) < 2:
+        return record
+    swipes = [{"send_date": date, "extra": {}} for date in dates]
+    return {**record, "swipe_id": chosen, "swipes": texts, "swipe_info": swipes}

@@ -6,9 +6,8 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import NoReturn, TypeGuard
 
-from tavernkit.chats.chat import ChatFile, ChatHeader, ChatMessage, StrayLine
+from tavernkit.chats.chat import ChatFile, ChatHeader, ChatLimits, ChatMessage, StrayLine
 from tavernkit.chats.fields import header_from, message_from, unusual_fields
-from tavernkit.chats.limits import ChatLimits
 from tavernkit.errors import ParseError
 from tavernkit.reading import ReportBuilder, parse_json
 from tavernkit.text.js_values import is_truthy

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 
-from tavernkit.chats.byaf import ARCHIVE, read_byaf_chats
-from tavernkit.chats.chat import ChatFile
+from tavernkit.chats.chat import DEFAULT_LIMITS, ChatFile, ChatLimits
 from tavernkit.chats.dates import iso_date
-from tavernkit.chats.foreign import ForeignSpeakers, find_format, read_foreign
+from tavernkit.chats.foreign import ARCHIVE, ForeignSpeakers, find_format, read_byaf_chats, read_foreign
 from tavernkit.chats.jsonl import parse_line, read_jsonl
-from tavernkit.chats.limits import DEFAULT_LIMITS, ChatLimits
 from tavernkit.errors import ParseError
 from tavernkit.reading import ImportReport, ReportBuilder, decode_text, parse_json
 from tavernkit.values import Json

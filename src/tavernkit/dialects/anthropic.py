@@ -7,10 +7,19 @@ from itertools import takewhile
 
 from tavernkit.dialects.caching import cache_at_depth, cache_control
 from tavernkit.dialects.media import Media, read_media
-from tavernkit.dialects.options import DialectOptions
+from tavernkit.dialects.registry import DialectOptions
 from tavernkit.dialects.speakers import label
-from tavernkit.dialects.tool_calls import call_arguments, call_name, write_json
-from tavernkit.dialects.wire import WireContent, WireMessage, WirePart, is_text, refuse, text_of
+from tavernkit.dialects.wire import (
+    WireContent,
+    WireMessage,
+    WirePart,
+    call_arguments,
+    call_name,
+    is_text,
+    refuse,
+    text_of,
+    write_json,
+)
 from tavernkit.errors import ParseError
 from tavernkit.text.js_strings import JS_WHITESPACE
 from tavernkit.values import Json, JsonObject, Value

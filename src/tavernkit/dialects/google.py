@@ -6,10 +6,18 @@ import re
 from collections.abc import Sequence
 
 from tavernkit.dialects.media import read_media
-from tavernkit.dialects.options import DialectOptions
+from tavernkit.dialects.registry import DialectOptions
 from tavernkit.dialects.speakers import EXAMPLE_ASSISTANT, EXAMPLE_USER, prefix_once
-from tavernkit.dialects.tool_calls import call_arguments, call_name, called_function
-from tavernkit.dialects.wire import WireMessage, WirePart, is_text, parts_of, text_of
+from tavernkit.dialects.wire import (
+    WireMessage,
+    WirePart,
+    call_arguments,
+    call_name,
+    called_function,
+    is_text,
+    parts_of,
+    text_of,
+)
 from tavernkit.errors import ParseError
 from tavernkit.values import Json, JsonObject, Value
 

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from msgspec import UNSET
 
 from tavernkit.dialects.media import MEDIA_TYPES
-from tavernkit.dialects.options import DEFAULT_PLACEHOLDER, PostProcessing
+from tavernkit.dialects.registry import DEFAULT_PLACEHOLDER, PostProcessing
 from tavernkit.dialects.speakers import SpeakerNames, prefix_once
 from tavernkit.dialects.wire import (
     MessageSource,

@@ -1,7 +1,8 @@
-"""The one form that every dialect starts from: the chat message as OpenAI writes it."""
+"""The one form that every dialect starts from: the chat message as OpenAI writes it, and its tool calls."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
@@ -10,6 +11,7 @@ from msgspec import UNSET, UnsetType
 from tavernkit.dialects.media import attachment_part
 from tavernkit.errors import DialectError
 from tavernkit.prompt.message import Message
+from tavernkit.reading import parse_json
 from tavernkit.values import Json, JsonObject, Value
 
 WirePart: TypeAlias = JsonObject
@@ -183,3 +185,38 @@ def _calls(value: Json, index: int) -> tuple[JsonObject, ...] | UnsetType:
         if not isinstance(call["function"].get("name"), str):
             raise refuse(index, "each tool call must say the function's name.")
     return tuple(dict(call) for call in value)
+
+
+def called_function(call: JsonObject) -> JsonObject:
+    """The function of a call, which has a name: `wire.read_messages` has seen to both."""
+    function = call["function"]
+    return function if isinstance(function, Mapping) else {}
+
+
+def call_name(call: JsonObject) -> str:
+    return str(called_function(call)["name"])
+
+
+def call_arguments(call: JsonObject) -> Json:
+    """The arguments as a value; ParseError when they are a string that is not JSON."""
+    arguments = called_function(call).get("arguments")
+    if not isinstance(arguments, str):
+        return {} if arguments is None else arguments
+    return parse_json(arguments, what=f"The argument text of {call_name(call)!r}")
+
+
+def write_json(value: Json) -> str:
+    """JSON without spaces, numbers written as JavaScript writes them."""
+    return json.dumps(_plain_numbers(value), ensure_ascii=False, separators=(",", ":"))
+
+
+def _plain_numbers(value: Json) -> Json:
+    match value:
+        case dict():
+            return {key: _plain_numbers(item) for key, item in value.items()}
+        case list() | tuple():
+            return [_plain_numbers(item) for item in value]
+        case float() if value.is_integer() and abs(value) < 1e21:
+            return int(value)
+        case _:
+            return value

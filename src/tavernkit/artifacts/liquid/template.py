@@ -1,19 +1,56 @@
-"""The door: a template that is read once and rendered as often as wanted."""
+"""The door: a template that is read once and rendered as often as wanted, with only the values that it reads."""
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
 from tavernkit.artifacts.liquid import engine
-from tavernkit.artifacts.liquid.outside import ANSWERS
-from tavernkit.artifacts.liquid.values import LazyObject, NamedVariables, answer, first_answers
+from tavernkit.artifacts.liquid.engine import ANSWERS, NamedVariables
 from tavernkit.errors import LiquidError, LiquidLimitError, LiquidRenderError, LiquidSyntaxError
-from tavernkit.values import Json, Value
+from tavernkit.values import Json, JsonObject, Value
+
+
+class TextObject(dict[str, Json]):
+    """A variable that prints as a text of its own, as a character prints as its name."""
+
+    def __init__(self, fields: Mapping[str, Json], *, text: str) -> None:
+        super().__init__(fields)
+        self.text = text
+
+
+class LazyObject(dict[str, Json]):
+    """A variable of which a template is given only the members that it names, one by one."""
+
+    def mark_read(self, name: str) -> None:
+        """Called for each member that a rendering has read."""
+
+
+def first_answers(variables: NamedVariables, values: Mapping[str, Json]) -> Iterator[tuple[list[str], JsonObject]]:
+    """What a template is going to ask for, as far as its text shows."""
+    for name, members in variables:
+        if name not in values:
+            continue
+        paths = [[name]]
+        variable = values[name]
+        if isinstance(variable, LazyObject):
+            paths += [[name, member] for member in members if member in variable]
+        yield from ((["value", *path], answer(values, path)) for path in paths)
+
+
+def answer(values: Mapping[str, Json], path: Iterable[str]) -> JsonObject:
+    """The value of a variable or of a member of a lazy one, as `engine.js` wants it."""
+    value: Json = values
+    for name in path:
+        value = value.get(name) if isinstance(value, Mapping) else None
+    if isinstance(value, LazyObject):
+        return {"names": list(value)}
+    return {"value": value, "text": value.text} if isinstance(value, TextObject) else {"value": value}
+
 
 _MOST_CACHED = 1024
 _MOST_ROUNDS = 50

@@ -6,11 +6,11 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 
 from tavernkit.artifacts.axes import is_in_prompt
 from tavernkit.artifacts.permissions import check_permission, tag_collisions
-from tavernkit.artifacts.pipelines.ordering import dependencies
-from tavernkit.artifacts.pipelines.problems import Problems, ProfileProblem
+from tavernkit.artifacts.pipelines.model_steps import GuardStep
+from tavernkit.artifacts.pipelines.planning import dependencies
 from tavernkit.artifacts.pipelines.profile import Profile, StepPipeline
-from tavernkit.artifacts.pipelines.step import Step, StepArtifact
-from tavernkit.artifacts.pipelines.steps import GuardStep, MessageTransformStep, PythonStep
+from tavernkit.artifacts.pipelines.step import Problems, ProfileProblem, Step, StepArtifact
+from tavernkit.artifacts.pipelines.steps import MessageTransformStep, PythonStep
 from tavernkit.artifacts.wire import decode
 from tavernkit.errors import InvalidProfileError
 from tavernkit.reading import kind_of

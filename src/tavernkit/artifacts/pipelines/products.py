@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tavernkit.artifacts.artifact import Artifact
-from tavernkit.artifacts.content import check_content, parse_content
+from tavernkit.artifacts.content import ArtifactVersion, Writer, check_content, parse_content
 from tavernkit.artifacts.json_patch import find_in_json
 from tavernkit.artifacts.pipelines.context import RunContext
 from tavernkit.artifacts.pipelines.journal import StepRecord
 from tavernkit.artifacts.pipelines.profile import StepPipeline
 from tavernkit.artifacts.pipelines.step import Step, StepArtifact
 from tavernkit.artifacts.retention import retained
-from tavernkit.artifacts.version import ArtifactVersion, Writer
 from tavernkit.artifacts.view import ArtifactView, RunArtifact, SessionArtifacts
 from tavernkit.values import Value
 

@@ -11,22 +11,32 @@ import asyncio
 from collections.abc import Awaitable
 
 from tavernkit.artifacts.candidate import PromptCandidate
-from tavernkit.artifacts.pipelines.attempt import StepAttempt, skipped_record
-from tavernkit.artifacts.pipelines.committing import commit_hook
-from tavernkit.artifacts.pipelines.context import RunContext
+from tavernkit.artifacts.pipelines.committing import commit_hook, step_report
+from tavernkit.artifacts.pipelines.context import RunContext, SessionReader
 from tavernkit.artifacts.pipelines.events import Emit, EventEmitter, EventType
-from tavernkit.artifacts.pipelines.executing import StepEnd, execute
-from tavernkit.artifacts.pipelines.functions import StepFunctions
-from tavernkit.artifacts.pipelines.journal import JournalState, StepJournal, StepRecord
-from tavernkit.artifacts.pipelines.model import ModelCall, ModelUsage
-from tavernkit.artifacts.pipelines.ordering import prompt_candidates
-from tavernkit.artifacts.pipelines.planning import Planned, StepKey, plan_hook, required_failure, skip_reason
+from tavernkit.artifacts.pipelines.executing import StepAttempt, StepEnd, execute, skipped_record
+from tavernkit.artifacts.pipelines.journal import (
+    FailedType,
+    JournalState,
+    RunReport,
+    RunStatus,
+    StepJournal,
+    StepRecord,
+)
+from tavernkit.artifacts.pipelines.model import ModelCall, ModelUsage, StepFunctions
+from tavernkit.artifacts.pipelines.planning import (
+    Planned,
+    StepKey,
+    Wording,
+    plan_hook,
+    prompt_candidates,
+    required_failure,
+    skip_reason,
+    told_wording,
+    wordings,
+)
 from tavernkit.artifacts.pipelines.products import products_of, with_products
-from tavernkit.artifacts.pipelines.report import FailedType, RunReport, RunStatus
-from tavernkit.artifacts.pipelines.reporting import step_report
-from tavernkit.artifacts.pipelines.sources import SessionReader
 from tavernkit.artifacts.pipelines.step import Hook
-from tavernkit.artifacts.pipelines.wording import Wording, told_wording, wordings
 from tavernkit.artifacts.view import SessionArtifacts
 from tavernkit.errors import RunInProgress
 from tavernkit.prompt.context import Clock, IdSource

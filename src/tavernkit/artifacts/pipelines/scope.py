@@ -2,15 +2,34 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
+from typing import TypeVar, TypeVarTuple
 
 from tavernkit.artifacts.liquid import LiquidTemplate
-from tavernkit.artifacts.pipelines.functions import StepFunctionCall, StepFunctions
-from tavernkit.artifacts.pipelines.model import ModelCall, ModelRequest, ModelUsage, ask_counted
-from tavernkit.artifacts.pipelines.threads import in_thread
+from tavernkit.artifacts.pipelines.model import (
+    ModelCall,
+    ModelRequest,
+    ModelUsage,
+    StepFunctionCall,
+    StepFunctions,
+    ask_counted,
+)
 from tavernkit.errors import StepFailed
 from tavernkit.prompt.message import Message
+
+T = TypeVar("T")
+Arguments = TypeVarTuple("Arguments")
+
+# Few, and no others' threads: a profile with very many costly steps keeps other steps waiting and nobody else.
+_workers = ThreadPoolExecutor(max_workers=2, thread_name_prefix="steps")
+
+
+async def in_thread(work: Callable[[*Arguments], T], *arguments: *Arguments) -> T:
+    """What the work comes to. Who is cancelled while waiting for it leaves it to end by itself, as its limits say."""
+    return await asyncio.get_running_loop().run_in_executor(_workers, work, *arguments)
 
 
 class StepScope:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tavernkit.lore.book import Book
 from tavernkit.lore.entry import Entry
 from tavernkit.lore.files.character_book import each_entry
-from tavernkit.lore.files.leftovers import leftovers
+from tavernkit.lore.files.foreign import leftovers
 from tavernkit.reading import LooseObject
 from tavernkit.values import Json
 
