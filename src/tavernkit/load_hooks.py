@@ -51,13 +51,5 @@ class LoadHooks:
 
 
 _shared = LoadHooks()
-
-
-def on_load(scope: str, hook: LoadHook, *, id: str | None = None) -> None:
-    """Run `hook` with the scope's payload when `scope` is loaded, and at once if it already was."""
-    _shared.on_load(scope, hook, id=id)
-
-
-def run_load_hooks(scope: str, payload: Any = None) -> None:
-    """Load `scope`: run its hooks with `payload` and keep it for hooks that come later."""
-    _shared.run(scope, payload)
+on_load = _shared.on_load
+run_load_hooks = _shared.run

@@ -7,8 +7,7 @@ from typing import Literal, TypeAlias, TypedDict, get_args
 
 import msgspec
 
-from tavernkit.artifacts.artifact import Artifact
-from tavernkit.artifacts.axes import Visibility, is_in_prompt
+from tavernkit.artifacts.artifact import Artifact, Visibility, is_in_prompt
 from tavernkit.artifacts.content import ArtifactVersion, write_json
 from tavernkit.artifacts.inclusion import Format, Operation, Phase, PromptInclusion, Role, VersionSelector
 from tavernkit.prompt.block import Block

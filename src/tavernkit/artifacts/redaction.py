@@ -6,11 +6,10 @@ import hashlib
 from collections.abc import Iterable
 from typing import TypedDict
 
-from tavernkit.artifacts.artifact import Artifact
-from tavernkit.artifacts.axes import is_on_page
+from tavernkit.artifacts.artifact import Artifact, is_on_page
 from tavernkit.artifacts.candidate import render_value, sources_of
 from tavernkit.artifacts.content import ArtifactVersion
-from tavernkit.artifacts.diff import change_between
+from tavernkit.artifacts.projection import change_between
 from tavernkit.prompt.block import Block
 
 

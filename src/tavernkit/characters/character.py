@@ -36,7 +36,6 @@ class Character(Value, frozen=True, kw_only=True):
     post_history_instructions: str = ""
     alternate_greetings: tuple[str, ...] = ()
     group_only_greetings: tuple[str, ...] = ()
-    character_book: Book | None = None
     tags: tuple[str, ...] = ()
     creator: str = ""
     character_version: str = ""
@@ -46,6 +45,7 @@ class Character(Value, frozen=True, kw_only=True):
     assets: tuple[AssetReference, ...] | None = None
     creation_date: int | None = None
     modification_date: int | None = None
+    character_book: Book | None = None
     extensions: JsonObject = {}
     unknown: JsonObject = {}
 

@@ -10,10 +10,9 @@ from tavernkit.characters.ingest.archive import Archive
 from tavernkit.characters.ingest.byaf import MANIFEST_FILE, read_byaf
 from tavernkit.characters.ingest.charx import CARD_FILE, read_charx, read_jpeg
 from tavernkit.characters.ingest.detect import detect
-from tavernkit.characters.ingest.json_file import read_json
 from tavernkit.characters.ingest.png import read_png
+from tavernkit.characters.ingest.text_file import read_json, read_yaml
 from tavernkit.characters.ingest.webp import read_webp
-from tavernkit.characters.ingest.yaml_file import read_yaml
 from tavernkit.characters.limits import DEFAULT_LIMITS, CardLimits
 from tavernkit.errors import ArchiveParseError, ParseError
 

@@ -6,16 +6,17 @@ from collections.abc import Mapping, Sequence
 from itertools import takewhile
 
 from tavernkit.dialects.caching import cache_at_depth, cache_control
-from tavernkit.dialects.media import Media, read_media
 from tavernkit.dialects.registry import DialectOptions
 from tavernkit.dialects.speakers import label
 from tavernkit.dialects.wire import (
+    Media,
     WireContent,
     WireMessage,
     WirePart,
     call_arguments,
     call_name,
     is_text,
+    read_media,
     refuse,
     text_of,
     write_json,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from tavernkit.dialects.media import read_media
 from tavernkit.dialects.registry import DialectOptions
 from tavernkit.dialects.speakers import EXAMPLE_ASSISTANT, EXAMPLE_USER, prefix_once
 from tavernkit.dialects.wire import (
@@ -16,6 +15,7 @@ from tavernkit.dialects.wire import (
     called_function,
     is_text,
     parts_of,
+    read_media,
     text_of,
 )
 from tavernkit.errors import ParseError

@@ -8,10 +8,10 @@ from typing import TypeAlias
 
 from msgspec import UNSET
 
-from tavernkit.dialects.media import MEDIA_TYPES
 from tavernkit.dialects.registry import DEFAULT_PLACEHOLDER, PostProcessing
 from tavernkit.dialects.speakers import SpeakerNames, prefix_once
 from tavernkit.dialects.wire import (
+    MEDIA_TYPES,
     MessageSource,
     WireContent,
     WireMessage,

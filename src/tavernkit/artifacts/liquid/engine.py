@@ -21,6 +21,7 @@ import msgspec
 from tavernkit.errors import LiquidError, LiquidLimitError
 from tavernkit.text.js_dates import parse_date
 from tavernkit.text.js_engine import EngineError, JsEngine, TimeUpError
+from tavernkit.text.js_strings import well_formed
 from tavernkit.values import Json, Value
 
 MEMORY_LIMIT = 128 * 1024 * 1024
@@ -130,18 +131,16 @@ def _zones() -> dict[str, str]:
 
 def _encode(source: str, target: str, text: str) -> str:
     if (source, target) == ("utf8", "base64"):
-        return base64.b64encode(_bytes(text)).decode()
+        return base64.b64encode(well_formed(text).encode()).decode()
     return base64.b64decode(f"{text}===").decode("utf-8", "replace")
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").encode()
 
 
 ANSWERS: Final[Mapping[str, Callable[..., Json]]] = {
     "date": _date,
     "offset": _offset,
     "encode": _encode,
-    "sha256": lambda text: hashlib.sha256(_bytes(text)).hexdigest(),
-    "hmac_sha256": lambda text, key: hmac.new(_bytes(key), _bytes(text), "sha256").hexdigest(),
+    "sha256": lambda text: hashlib.sha256(well_formed(text).encode()).hexdigest(),
+    "hmac_sha256": lambda text, key: hmac.new(
+        well_formed(key).encode(), well_formed(text).encode(), "sha256"
+    ).hexdigest(),
 }

@@ -5,12 +5,18 @@ from __future__ import annotations
 from tavernkit.artifacts.content import ArtifactVersion, Writer
 from tavernkit.artifacts.pipelines.context import RunContext
 from tavernkit.artifacts.pipelines.events import EventEmitter
-from tavernkit.artifacts.pipelines.journal import CommitOutcome, StepJournal, StepRecord, StepReport
+from tavernkit.artifacts.pipelines.journal import (
+    CommitOutcome,
+    StepJournal,
+    StepOutcome,
+    StepRecord,
+    StepReport,
+    products_of,
+)
 from tavernkit.artifacts.pipelines.planning import Planned, StepKey
-from tavernkit.artifacts.pipelines.products import StepProduct, products_of
 from tavernkit.artifacts.redaction import log_entry, wire_form
 from tavernkit.artifacts.store import ArtifactWrite
-from tavernkit.artifacts.view import SessionArtifacts
+from tavernkit.artifacts.view import RunArtifact, SessionArtifacts
 from tavernkit.errors import ArtifactError
 from tavernkit.prompt.context import Clock, IdSource
 
@@ -46,7 +52,7 @@ async def commit_hook(
 async def _commit(
     item: Planned,
     record: StepRecord,
-    made: tuple[StepProduct, ...],
+    made: tuple[RunArtifact, ...],
     writes: tuple[ArtifactWrite, ...],
     context: RunContext,
     journal: StepJournal,
@@ -66,7 +72,7 @@ async def _commit(
     return record.with_commits(commits)
 
 
-def _write(item: Planned, made: StepProduct, context: RunContext, clock: Clock, ids: IdSource) -> ArtifactWrite:
+def _write(item: Planned, made: RunArtifact, context: RunContext, clock: Clock, ids: IdSource) -> ArtifactWrite:
     return ArtifactWrite(
         artifact=made.artifact.with_(id=ids()),
         content=made.version.content,
@@ -86,19 +92,11 @@ def step_report(item: Planned, record: StepRecord, view: SessionArtifacts, conte
     """`view` is what the step's hook has begun with."""
     made = products_of(item.pipeline, item.step, record, context) if record.committed is not None else ()
     return StepReport(
-        pipeline=record.pipeline,
-        step=record.step,
+        **{name: getattr(record, name) for name in StepOutcome.__struct_fields__},
         kind=item.step.kind,
         hook=item.step.hook,
-        status=record.status,
         commit=_outcome(record),
-        reason=record.reason,
-        code=record.code,
-        message=record.message,
-        read=record.read,
         wrote=tuple(log_entry(one.artifact, _before(one, view), one.version) for one in made),
-        archived=record.archived,
-        usage=record.usage,
         started_at=record.started_at,
         ended_at=record.ended_at,
     )
@@ -112,7 +110,7 @@ def _outcome(record: StepRecord) -> CommitOutcome:
     return "withheld" if record.status == "done" else "nothing"
 
 
-def _before(made: StepProduct, view: SessionArtifacts) -> ArtifactVersion | None:
+def _before(made: RunArtifact, view: SessionArtifacts) -> ArtifactVersion | None:
     """What the step has read of its own artifact."""
     tag = made.artifact.tag
     if made.artifact.access == "run_only" or tag is None or tag not in view:

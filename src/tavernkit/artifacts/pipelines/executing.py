@@ -9,11 +9,10 @@ from typing import TypeAlias
 
 from tavernkit.artifacts.content import check_content
 from tavernkit.artifacts.pipelines.context import RunContext
-from tavernkit.artifacts.pipelines.journal import SkipReason, StepRecord
+from tavernkit.artifacts.pipelines.journal import SkipReason, StepRecord, products_of
 from tavernkit.artifacts.pipelines.model import ModelCall, ModelUsage, StepFunctions
 from tavernkit.artifacts.pipelines.planning import Planned, StepKey
-from tavernkit.artifacts.pipelines.products import products_of
-from tavernkit.artifacts.pipelines.scope import StepScope
+from tavernkit.artifacts.pipelines.step import StepScope
 from tavernkit.artifacts.pipelines.variables import ReadNotes, template_values
 from tavernkit.artifacts.view import SessionArtifacts
 from tavernkit.errors import ArtifactError, LiquidError, RegexError, StepFailed, TavernKitError
@@ -150,7 +149,7 @@ class StepAttempt:
             random=SeededRandom(f"{context.seed}:{item.name}").random,
             call=call,
             functions=functions,
-            before=spent,
+            usage=spent,
         )
 
     async def attempt(self) -> object:

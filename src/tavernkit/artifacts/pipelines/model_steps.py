@@ -9,9 +9,9 @@ from typing import ClassVar, Literal, TypeAlias
 from tavernkit.artifacts.artifact import NonBlank
 from tavernkit.artifacts.content import parse_content
 from tavernkit.artifacts.liquid import LiquidTemplate
+from tavernkit.artifacts.pipelines.model import ModelRequest
 from tavernkit.artifacts.pipelines.schema import Misfit, check_schema, misfits
-from tavernkit.artifacts.pipelines.scope import StepScope
-from tavernkit.artifacts.pipelines.step import Problems, Step
+from tavernkit.artifacts.pipelines.step import Problems, Step, StepScope
 from tavernkit.errors import InvalidArtifactError, StepFailed
 from tavernkit.prompt.message import Message
 
@@ -41,14 +41,17 @@ class ModelStep(Step, frozen=True, kw_only=True):
     async def ask(
         self, scope: StepScope, messages: list[Message], *, schema: Mapping[str, object] | None = None, attempt: int = 1
     ) -> str:
-        return await scope.ask(
-            messages,
+        request = ModelRequest(
+            run_id=scope.run_id,
+            step=scope.step,
+            messages=tuple(messages),
             provider=self.provider,
             model=self.model,
             sampling=self.sampling,
             json_schema=schema,
             attempt=attempt,
         )
+        return await scope.ask(request)
 
     async def ask_again(
         self,

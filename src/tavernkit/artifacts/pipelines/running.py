@@ -22,6 +22,8 @@ from tavernkit.artifacts.pipelines.journal import (
     RunStatus,
     StepJournal,
     StepRecord,
+    products_of,
+    with_products,
 )
 from tavernkit.artifacts.pipelines.model import ModelCall, ModelUsage, StepFunctions
 from tavernkit.artifacts.pipelines.planning import (
@@ -35,7 +37,6 @@ from tavernkit.artifacts.pipelines.planning import (
     told_wording,
     wordings,
 )
-from tavernkit.artifacts.pipelines.products import products_of, with_products
 from tavernkit.artifacts.pipelines.step import Hook
 from tavernkit.artifacts.view import SessionArtifacts
 from tavernkit.errors import RunInProgress

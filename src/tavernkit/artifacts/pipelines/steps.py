@@ -9,8 +9,7 @@ from tavernkit.artifacts.artifact import NonBlank
 from tavernkit.artifacts.json_patch import apply_patch
 from tavernkit.artifacts.liquid import LiquidTemplate
 from tavernkit.artifacts.pipelines.model_steps import GuardStep, LlmStep
-from tavernkit.artifacts.pipelines.scope import StepScope, in_thread
-from tavernkit.artifacts.pipelines.step import Problems, Step
+from tavernkit.artifacts.pipelines.step import Problems, Step, StepScope, in_thread
 from tavernkit.artifacts.wire import Wire
 from tavernkit.errors import JsonPatchError, StepFailed
 from tavernkit.reading import kind_of

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from tavernkit.characters.bundle import Asset, Bundle
 from tavernkit.characters.decode import decode_card
 from tavernkit.characters.ingest.archive import Archive
-from tavernkit.characters.ingest.json_file import parse_card_json
+from tavernkit.characters.ingest.text_file import parse_card_json
 from tavernkit.characters.limits import CardLimits
 from tavernkit.errors import ArchiveParseError, ParseError
 from tavernkit.reading import LooseObject, ReportBuilder

@@ -7,7 +7,7 @@ import struct
 
 from tavernkit.characters.bundle import Bundle
 from tavernkit.characters.decode import decode_card
-from tavernkit.characters.ingest.json_file import parse_card_json
+from tavernkit.characters.ingest.text_file import parse_card_json
 from tavernkit.characters.limits import CardLimits
 from tavernkit.errors import ParseError
 from tavernkit.reading import ReportBuilder

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import msgspec
 
+from tavernkit.text.js_strings import utf16_length
 from tavernkit.values import Value
 
 if TYPE_CHECKING:
@@ -56,17 +57,6 @@ def lines(text: str) -> list[str]:
         start = end
     parts.append(text[start:])
     return parts
-
-
-def well_formed(text: str) -> str:
-    """Replace lone surrogates, which no encoder accepts, by U+FFFD."""
-    if text.isascii():
-        return text
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
 
 
 def _last_border(text: str, start: int, end: int) -> int:
@@ -132,8 +122,7 @@ class CharacterRatio:
         return f"{self.characters_per_token:g} characters per token"
 
     def count(self, text: str) -> int:
-        units = len(text.encode("utf-16-le", "surrogatepass")) // 2
-        return math.ceil(units / self.characters_per_token)
+        return math.ceil(utf16_length(text) / self.characters_per_token)
 
     def tokenize(self, text: str) -> list[TokenPiece]:  # noqa: ARG002 - the protocol's signature
         """A guess has no tokens to show."""

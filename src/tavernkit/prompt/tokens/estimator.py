@@ -25,8 +25,8 @@ from tavernkit.prompt.tokens.encoding import (
     lines,
     load_tokenizer_file,
     load_vocabulary_encoding,
-    well_formed,
 )
+from tavernkit.text.js_strings import well_formed
 
 _KEPT_AS_TEXT = 1024
 # What an entry takes beside its text: the key, the number and the links between entries.
@@ -105,44 +105,24 @@ def _size(content: str | bytes) -> int:
 DEFAULT_ENCODING = "o200k_base"
 
 # In this order; the first glob that matches decides. The names of the encodings themselves work as hints too.
-_MODELS = (
-    ("o200k*", "o200k_base"),
-    ("gpt-4o*", "o200k_base"),
-    ("gpt-4.[1-9]*", "o200k_base"),
-    ("gpt-[5-9]*", "o200k_base"),
-    ("gpt-oss*", "o200k_base"),
-    ("chatgpt-*", "o200k_base"),
-    ("codex-*", "o200k_base"),
-    ("o[1-9]", "o200k_base"),
-    ("o[1-9]-*", "o200k_base"),
-    ("cl100k*", "cl100k_base"),
-    ("gpt-4*", "cl100k_base"),
-    ("gpt-3.5*", "cl100k_base"),
-    ("gpt-35*", "cl100k_base"),
-    ("text-embedding-*", "cl100k_base"),
-    ("davinci-002*", "cl100k_base"),
-    ("babbage-002*", "cl100k_base"),
-    ("p50k*", "p50k_base"),
-    ("text-davinci-00[23]", "p50k_base"),
-    ("code-davinci-*", "p50k_base"),
-    ("code-cushman-*", "p50k_base"),
-    ("r50k*", "r50k_base"),
-    ("text-davinci-001", "r50k_base"),
-    ("text-curie-*", "r50k_base"),
-    ("text-babbage-*", "r50k_base"),
-    ("text-ada-*", "r50k_base"),
-    ("davinci", "r50k_base"),
-    ("curie", "r50k_base"),
-    ("babbage", "r50k_base"),
-    ("ada", "r50k_base"),
-    ("gpt2*", "r50k_base"),
-    ("gpt-2*", "r50k_base"),
-)
+_MODELS = {
+    "o200k_base": (
+        *("o200k*", "gpt-4o*", "gpt-4.[1-9]*", "gpt-[5-9]*", "gpt-oss*", "chatgpt-*", "codex-*"),
+        *("o[1-9]", "o[1-9]-*"),
+    ),
+    "cl100k_base": (*("cl100k*", "gpt-4*", "gpt-3.5*", "gpt-35*", "text-embedding-*", "davinci-002*", "babbage-002*"),),
+    "p50k_base": ("p50k*", "text-davinci-00[23]", "code-davinci-*", "code-cushman-*"),
+    "r50k_base": (
+        *("r50k*", "text-davinci-001", "text-curie-*", "text-babbage-*", "text-ada-*"),
+        *("davinci", "curie", "babbage", "ada", "gpt2*", "gpt-2*"),
+    ),
+}
 
 
 def known_encoding(model_hint: str) -> str | None:
     """The encoding of one of OpenAI's models, or None for a model that is not known here."""
-    return next((encoding for glob, encoding in _MODELS if hint_matches(model_hint, glob)), None)
+    matching = (name for name, globs in _MODELS.items() if any(hint_matches(model_hint, glob) for glob in globs))
+    return next(matching, None)
 
 
 def hint_matches(model_hint: str, glob: str) -> bool:
