@@ -67,13 +67,11 @@ def log_entry(artifact: Artifact, before: ArtifactVersion | None, after: Artifac
 def redacted_blocks(blocks: Iterable[Block]) -> tuple[Block, ...]:
     """The blocks of a prompt for a log or a snapshot: whatever holds an artifact that people must not see is hashed,
     as a whole and not by its first letters."""
-    return tuple(_redacted_block(block) if _holds_hidden(block) else block for block in blocks)
-
-
-def _holds_hidden(block: Block) -> bool:
-    return any(not is_on_page(str(source["visibility"])) for source in sources_of(block))
+    return tuple(map(_redacted_block, blocks))
 
 
 def _redacted_block(block: Block) -> Block:
+    if all(is_on_page(str(source["visibility"])) for source in sources_of(block)):
+        return block
     trace = redacted(block.content)
     return block.with_(content=f"[{trace['hash']}, {trace['length']} characters]")

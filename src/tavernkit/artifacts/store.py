@@ -34,10 +34,6 @@ class ArchiveRow(Value, frozen=True, kw_only=True):
     def from_version(self) -> int:
         return self.items[0].version
 
-    @property
-    def to_version(self) -> int:
-        return self.items[-1].version
-
 
 def archive_rows(
     key: ArtifactKey,
@@ -285,7 +281,12 @@ class MemoryStore:
     async def reset(self, session: Session, tags: Iterable[str], *, now: datetime) -> tuple[ArchiveRow, ...]:
         keys = [ArtifactKey(session=session, tag=tag) for tag in tags]
         own = [self._records[key] for key in keys if key in self._records]
-        return self._settle([plan_reset(record, now=now, ids=self._ids) for record in own])
+        archived: list[ArchiveRow] = []
+        for record, rows in [plan_reset(record, now=now, ids=self._ids) for record in own]:
+            self._records[record.artifact.key] = record
+            archived.extend(rows)
+        self._archives.extend(archived)
+        return tuple(archived)
 
     def _stored(self, record: ArtifactRecord) -> StoredArtifact:
         return StoredArtifact(
@@ -300,9 +301,3 @@ class MemoryStore:
         gone = {item.version for row in commit.archived for item in row.items}
         stay = [item for item in (() if record is None else record.versions) if item.version not in gone]
         return ArtifactRecord(artifact=commit.artifact, owner=commit.owner, versions=(*stay, commit.version))
-
-    def _settle(self, plans: list[tuple[ArtifactRecord, tuple[ArchiveRow, ...]]]) -> tuple[ArchiveRow, ...]:
-        for record, rows in plans:
-            self._records[record.artifact.key] = record
-            self._archives.extend(rows)
-        return tuple(row for _, rows in plans for row in rows)

@@ -22,7 +22,7 @@ from tavernkit.characters.png_chunks import PNG_SIGNATURE, Chunk, make_chunk, wa
 from tavernkit.characters.png_texts import put_texts
 from tavernkit.errors import InvalidCardError, PngParseError
 from tavernkit.text.invisible import without_invisible
-from tavernkit.values import Json, Value
+from tavernkit.text.js_strings import well_formed
 
 PLAIN_SIZE = (256, 384)
 PLAIN_COLOUR = bytes((104, 112, 128))
@@ -30,7 +30,16 @@ PLAIN_COLOUR = bytes((104, 112, 128))
 
 def to_json(card: CharacterCard, spec: WritableSpec = "v3", *, indent: int | None = 2) -> str:
     """Write a card as JSON text that any JSON reader takes, and that can always be encoded as UTF-8."""
-    return _dump(write_card(card, spec), indent)
+    value = write_card(card, spec)
+    separators = (",", ":") if indent is None else None
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent, separators=separators)
+        if well_formed(text) is text:
+            return text
+        # Half a surrogate pair can stand in JSON only as an escape.
+        return json.dumps(value, allow_nan=False, indent=indent, separators=separators)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise InvalidCardError(f"The card holds something that JSON cannot express: {error}.") from None
 
 
 def to_png(card: CharacterCard, image: bytes | None = None, assets: Iterable[Asset] = ()) -> bytes:
@@ -43,11 +52,9 @@ def to_png(card: CharacterCard, image: bytes | None = None, assets: Iterable[Ass
     named, files = name_assets(card, assets)
     texts = {**files, "chara": _card_text(named, "v2"), "ccv3": _card_text(named, "v3")}
 
-    def drop(chunk: Chunk) -> bool:
-        keyword = (chunk.keyword or "").lower()
-        return keyword in CARD_KEYWORDS or (bool(files) and keyword.startswith(ASSET_KEYWORD))
-
-    return put_texts(_plain_picture() if image is None else image, texts, drop=drop)
+    taken_out = (*CARD_KEYWORDS, ASSET_KEYWORD) if files else CARD_KEYWORDS
+    picture = _plain_picture() if image is None else image
+    return put_texts(picture, texts, drop=lambda chunk: _is_named(chunk, taken_out))
 
 
 def to_charx(card: CharacterCard, image: bytes | None = None, assets: Iterable[Asset] = ()) -> bytes:
@@ -55,28 +62,14 @@ def to_charx(card: CharacterCard, image: bytes | None = None, assets: Iterable[A
 
     References to assets of a PNG (`__asset:`) become references into the archive.
     """
-    layout = lay_out(card, image, assets)
-    return layout.to_zip(_dump(write_card(layout.card, "v3"), indent=2).encode())
-
-
-def _dump(value: Json, indent: int | None) -> str:
-    separators = (",", ":") if indent is None else None
-    try:
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent, separators=separators)
-        if _is_encodable(text):
-            return text
-        return json.dumps(value, allow_nan=False, indent=indent, separators=separators)
-    except (ValueError, TypeError, RecursionError) as error:
-        raise InvalidCardError(f"The card holds something that JSON cannot express: {error}.") from None
-
-
-def _is_encodable(text: str) -> bool:
-    """False for text with half a surrogate pair, which JSON can hold only as an escape."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+    moved, files = _lay_out(card, image, assets)
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        card_json = to_json(moved).encode()
+        archive.writestr(_entry(CARD_FILE), card_json, zipfile.ZIP_DEFLATED, compresslevel=9)
+        for name, data in files.items():
+            archive.writestr(_entry(name), data)
+    return buffer.getvalue()
 
 
 def _card_text(card: CharacterCard, spec: WritableSpec) -> bytes:
@@ -96,22 +89,9 @@ LONGEST_NAME = 200
 EXTENSIONS = {b"\xff\xd8\xff": "jpg", b"GIF8": "gif", b"RIFF": "webp"}
 
 
-class Layout(Value, frozen=True, kw_only=True):
-    """A card whose references fit the files beside it."""
-
-    card: CharacterCard
-    files: Mapping[str, bytes]
-
-    def to_zip(self, card_json: bytes) -> bytes:
-        buffer = io.BytesIO()
-        with zipfile.ZipFile(buffer, "w") as archive:
-            archive.writestr(_entry(CARD_FILE), card_json, zipfile.ZIP_DEFLATED, compresslevel=9)
-            for name, data in self.files.items():
-                archive.writestr(_entry(name), data)
-        return buffer.getvalue()
-
-
-def lay_out(card: CharacterCard, image: bytes | None, assets: Iterable[Asset]) -> Layout:
+def _lay_out(
+    card: CharacterCard, image: bytes | None, assets: Iterable[Asset]
+) -> tuple[CharacterCard, dict[str, bytes]]:
     """Give every asset a safe place, make the picture the main icon, and let the card point to both."""
     references = card.character.assets
     places: dict[str, str] = {}
@@ -126,7 +106,7 @@ def lay_out(card: CharacterCard, image: bytes | None, assets: Iterable[Asset]) -
     if image is not None:
         references, place = _with_icon(references or (), _extension(image), files)
         files[place] = _without_card(image)
-    return Layout(card=card.with_(character=card.character.with_(assets=references)), files=files)
+    return card.with_(character=card.character.with_(assets=references)), files
 
 
 def _place(asset: Asset, old: str, references: tuple[AssetReference, ...]) -> str:
@@ -188,12 +168,14 @@ def _without_card(image: bytes) -> bytes:
         chunks = list(walk_chunks(png, limit=DEFAULT_LIMITS.png_chunks))
     except PngParseError:
         return image
-    kept = [png[chunk.start : chunk.end] for chunk in chunks if not _belongs_to_card(chunk.keyword or "")]
+    kept = [png[chunk.start : chunk.end] for chunk in chunks if not _is_named(chunk, (*CARD_KEYWORDS, ASSET_KEYWORD))]
     return image if len(kept) == len(chunks) else b"".join([PNG_SIGNATURE, *kept])
 
 
-def _belongs_to_card(keyword: str) -> bool:
-    return keyword.lower() in CARD_KEYWORDS or keyword.lower().startswith(ASSET_KEYWORD)
+def _is_named(chunk: Chunk, keywords: tuple[str, ...]) -> bool:
+    """Whether a chunk has one of the keywords, or a name that begins with that of assets."""
+    keyword = (chunk.keyword or "").lower()
+    return keyword in keywords or (ASSET_KEYWORD in keywords and keyword.startswith(ASSET_KEYWORD))
 
 
 def _entry(name: str) -> zipfile.ZipInfo:

@@ -24,6 +24,8 @@ Record: TypeAlias = dict[str, Json]
 INPUT_MARK = "{{[INPUT]}}"
 OUTPUT_MARK = "{{[OUTPUT]}}"
 BETWEEN_OPPONENTS = "||$||"
+# SillyTavern's own placeholders: the speakers stand in the messages.
+_HEADER: Record = {"chat_metadata": {}, "user_name": "unused", "character_name": "unused"}
 
 
 class ForeignSpeakers(NamedTuple):
@@ -46,20 +48,13 @@ def read_foreign(
 ) -> tuple[ChatFile, ...]:
     """The chats in a document whose format is known by `find_format`; what no chat has a place for is noted."""
     format = _FORMATS[name]
-    chats = tuple(
-        chat_from_records([_header(), *records], report) for records in format.read(document, speakers, report)
-    )
+    chats = tuple(chat_from_records([_HEADER, *records], report) for records in format.read(document, speakers, report))
     if not chats:
         raise ParseError("There is no conversation in this file.")
     for key in document:
         if key not in format.keys:
             report.ignored(key, "has no place in a chat; left out")
     return chats
-
-
-def _header() -> Record:
-    # SillyTavern's own placeholders: the speakers stand in the messages.
-    return {"chat_metadata": {}, "user_name": "unused", "character_name": "unused"}
 
 
 def _record(name: Json, is_user: bool, send_date: str, **text: Json) -> Record:

@@ -48,7 +48,9 @@ def read_chat(
         chat, format = read_jsonl(text, limits, report)
         return (chat,), report.build(format)
     try:
-        document = first if isinstance(first, dict) else _document(text, limits)
+        document = first
+        if not isinstance(first, dict):
+            document = parse_json(text, what="The chat", max_bytes=limits.file_bytes, max_values=limits.values)
     except ParseError:
         # One damaged line at the beginning must not cost all the messages behind it.
         chat, format = read_jsonl(text, limits, report)
@@ -90,7 +92,3 @@ def _begins_chat(record: dict[str, Json], has_more: bool) -> bool:
     if "user_name" in record or "chat_metadata" in record:
         return True
     return "name" in record and (has_more or "mes" in record)
-
-
-def _document(text: str, limits: ChatLimits) -> Json:
-    return parse_json(text, what="The chat", max_bytes=limits.file_bytes, max_values=limits.values)

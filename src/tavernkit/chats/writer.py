@@ -39,16 +39,15 @@ def _paragraph(message: ChatMessage) -> str:
 
 def to_messages(chat: ChatFile) -> tuple[Message, ...]:
     """Every message, oldest first. Hidden ones are there too, with `is_system` in their metadata."""
-    return tuple(map(_message, chat.messages))
-
-
-def _message(message: ChatMessage) -> Message:
-    return Message(
-        role=_role(message),
-        content=message.text,
-        name=message.name or None,
-        send_date=message.send_date,
-        metadata=_metadata(message),
+    return tuple(
+        Message(
+            role=_role(message),
+            content=message.text,
+            name=message.name or None,
+            send_date=message.send_date,
+            metadata=_metadata(message),
+        )
+        for message in chat.messages
     )
 
 

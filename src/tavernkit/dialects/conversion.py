@@ -50,7 +50,7 @@ def note_mappings(
 
 
 def _takes_system_anywhere(dialect: str, merging: Merging | None) -> bool:
-    return registry.takes_system_anywhere(dialect) and not (merging is not None and merging.strict)
+    return registry.registered(dialect).system_anywhere and not (merging is not None and merging.strict)
 
 
 def _options(given: dict[str, Any]) -> DialectOptions:
@@ -68,7 +68,7 @@ def _options(given: dict[str, Any]) -> DialectOptions:
 
 
 def _accepted(messages: Sequence[MessageSource], dialect: str) -> Sequence[MessageSource]:
-    accepts = registry.accepted(dialect)
+    accepts = registry.registered(dialect).accepts
     for index, message in enumerate(messages):
         for attachment in message.attachments if isinstance(message, Message) else ():
             kinds = accepts.url if attachment.data is None else accepts.data

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from tavernkit.dialects.speakers import SpeakerNames
 from tavernkit.dialects.wire import WireMessage
@@ -63,7 +63,16 @@ class Accepts(Value, frozen=True, kw_only=True):
 _KINDS = frozenset({"image", "audio", "video", "file"})
 EVERYTHING = Accepts(data=_KINDS, url=_KINDS)
 
-_dialects: dict[str, tuple[Dialect, Accepts, bool]] = {}
+
+class Registered(NamedTuple):
+    """A dialect, and what is known about its provider."""
+
+    dialect: Dialect
+    accepts: Accepts
+    system_anywhere: bool
+
+
+_dialects: dict[str, Registered] = {}
 
 
 def register(
@@ -79,21 +88,11 @@ def register(
     joined to a user's message."""
     if name in _dialects and not replace:
         raise ValueError(f"A dialect named {name!r} is registered. Say replace=True to put another in its place.")
-    _dialects[name] = (dialect, accepts, system_anywhere)
+    _dialects[name] = Registered(dialect, accepts, system_anywhere)
 
 
 def get(name: str) -> Dialect:
-    return _entry(name)[0]
-
-
-def accepted(name: str) -> Accepts:
-    """The attachments that the dialect of that name takes."""
-    return _entry(name)[1]
-
-
-def takes_system_anywhere(name: str) -> bool:
-    """Whether the dialect of that name has system messages in the middle of a conversation."""
-    return _entry(name)[2]
+    return registered(name).dialect
 
 
 def names() -> tuple[str, ...]:
@@ -101,7 +100,7 @@ def names() -> tuple[str, ...]:
     return tuple(sorted(_dialects))
 
 
-def _entry(name: str) -> tuple[Dialect, Accepts, bool]:
+def registered(name: str) -> Registered:
     try:
         return _dialects[name]
     except KeyError:

@@ -8,6 +8,7 @@ from binascii import Error as Base64Error
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
+import msgspec
 from msgspec import UNSET, UnsetType
 
 from tavernkit.errors import DialectError
@@ -150,16 +151,9 @@ class WireMessage(Value, frozen=True, kw_only=True):
         return "" if isinstance(self.tool_call_id, UnsetType) else self.tool_call_id
 
     def to_dict(self) -> dict[str, Json]:
-        fields: dict[str, Json] = {"role": self.role}
-        if not isinstance(self.content, UnsetType):
-            fields["content"] = list(self.content) if isinstance(self.content, tuple) else self.content
-        if not isinstance(self.name, UnsetType):
-            fields["name"] = self.name
-        if not isinstance(self.tool_calls, UnsetType):
-            fields["tool_calls"] = list(self.tool_calls)
-        if not isinstance(self.tool_call_id, UnsetType):
-            fields["tool_call_id"] = self.tool_call_id
-        return {**fields, **self.extra}
+        given = {name: value for name, value in msgspec.structs.asdict(self).items() if value is not UNSET}
+        extra = given.pop("extra")
+        return {**{name: list(value) if isinstance(value, tuple) else value for name, value in given.items()}, **extra}
 
 
 def read_messages(messages: Sequence[MessageSource]) -> list[WireMessage]:

@@ -8,13 +8,12 @@ interruption changes what comes out.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
 
 from tavernkit.artifacts.candidate import PromptCandidate
 from tavernkit.artifacts.pipelines.committing import commit_hook, step_report
 from tavernkit.artifacts.pipelines.context import RunContext, SessionReader
 from tavernkit.artifacts.pipelines.events import Emit, EventEmitter, EventType
-from tavernkit.artifacts.pipelines.executing import StepAttempt, StepEnd, execute, skipped_record
+from tavernkit.artifacts.pipelines.executing import StepAttempt, execute, skipped_record
 from tavernkit.artifacts.pipelines.journal import (
     FailedType,
     JournalState,
@@ -97,7 +96,6 @@ class PipelineRunner:
         self._emitter = EventEmitter(emit, run_id=context.run_id, attempt=1)
         self._records: dict[StepKey, StepRecord] = {}
         self._spent: dict[StepKey, ModelUsage] = {}
-        self._attempts: dict[StepKey, StepAttempt] = {}
         self._plans: dict[Hook, tuple[Planned, ...]] = {}
         self._views: dict[Hook, SessionArtifacts] = {}
         self._report: RunReport | None = None
@@ -194,10 +192,9 @@ class PipelineRunner:
     async def _execute(self, plan: tuple[Planned, ...], view: SessionArtifacts, reply: str | None) -> bool:
         """Bring all steps of a hook to their end; False if the run was aborted."""
 
-        async def start(item: Planned) -> Awaitable[object]:
+        async def start(item: Planned) -> StepAttempt:
             await self._emitter.emit("pipeline.step.started", item, {"kind": item.step.kind, "hook": item.step.hook})
-            work = self._attempts[item.key] = self._prepare(item, plan, view, reply)
-            return work.attempt()
+            return self._prepare(item, plan, view, reply)
 
         at_work = await execute(
             plan,
@@ -205,12 +202,13 @@ class PipelineRunner:
             decide=lambda item: skip_reason(item, self._records, self._context, self._state.last_done),
             start=start,
             settle=self._settle,
+            clock=self._clock,
             abort=self._abort,
         )
         if at_work is None:
             return True
-        for item in at_work:
-            self._records[item.key] = record = self._attempts[item.key].aborted()
+        for work in at_work:
+            self._records[work.item.key] = record = work.aborted()
             if record.usage.calls:
                 # Whoever takes the run up begins the step anew, and what it has used so far still counts.
                 await self._journal.record(self._context, record)
@@ -235,11 +233,7 @@ class PipelineRunner:
             spent=self._spent.get(item.key, ModelUsage()),
         )
 
-    async def _settle(self, item: Planned, finished: StepEnd) -> None:
-        if finished.skipped is None:
-            record = self._attempts[item.key].record(finished)
-        else:
-            record = skipped_record(item, finished.skipped, self._clock())
+    async def _settle(self, item: Planned, record: StepRecord) -> None:
         await self._journal.record(self._context, record)
         self._records[item.key] = record
 

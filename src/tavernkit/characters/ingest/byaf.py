@@ -56,7 +56,7 @@ def read_byaf(archive: Archive, limits: CardLimits) -> Bundle:
     return Bundle(
         format="byaf",
         card=card,
-        image=_first_image(images, report),
+        image=archive.picture(images[0].name, report) if images else None,
         assets=images,
         report=report.build("byaf"),
     )
@@ -180,18 +180,4 @@ def _images(archive: Archive, character: LooseObject, folder: str) -> tuple[Asse
     paths = [posixpath.normpath(posixpath.join(folder, image.text("path"))) for image in character.objects("images")]
     listed = [path for path in dict.fromkeys(paths) if path in archive]
     others = [name for name in archive.names if name not in listed and not name.endswith(".json")]
-    return tuple(_asset(name, archive) for name in (*listed, *others))
-
-
-def _asset(name: str, archive: Archive) -> Asset:
-    return Asset(name=name, uri=f"embeded://{name}", load=lambda: archive.read(name))
-
-
-def _first_image(images: tuple[Asset, ...], report: ReportBuilder) -> bytes | None:
-    if not images:
-        return None
-    try:
-        return images[0].read()
-    except ArchiveParseError as error:
-        report.ignored(images[0].name, f"the main picture cannot be read: {error}")
-        return None
+    return tuple(archive.asset(name) for name in (*listed, *others))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tavernkit.characters.bundle import Asset, Bundle, CardFormat
+from tavernkit.characters.bundle import Bundle, CardFormat
 from tavernkit.characters.character import AssetReference, CharacterCard
 from tavernkit.characters.decode import decode_card
 from tavernkit.characters.ingest.archive import Archive
@@ -33,7 +33,7 @@ def read_charx(
         format=format,
         card=card,
         image=_main_image(card, archive, report) or cover,
-        assets=tuple(_asset(name, archive) for name in archive.names if name != CARD_FILE),
+        assets=tuple(archive.asset(name) for name in archive.names if name != CARD_FILE),
         report=report.build(format),
     )
 
@@ -53,17 +53,7 @@ def main_icon(assets: tuple[AssetReference, ...]) -> AssetReference | None:
 def _main_image(card: CharacterCard, archive: Archive, report: ReportBuilder) -> bytes | None:
     icon = main_icon(card.character.assets or ())
     path = embedded_path(icon.uri) if icon else None
-    if path is None or path not in archive:
-        return None
-    try:
-        return archive.read(path)
-    except ArchiveParseError as error:
-        report.ignored(path, f"the main picture cannot be read: {error}")
-        return None
-
-
-def _asset(name: str, archive: Archive) -> Asset:
-    return Asset(name=name, uri=f"embeded://{name}", load=lambda: archive.read(name))
+    return None if path is None or path not in archive else archive.picture(path, report)
 
 
 def _note_missing(card: CharacterCard, archive: Archive, report: ReportBuilder) -> None:

@@ -132,11 +132,8 @@ def _mapping(items: list[Json]) -> dict[str, Json]:
     keys, values = items[::2], items[1::2]
     if any(isinstance(key, dict | list) for key in keys):
         raise ParseError("The YAML file uses a list or an object as the name of a field.")
-    return {_key(key): value for key, value in zip(keys, values, strict=True)}
-
-
-def _key(key: Json) -> str:
-    return key if isinstance(key, str) else str(key).lower()
+    names = (key if isinstance(key, str) else str(key).lower() for key in keys)
+    return dict(zip(names, values, strict=True))
 
 
 def _scalar(event: yaml.ScalarEvent) -> Json:

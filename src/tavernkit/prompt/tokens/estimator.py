@@ -9,7 +9,7 @@ import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from pathlib import Path
 from threading import Lock
 from typing import NamedTuple, Protocol
@@ -186,7 +186,7 @@ class ModelTokenEstimator:
         self._cache = CountCache() if cache is None else cache
         self._loaded: dict[str | Path, Encoding | None] = {}
         self._loading = Lock()
-        self._choices: dict[str | None, _Choice] = {}
+        self._choose = lru_cache(maxsize=_MAX_CHOICES)(self._choose_encoding)
 
     def estimate(self, text: str, model_hint: str | None = None) -> int:
         """How many tokens the text is; special tokens' names in it are ordinary text."""
@@ -200,14 +200,6 @@ class ModelTokenEstimator:
         """How `estimate` counts for this model, and whether the model would count the same."""
         encoding, exact = self._choose(model_hint)
         return EncodingInfo(name=encoding.name, source=encoding.source, exact=exact)
-
-    def _choose(self, model_hint: str | None) -> _Choice:
-        choice = self._choices.get(model_hint)
-        if choice is None:
-            if len(self._choices) >= _MAX_CHOICES:
-                self._choices.clear()
-            choice = self._choices[model_hint] = self._choose_encoding(model_hint)
-        return choice
 
     def _choose_encoding(self, model_hint: str | None) -> _Choice:
         hint = model_hint or ""
