@@ -18,8 +18,7 @@ from tavernkit.characters.ingest.charx import CARD_FILE, embedded_path, main_ico
 from tavernkit.characters.ingest.png import ASSET_KEYWORD, CARD_KEYWORDS
 from tavernkit.characters.limits import DEFAULT_LIMITS
 from tavernkit.characters.png_assets import name_assets
-from tavernkit.characters.png_chunks import PNG_SIGNATURE, Chunk, make_chunk, walk_chunks
-from tavernkit.characters.png_texts import put_texts
+from tavernkit.characters.png_chunks import PNG_SIGNATURE, Chunk, make_chunk, put_texts, walk_chunks
 from tavernkit.errors import InvalidCardError, PngParseError
 from tavernkit.text.invisible import without_invisible
 from tavernkit.text.js_strings import well_formed

@@ -7,9 +7,8 @@ from collections.abc import Iterable
 
 from ahocorasick_rs import AhoCorasick
 
-from tavernkit.lore.book import Book
+from tavernkit.lore.book import Book, Entry
 from tavernkit.lore.engine import LoreResult, ScanInput
-from tavernkit.lore.entry import Entry
 from tavernkit.prompt.tokens import TokenEstimator
 from tavernkit.prompt.trimming import EvictionRecord, TrimReport
 from tavernkit.text.js_strings import well_formed

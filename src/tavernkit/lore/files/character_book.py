@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Literal
 
 from tavernkit.errors import LoreParseError
-from tavernkit.lore.book import Book
-from tavernkit.lore.entry import Entry, Spelling
+from tavernkit.lore.book import Book, Entry, Spelling
 from tavernkit.lore.files.world_fields import WORLD_ONLY, character_entry
 from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.values import Json, JsonObject

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tavernkit.lore.book import Book
-from tavernkit.lore.entry import Entry
+from tavernkit.lore.book import Book, Entry
 from tavernkit.lore.files.character_book import each_entry
 from tavernkit.reading import LooseObject
 from tavernkit.values import Json

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tavernkit.macros.borrowed import BorrowedVariables
-from tavernkit.macros.engine import MacroEnvironment
+from tavernkit.macros.engine import BorrowedVariables, MacroEnvironment
 from tavernkit.sillytavern.macros.environment import Environment
 
 

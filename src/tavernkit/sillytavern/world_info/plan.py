@@ -7,8 +7,7 @@ from collections.abc import Hashable, Sequence
 from functools import cached_property
 from typing import Any
 
-from tavernkit.lore.book import Book
-from tavernkit.lore.entry import Entry
+from tavernkit.lore.book import Book, Entry
 from tavernkit.sillytavern.world_info.decorators import ACTIVATE, split_decorators
 from tavernkit.sillytavern.world_info.fields import Sketch, WorldEntry, decode_entry, reference, sketch_entry
 from tavernkit.sillytavern.world_info.gathering import Gathered, in_file_order, in_scan_order

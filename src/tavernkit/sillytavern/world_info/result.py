@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from tavernkit.lore.engine import LoreResult
-from tavernkit.lore.timed import TimedState
+from tavernkit.lore.verdicts import TimedState
 from tavernkit.prompt.warning import BuildWarning
 from tavernkit.sillytavern.world_info.fields import Position, WorldEntry
 from tavernkit.sillytavern.world_info.verdicts import WorldInfoVerdicts

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from tavernkit.lore.book import Book
 from tavernkit.lore.engine import ScanInput
-from tavernkit.lore.timed import TimedState
+from tavernkit.lore.verdicts import TimedState
 from tavernkit.sillytavern.world_info.fields import Source
 from tavernkit.sillytavern.world_info.settings import WorldInfoSettings
 from tavernkit.values import Value

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal, TypeAlias, get_args
 
-from tavernkit.lore.entry import Entry
+from tavernkit.lore.book import Entry
 from tavernkit.lore.verdicts import LazyVerdicts
 from tavernkit.sillytavern.world_info.fields import Logic, Source
 from tavernkit.sillytavern.world_info.matching import WorldInfoPlace
