@@ -11,8 +11,7 @@ import zipfile
 import zlib
 from collections.abc import Iterable, Mapping
 
-from tavernkit.characters.bundle import Asset
-from tavernkit.characters.character import AssetReference, CharacterCard, WritableSpec
+from tavernkit.characters.character import Asset, AssetReference, CharacterCard, WritableSpec
 from tavernkit.characters.encode import write_card
 from tavernkit.characters.ingest.charx import CARD_FILE, embedded_path, main_icon
 from tavernkit.characters.ingest.png import ASSET_KEYWORD, CARD_KEYWORDS

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from tavernkit.characters.bundle import Bundle
+from tavernkit.characters.character import Bundle
 from tavernkit.characters.ingest.archive import Archive
 from tavernkit.characters.ingest.byaf import MANIFEST_FILE, read_byaf
 from tavernkit.characters.ingest.charx import CARD_FILE, read_charx, read_jpeg

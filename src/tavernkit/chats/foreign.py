@@ -10,8 +10,7 @@ from tavernkit.characters.ingest.byaf import read_parts, to_macros
 from tavernkit.characters.limits import CardLimits
 from tavernkit.chats.chat import ChatFile, ChatLimits
 from tavernkit.chats.dates import iso_from_milliseconds
-from tavernkit.chats.fields import as_text
-from tavernkit.chats.jsonl import chat_from_records
+from tavernkit.chats.jsonl import as_text, chat_from_records
 from tavernkit.errors import ParseError
 from tavernkit.reading import LooseObject, ReportBuilder, kind_of
 from tavernkit.text.js_strings import js_trim

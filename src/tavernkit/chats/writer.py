@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tavernkit.chats.chat import ChatFile, ChatMessage
-from tavernkit.chats.fields import to_record
+from tavernkit.chats.jsonl import to_record
 from tavernkit.prompt.message import Message
 from tavernkit.text.js_json import to_json
 from tavernkit.values import Json

@@ -9,6 +9,8 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
+import msgspec
+
 from tavernkit.artifacts.liquid import engine
 from tavernkit.artifacts.liquid.engine import ANSWERS, NamedVariables
 from tavernkit.errors import LiquidError, LiquidLimitError, LiquidRenderError, LiquidSyntaxError
@@ -71,7 +73,7 @@ class LiquidLimits(Value, frozen=True, kw_only=True):
     seconds: float = 10.0
 
 
-class LiquidOptions(Value, frozen=True, kw_only=True):
+class LiquidOptions(Value, frozen=True, kw_only=True, rename="camel"):
     """LiquidJS's switches. The defaults are what story templates get.
 
     `strict_variables` refuses a variable that is not there, `lenient_if` allows it in conditions, in assignments and
@@ -84,20 +86,11 @@ class LiquidOptions(Value, frozen=True, kw_only=True):
     lenient_if: bool = False
     strict_filters: bool = True
     preserve_timezones: bool = False
-    zone: str | None = None
-    partials: Mapping[str, str] = {}
+    zone: str | None = msgspec.field(default=None, name="timezoneOffset")
+    partials: Mapping[str, str] = msgspec.field(default={}, name="templates")
 
     def as_json(self) -> str:
-        return json.dumps(
-            {
-                "strictVariables": self.strict_variables,
-                "lenientIf": self.lenient_if,
-                "strictFilters": self.strict_filters,
-                "preserveTimezones": self.preserve_timezones,
-                "timezoneOffset": self.zone or 0,
-                "templates": dict(self.partials),
-            }
-        )
+        return json.dumps({**msgspec.to_builtins(self), "timezoneOffset": self.zone or 0})
 
 
 _DEFAULT_LIMITS = LiquidLimits()

@@ -8,7 +8,7 @@ import struct
 import zipfile
 import zlib
 
-from tavernkit.characters.bundle import Asset
+from tavernkit.characters.character import Asset
 from tavernkit.characters.limits import CardLimits
 from tavernkit.errors import ArchiveParseError
 from tavernkit.reading import ReportBuilder

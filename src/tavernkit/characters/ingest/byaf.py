@@ -6,7 +6,7 @@ import posixpath
 import re
 from typing import NamedTuple
 
-from tavernkit.characters.bundle import Asset, Bundle
+from tavernkit.characters.character import Asset, Bundle
 from tavernkit.characters.decode import decode_card
 from tavernkit.characters.ingest.archive import Archive
 from tavernkit.characters.ingest.text_file import parse_card_json
@@ -155,15 +155,10 @@ def _note_chats(scenarios: list[LooseObject], report: ReportBuilder) -> None:
 
 
 def _leftover(scenario: LooseObject, *, is_first: bool) -> dict[str, Json]:
+    """What the card has no field for; that is also the setting of a later scenario."""
     scenario.raw("messages")
-    rest = scenario.rest()
-    return rest if is_first else {**rest, **_setting(scenario)}
-
-
-def _setting(scenario: LooseObject) -> dict[str, Json]:
-    """A later scenario's own setting, which the card's fields have no room for."""
-    fields = ("narrative", "formattingInstructions", "exampleMessages", "firstMessages")
-    return {key: scenario.source[key] for key in fields if key in scenario.source}
+    setting = () if is_first else ("narrative", "formattingInstructions", "exampleMessages", "firstMessages")
+    return {**scenario.rest(), **{key: scenario.source[key] for key in setting if key in scenario.source}}
 
 
 def to_macros(text: str) -> str:

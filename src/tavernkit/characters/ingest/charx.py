@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tavernkit.characters.bundle import Bundle, CardFormat
-from tavernkit.characters.character import AssetReference, CharacterCard
+from tavernkit.characters.character import AssetReference, Bundle, CardFormat, CharacterCard
 from tavernkit.characters.decode import decode_card
 from tavernkit.characters.ingest.archive import Archive
 from tavernkit.characters.ingest.text_file import parse_card_json

@@ -7,7 +7,7 @@ import binascii
 import re
 import zlib
 
-from tavernkit.characters.bundle import Asset, Bundle
+from tavernkit.characters.character import Asset, Bundle
 from tavernkit.characters.decode import decode_card
 from tavernkit.characters.ingest.text_file import parse_card_json
 from tavernkit.characters.limits import CardLimits

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import yaml
 
-from tavernkit.characters.bundle import Bundle
+from tavernkit.characters.character import Bundle
 from tavernkit.characters.decode import check_has_card_fields, decode_card
 from tavernkit.characters.limits import CardLimits
 from tavernkit.errors import ParseError

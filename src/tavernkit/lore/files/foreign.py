@@ -1,4 +1,4 @@
-"""The lorebooks of NovelAI (`.lorebook`) and Agnai (memory books)."""
+"""The lorebooks of other applications: NovelAI (`.lorebook`), Agnai (memory books) and RisuAI."""
 
 from __future__ import annotations
 
@@ -64,3 +64,46 @@ def _agnai_entry(source: LooseObject, place: int) -> Entry:
         position="before_char",
     )
     return entry.with_(extensions={"position": 0, "display_index": place} | leftovers(source, "agnai"))
+
+
+def read_risuai(source: LooseObject) -> Book:
+    """Read a RisuAI lorebook; what has no counterpart is kept under `extensions["risuai"]`."""
+    entries = tuple(_risuai_entry(entry, place) for place, (_, entry) in enumerate(each_entry(source, "data")))
+    return Book(entries=entries, extensions=leftovers(source, "risuai"))
+
+
+def _risuai_entry(source: LooseObject, place: int) -> Entry:
+    comment = source.text("comment")
+    use_regex = source.flag("useRegex")
+    # The misspelling is RisuAI's.
+    own = source.source.get("extentions")
+    case_sensitive = own.get("risu_case_sensitive") if isinstance(own, dict) else None
+    is_folder = source.source.get("mode") == "folder"
+    if is_folder:
+        source.report.converted(source.path, "a folder of entries, kept as an entry that is switched off")
+    entry = Entry(
+        id=str(place),
+        keys=_risuai_keys(source.text("key"), is_regex=use_regex),
+        secondary_keys=_risuai_keys(source.text("secondkey"), is_regex=use_regex),
+        content=source.text("content"),
+        enabled=not is_folder,
+        constant=source.flag("alwaysActive"),
+        selective=source.flag("selective"),
+        insertion_order=source.integer("insertorder"),
+        name=comment or None,
+        comment=comment,
+        position="before_char",
+        case_sensitive=case_sensitive if isinstance(case_sensitive, bool) else None,
+        use_regex=use_regex,
+    )
+    extensions: dict[str, Json] = {"position": 0, "display_index": place}
+    chance = source.optional_number("activationPercent")
+    if chance is not None:
+        extensions |= {"probability": chance, "useProbability": True}
+    return entry.with_(extensions=extensions | leftovers(source, "risuai"))
+
+
+def _risuai_keys(text: str, *, is_regex: bool) -> tuple[str, ...]:
+    """A pattern may hold commas of its own, so it is one key."""
+    pieces = [text] if is_regex else text.split(",")
+    return tuple(piece.strip() for piece in pieces if piece.strip())
