@@ -10,8 +10,6 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import TypeVar
 
-import msgspec
-
 from tavernkit.errors import RegexError, RegexTimeout
 from tavernkit.text.js_engine import EngineError, JsEngine, PatternError, SpaceUpError, TimeUpError, engine
 from tavernkit.text.js_strings import utf16_length
@@ -96,9 +94,9 @@ class JsRegex(Value, frozen=True, kw_only=True):
             for before, start, groups, named in cuts
         ), rest
 
-    def _run(self, answer: type[T], verb: str, *arguments: str | int, limit: float) -> T:
+    def _run(self, kind: type[T], verb: str, *arguments: str | int, limit: float) -> T:
         try:
-            return msgspec.convert(engine().call(verb, self.source, self.flags, *arguments, limit=limit), answer)
+            return engine().call(kind, verb, self.source, self.flags, *arguments, limit=limit)
         except PatternError as problem:
             raise self._error(RegexError, f"is not a regular expression: {problem}.") from None
         except TimeUpError:
@@ -132,7 +130,7 @@ def first_found(patterns: Sequence[JsRegex], text: str, *, limit: float = TIME_L
         return 0 if patterns[0].test(text, limit=limit) else None
     try:
         sources = [(pattern.source, pattern.flags) for pattern in patterns]
-        place = msgspec.convert(engine().call("firstFound", sources, text, limit=limit), int)
+        place = engine().call(int, "firstFound", sources, text, limit=limit)
     except EngineError:
         message = f"{len(patterns)} patterns together had no answer after {limit * 1000:g} ms."
         raise RegexTimeout(message, source="", flags="") from None
@@ -172,27 +170,27 @@ def search_all(
         return ()
     js = engine()
     try:
-        js.call("open", text, [(pattern.source, pattern.flags) for pattern in patterns], limit=budget)
+        js.call(object, "open", text, [(pattern.source, pattern.flags) for pattern in patterns], limit=budget)
     except EngineError:
         return (_NOT_RUN,) * len(patterns)
     slow, left = _sweep(js, range(len(patterns)), each=min(_FIRST_SLICE, limit), budget=budget)
     too_slow, _ = _sweep(js, slow, each=limit, budget=left)
-    answers = msgspec.convert(js.call("close", limit=budget), list)
+    answers = js.call(list, "close", limit=budget)
     return tuple(_verdict(answer, timed_out=place in too_slow) for place, answer in enumerate(answers))
 
 
 def _sweep(js: JsEngine, places: Sequence[int], *, each: float, budget: float) -> tuple[Sequence[int], float]:
     """Run the patterns at these places; gives those that took longer than `each`, and what is left of the budget."""
-    js.call("line", list(places), limit=budget)
+    js.call(object, "line", list(places), limit=budget)
     interrupted: list[int] = []
     start = 0
     while start < len(places) and budget > 0:
         try:
-            js.call("sweep", start, limit=each)
+            js.call(object, "sweep", start, limit=each)
             break
         except TimeUpError:
             budget -= each
-        reached = msgspec.convert(js.call("reached", limit=each), int)
+        reached = js.call(int, "reached", limit=each)
         # Only a pattern that had the whole time to itself was slow; any other starts again, at the head of the line.
         if reached == start:
             interrupted.append(places[start])

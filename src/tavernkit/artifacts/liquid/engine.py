@@ -59,7 +59,7 @@ def call(verb: str, *arguments: Json, until: float) -> Outcome:
     """Run a verb of `engine.js`; raises LiquidLimitError when it has no memory left, or at a `time.process_time`."""
     engine = _engine()
     try:
-        answer = engine.call(verb, *arguments, limit=max(until - time.process_time(), _LEAST_TIME))
+        answer = engine.call(dict, verb, *arguments, limit=max(until - time.process_time(), _LEAST_TIME))
     except EngineError as problem:
         discard()
         used_up = "all the time" if isinstance(problem, TimeUpError) else "all the memory"
@@ -92,7 +92,7 @@ def _engine() -> JsEngine:
 
 def _place(engine: JsEngine) -> Place:
     try:
-        return msgspec.convert(engine.call("place", limit=_TIME_FOR_PLACE), Place)
+        return msgspec.convert(engine.call(dict, "place", limit=_TIME_FOR_PLACE), Place)
     except EngineError:
         return Place()
 
