@@ -192,6 +192,7 @@ def _lowest_priority(blocks: Sequence[Block]) -> Callable[[Unit], int]:
 
 
 def _record(block: Block, tokens: int, reason: EvictionReason) -> EvictionRecord:
+    source = block.metadata.get("source")
     return EvictionRecord(
         block_id=block.id,
         slot=block.slot,
@@ -199,5 +200,5 @@ def _record(block: Block, tokens: int, reason: EvictionReason) -> EvictionRecord
         reason=reason,
         budget_group=block.token_budget_group,
         priority=block.priority,
-        source=block.source or None,
+        source=source if isinstance(source, dict) else None,
     )
