@@ -8,7 +8,7 @@ from tavernkit.benchmarks import Benchmark
 from tavernkit.history import InMemoryHistory
 from tavernkit.lore.files import read_world_info, write_world_info
 from tavernkit.prompt.tokens import ModelTokenEstimator
-from tavernkit.prompt.tokens.vocabulary_encoding import load_vocabulary_encoding
+from tavernkit.prompt.tokens.encoding import load_vocabulary_encoding
 from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.sillytavern import AuthorsNote, Story, UserSettings, build
 from tavernkit.sillytavern.presets import ChatPreset, ContextTemplate, Instruct, SystemPrompt, TextPreset

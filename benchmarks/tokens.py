@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from tavernkit.benchmarks import Benchmark
 from tavernkit.prompt.tokens import ModelTokenEstimator
-from tavernkit.prompt.tokens.vocabulary_encoding import load_vocabulary_encoding
+from tavernkit.prompt.tokens.encoding import load_vocabulary_encoding
 
 MODEL = "gpt-4o"
 PHRASES = [

@@ -91,17 +91,15 @@ def started(*command: str, **environment: str) -> Iterator[str]:
 
 def _measure(benchmark: Benchmark) -> Measurement:
     sides = (benchmark.ours, benchmark.baseline)
-    timers = [_own_timer(side) if benchmark.times_itself else _timer(side) for side in sides]
+    timers = [
+        _own_timer(side) if benchmark.times_itself else partial(_time, side, _calls_per_round(side)) for side in sides
+    ]
     gc.collect()
     rounds = [[timer() for timer in timers] for _ in range(benchmark.rounds)]
     ours, baseline = zip(*rounds, strict=True)
     return Measurement(
         name=benchmark.name, ours_ms=min(ours) * 1000, baseline_ms=min(baseline) * 1000, note=benchmark.note
     )
-
-
-def _timer(call: Callable[[], object]) -> Callable[[], float]:
-    return partial(_time, call, _calls_per_round(call))
 
 
 def _own_timer(call: Callable[[], object]) -> Callable[[], float]:

@@ -14,19 +14,13 @@ from typing import Any, TypeAlias
 LoadHook: TypeAlias = Callable[[Any], None]
 
 
-class _Scope:
-    def __init__(self) -> None:
-        self.hooks: dict[object, LoadHook] = {}
-        self.has_run = False
-        self.payload: Any = None
-
-
 class LoadHooks:
     """Hooks by scope. One shared instance serves the module's functions; tests make their own."""
 
     def __init__(self) -> None:
         self._lock = RLock()
-        self._scopes: dict[str, _Scope] = {}
+        self._hooks: dict[str, dict[object, LoadHook]] = {}
+        self._payloads: dict[str, Any] = {}
 
     def on_load(self, scope: str, hook: LoadHook, *, id: str | None = None) -> None:
         """Run `hook` whenever `scope` is loaded, and now if it already was.
@@ -34,30 +28,20 @@ class LoadHooks:
         A hook registered again under the same `id` replaces the earlier one in its place.
         """
         with self._lock:
-            entry = self._scopes.setdefault(scope, _Scope())
-            entry.hooks[object() if id is None else id] = hook
-            replay, payload = entry.has_run, entry.payload
-        if replay:
+            self._hooks.setdefault(scope, {})[object() if id is None else id] = hook
+            is_loaded, payload = scope in self._payloads, self._payloads.get(scope)
+        if is_loaded:
             hook(payload)
 
     def run(self, scope: str, payload: Any = None) -> None:
         """Load `scope`: remember the payload for later hooks and run those that are there, in order."""
         with self._lock:
-            entry = self._scopes.setdefault(scope, _Scope())
-            entry.has_run, entry.payload = True, payload
-            hooks = tuple(entry.hooks.values())
+            self._payloads[scope] = payload
+            hooks = tuple(self._hooks.get(scope, {}).values())
         for hook in hooks:
             hook(payload)
 
 
 _shared = LoadHooks()
-
-
-def on_load(scope: str, hook: LoadHook, *, id: str | None = None) -> None:
-    """Run `hook` with the scope's payload when `scope` is loaded, and at once if it already was."""
-    _shared.on_load(scope, hook, id=id)
-
-
-def run_load_hooks(scope: str, payload: Any = None) -> None:
-    """Load `scope`: run its hooks with `payload` and keep it for hooks that come later."""
-    _shared.run(scope, payload)
+on_load = _shared.on_load
+run_load_hooks = _shared.run

@@ -207,7 +207,7 @@ class StoreContract:
         limits = Retention(mode="windowed", max_turns=2)
         for number, turn in enumerate((5, 4, 6)):
             commit = await store.write(write(f"{number}", number or None, retention=limits, turn=turn))
-        assert [(row.reason, row.from_version, row.to_version) for row in commit.archived] == [("turns", 2, 2)]
+        assert [(row.reason, row.from_version, row.items[-1].version) for row in commit.archived] == [("turns", 2, 2)]
         assert [item.version for item in (await store.load(SESSION))[0].versions] == [1, 3]
 
     async def test_g14_narrower_limits_end_all_that_is_beyond_them_at_the_next_write(
@@ -229,7 +229,7 @@ class StoreContract:
         )
         (row,) = await store.archives(SESSION, "mood")
         assert (row,) == commit.archived
-        assert (row.key.session, row.key.tag, row.from_version, row.to_version) == (SESSION, "mood", 1, 1)
+        assert (row.key.session, row.key.tag, row.from_version, row.items[-1].version) == (SESSION, "mood", 1, 1)
         assert (row.reason, row.pruned_at, row.run_id, row.step_run_id) == ("window", later, run_id, step_run_id)
         (item,) = row.items
         assert (item.content, item.content_type, item.created_at, item.turn) == ("a", "text", NOW, 1)

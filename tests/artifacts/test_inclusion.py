@@ -8,7 +8,7 @@ import pytest
 from tests.artifacts.builders import artifact, inclusion, read_inclusion, written
 
 from tavernkit.artifacts import Anchor, InclusionRules, PromptInclusion, VersionSelector
-from tavernkit.artifacts.decisions import InclusionDecision
+from tavernkit.artifacts.candidate import InclusionDecision
 from tavernkit.errors import InvalidArtifactError
 
 AFTER_LAST_USER = Anchor(selector="after_last_user")

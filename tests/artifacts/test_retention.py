@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.artifacts.builders import HOUR, NOW, SESSION, record, version, write
 
 from tavernkit.artifacts import ArtifactVersion, MemoryStore, Retention, outlived, retained, session_artifacts
-from tavernkit.artifacts.archive import archive_rows
+from tavernkit.artifacts.store import archive_rows
 
 
 def kept(versions: list[ArtifactVersion], retention: Retention, *, hours: float = 0, turn: int = 0) -> list[int]:
@@ -46,7 +46,7 @@ def test_r40_durable_keeps_all_or_up_to_a_very_large_limit() -> None:
 def test_r41_the_log_can_say_what_was_removed() -> None:
     gone = outlived(counted(), Retention(mode="windowed", max_versions=2), now=NOW, turn=5)
     (row,) = archive_rows(record(*HOURLY).artifact.key, gone, ids=lambda: "r", now=NOW, step_run_id="s")
-    assert (row.from_version, row.to_version, row.reason) == (1, 3, "window")
+    assert (row.from_version, row.items[-1].version, row.reason) == (1, 3, "window")
     assert row.step_run_id == "s"
 
 

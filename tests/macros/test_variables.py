@@ -6,14 +6,14 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from tavernkit import Variables
 
-scopes = st.sampled_from(["local", "global", "temp"])
+scopes = st.sampled_from(["local", "global"])
 names = st.sampled_from(["a", "b", "c"])
 
 
 class Model(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
-        self.store = Variables(more_scopes=("temp",))
+        self.store = Variables()
         self.model: dict[tuple[str, str], Any] = {}
         self.version = self.store.version
 

@@ -1,4 +1,3 @@
-import inspect
 import subprocess
 import sys
 from collections.abc import Callable
@@ -251,8 +250,8 @@ def test_an_unknown_input_is_refused() -> None:
         build(charakter=MIRA)
 
 
-def test_the_typed_inputs_are_the_contexts_own() -> None:
-    assert set(BuildInputs.__annotations__) == set(inspect.signature(Context).parameters)
+def test_the_context_has_every_typed_input() -> None:
+    assert all(hasattr(Context(), name) for name in BuildInputs.__annotations__)
 
 
 def test_a_traced_build_has_every_stage_with_its_counters() -> None:

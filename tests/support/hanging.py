@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from time import process_time
+from time import monotonic, process_time, sleep
 
-__all__ = ["HANG_SECONDS", "not_hanging"]
+__all__ = ["HANG_SECONDS", "not_hanging", "wait_until"]
 
 HANG_SECONDS = 60
 """Nothing takes so long in a test, however busy the machine is: who waits for it longer waits for ever."""
@@ -25,3 +25,11 @@ def not_hanging(seconds: float = COMPUTING_SECONDS) -> Iterator[None]:
     yield
     spent = process_time() - began
     assert spent < seconds, f"computed for {spent:.1f} s"
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    """Look again and again until something is so; fail when it never is."""
+    end = monotonic() + HANG_SECONDS
+    while not condition():
+        assert monotonic() < end, f"it did not happen: {condition}"
+        sleep(0.01)

@@ -4,7 +4,6 @@ Nothing here is loaded by `import tavernkit`.
 """
 
 from tavernkit.artifacts.anchors import Anchor
-from tavernkit.artifacts.archive import ArchiveRow
 from tavernkit.artifacts.artifact import (
     RESERVED_PREFIX,
     Artifact,
@@ -12,18 +11,18 @@ from tavernkit.artifacts.artifact import (
     ArtifactKey,
     Presentation,
     Session,
+    Surface,
+    Visibility,
     check_tag,
+    is_in_prompt,
+    is_on_page,
     read_artifact,
     write_artifact,
 )
-from tavernkit.artifacts.axes import Surface, Visibility, is_in_prompt, is_on_page
-from tavernkit.artifacts.candidate import PromptCandidate
-from tavernkit.artifacts.content import ContentType, check_content, parse_content
-from tavernkit.artifacts.decisions import InclusionDecision, InclusionReport, inclusion_report
-from tavernkit.artifacts.diff import ArtifactChange, change_between
+from tavernkit.artifacts.candidate import InclusionDecision, InclusionReport, PromptCandidate, inclusion_report
+from tavernkit.artifacts.content import ArtifactVersion, ContentType, Writer, check_content, parse_content
 from tavernkit.artifacts.inclusion import InclusionRules, PromptInclusion, VersionSelector
 from tavernkit.artifacts.json_patch import apply_patch, make_patch, merge_patch
-from tavernkit.artifacts.memory_store import MemoryStore
 from tavernkit.artifacts.permissions import (
     TagClaim,
     TagCollision,
@@ -33,20 +32,28 @@ from tavernkit.artifacts.permissions import (
     tag_collisions,
 )
 from tavernkit.artifacts.placing import include_artifacts
-from tavernkit.artifacts.projection import Projection, ProjectionItem, project, project_all
+from tavernkit.artifacts.projection import (
+    ArtifactChange,
+    Projection,
+    ProjectionItem,
+    change_between,
+    project,
+    project_all,
+)
 from tavernkit.artifacts.redaction import log_entry, redacted, redacted_blocks, wire_form
 from tavernkit.artifacts.retention import Retention, outlived, retained
 from tavernkit.artifacts.store import (
+    ArchiveRow,
     ArtifactRecord,
     ArtifactStore,
     ArtifactWrite,
     Commit,
+    MemoryStore,
     StoredArtifact,
     plan_reset,
     plan_write,
     reserved_again,
 )
-from tavernkit.artifacts.version import ArtifactVersion, Writer
 from tavernkit.artifacts.view import ArtifactView, RunArtifact, SessionArtifacts, session_artifacts
 
 __all__ = [

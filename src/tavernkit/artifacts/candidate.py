@@ -1,15 +1,128 @@
-"""What may enter the prompt, and the order in which it does, whoever finished first."""
+"""What may enter the prompt: what it says there, in which order, and what became of each, to explain the prompt."""
 
 from __future__ import annotations
 
-from typing import TypeAlias, TypedDict, get_args
+from collections.abc import Iterator, Sequence
+from typing import Literal, TypeAlias, TypedDict, get_args
 
-from tavernkit.artifacts.artifact import Artifact
-from tavernkit.artifacts.axes import Visibility, is_in_prompt
-from tavernkit.artifacts.inclusion import Format, Operation, Phase, PromptInclusion
-from tavernkit.artifacts.rendering import render, render_value, select_versions
-from tavernkit.artifacts.version import ArtifactVersion
-from tavernkit.values import Value
+import msgspec
+
+from tavernkit.artifacts.artifact import Artifact, Visibility, is_in_prompt
+from tavernkit.artifacts.content import ArtifactVersion, write_json
+from tavernkit.artifacts.inclusion import Format, Operation, Phase, PromptInclusion, Role, VersionSelector
+from tavernkit.prompt.block import Block
+from tavernkit.prompt.plan import Plan
+from tavernkit.values import JsonObject, Value
+
+REPORT = "artifacts"
+"""Where a plan's metadata has the decisions, as JSON."""
+
+InclusionReason: TypeAlias = Literal[
+    "placed",
+    "clamped",
+    "relocated",
+    "not_visible",
+    "empty",
+    "superseded",
+    "anchor_not_found",
+    "anchor_trimmed",
+    "section_not_found",
+    "merge_type_error",
+    "not_text",
+    "over_budget",
+    "taken_out",
+]
+INCLUDED: tuple[InclusionReason, ...] = ("placed", "clamped", "relocated")
+
+
+class InclusionDecision(Value, frozen=True, kw_only=True):
+    """One artifact. `versions` are those that are told; `role` is the role in our own terms, before any dialect.
+
+    placed              it stands where its rules say
+    clamped             its anchor was trimmed, and it stands before the oldest message that is left
+    relocated           its anchor was trimmed, and it stands beside the nearest message that is left
+    not_visible         its visibility keeps it from the model
+    empty               it has nothing to say
+    superseded          another artifact that comes later replaces the same thing
+    anchor_not_found    there is no such message in the chat
+    anchor_trimmed      its message was left out of the prompt
+    section_not_found   the system prompt has no section of that name
+    merge_type_error    what is merged, or what it is merged into, is no JSON object
+    not_text            its message has no words of its own that could be changed, such as one that calls a tool
+    over_budget         there was no room for it
+    taken_out           another hook has removed it
+    """
+
+    artifact: str
+    operation: Operation
+    reason: InclusionReason
+    versions: tuple[int, ...] = ()
+    role: Role | None = None
+
+    @property
+    def is_included(self) -> bool:
+        return self.reason in INCLUDED
+
+
+class InclusionReport(Value, frozen=True, kw_only=True):
+    """Every decision of a build, in the order of the prompt."""
+
+    decisions: tuple[InclusionDecision, ...] = ()
+
+    @property
+    def included(self) -> tuple[InclusionDecision, ...]:
+        return tuple(decision for decision in self.decisions if decision.is_included)
+
+    @property
+    def left_out(self) -> tuple[InclusionDecision, ...]:
+        return tuple(decision for decision in self.decisions if not decision.is_included)
+
+
+def inclusion_report(plan: Plan) -> InclusionReport:
+    """What has become of the artifacts that `include_artifacts` was given for this plan."""
+    found = plan.metadata.get(REPORT)
+    decisions = list(found) if isinstance(found, Sequence) else []
+    return InclusionReport(decisions=msgspec.convert(decisions, tuple[InclusionDecision, ...]))
+
+
+def select_versions(
+    versions: Sequence[ArtifactVersion], selector: VersionSelector, *, overwrites: bool = False
+) -> tuple[ArtifactVersion, ...]:
+    """Those of the versions, oldest first, that are told; where only the latest is ever kept, every selector is it."""
+    if selector.mode == "latest" or overwrites:
+        return tuple(versions[-1:])
+    return tuple(versions if selector.n is None else versions[-selector.n :])
+
+
+def render(versions: Sequence[ArtifactVersion], format: Format, *, as_list: bool = False) -> str:
+    """One text for all of them, oldest first; `as_list` says that there may be several, and then JSON is a list."""
+    if not as_list:
+        return render_value(versions[-1].content, format) if versions else ""
+    match format:
+        case "json":
+            return write_json([version.content for version in versions]) if versions else ""
+        case "markdown":
+            texts = _spoken(versions, format)
+            return "\n\n".join(f"### Version {number}\n\n{text}" for number, text in texts)
+        case "text":
+            return "\n\n".join(text for _, text in _spoken(versions, format))
+
+
+def _spoken(versions: Sequence[ArtifactVersion], format: Format) -> Iterator[tuple[int, str]]:
+    """The versions that have something to say."""
+    for version in versions:
+        text = render_value(version.content, format)
+        if text.strip():
+            yield version.version, text
+
+
+def render_value(value: object, format: Format) -> str:
+    """Texts as they are; everything else as compact JSON, which Markdown puts into a fence."""
+    if isinstance(value, str):
+        return value
+    written = write_json(value)
+    return f"```json\n{written}\n```" if format == "markdown" else written
+
 
 SortKey: TypeAlias = tuple[int, float, int, int, str, int, str]
 
@@ -34,6 +147,12 @@ class ArtifactSource(TypedDict):
     version: int
     operation: Operation
     visibility: Visibility
+
+
+def sources_of(block: Block) -> list[JsonObject]:
+    """The artifacts that have made or changed a block, as its metadata names them."""
+    named = block.metadata.get("artifacts")
+    return [source for source in named if isinstance(source, dict)] if isinstance(named, list) else []
 
 
 class Prepared(Value, frozen=True, kw_only=True):

@@ -1,14 +1,16 @@
-"""What an artifact holds: a text, Markdown, or any JSON value, checked once when it comes in."""
+"""What an artifact holds: a text, Markdown, or any JSON value, checked once when it comes in, and its versions."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from math import isfinite
 from typing import Literal, TypeAlias
 
 from tavernkit.errors import InvalidArtifactError, ParseError
 from tavernkit.reading import MAX_JSON_DEPTH, kind_of, parse_json
+from tavernkit.values import Value
 
 ContentType: TypeAlias = Literal["text", "json", "markdown"]
 
@@ -80,3 +82,32 @@ def parse_content(text: str, content_type: ContentType) -> object:
         return check_content(parse_json(text, what="The content of a JSON artifact"), "json")
     except ParseError as error:
         raise InvalidArtifactError(str(error)) from None
+
+
+class Writer(Value, frozen=True, kw_only=True):
+    """The pipeline and the step that wrote."""
+
+    pipeline: str
+    step: str = ""
+
+
+class ArtifactVersion(Value, frozen=True, kw_only=True):
+    """`turn` counts the user's turns, not regenerations. `turn_id` names the turn that made this version, and
+    `variant_id` the swipe of its reply, so that another swipe can be read without it."""
+
+    version: int
+    content: object
+    created_at: datetime
+    content_type: ContentType = "text"
+    based_on_version: int | None = None
+    turn: int = 0
+    turn_id: str | None = None
+    variant_id: str | None = None
+    writer: Writer | None = None
+
+    def __post_init__(self) -> None:
+        if self.version < 1:
+            raise InvalidArtifactError(f"Versions are counted from 1, and this one is {self.version}.")
+        if self.created_at.tzinfo is None:
+            raise InvalidArtifactError("The time of a version must have a time zone.")
+        check_content(self.content, self.content_type)

@@ -8,8 +8,7 @@ from operator import itemgetter
 from typing import Literal, TypeAlias
 
 from tavernkit.artifacts.anchors import Anchor
-from tavernkit.artifacts.candidate import Prepared
-from tavernkit.artifacts.decisions import InclusionReason
+from tavernkit.artifacts.candidate import InclusionReason, Prepared
 from tavernkit.artifacts.inclusion import DepthPolicy, Phase, Place, PromptInclusion
 from tavernkit.artifacts.sections import credit
 from tavernkit.artifacts.timeline import Absent, At, Past, Timeline, tail_gap

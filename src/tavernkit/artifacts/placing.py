@@ -6,8 +6,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
 
-from tavernkit.artifacts.candidate import Prepared, PromptCandidate, prepare
-from tavernkit.artifacts.decisions import INCLUDED, REPORT, InclusionDecision, InclusionReason
+from tavernkit.artifacts.artifact import Artifact
+from tavernkit.artifacts.candidate import (
+    INCLUDED,
+    REPORT,
+    InclusionDecision,
+    InclusionReason,
+    Prepared,
+    PromptCandidate,
+    prepare,
+    sources_of,
+)
 from tavernkit.artifacts.inclusion import PromptInclusion
 from tavernkit.artifacts.inserts import Inserts
 from tavernkit.artifacts.sections import SystemSections, changed, merged_json, wrapped
@@ -79,7 +88,8 @@ class _Placing:
             if item is not None:
                 self._items.append(item)
             elif candidate.artifact.inclusion is not None:
-                self._unseen.append(_unseen(candidate, candidate.artifact.inclusion))
+                reason: InclusionReason = "not_visible" if candidate.versions else "empty"
+                self._unseen.append(_decision(candidate.artifact, candidate.artifact.inclusion, reason))
         self._items.sort(key=attrgetter("key"))
 
     def _report(self, item: Prepared, reason: InclusionReason) -> None:
@@ -162,11 +172,11 @@ class _Placing:
     def _note_missing(self, ctx: Context, reasons: dict[int, InclusionReason]) -> None:
         """What stood in the prompt and is no longer told, because there was no room or another hook took it out."""
         crediting = [block for block in ctx.blocks if "artifacts" in block.metadata]
-        told = {source["id"] for block in crediting if block.enabled for source in block.metadata["artifacts"]}
+        told = {source["id"] for block in crediting if block.enabled for source in sources_of(block)}
         missing = [item for item in self._items if item.source["id"] not in told and reasons[id(item)] in INCLUDED]
         if not missing:
             return
-        known = {source["id"] for block in crediting for source in block.metadata["artifacts"]}
+        known = {source["id"] for block in crediting for source in sources_of(block)}
         for item in missing:
             reason: InclusionReason = "over_budget" if item.source["id"] in known else "taken_out"
             reasons[id(item)] = reason
@@ -188,8 +198,8 @@ class _Placing:
         items, unseen = self._items, sorted(self._unseen, key=lambda decision: decision.artifact)
 
         def decisions() -> list[Json]:
-            made = [*(_decision(item, reasons[id(item)]) for item in items), *unseen]
-            return [*earlier, *map(as_json, made)]
+            made = (_decision(item.artifact, item.inclusion, reasons[id(item)], item.versions) for item in items)
+            return [*earlier, *map(as_json, (*made, *unseen))]
 
         ctx[REPORT] = LazyVerdicts(decisions)
 
@@ -211,20 +221,9 @@ def _words(block: Block, *, is_text: bool) -> str | None:
     return words if isinstance(words, str) and words and words in block.content else None
 
 
-def _unseen(candidate: PromptCandidate, inclusion: PromptInclusion) -> InclusionDecision:
+def _decision(
+    artifact: Artifact, inclusion: PromptInclusion, reason: InclusionReason, versions: tuple[int, ...] = ()
+) -> InclusionDecision:
     return InclusionDecision(
-        artifact=candidate.artifact.name,
-        operation=inclusion.operation,
-        reason="not_visible" if candidate.versions else "empty",
-        role=inclusion.role,
-    )
-
-
-def _decision(item: Prepared, reason: InclusionReason) -> InclusionDecision:
-    return InclusionDecision(
-        artifact=item.artifact.name,
-        operation=item.inclusion.operation,
-        reason=reason,
-        versions=item.versions,
-        role=item.inclusion.role,
+        artifact=artifact.name, operation=inclusion.operation, reason=reason, versions=versions, role=inclusion.role
     )

@@ -6,12 +6,10 @@ import hashlib
 from collections.abc import Iterable
 from typing import TypedDict
 
-from tavernkit.artifacts.artifact import Artifact
-from tavernkit.artifacts.axes import is_on_page
-from tavernkit.artifacts.candidate import ArtifactSource
-from tavernkit.artifacts.diff import change_between
-from tavernkit.artifacts.rendering import render_value
-from tavernkit.artifacts.version import ArtifactVersion
+from tavernkit.artifacts.artifact import Artifact, is_on_page
+from tavernkit.artifacts.candidate import render_value, sources_of
+from tavernkit.artifacts.content import ArtifactVersion
+from tavernkit.artifacts.projection import change_between
 from tavernkit.prompt.block import Block
 
 
@@ -69,14 +67,11 @@ def log_entry(artifact: Artifact, before: ArtifactVersion | None, after: Artifac
 def redacted_blocks(blocks: Iterable[Block]) -> tuple[Block, ...]:
     """The blocks of a prompt for a log or a snapshot: whatever holds an artifact that people must not see is hashed,
     as a whole and not by its first letters."""
-    return tuple(_redacted_block(block) if _holds_hidden(block) else block for block in blocks)
-
-
-def _holds_hidden(block: Block) -> bool:
-    sources: list[ArtifactSource] = block.metadata.get("artifacts", [])
-    return any(not is_on_page(source["visibility"]) for source in sources)
+    return tuple(map(_redacted_block, blocks))
 
 
 def _redacted_block(block: Block) -> Block:
+    if all(is_on_page(str(source["visibility"])) for source in sources_of(block)):
+        return block
     trace = redacted(block.content)
     return block.with_(content=f"[{trace['hash']}, {trace['length']} characters]")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import ClassVar, Literal, TypeAlias, get_args
 
-from tavernkit.artifacts.version import ArtifactVersion
+from tavernkit.artifacts.content import ArtifactVersion
 from tavernkit.artifacts.wire import Wire, WireRules, one_of
 from tavernkit.errors import InvalidArtifactError
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import takewhile
 
-from tavernkit.artifacts.candidate import Prepared
+from tavernkit.artifacts.candidate import InclusionReason, Prepared, sources_of
 from tavernkit.artifacts.content import write_json
-from tavernkit.artifacts.decisions import InclusionReason
 from tavernkit.artifacts.inclusion import Operation, Place
 from tavernkit.artifacts.json_patch import merge_patch
 from tavernkit.artifacts.timeline import message_source
@@ -185,11 +184,8 @@ def wrapped(text: str, wraps: Sequence[Prepared], *, before: Iterable[str] = (),
 
 def changed(block: Block, content: str, by: Sequence[Prepared]) -> Block:
     """A block whose content artifacts have changed; it still says where it came from, and by whom it was changed."""
-    earlier = block.metadata.get("artifacts", [])
-    return block.with_(
-        content=content,
-        metadata={**block.metadata, "artifacts": [*earlier, *(item.source for item in by)]},
-    )
+    sources = [*sources_of(block), *(item.source for item in by)]
+    return block.with_(content=content, metadata={**block.metadata, "artifacts": sources})
 
 
 def credit(items: Sequence[Prepared]) -> Mapping[str, object]:

@@ -15,7 +15,6 @@ from tavernkit.values import Value
 
 _NUMBERED = "message:"
 _MESSAGE = re.compile(r"message(?::\d+)?")
-_NOWHERE: Mapping[str, object] = {}
 FIRST_WINDOW = 128
 
 
@@ -177,8 +176,9 @@ def _older(message_id: str, history: ChatHistory) -> Found:
 def message_source(block: Block) -> str | None:
     """Which message of the history a block is, as every build writes it: `message:<number>`, or `message` for what is
     said now."""
-    source = block.metadata.get("source", _NOWHERE).get("id")
-    return source if isinstance(source, str) and _is_message(source) else None
+    source = block.metadata.get("source")
+    id = source.get("id") if isinstance(source, dict) else None
+    return id if isinstance(id, str) and _is_message(id) else None
 
 
 @lru_cache(maxsize=8_192)

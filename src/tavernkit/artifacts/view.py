@@ -7,12 +7,11 @@ from datetime import datetime
 from itertools import islice
 from typing import TypeAlias, TypedDict
 
-from tavernkit.artifacts.archive import ArchiveRow
 from tavernkit.artifacts.artifact import Artifact
 from tavernkit.artifacts.candidate import PromptCandidate
+from tavernkit.artifacts.content import ArtifactVersion, Writer
 from tavernkit.artifacts.retention import retained
-from tavernkit.artifacts.store import ArtifactRecord
-from tavernkit.artifacts.version import ArtifactVersion, Writer
+from tavernkit.artifacts.store import ArchiveRow, ArtifactRecord
 from tavernkit.values import Value
 
 SwipePath: TypeAlias = Mapping[str, str]

@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any, ClassVar, NoReturn, Protocol, TypeGuard, TypeVar, cast
+from typing import Any, ClassVar, NoReturn, TypeGuard, TypeVar, cast
 
 import msgspec
 from msgspec import inspect
@@ -24,19 +24,12 @@ T = TypeVar("T", bound=str)
 W = TypeVar("W", bound="Wire")
 
 _DEEPEST = 16
-_WANTED: Mapping[type[inspect.Type], str] = {
-    inspect.StrType: "text",
-    inspect.IntType: "a number",
-    inspect.FloatType: "a number",
-    inspect.BoolType: "true or false",
-    inspect.DictType: "an object",
-}
-_PLAIN: Mapping[type[inspect.Type], type] = {
-    inspect.StrType: str,
-    inspect.IntType: int,
-    inspect.FloatType: float,
-    inspect.BoolType: bool,
-    inspect.DictType: dict,
+_PLAIN: Mapping[type[inspect.Type], tuple[type, str]] = {
+    inspect.StrType: (str, "text"),
+    inspect.IntType: (int, "a number"),
+    inspect.FloatType: (float, "a number"),
+    inspect.BoolType: (bool, "true or false"),
+    inspect.DictType: (dict, "an object"),
 }
 
 
@@ -75,11 +68,12 @@ class WireRules(Wire, frozen=True, kw_only=True):
         raise NotImplementedError  # all rules have their own; a Struct cannot be abstract
 
 
-class Notes(Protocol):
-    """Is told what is found while JSON is read."""
+class Notes:
+    """Is told what is found while JSON is read; this one keeps nothing of it."""
 
     def subject(self, path: str) -> str:
         """What a sentence about that place begins with."""
+        return path
 
     def refused(self, path: str, sentence: str) -> None:
         """A word that is none of the allowed ones, or rules that contradict each other."""
@@ -91,14 +85,11 @@ class Notes(Protocol):
         """A field that nobody reads."""
 
 
-class NotesOfReport:
+class NotesOfReport(Notes):
     """Raises InvalidArtifactError for what is refused, and keeps the rest in an import report."""
 
     def __init__(self, report: ReportBuilder) -> None:
         self._report = report
-
-    def subject(self, path: str) -> str:
-        return path
 
     def refused(self, path: str, sentence: str) -> None:  # noqa: ARG002 - the sentence says where
         raise InvalidArtifactError(sentence)
@@ -108,19 +99,6 @@ class NotesOfReport:
 
     def unknown(self, path: str) -> None:
         self._report.ignored(path, "nobody reads this field")
-
-
-class _Silence:
-    def subject(self, path: str) -> str:
-        return path
-
-    def refused(self, path: str, sentence: str) -> None:
-        """Known already."""
-
-    mistyped = refused
-
-    def unknown(self, path: str) -> None:
-        """Known already."""
 
 
 class _Unreadable(Exception):  # noqa: N818 - never leaves this module
@@ -150,7 +128,7 @@ def encode(value: Wire) -> dict[str, object]:
 
 
 def _stand_in(model: type[W]) -> W:
-    return cast(W, _Reader(_Silence()).struct(model, model.blank, ""))
+    return cast(W, _Reader(Notes()).struct(model, model.blank, ""))
 
 
 class _Reader:
@@ -263,11 +241,12 @@ class _Reader:
             value = "\n".join(value)
         elif isinstance(kind, inspect.IntType) and isinstance(value, float) and math.isfinite(value):
             value = math.floor(value)
+        plain, wanted = _PLAIN[type(kind)]
         try:
-            converted: Any = msgspec.convert(value, _PLAIN[type(kind)], strict=False)
+            converted: Any = msgspec.convert(value, plain, strict=False)
         except msgspec.ValidationError:
             is_too_large = isinstance(value, int | float) and not isinstance(value, bool)
-            self._mistype(path, "a finite number" if is_too_large else _WANTED[type(kind)], value)
+            self._mistype(path, "a finite number" if is_too_large else wanted, value)
         if isinstance(converted, float) and not math.isfinite(converted):
             self._mistype(path, "a finite number", value)
         if isinstance(kind, inspect.IntType | inspect.FloatType):

@@ -1,8 +1,16 @@
 """Characters: the card model, and card files of every format in and out."""
 
-from tavernkit.characters.bundle import Asset, Bundle, CardFormat
-from tavernkit.characters.card import CardSpec, CharacterCard, WritableSpec
-from tavernkit.characters.character import AssetReference, Character, User
+from tavernkit.characters.character import (
+    Asset,
+    AssetReference,
+    Bundle,
+    CardFormat,
+    CardSpec,
+    Character,
+    CharacterCard,
+    User,
+    WritableSpec,
+)
 from tavernkit.characters.decode import read_card
 from tavernkit.characters.encode import write_card
 from tavernkit.characters.export import to_charx, to_json, to_png

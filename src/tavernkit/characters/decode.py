@@ -2,19 +2,59 @@
 
 from __future__ import annotations
 
+import math
 import re
+import sys
 from collections.abc import Mapping
 
-from tavernkit.characters.card import MIRRORED_FIELDS, CardSpec, CharacterCard
-from tavernkit.characters.character import AssetReference, Character
+import msgspec
+
+from tavernkit.characters.character import MIRRORED_FIELDS, AssetReference, CardSpec, Character, CharacterCard
 from tavernkit.characters.encode import write_data
 from tavernkit.characters.limits import DEFAULT_LIMITS, CardLimits
-from tavernkit.characters.plain_numbers import with_plain_numbers
 from tavernkit.errors import InvalidCardError, UnsupportedVersionError
 from tavernkit.lore.book import Book
 from tavernkit.lore.files.character_book import read_character_book
-from tavernkit.reading import ImportReport, LooseObject, ReportBuilder, kind_of
+from tavernkit.reading import MAX_JSON_DEPTH, ImportReport, LooseObject, ReportBuilder, kind_of
 from tavernkit.values import Json, JsonObject
+
+
+def with_plain_numbers(source: dict[str, Json], report: ReportBuilder) -> dict[str, Json]:
+    """Return the same object where all is well; else a copy that any JSON reader takes, with a note for each change."""
+    return source if _is_plain(source) else {key: _replace(value, report, key) for key, value in source.items()}
+
+
+def _is_plain(source: dict[str, Json]) -> bool:
+    """Look at all numbers, level by level, without following the places where they stand."""
+    level: list[dict[str, Json] | list[Json] | float] = [source]
+    for _ in range(MAX_JSON_DEPTH + 1):
+        if not all(math.isfinite(item) for item in level if isinstance(item, float)):
+            return False
+        level = [
+            child
+            for item in level
+            if not isinstance(item, float)
+            for child in (item.values() if isinstance(item, dict) else item)
+            if isinstance(child, dict | list | float)
+        ]
+        if not level:
+            return True
+    raise InvalidCardError(f"The card is nested more than {MAX_JSON_DEPTH} levels deep.")
+
+
+def _replace(value: Json, report: ReportBuilder, path: str) -> Json:
+    if isinstance(value, dict):
+        return {key: _replace(item, report, f"{path}.{key}") for key, item in value.items()}
+    if isinstance(value, list):
+        return [_replace(item, report, f"{path}[{index}]") for index, item in enumerate(value)]
+    if not isinstance(value, float) or math.isfinite(value):
+        return value
+    if math.isnan(value):
+        report.converted(path, "not a number (NaN), which JSON cannot hold, read as null")
+        return None
+    report.converted(path, "a number beyond all limits read as the largest one that fits")
+    return math.copysign(sys.float_info.max, value)
+
 
 ENVELOPE = ("spec", "spec_version", "data")
 GRADIO_FIELDS = {
@@ -55,11 +95,11 @@ def decode_card(source: Json, report: ReportBuilder, *, limits: CardLimits = DEF
     """Read a card and add the notes to a report that its container has begun."""
     if not isinstance(source, Mapping):
         raise InvalidCardError(f"A character card is a JSON object, but this is {kind_of(source)}.")
-    top: dict[str, Json] = with_plain_numbers(dict(source), report)
+    top = with_plain_numbers(dict(source), report)
     spec = _spec(top, report)
     if spec == "v1":
         return _read_flat(top, report, limits)
-    data = dict(top["data"])
+    data = dict(LooseObject(top, report).object("data"))
     _fill_from_top(data, top, report)
     fields = LooseObject(data, report, "data")
     character = _read_character(fields, limits)
@@ -75,9 +115,10 @@ def decode_card(source: Json, report: ReportBuilder, *, limits: CardLimits = DEF
 
 def _spec(top: Mapping[str, Json], report: ReportBuilder) -> CardSpec:
     spec = top.get("spec")
-    has_data = isinstance(top.get("data"), dict) and bool(top["data"])
+    data = top.get("data")
+    has_data = isinstance(data, dict) and bool(data)
     if spec is None:
-        if not has_data or not _named(top["data"]):
+        if not isinstance(data, dict) or not _named(data):
             return "v1"
         report.converted("spec", "missing; read as chara_card_v2, because there is a data object with a name")
         return "v2"
@@ -159,15 +200,6 @@ def _read_character(fields: LooseObject, limits: CardLimits) -> Character:
     for older, field in GRADIO_FIELDS.items():
         if older in fields.source and field not in fields.source:
             fields.report.converted(fields.at(older), f"the older name of {field}")
-    optional: dict[str, Json] = {
-        "nickname": fields.text("nickname") if _is_text(fields.source.get("nickname")) else None,
-        "creator_notes_multilingual": _object(fields, "creator_notes_multilingual"),
-        "source": _texts(fields, "source"),
-        "assets": _assets(fields, limits),
-        "creation_date": _date(fields, "creation_date"),
-        "modification_date": _date(fields, "modification_date"),
-        "character_book": _book(fields, limits),
-    }
     character = Character(
         name=fields.text("name") if _named(fields.source, "name") else fields.text("char_name"),
         description=fields.text("description", "char_persona"),
@@ -184,10 +216,20 @@ def _read_character(fields: LooseObject, limits: CardLimits) -> Character:
         creator=fields.text("creator"),
         character_version=fields.text("character_version"),
         extensions=fields.object("extensions"),
-        **optional,
+        nickname=fields.text("nickname") if _is_text(fields.source.get("nickname")) else None,
+        creator_notes_multilingual=_object(fields, "creator_notes_multilingual"),
+        source=_texts(fields, "source"),
+        assets=_assets(fields, limits),
+        creation_date=_date(fields, "creation_date"),
+        modification_date=_date(fields, "modification_date"),
+        character_book=_book(fields, limits),
     )
     # An optional field that is null or unusable stays in the file as it was found.
-    unread = {key: fields.source[key] for key, value in optional.items() if value is None and key in fields.source}
+    unread = {
+        key: fields.source[key]
+        for key, value in msgspec.structs.asdict(character).items()
+        if value is None and key in fields.source
+    }
     for key, value in unread.items():
         if value is not None:
             fields.report.ignored(fields.at(key), f"{kind_of(value)} cannot stand here; kept in the file, not used")

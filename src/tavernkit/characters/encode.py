@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from tavernkit.characters.card import MIRRORED_FIELDS, CharacterCard, WritableSpec
-from tavernkit.characters.character import AssetReference, Character
+import msgspec
+
+from tavernkit.characters.character import MIRRORED_FIELDS, AssetReference, Character, CharacterCard, WritableSpec
+from tavernkit.lore.book import Book
 from tavernkit.lore.files.character_book import write_character_book
 from tavernkit.values import Json
 
@@ -27,38 +29,20 @@ def write_card(card: CharacterCard, spec: WritableSpec = "v3") -> dict[str, Json
 
 def write_data(character: Character, spec: WritableSpec) -> dict[str, Json]:
     """Write the `data` object of a card."""
-    data: dict[str, Json] = {
-        "name": character.name,
-        "description": character.description,
-        "personality": character.personality,
-        "scenario": character.scenario,
-        "first_mes": character.first_mes,
-        "mes_example": character.mes_example,
-        "creator_notes": character.creator_notes,
-        "system_prompt": character.system_prompt,
-        "post_history_instructions": character.post_history_instructions,
-        "alternate_greetings": list(character.alternate_greetings),
-        "group_only_greetings": list(character.group_only_greetings),
-        "tags": list(character.tags),
-        "creator": character.creator,
-        "character_version": character.character_version,
-    }
-    optional: dict[str, Json] = {
-        "nickname": character.nickname,
-        "creator_notes_multilingual": character.creator_notes_multilingual,
-        "source": None if character.source is None else list(character.source),
-        "assets": None if character.assets is None else [_write_asset(asset) for asset in character.assets],
-        "creation_date": character.creation_date,
-        "modification_date": character.modification_date,
-    }
-    data.update((key, value) for key, value in optional.items() if value is not None)
-    if character.character_book is not None:
-        data["character_book"] = write_character_book(character.character_book, spec=spec)
-    data["extensions"] = dict(character.extensions)
-    data.update((key, value) for key, value in character.unknown.items() if key not in data)
-    return data
+    data: dict[str, Json] = {}
+    for name, value in msgspec.structs.asdict(character).items():
+        match value:
+            case None:
+                continue
+            case Book():
+                data[name] = write_character_book(value, spec=spec)
+            case tuple():
+                data[name] = [_write_asset(item) if isinstance(item, AssetReference) else item for item in value]
+            case _:
+                data[name] = value
+    del data["unknown"]
+    return {**data, **{key: value for key, value in character.unknown.items() if key not in data}}
 
 
 def _write_asset(asset: AssetReference) -> dict[str, Json]:
-    named = {"type": asset.type, "uri": asset.uri, "name": asset.name, "ext": asset.ext}
-    return {**asset.unknown, **named}
+    return {**asset.unknown, "type": asset.type, "uri": asset.uri, "name": asset.name, "ext": asset.ext}

@@ -6,9 +6,7 @@ import base64
 import itertools
 from collections.abc import Iterable, Mapping
 
-from tavernkit.characters.bundle import Asset, plain_uri
-from tavernkit.characters.card import CharacterCard
-from tavernkit.characters.character import AssetReference
+from tavernkit.characters.character import Asset, AssetReference, CharacterCard, plain_uri
 from tavernkit.characters.ingest.charx import main_icon
 from tavernkit.characters.ingest.png import ASSET_KEYWORD
 

@@ -1,10 +1,8 @@
 """Chat files: SillyTavern's JSON lines without loss, and the chats of other applications that it imports."""
 
-from tavernkit.chats.chat import ChatFile, ChatHeader, ChatMessage, StrayLine
-from tavernkit.chats.limits import DEFAULT_LIMITS, ChatLimits
-from tavernkit.chats.messages import to_messages
+from tavernkit.chats.chat import DEFAULT_LIMITS, ChatFile, ChatHeader, ChatLimits, ChatMessage, StrayLine
 from tavernkit.chats.reader import read_chat
-from tavernkit.chats.writer import write_chat, write_text
+from tavernkit.chats.writer import to_messages, write_chat, write_text
 
 __all__ = [
     "DEFAULT_LIMITS",

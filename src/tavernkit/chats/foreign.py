@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
-from tavernkit.chats.chat import ChatFile
+from tavernkit.characters.ingest.archive import Archive
+from tavernkit.characters.ingest.byaf import read_parts, to_macros
+from tavernkit.characters.limits import CardLimits
+from tavernkit.chats.chat import ChatFile, ChatLimits
 from tavernkit.chats.dates import iso_from_milliseconds
-from tavernkit.chats.fields import as_text, is_truthy
-from tavernkit.chats.jsonl import chat_from_records
+from tavernkit.chats.jsonl import as_text, chat_from_records
 from tavernkit.errors import ParseError
-from tavernkit.reading import ReportBuilder, kind_of
+from tavernkit.reading import LooseObject, ReportBuilder, kind_of
 from tavernkit.text.js_strings import js_trim
+from tavernkit.text.js_values import is_truthy
 from tavernkit.values import Json, JsonObject
 
 Record: TypeAlias = dict[str, Json]
@@ -20,6 +23,8 @@ Record: TypeAlias = dict[str, Json]
 INPUT_MARK = "{{[INPUT]}}"
 OUTPUT_MARK = "{{[OUTPUT]}}"
 BETWEEN_OPPONENTS = "||$||"
+# SillyTavern's own placeholders: the speakers stand in the messages.
+_HEADER: Record = {"chat_metadata": {}, "user_name": "unused", "character_name": "unused"}
 
 
 class ForeignSpeakers(NamedTuple):
@@ -42,20 +47,13 @@ def read_foreign(
 ) -> tuple[ChatFile, ...]:
     """The chats in a document whose format is known by `find_format`; what no chat has a place for is noted."""
     format = _FORMATS[name]
-    chats = tuple(
-        chat_from_records([_header(), *records], report) for records in format.read(document, speakers, report)
-    )
+    chats = tuple(chat_from_records([_HEADER, *records], report) for records in format.read(document, speakers, report))
     if not chats:
         raise ParseError("There is no conversation in this file.")
     for key in document:
         if key not in format.keys:
             report.ignored(key, "has no place in a chat; left out")
     return chats
-
-
-def _header() -> Record:
-    # SillyTavern's own placeholders: the speakers stand in the messages.
-    return {"chat_metadata": {}, "user_name": "unused", "character_name": "unused"}
 
 
 def _record(name: Json, is_user: bool, send_date: str, **text: Json) -> Record:
@@ -70,7 +68,7 @@ def _text(message: JsonObject, key: str) -> Record:
 def _ooba(document: JsonObject, speakers: ForeignSpeakers, report: ReportBuilder) -> Iterator[list[Record]]:
     """text-generation-webui: pairs of what the user and the character said, where either may be empty."""
     records: list[Record] = []
-    for index, pair in enumerate(document["data_visible"]):
+    for index, pair in enumerate(_list(document["data_visible"], "data_visible")):
         if not isinstance(pair, list):
             report.ignored(f"data_visible[{index}]", f"expected a pair of texts, found {kind_of(pair)}")
             continue
@@ -84,7 +82,7 @@ def _ooba(document: JsonObject, speakers: ForeignSpeakers, report: ReportBuilder
 def _agnai(document: JsonObject, speakers: ForeignSpeakers, report: ReportBuilder) -> Iterator[list[Record]]:
     """Agnai: a message is the user's when it has a user's id."""
     records: list[Record] = []
-    for message in _objects(document["messages"], "messages", ("userId", "msg"), report):
+    for message in _objects(_list(document["messages"], "messages"), "messages", ("userId", "msg"), report):
         is_user = is_truthy(message.get("userId"))
         name = speakers.user if is_user else speakers.character
         records.append(_record(name, is_user, speakers.now, **_text(message, "msg")))
@@ -127,15 +125,8 @@ def _kobold(document: JsonObject, speakers: ForeignSpeakers, report: ReportBuild
             continue
         is_user = INPUT_MARK in turn
         text = js_trim(turn.replace(INPUT_MARK, "").replace(OUTPUT_MARK, ""))
-        records.append(
-            {
-                "name": user if is_user else character,
-                "is_user": is_user,
-                "mes": text,
-                "send_date": speakers.now,
-                "extra": {},
-            }
-        )
+        name = user if is_user else character
+        records.append({"name": name, "is_user": is_user, "mes": text, "send_date": speakers.now, "extra": {}})
     yield records
 
 
@@ -207,3 +198,58 @@ _FORMATS: Mapping[str, _Format] = {
     "agnai": _Format(lambda document: isinstance(document.get("messages"), list), frozenset({"messages"}), _agnai),
     "risuai": _Format(lambda document: document.get("type") == "risuChat", frozenset({"type", "data"}), _risuai),
 }
+
+
+ARCHIVE = b"PK\x03\x04"
+"""How an archive begins, which among the files of chats only a BYAF archive is."""
+
+
+def read_byaf_chats(
+    data: bytes, speakers: ForeignSpeakers, limits: ChatLimits, report: ReportBuilder
+) -> tuple[ChatFile, ...]:
+    """The chats, in the order of the scenarios; the character is called as the archive says."""
+    bounds = CardLimits(json_values=limits.values)
+    parts = read_parts(Archive(data, bounds), bounds, report)
+    named = speakers._replace(character=parts.name or speakers.character)
+    chats = tuple(
+        chat_from_records(_records(scenario, named), report)
+        for scenario in parts.scenarios
+        if scenario.items("messages")
+    )
+    if not chats:
+        raise ParseError("There is no conversation in this archive: none of its scenarios has messages.")
+    return chats
+
+
+def _records(scenario: LooseObject, speakers: ForeignSpeakers) -> Iterator[dict[str, Json]]:
+    narrative = to_macros(scenario.text("narrative"))
+    yield {
+        "chat_metadata": {"scenario": narrative} if narrative else {},
+        "user_name": speakers.user,
+        "character_name": speakers.character,
+    }
+    messages = [_message(message, speakers) for message in scenario.objects("messages")]
+    # The greeting stands apart from the messages, but may have been written among them, too.
+    for greeting in list(scenario.objects("firstMessages"))[:1]:
+        text = to_macros(greeting.text("text"))
+        first = messages[0] if messages else _record("", True, speakers.now, mes="")
+        swipes = first.get("swipes")
+        if text and text not in (swipes if isinstance(swipes, list) else [first["mes"]]):
+            yield _record(speakers.character, False, str(first["send_date"]), mes=text)
+    yield from messages
+
+
+def _message(message: LooseObject, speakers: ForeignSpeakers) -> dict[str, Json]:
+    if message.text("type") != "ai":
+        date = message.text("createdAt") or speakers.now
+        return _record(speakers.user, True, date, mes=to_macros(message.text("text")))
+    outputs = list(message.objects("outputs"))
+    texts = [to_macros(output.text("text")) for output in outputs] or [""]
+    dates = [output.text("createdAt") or speakers.now for output in outputs] or [speakers.now]
+    active = [output.text("activeTimestamp") for output in outputs] or [""]
+    chosen = active.index(max(active))
+    record = _record(speakers.character, False, dates[chosen], mes=texts[chosen])
+    if len(outputs) < 2:
+        return record
+    swipes = [{"send_date": date, "extra": {}} for date in dates]
+    return {**record, "swipe_id": chosen, "swipes": texts, "swipe_info": swipes}

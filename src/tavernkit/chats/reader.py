@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 
-from tavernkit.chats.byaf import ARCHIVE, read_byaf_chats
-from tavernkit.chats.chat import ChatFile
+from tavernkit.chats.chat import DEFAULT_LIMITS, ChatFile, ChatLimits
 from tavernkit.chats.dates import iso_date
-from tavernkit.chats.foreign import ForeignSpeakers, find_format, read_foreign
+from tavernkit.chats.foreign import ARCHIVE, ForeignSpeakers, find_format, read_byaf_chats, read_foreign
 from tavernkit.chats.jsonl import parse_line, read_jsonl
-from tavernkit.chats.limits import DEFAULT_LIMITS, ChatLimits
 from tavernkit.errors import ParseError
 from tavernkit.reading import ImportReport, ReportBuilder, decode_text, parse_json
 from tavernkit.values import Json
@@ -50,7 +48,9 @@ def read_chat(
         chat, format = read_jsonl(text, limits, report)
         return (chat,), report.build(format)
     try:
-        document = first if isinstance(first, dict) else _document(text, limits)
+        document = first
+        if not isinstance(first, dict):
+            document = parse_json(text, what="The chat", max_bytes=limits.file_bytes, max_values=limits.values)
     except ParseError:
         # One damaged line at the beginning must not cost all the messages behind it.
         chat, format = read_jsonl(text, limits, report)
@@ -58,7 +58,7 @@ def read_chat(
             raise
         return (chat,), report.build(format)
     foreign = find_format(document)
-    if foreign is None:
+    if foreign is None or not isinstance(document, dict):
         raise ParseError(NO_CHAT)
     return read_foreign(foreign, document, speakers, report), report.build(foreign)
 
@@ -92,7 +92,3 @@ def _begins_chat(record: dict[str, Json], has_more: bool) -> bool:
     if "user_name" in record or "chat_metadata" in record:
         return True
     return "name" in record and (has_more or "mes" in record)
-
-
-def _document(text: str, limits: ChatLimits) -> Json:
-    return parse_json(text, what="The chat", max_bytes=limits.file_bytes, max_values=limits.values)

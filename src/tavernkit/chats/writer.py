@@ -1,10 +1,12 @@
-"""Writing a chat: as SillyTavern's file, and as plain text for people."""
+"""Writing a chat: as SillyTavern's file, as plain text for people, and as the messages that a prompt is built from."""
 
 from __future__ import annotations
 
 from tavernkit.chats.chat import ChatFile, ChatMessage
-from tavernkit.chats.fields import to_record
+from tavernkit.chats.jsonl import to_record
+from tavernkit.prompt.message import Message
 from tavernkit.text.js_json import to_json
+from tavernkit.values import Json
 
 
 def write_chat(chat: ChatFile) -> str:
@@ -33,3 +35,36 @@ def _paragraph(message: ChatMessage) -> str:
     text = shown if isinstance(shown, str) and shown else message.text
     speaker = f"{message.name}: " if message.name else ""
     return speaker + text.replace("\r\n", "\n") + "\n\n"
+
+
+def to_messages(chat: ChatFile) -> tuple[Message, ...]:
+    """Every message, oldest first. Hidden ones are there too, with `is_system` in their metadata."""
+    return tuple(
+        Message(
+            role=_role(message),
+            content=message.text,
+            name=message.name or None,
+            send_date=message.send_date,
+            metadata=_metadata(message),
+        )
+        for message in chat.messages
+    )
+
+
+def _role(message: ChatMessage) -> str:
+    if message.is_narrator:
+        return "system"
+    return "user" if message.is_user else "assistant"
+
+
+def _metadata(message: ChatMessage) -> dict[str, Json]:
+    """Only what there is; the keys are SillyTavern's."""
+    fields = {
+        "is_system": message.is_system,
+        "swipes": message.swipes,
+        "extra": message.extra,
+        "force_avatar": message.force_avatar,
+        "original_avatar": message.original_avatar,
+    }
+    metadata = {key: value for key, value in fields.items() if value}
+    return metadata if message.swipe_id is None else metadata | {"swipe_id": message.swipe_id}

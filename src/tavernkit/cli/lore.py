@@ -106,7 +106,7 @@ def try_out(
 def load_book(file: Path) -> tuple[Book, ImportReport]:
     """Read a lorebook, or the lorebook inside a card of any format or a RisuAI module."""
     from tavernkit.characters import load
-    from tavernkit.characters.ingest.detect import detect
+    from tavernkit.characters.loading import detect
     from tavernkit.errors import LoreParseError
     from tavernkit.lore.files import read_book
     from tavernkit.risuai.files import is_risum, read_module_book

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from tavernkit.cli.output import Printer
 from tavernkit.cli.terminal import shorten
-from tavernkit.lore.book import Book
-from tavernkit.lore.entry import Entry
+from tavernkit.lore.book import Book, Entry
 from tavernkit.prompt.tokens import default_estimator
 from tavernkit.reading import Note
 from tavernkit.values import Json, Value

@@ -9,8 +9,7 @@ import zipfile
 from collections.abc import Callable, Mapping
 
 from tavernkit.characters.limits import DEFAULT_LIMITS
-from tavernkit.characters.png_chunks import walk_chunks
-from tavernkit.characters.png_texts import put_texts
+from tavernkit.characters.png_chunks import put_texts, walk_chunks
 from tavernkit.errors import InvalidCardError, TavernKitError
 from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.risuai.book_import import import_external

@@ -3,14 +3,21 @@
 `convert(messages, "anthropic", names=…)` is the door; a dialect is a function in a registry, and `register` adds one.
 """
 
-from tavernkit.dialects.builtin import register_builtin
 from tavernkit.dialects.caching import cache_at_depth, cache_control, cache_system_prompt
-from tavernkit.dialects.conversion import convert, note_mappings
+from tavernkit.dialects.conversion import convert, note_mappings, register_builtin
 from tavernkit.dialects.merging import Merging, merge_messages, post_process
 from tavernkit.dialects.notes import NOTE_LABEL, NoteMapping
 from tavernkit.dialects.openai import mark_assistant_prefix
-from tavernkit.dialects.options import DEFAULT_PLACEHOLDER, DialectOptions, PostProcessing
-from tavernkit.dialects.registry import Accepts, Dialect, get, names, register
+from tavernkit.dialects.registry import (
+    DEFAULT_PLACEHOLDER,
+    Accepts,
+    Dialect,
+    DialectOptions,
+    PostProcessing,
+    get,
+    names,
+    register,
+)
 from tavernkit.dialects.speakers import SpeakerNames
 from tavernkit.dialects.wire import WireMessage
 

@@ -8,7 +8,7 @@ from itertools import takewhile
 
 from msgspec import UNSET, UnsetType
 
-from tavernkit.dialects.options import DialectOptions
+from tavernkit.dialects.registry import DialectOptions
 from tavernkit.dialects.speakers import prefix_once
 from tavernkit.dialects.wire import WireContent, WireMessage, join, write_messages
 from tavernkit.text.js_strings import js_trim

@@ -6,11 +6,21 @@ from collections.abc import Mapping, Sequence
 from itertools import takewhile
 
 from tavernkit.dialects.caching import cache_at_depth, cache_control
-from tavernkit.dialects.media import Media, read_media
-from tavernkit.dialects.options import DialectOptions
+from tavernkit.dialects.registry import DialectOptions
 from tavernkit.dialects.speakers import label
-from tavernkit.dialects.tool_calls import call_arguments, call_name, write_json
-from tavernkit.dialects.wire import WireContent, WireMessage, WirePart, is_text, refuse, text_of
+from tavernkit.dialects.wire import (
+    Media,
+    WireContent,
+    WireMessage,
+    WirePart,
+    call_arguments,
+    call_name,
+    is_text,
+    read_media,
+    refuse,
+    text_of,
+    write_json,
+)
 from tavernkit.errors import ParseError
 from tavernkit.text.js_strings import JS_WHITESPACE
 from tavernkit.values import Json, JsonObject, Value
@@ -87,7 +97,7 @@ def _content(content: WireContent, speaker: str, index: int) -> tuple[JsonObject
 def _block(part: WirePart, before: str, index: int) -> JsonObject:
     if is_text(part):
         # The API refuses an empty text beside other blocks.
-        return {**part, "text": before + part["text"] or _ZERO_WIDTH_SPACE}
+        return {**part, "text": before + str(part["text"]) or _ZERO_WIDTH_SPACE}
     kept = {"cache_control": part["cache_control"]} if "cache_control" in part else {}
     if part.get("type") == "image_url":
         return {"type": "image", "source": _source(read_media(part), index), **kept}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from tavernkit.values import Json, JsonObject
 
@@ -22,7 +22,8 @@ def cache_at_depth(messages: Sequence[JsonObject], depth: int, ttl: str | None =
     marked = list(messages)
     for position, index in enumerate(_turn_ends(messages)):
         if position in (depth, depth + 2):
-            marked[index] = _mark_last(messages[index], ttl)
+            parts = _parts(messages[index])
+            marked[index] = _mark(messages[index], parts, len(parts) - 1, ttl) if parts else messages[index]
     return marked
 
 
@@ -32,14 +33,10 @@ def cache_system_prompt(messages: Sequence[JsonObject], ttl: str | None = None) 
     index = next((i for i, message in enumerate(messages) if message["role"] == "system"), None)
     if index is None or "cache_control" in messages[index]:
         return marked
-    content = messages[index].get("content")
-    if isinstance(content, str):
-        marked[index] = _mark_last(messages[index], ttl)
-    elif content and not any("cache_control" in part for part in content):
-        last = max((i for i, part in enumerate(content) if part.get("type") == "text"), default=None)
-        if last is not None:
-            part = {**content[last], "cache_control": cache_control(ttl)}
-            marked[index] = {**messages[index], "content": [*content[:last], part, *content[last + 1 :]]}
+    parts = _parts(messages[index])
+    last = max((i for i, part in enumerate(parts) if part.get("type") == "text"), default=None)
+    if last is not None and not any("cache_control" in part for part in parts):
+        marked[index] = _mark(messages[index], parts, last, ttl)
     return marked
 
 
@@ -48,7 +45,7 @@ def _turn_ends(messages: Sequence[JsonObject]) -> Iterator[int]:
     end = len(messages)
     while end and messages[end - 1]["role"] == "assistant":
         end -= 1
-    previous = "system"
+    previous: Json = "system"
     for index in range(end - 1, -1, -1):
         role = messages[index]["role"]
         if role not in ("system", previous):
@@ -56,10 +53,13 @@ def _turn_ends(messages: Sequence[JsonObject]) -> Iterator[int]:
             previous = role
 
 
-def _mark_last(message: JsonObject, ttl: str | None) -> JsonObject:
+def _parts(message: JsonObject) -> list[JsonObject]:
     content = message.get("content")
     if isinstance(content, str):
-        content = [{"type": "text", "text": content}]
-    if not content:
-        return message
-    return {**message, "content": [*content[:-1], {**content[-1], "cache_control": cache_control(ttl)}]}
+        return [{"type": "text", "text": content}]
+    return [part for part in content if isinstance(part, Mapping)] if isinstance(content, list | tuple) else []
+
+
+def _mark(message: JsonObject, parts: Sequence[JsonObject], place: int, ttl: str | None) -> JsonObject:
+    marked = {**parts[place], "cache_control": cache_control(ttl)}
+    return {**message, "content": [*parts[:place], marked, *parts[place + 1 :]]}

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 
 from msgspec import UNSET
 
-from tavernkit.dialects.options import DialectOptions
+from tavernkit.dialects.registry import DialectOptions
 from tavernkit.dialects.speakers import prefix_once
-from tavernkit.dialects.tool_calls import call_name
-from tavernkit.dialects.wire import WireMessage, write_messages
+from tavernkit.dialects.wire import WireMessage, call_name, write_messages
 from tavernkit.values import Json
 
 

@@ -1,4 +1,4 @@
-"""The door: messages in, a provider's format out."""
+"""The door: messages in, a provider's format out, and the dialects that come with the package."""
 
 from __future__ import annotations
 
@@ -8,11 +8,19 @@ from typing import Any
 import msgspec
 
 from tavernkit.dialects import registry
+from tavernkit.dialects.ai21 import ai21
+from tavernkit.dialects.anthropic import anthropic
+from tavernkit.dialects.cohere import cohere
+from tavernkit.dialects.google import google
 from tavernkit.dialects.merging import MODES, Merging, merge
+from tavernkit.dialects.mistral import mistral
 from tavernkit.dialects.notes import NoteMapping, map_notes
-from tavernkit.dialects.options import DialectOptions
+from tavernkit.dialects.openai import openai
+from tavernkit.dialects.registry import Accepts, DialectOptions, register
 from tavernkit.dialects.speakers import SpeakerNames
+from tavernkit.dialects.text import text
 from tavernkit.dialects.wire import MessageSource, read_messages, refuse
+from tavernkit.dialects.xai import xai
 from tavernkit.prompt.message import Message
 from tavernkit.values import Json
 
@@ -42,7 +50,7 @@ def note_mappings(
 
 
 def _takes_system_anywhere(dialect: str, merging: Merging | None) -> bool:
-    return registry.takes_system_anywhere(dialect) and not (merging is not None and merging.strict)
+    return registry.registered(dialect).system_anywhere and not (merging is not None and merging.strict)
 
 
 def _options(given: dict[str, Any]) -> DialectOptions:
@@ -60,7 +68,7 @@ def _options(given: dict[str, Any]) -> DialectOptions:
 
 
 def _accepted(messages: Sequence[MessageSource], dialect: str) -> Sequence[MessageSource]:
-    accepts = registry.accepted(dialect)
+    accepts = registry.registered(dialect).accepts
     for index, message in enumerate(messages):
         for attachment in message.attachments if isinstance(message, Message) else ():
             kinds = accepts.url if attachment.data is None else accepts.data
@@ -68,3 +76,36 @@ def _accepted(messages: Sequence[MessageSource], dialect: str) -> Sequence[Messa
                 form = "by address" if attachment.data is None else "as bytes"
                 raise refuse(index, f"the {dialect} format takes no attachment of kind {attachment.kind!r} {form}.")
     return messages
+
+
+_PICTURES = frozenset({"image"})
+
+
+def register_builtin() -> None:
+    register(
+        "openai",
+        openai,
+        accepts=Accepts(data=frozenset({"image", "audio", "video", "file"}), url=frozenset({"image", "video"})),
+    )
+    register(
+        "anthropic",
+        anthropic,
+        accepts=Accepts(data=frozenset({"image", "file"}), url=frozenset({"image", "file"})),
+        system_anywhere=False,
+    )
+    register(
+        "google",
+        google,
+        accepts=Accepts(data=frozenset({"image", "audio", "video", "file"})),
+        system_anywhere=False,
+    )
+    register("cohere", cohere, accepts=Accepts(data=_PICTURES, url=_PICTURES))
+    register("ai21", ai21, accepts=Accepts(), system_anywhere=False)
+    register(
+        "mistral",
+        mistral,
+        accepts=Accepts(data=frozenset({"image", "audio", "file"}), url=frozenset({"image", "file"})),
+        system_anywhere=False,
+    )
+    register("xai", xai, accepts=Accepts(data=_PICTURES, url=_PICTURES))
+    register("text", text, accepts=Accepts())

@@ -5,11 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from tavernkit.dialects.media import read_media
-from tavernkit.dialects.options import DialectOptions
+from tavernkit.dialects.registry import DialectOptions
 from tavernkit.dialects.speakers import EXAMPLE_ASSISTANT, EXAMPLE_USER, prefix_once
-from tavernkit.dialects.tool_calls import call_arguments, call_name
-from tavernkit.dialects.wire import WireMessage, WirePart, is_text, parts_of, text_of
+from tavernkit.dialects.wire import (
+    WireMessage,
+    WirePart,
+    call_arguments,
+    call_name,
+    called_function,
+    is_text,
+    parts_of,
+    read_media,
+    text_of,
+)
 from tavernkit.errors import ParseError
 from tavernkit.values import Json, JsonObject, Value
 
@@ -73,7 +81,7 @@ def _parts(
     message: WireMessage, index: int, options: DialectOptions, model: _Model, tool_names: dict[str, str]
 ) -> list[JsonObject]:
     if message.calls:
-        tool_names.update({call["id"]: call_name(call) for call in message.calls if isinstance(call.get("id"), str)})
+        tool_names.update({id: call_name(call) for call in message.calls if isinstance(id := call.get("id"), str)})
         return [_call(call, model) for call in message.calls]
     if message.answers:
         name = tool_names.get(message.answers, "unknown")
@@ -84,7 +92,7 @@ def _parts(
     parts: list[JsonObject] = []
     for part in parts_of(message.body):
         if is_text(part):
-            text = _named(part["text"], message.speaker, options)
+            text = _named(str(part["text"]), message.speaker, options)
             parts.append(_signed({"text": text}, signature or demanded))
         else:
             parts.extend(_signed(media, demanded) for media in _media(part, model))
@@ -103,7 +111,7 @@ def _call(call: JsonObject, model: _Model) -> JsonObject:
     except ParseError:
         arguments = None
     if arguments is None:
-        arguments = call["function"]["arguments"]
+        arguments = called_function(call)["arguments"]
     function = {"functionCall": {"name": call_name(call), "args": arguments}}
     return _signed(function, call.get("signature") or (_BYPASS if model.demands_signatures else None))
 
@@ -113,14 +121,14 @@ def _media(part: WirePart, model: _Model) -> list[JsonObject]:
     media = read_media(part)
     if media is None or not media.data:
         return []
-    mime_type = media.mime_type or _MIME_TYPES.get(part["type"], "")
+    mime_type = media.mime_type or _MIME_TYPES.get(str(part["type"]), "")
     written: dict[str, Json] = {"inlineData": {"mimeType": mime_type, "data": media.data}}
     if model.has_media_resolution and media.detail in _RESOLUTIONS:
         written["mediaResolution"] = {"level": f"media_resolution_{media.detail}"}
     return [written]
 
 
-def _signed(part: JsonObject, signature: str | None) -> JsonObject:
+def _signed(part: JsonObject, signature: Json) -> JsonObject:
     return {**part, "thoughtSignature": signature} if signature else part
 
 

@@ -8,10 +8,10 @@ from typing import TypeAlias
 
 from msgspec import UNSET
 
-from tavernkit.dialects.media import MEDIA_TYPES
-from tavernkit.dialects.options import DEFAULT_PLACEHOLDER, PostProcessing
+from tavernkit.dialects.registry import DEFAULT_PLACEHOLDER, PostProcessing
 from tavernkit.dialects.speakers import SpeakerNames, prefix_once
 from tavernkit.dialects.wire import (
+    MEDIA_TYPES,
     MessageSource,
     WireContent,
     WireMessage,
@@ -136,7 +136,7 @@ def _paragraphs(content: WireContent) -> list[_Paragraph]:
     """Texts and media in order; a part of an unknown kind leaves an empty paragraph."""
     if not isinstance(content, tuple):
         return [content or ""]
-    return [part["text"] if is_text(part) else part if part.get("type") in MEDIA_TYPES else "" for part in content]
+    return [str(part["text"]) if is_text(part) else part if part.get("type") in MEDIA_TYPES else "" for part in content]
 
 
 def _content(paragraphs: Sequence[_Paragraph]) -> WireContent:

@@ -7,10 +7,9 @@ from hashlib import sha512
 
 from msgspec import UNSET, UnsetType
 
-from tavernkit.dialects.media import read_media
-from tavernkit.dialects.options import DialectOptions
+from tavernkit.dialects.registry import DialectOptions
 from tavernkit.dialects.speakers import EXAMPLE_ASSISTANT, EXAMPLE_USER, prefix_once
-from tavernkit.dialects.wire import WireMessage, WirePart, join, write_messages
+from tavernkit.dialects.wire import WireMessage, WirePart, join, read_media, write_messages
 from tavernkit.values import Json, JsonObject
 
 _ID_LENGTH = 9
@@ -58,7 +57,8 @@ def _short(id: str) -> str:
 
 
 def _short_id(call: JsonObject) -> JsonObject:
-    return {**call, "id": _short(call["id"])} if isinstance(call.get("id"), str) else call
+    id = call.get("id")
+    return {**call, "id": _short(id)} if isinstance(id, str) else call
 
 
 def _part(part: WirePart) -> WirePart:

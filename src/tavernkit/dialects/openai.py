@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from msgspec import UNSET
 
 from tavernkit.dialects.caching import cache_at_depth, cache_system_prompt
-from tavernkit.dialects.options import DialectOptions
+from tavernkit.dialects.registry import DialectOptions
 from tavernkit.dialects.wire import WireMessage
 from tavernkit.values import Json, JsonObject
 

@@ -1,14 +1,54 @@
-"""The dialects by name. Anyone can add one."""
+"""The dialects by name, and what a caller may say about a conversion. Anyone can add a dialect."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
-from tavernkit.dialects.options import DialectOptions
+from tavernkit.dialects.speakers import SpeakerNames
 from tavernkit.dialects.wire import WireMessage
 from tavernkit.errors import UnknownDialectError
 from tavernkit.values import Json, Value
+
+DEFAULT_PLACEHOLDER = "Please begin."
+
+PostProcessing: TypeAlias = Literal[
+    "none", "merge", "merge_tools", "semi", "semi_tools", "strict", "strict_tools", "single", "claude"
+]
+
+
+class DialectOptions(Value, frozen=True, kw_only=True):
+    """The options of `convert`. `docs/dialects.md` says which dialect reads which.
+
+    names               who speaks, for providers that know no names
+    placeholder         the user's words where a provider demands some and there are none
+    prefill             the beginning of the reply, put into the model's mouth
+    use_system_prompt   lift leading system messages out of the conversation
+    use_tools           keep tool calls and results; without it they are written as text
+    model               the model's name, where the format depends on it
+    thought_signatures  send stored thought signatures along
+    cache_depth         mark cache breakpoints this many changes of speaker before the end
+    cache_system        mark a cache breakpoint at the end of the system prompt
+    cache_ttl           how long the provider keeps what is cached: `5m` or `1h`
+    prefix_field        the field that marks a trailing assistant message as the beginning of the reply
+    post_processing     how messages are merged before they are converted
+    verbatim            the messages are one finished text in pieces: join them as they are
+    """
+
+    names: SpeakerNames = SpeakerNames()
+    placeholder: str = DEFAULT_PLACEHOLDER
+    prefill: str = ""
+    use_system_prompt: bool = True
+    use_tools: bool = True
+    model: str = ""
+    thought_signatures: bool = True
+    cache_depth: int | None = None
+    cache_system: bool = False
+    cache_ttl: str | None = None
+    prefix_field: str = ""
+    post_processing: PostProcessing = "none"
+    verbatim: bool = False
+
 
 Dialect: TypeAlias = Callable[[Sequence[WireMessage], DialectOptions], Json]
 
@@ -23,7 +63,16 @@ class Accepts(Value, frozen=True, kw_only=True):
 _KINDS = frozenset({"image", "audio", "video", "file"})
 EVERYTHING = Accepts(data=_KINDS, url=_KINDS)
 
-_dialects: dict[str, tuple[Dialect, Accepts, bool]] = {}
+
+class Registered(NamedTuple):
+    """A dialect, and what is known about its provider."""
+
+    dialect: Dialect
+    accepts: Accepts
+    system_anywhere: bool
+
+
+_dialects: dict[str, Registered] = {}
 
 
 def register(
@@ -39,21 +88,11 @@ def register(
     joined to a user's message."""
     if name in _dialects and not replace:
         raise ValueError(f"A dialect named {name!r} is registered. Say replace=True to put another in its place.")
-    _dialects[name] = (dialect, accepts, system_anywhere)
+    _dialects[name] = Registered(dialect, accepts, system_anywhere)
 
 
 def get(name: str) -> Dialect:
-    return _entry(name)[0]
-
-
-def accepted(name: str) -> Accepts:
-    """The attachments that the dialect of that name takes."""
-    return _entry(name)[1]
-
-
-def takes_system_anywhere(name: str) -> bool:
-    """Whether the dialect of that name has system messages in the middle of a conversation."""
-    return _entry(name)[2]
+    return registered(name).dialect
 
 
 def names() -> tuple[str, ...]:
@@ -61,7 +100,7 @@ def names() -> tuple[str, ...]:
     return tuple(sorted(_dialects))
 
 
-def _entry(name: str) -> tuple[Dialect, Accepts, bool]:
+def registered(name: str) -> Registered:
     try:
         return _dialects[name]
     except KeyError:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec import UnsetType
 
-from tavernkit.dialects.options import DialectOptions
+from tavernkit.dialects.registry import DialectOptions
 from tavernkit.dialects.wire import WireMessage, text_of
 
 

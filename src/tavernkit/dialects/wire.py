@@ -1,16 +1,106 @@
-"""The one form that every dialect starts from: the chat message as OpenAI writes it."""
+"""The one form that every dialect starts from: the chat message as OpenAI writes it, its media and its tool calls."""
 
 from __future__ import annotations
 
+import json
+from base64 import b64decode, b64encode
+from binascii import Error as Base64Error
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
+import msgspec
 from msgspec import UNSET, UnsetType
 
-from tavernkit.dialects.media import attachment_part
 from tavernkit.errors import DialectError
-from tavernkit.prompt.message import Message
+from tavernkit.prompt.message import Attachment, Message
+from tavernkit.reading import parse_json
 from tavernkit.values import Json, JsonObject, Value
+
+MEDIA_TYPES = ("image_url", "audio_url", "video_url", "input_audio", "file")
+"""The part types that carry something other than text."""
+
+_AUDIO_FORMATS = {"mpeg": "mp3", "x-wav": "wav", "wave": "wav", "vnd.wave": "wav"}
+
+
+class Media(Value, frozen=True, kw_only=True):
+    """What one media part carries: base64 `data` with its type, or an address elsewhere."""
+
+    mime_type: str = ""
+    data: str = ""
+    address: str = ""
+    detail: str = ""
+    name: str = ""
+
+    @property
+    def url(self) -> str:
+        return self.address or f"data:{self.mime_type};base64,{self.data}"
+
+    @property
+    def is_remote(self) -> bool:
+        return self.address.startswith(("http://", "https://"))
+
+    def decoded(self) -> str | None:
+        """The bytes as UTF-8 text, None when they are not."""
+        try:
+            return b64decode(self.data, validate=True).decode("utf-8")
+        except (Base64Error, UnicodeDecodeError):
+            return None
+
+
+def attachment_part(attachment: Attachment, index: int) -> JsonObject:
+    """Write an attachment as a content part."""
+    if (attachment.data is None) == (attachment.url is None):
+        raise DialectError(f"Message {index}: an attachment needs either data or a url, and exactly one of them.")
+    media = (
+        Media(address=attachment.url or "")
+        if attachment.data is None
+        else Media(mime_type=attachment.mime_type, data=b64encode(attachment.data).decode("ascii"))
+    )
+    match attachment.kind:
+        case "image" | "video" as kind:
+            detail = {"detail": attachment.detail} if attachment.detail else {}
+            return {"type": f"{kind}_url", f"{kind}_url": {"url": media.url, **detail}}
+        case "audio" if attachment.data is None:
+            return {"type": "audio_url", "audio_url": {"url": media.url}}
+        case "audio":
+            audio = {"data": media.data, "format": audio_format(attachment.mime_type)}
+            return {"type": "input_audio", "input_audio": audio}
+        case "file":
+            name = attachment.name or "file"
+            return {"type": "file", "file": {"filename": name, "file_data": media.url}}
+        case unknown:
+            raise DialectError(
+                f"Message {index}: an attachment of kind {unknown!r} is not known. Use image, audio, video or file."
+            )
+
+
+def audio_format(mime_type: str) -> str:
+    """OpenAI's short name of an audio type: `audio/mpeg` is `mp3`."""
+    subtype = mime_type.partition("/")[2]
+    return _AUDIO_FORMATS.get(subtype, subtype)
+
+
+def read_media(part: JsonObject) -> Media | None:
+    """What a media part carries; None for a part of any other kind, or one that holds nothing."""
+    kind = part.get("type")
+    held: Json = part.get(kind) if kind in MEDIA_TYPES else None
+    if isinstance(held, str):
+        held = {"url": held}
+    if not isinstance(held, Mapping):
+        return None
+    if kind == "input_audio":
+        short = str(held.get("format", ""))
+        return Media(mime_type="audio/mpeg" if short == "mp3" else f"audio/{short}", data=str(held.get("data", "")))
+    address = held.get("file_data" if kind == "file" else "url")
+    if not isinstance(address, str):
+        return None
+    detail = held.get("detail")
+    common = Media(detail=detail if isinstance(detail, str) else "", name=str(held.get("filename", "")))
+    if not address.startswith("data:"):
+        return common.with_(address=address)
+    head, _, data = address.partition(",")
+    return common.with_(mime_type=head.removeprefix("data:").partition(";")[0], data=data)
+
 
 WirePart: TypeAlias = JsonObject
 WireContent: TypeAlias = str | tuple[WirePart, ...] | None
@@ -61,16 +151,9 @@ class WireMessage(Value, frozen=True, kw_only=True):
         return "" if isinstance(self.tool_call_id, UnsetType) else self.tool_call_id
 
     def to_dict(self) -> dict[str, Json]:
-        fields: dict[str, Json] = {"role": self.role}
-        if not isinstance(self.content, UnsetType):
-            fields["content"] = list(self.content) if isinstance(self.content, tuple) else self.content
-        if not isinstance(self.name, UnsetType):
-            fields["name"] = self.name
-        if not isinstance(self.tool_calls, UnsetType):
-            fields["tool_calls"] = list(self.tool_calls)
-        if not isinstance(self.tool_call_id, UnsetType):
-            fields["tool_call_id"] = self.tool_call_id
-        return {**fields, **self.extra}
+        given = {name: value for name, value in msgspec.structs.asdict(self).items() if value is not UNSET}
+        extra = given.pop("extra")
+        return {**{name: list(value) if isinstance(value, tuple) else value for name, value in given.items()}, **extra}
 
 
 def read_messages(messages: Sequence[MessageSource]) -> list[WireMessage]:
@@ -106,7 +189,7 @@ def text_of(content: WireContent, index: int) -> str:
     for part in content:
         if not is_text(part):
             raise refuse(index, f"a part of type {part.get('type')!r} cannot be written as text. Leave it out.")
-    return "\n\n".join(part["text"] for part in content)
+    return "\n\n".join(str(part["text"]) for part in content)
 
 
 def join(first: WireContent, second: WireContent) -> WireContent:
@@ -183,3 +266,38 @@ def _calls(value: Json, index: int) -> tuple[JsonObject, ...] | UnsetType:
         if not isinstance(call["function"].get("name"), str):
             raise refuse(index, "each tool call must say the function's name.")
     return tuple(dict(call) for call in value)
+
+
+def called_function(call: JsonObject) -> JsonObject:
+    """The function of a call, which has a name: `wire.read_messages` has seen to both."""
+    function = call["function"]
+    return function if isinstance(function, Mapping) else {}
+
+
+def call_name(call: JsonObject) -> str:
+    return str(called_function(call)["name"])
+
+
+def call_arguments(call: JsonObject) -> Json:
+    """The arguments as a value; ParseError when they are a string that is not JSON."""
+    arguments = called_function(call).get("arguments")
+    if not isinstance(arguments, str):
+        return {} if arguments is None else arguments
+    return parse_json(arguments, what=f"The argument text of {call_name(call)!r}")
+
+
+def write_json(value: Json) -> str:
+    """JSON without spaces, numbers written as JavaScript writes them."""
+    return json.dumps(_plain_numbers(value), ensure_ascii=False, separators=(",", ":"))
+
+
+def _plain_numbers(value: Json) -> Json:
+    match value:
+        case dict():
+            return {key: _plain_numbers(item) for key, item in value.items()}
+        case list() | tuple():
+            return [_plain_numbers(item) for item in value]
+        case float() if value.is_integer() and abs(value) < 1e21:
+            return int(value)
+        case _:
+            return value

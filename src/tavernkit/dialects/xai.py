@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec import UNSET
 
-from tavernkit.dialects.options import DialectOptions
+from tavernkit.dialects.registry import DialectOptions
 from tavernkit.dialects.wire import WireMessage, write_messages
 from tavernkit.values import Json
 

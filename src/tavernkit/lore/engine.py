@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol, TypeVar
 
-from tavernkit.lore.book import Book
-from tavernkit.lore.entry import Entry
+from tavernkit.lore.book import Book, Entry
 from tavernkit.prompt.trimming import TrimReport
 from tavernkit.values import Value
 

@@ -7,11 +7,11 @@ from collections.abc import Iterable
 
 from ahocorasick_rs import AhoCorasick
 
-from tavernkit.lore.book import Book
+from tavernkit.lore.book import Book, Entry
 from tavernkit.lore.engine import LoreResult, ScanInput
-from tavernkit.lore.entry import Entry
 from tavernkit.prompt.tokens import TokenEstimator
 from tavernkit.prompt.trimming import EvictionRecord, TrimReport
+from tavernkit.text.js_strings import well_formed
 from tavernkit.values import Value
 
 DEFAULT_SCAN_DEPTH = 4
@@ -40,7 +40,10 @@ class PlainLore:
         kept: list[_Awake] = []
         dropped: list[_Awake] = []
         for book in scan_input.books:
-            awake = [self._measured(entry) for entry in self._awake(book, scan_input.messages)]
+            awake = [
+                _Awake(entry=entry, tokens=self._estimator.estimate(entry.content, model_hint=self._model_hint))
+                for entry in self._awake(book, scan_input.messages)
+            ]
             kept += _fit(awake, book.token_budget, dropped)
         total_found = sum(one.tokens for one in [*kept, *dropped])
         kept = _fit(kept, scan_input.budget, dropped)
@@ -58,9 +61,6 @@ class PlainLore:
             total_tokens=total,
             trim_report=report if dropped else None,
         )
-
-    def _measured(self, entry: Entry) -> _Awake:
-        return _Awake(entry=entry, tokens=self._estimator.estimate(entry.content, model_hint=self._model_hint))
 
     def _awake(self, book: Book, messages: tuple[str, ...]) -> list[Entry]:
         depth = DEFAULT_SCAN_DEPTH if book.scan_depth is None else max(0, book.scan_depth)
@@ -127,20 +127,18 @@ def _eviction(one: _Awake) -> EvictionRecord:
 
 
 class KeywordIndex:
-    """All literal keys of a book in one automaton: a text is read once, however many keys there are."""
+    """All literal keys of a book in one automaton: a text is read once, however many keys there are.
+
+    The automaton works on UTF-8, which cannot hold a lone surrogate; U+FFFD stands in for it on both sides.
+    """
 
     def __init__(self, keys: Iterable[str]) -> None:
         self._keys = sorted({key.lower() for key in keys if key})
-        self._automaton = AhoCorasick([_searchable(key) for key in self._keys]) if self._keys else None
+        self._automaton = AhoCorasick([well_formed(key) for key in self._keys]) if self._keys else None
 
     def found_in(self, text: str) -> frozenset[str]:
         """The lower-cased keys that occur anywhere in `text`, whatever its case."""
         if self._automaton is None:
             return frozenset()
-        hits = self._automaton.find_matches_as_indexes(_searchable(text.lower()), overlapping=True)
+        hits = self._automaton.find_matches_as_indexes(well_formed(text.lower()), overlapping=True)
         return frozenset(self._keys[index] for index, _, _ in hits)
-
-
-def _searchable(text: str) -> str:
-    # The automaton works on UTF-8, which cannot hold a lone surrogate; U+FFFD stands in for it on both sides.
-    return text.encode("utf-16", errors="surrogatepass").decode("utf-16", errors="replace")

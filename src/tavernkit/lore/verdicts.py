@@ -1,11 +1,29 @@
-"""What became of entries, and lists that are worked out only when somebody asks for them."""
+"""What a scan leaves behind: what became of entries, and the effects that last until the next build."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Generic, TypeVar, overload
 
 from tavernkit.values import Value
+
+
+class TimedEffect(Value, frozen=True, kw_only=True):
+    """An effect from one length of the chat up to another. `fingerprint` is that of the entry as it was: an effect does
+    not carry over to an entry that was edited since. A protected effect outlives deleted messages."""
+
+    start: int
+    end: int
+    fingerprint: str
+    protected: bool = False
+
+
+class TimedState(Value, frozen=True, kw_only=True):
+    """The effects of a chat, by the entry's reference. It comes out of one turn and goes into the next."""
+
+    sticky: Mapping[str, TimedEffect] = {}
+    cooldown: Mapping[str, TimedEffect] = {}
+
 
 T = TypeVar("T")
 

@@ -32,18 +32,8 @@ class VariablesStore(Protocol):
 class Variables:
     """A store in memory."""
 
-    def __init__(
-        self,
-        local: Mapping[str, Any] | None = None,
-        global_: Mapping[str, Any] | None = None,
-        *,
-        more_scopes: tuple[str, ...] = (),
-    ) -> None:
-        self._scopes: dict[str, dict[str, Any]] = {
-            "local": dict(local or {}),
-            "global": dict(global_ or {}),
-            **{scope: {} for scope in more_scopes},
-        }
+    def __init__(self, local: Mapping[str, Any] | None = None, global_: Mapping[str, Any] | None = None) -> None:
+        self._scopes: dict[str, dict[str, Any]] = {"local": dict(local or {}), "global": dict(global_ or {})}
         self._version = 0
 
     @property

@@ -48,8 +48,8 @@ class Block(Value, frozen=True, kw_only=True):
     @property
     def source(self) -> JsonObject:
         """Where the block came from: at least `stage` and `id` for every block a build made."""
-        source: JsonObject = self.metadata.get("source", {})
-        return source
+        source = self.metadata.get("source")
+        return source if isinstance(source, dict) else {}
 
     def disable(self) -> Self:
         """A copy that stays in the plan but not in the prompt."""

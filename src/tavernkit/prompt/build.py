@@ -2,53 +2,18 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypedDict, Unpack
+from collections.abc import Callable
+from typing import Unpack
 
-from tavernkit.characters.character import Character, User
 from tavernkit.errors import PipelineError
-from tavernkit.history import HistorySource
-from tavernkit.hooks import HookRegistry
-from tavernkit.injections import InjectionRegistry
-from tavernkit.lore.book import Book
 from tavernkit.lore.verdicts import LoreVerdict
-from tavernkit.macros.variables import VariablesStore
-from tavernkit.presets import Preset
 from tavernkit.prompt.built import BuildResult, Built, Result, common_fields
-from tavernkit.prompt.context import Clock, Context, IdSource
-from tavernkit.prompt.message import Attachment
+from tavernkit.prompt.context import BuildInputs as BuildInputs
+from tavernkit.prompt.context import Context
 from tavernkit.prompt.pipeline import Pipeline
 from tavernkit.prompt.plain import plain_pipeline
 from tavernkit.prompt.plan import Plan
-from tavernkit.prompt.tokens import TokenEstimator
-from tavernkit.prompt.trace import Instrumenter, TraceCollector
-from tavernkit.prompt.warning import BuildWarning
-
-
-class BuildInputs(TypedDict, total=False):
-    """What `build` passes on to the Context; the same names, all optional."""
-
-    character: Character | None
-    user: User | None
-    history: HistorySource
-    message: str
-    attachments: Iterable[Attachment]
-    preset: Preset | None
-    books: Iterable[Book]
-    generation_type: str
-    model: str | None
-    variables: VariablesStore | None
-    estimator: TokenEstimator | None
-    hooks: HookRegistry | None
-    injections: InjectionRegistry | None
-    clock: Clock | None
-    rng: random.Random | None
-    ids: IdSource | None
-    strict: bool
-    instrumenter: Instrumenter | None
-    warning_handler: Callable[[BuildWarning], None] | None
-    metadata: Mapping[str, Any] | None
+from tavernkit.prompt.trace import TraceCollector
 
 
 def build(

@@ -10,8 +10,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from tavernkit.lore.timed import TimedState
-from tavernkit.lore.verdicts import LoreVerdict
+from tavernkit.lore.verdicts import LoreVerdict, TimedState
 from tavernkit.macros.variables import CORE_SCOPES, Variables, VariablesStore
 from tavernkit.prompt.context import Context
 from tavernkit.prompt.message import Message

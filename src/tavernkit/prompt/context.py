@@ -8,7 +8,7 @@ import random
 import time
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
-from typing import Any, Literal, NoReturn, TypeAlias, TypeVar
+from typing import Any, Literal, NoReturn, TypeAlias, TypedDict, TypeVar, Unpack
 
 from tavernkit.characters.character import Character, User
 from tavernkit.errors import MissingInputError, StrictModeError, TavernKitError
@@ -38,6 +38,31 @@ MessageWriter: TypeAlias = Callable[[str, str], str]
 T = TypeVar("T")
 
 
+class BuildInputs(TypedDict, total=False):
+    """What a build is given; all of it is optional."""
+
+    character: Character | None
+    user: User | None
+    history: HistorySource
+    message: str
+    attachments: Iterable[Attachment]
+    preset: Preset | None
+    books: Iterable[Book]
+    generation_type: str
+    model: str | None
+    variables: VariablesStore | None
+    estimator: TokenEstimator | None
+    hooks: HookRegistry | None
+    injections: InjectionRegistry | None
+    clock: Clock | None
+    rng: random.Random | None
+    ids: IdSource | None
+    strict: bool
+    instrumenter: Instrumenter | None
+    warning_handler: Callable[[BuildWarning], None] | None
+    metadata: Mapping[str, Any] | None
+
+
 class Context:
     """What flows through the pipeline. Stages read the inputs and earlier products and add their own.
 
@@ -49,52 +74,32 @@ class Context:
     `after_trimming`. Where the blocks are pieces of one text, `wording` says how a message is written in it.
     """
 
-    def __init__(
-        self,
-        *,
-        character: Character | None = None,
-        user: User | None = None,
-        history: HistorySource = None,
-        message: str = "",
-        attachments: Iterable[Attachment] = (),
-        preset: Preset | None = None,
-        books: Iterable[Book] = (),
-        generation_type: str = "normal",
-        model: str | None = None,
-        variables: VariablesStore | None = None,
-        estimator: TokenEstimator | None = None,
-        hooks: HookRegistry | None = None,
-        injections: InjectionRegistry | None = None,
-        clock: Clock | None = None,
-        rng: random.Random | None = None,
-        ids: IdSource | None = None,
-        strict: bool = False,
-        instrumenter: Instrumenter | None = None,
-        warning_handler: Callable[[BuildWarning], None] | None = None,
-        metadata: Mapping[str, Any] | None = None,
-    ) -> None:
-        self.character = character
-        self.user = user
-        self.history: ChatHistory = wrap(history)
-        self.message = message
-        self.attachments = tuple(attachments)
-        self.preset: Preset = BudgetPreset() if preset is None else preset
-        self.books = tuple(books)
-        check_choice("generation_type", generation_type, GenerationType)
-        self.generation_type = generation_type
-        self.model = model
-        self.variables: VariablesStore = Variables() if variables is None else variables
-        self.estimator: TokenEstimator = default_estimator() if estimator is None else estimator
-        self.hooks: HookRegistry = BuildHooks() if hooks is None else hooks
-        self.injections: InjectionRegistry = Injections() if injections is None else injections
-        self.clock: Clock = _utc_now if clock is None else clock
-        self.rng = random.Random(0) if rng is None else rng  # noqa: S311 - stories, not secrets
-        self.ids: IdSource = _counted("b") if ids is None else ids
+    def __init__(self, **inputs: Unpack[BuildInputs]) -> None:
+        unknown = inputs.keys() - BuildInputs.__annotations__.keys()
+        if unknown:
+            raise TypeError(f"a build has no input {min(unknown)!r}")
+        self.character = inputs.get("character")
+        self.user = inputs.get("user")
+        self.history: ChatHistory = wrap(inputs.get("history"))
+        self.message = inputs.get("message", "")
+        self.attachments = tuple(inputs.get("attachments", ()))
+        self.preset: Preset = _given(inputs.get("preset"), BudgetPreset)
+        self.books = tuple(inputs.get("books", ()))
+        self.generation_type = inputs.get("generation_type", "normal")
+        check_choice("generation_type", self.generation_type, GenerationType)
+        self.model = inputs.get("model")
+        self.variables: VariablesStore = _given(inputs.get("variables"), Variables)
+        self.estimator: TokenEstimator = _given(inputs.get("estimator"), default_estimator)
+        self.hooks: HookRegistry = _given(inputs.get("hooks"), BuildHooks)
+        self.injections: InjectionRegistry = _given(inputs.get("injections"), Injections)
+        self.clock: Clock = inputs.get("clock") or _utc_now
+        self.rng = _given(inputs.get("rng"), lambda: random.Random(0))  # noqa: S311 - stories, not secrets
+        self.ids: IdSource = inputs.get("ids") or _counted("b")
         self.timer: Callable[[], float] = time.perf_counter
-        self.strict = strict
-        self.instrumenter = instrumenter
-        self.warning_handler = warning_handler
-        self.metadata: dict[str, Any] = dict(metadata or {})
+        self.strict = inputs.get("strict", False)
+        self.instrumenter = inputs.get("instrumenter")
+        self.warning_handler = inputs.get("warning_handler")
+        self.metadata: dict[str, Any] = dict(inputs.get("metadata") or {})
 
         self.blocks: list[Block] = []
         self.after_trimming: list[BuildHook] = []
@@ -206,6 +211,10 @@ class Context:
         """Attach a counter to the current stage's trace."""
         if self.instrumenter is not None:
             self.instrumenter("stat", stage=self.current_stage, key=key, value=value)
+
+
+def _given(value: T | None, otherwise: Callable[[], T]) -> T:
+    return otherwise() if value is None else value
 
 
 def _utc_now() -> datetime:

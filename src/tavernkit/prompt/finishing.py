@@ -51,7 +51,7 @@ def write_plan(ctx: Context) -> None:
     ctx.plan = Plan(
         blocks=tuple(ctx.blocks),
         llm_options=dict(ctx.llm_options),
-        dialect_options=as_json(ctx.dialect_options),
+        dialect_options={name: as_json(option) for name, option in ctx.dialect_options.items()},
         outlets=dict(ctx.outlets),
         warnings=tuple(ctx.warnings),
         trim_report=ctx.trim_report,

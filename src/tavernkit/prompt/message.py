@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, TypeAlias
 
+import msgspec
+
 from tavernkit.values import JsonObject, Value
 
 SendDate: TypeAlias = datetime | float | str | None
@@ -73,13 +75,4 @@ class Message(Value, frozen=True, kw_only=True):
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, for storing and reading back with `coerce`; empty fields are left out."""
-        fields: dict[str, Any] = {"role": self.role, "content": self.content}
-        if self.name is not None:
-            fields["name"] = self.name
-        if self.send_date is not None:
-            fields["send_date"] = self.send_date
-        if self.attachments:
-            fields["attachments"] = self.attachments
-        if self.metadata:
-            fields["metadata"] = self.metadata
-        return fields
+        return {name: value for name, value in msgspec.structs.asdict(self).items() if value not in (None, (), {})}

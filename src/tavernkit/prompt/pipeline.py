@@ -113,13 +113,9 @@ def _run_half(ctx: Context, name: str, run: Callable[[T, Context], Half | None],
         ctx.instrument("middleware_error", name=name, error=error, duration_ms=(ctx.timer() - began) * 1000)
         if error is ctx.verdict:
             raise
-        raise PipelineError(_sentence(error), stage=name) from error
+        raise PipelineError(str(error) or type(error).__name__, stage=name) from error
     finally:
         ctx.current_stage = None
     if watched:
         ctx.instrument("middleware_finish", name=name, duration_ms=(ctx.timer() - began) * 1000)
     return rest
-
-
-def _sentence(error: Exception) -> str:
-    return str(error) or type(error).__name__

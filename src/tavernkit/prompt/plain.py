@@ -11,7 +11,6 @@ from tavernkit.dialects import SpeakerNames
 from tavernkit.errors import TokenBudgetExceeded
 from tavernkit.injections import Injection
 from tavernkit.lore.engine import ScanInput
-from tavernkit.lore.entry import Entry
 from tavernkit.lore.plain import PlainLore
 from tavernkit.macros.engine import NameEnvironment, NameMacros
 from tavernkit.prompt.block import Block
@@ -97,7 +96,7 @@ def character(ctx: Context) -> None:
 
 def _lore_blocks(ctx: Context, *, before: bool) -> None:
     for entry in ctx.lore_result.activated_entries if ctx.lore_result else ():
-        if _is_before(entry) == before:
+        if (entry.position == "before_char") == before:
             ctx.add_block(
                 source=f"lore:{entry.id}",
                 stage="lore",
@@ -106,10 +105,6 @@ def _lore_blocks(ctx: Context, *, before: bool) -> None:
                 priority=entry.priority or 0,
                 token_budget_group="lore",
             )
-
-
-def _is_before(entry: Entry) -> bool:
-    return entry.position == "before_char"
 
 
 def examples(ctx: Context) -> None:
@@ -187,7 +182,17 @@ def injections(ctx: Context) -> None:
     """What the application injects: around the character, or `depth` messages before the end of the chat."""
     for injection in ctx.injections:
         if injection.position != "none" and injection.content:
-            ctx.blocks.insert(_place(ctx.blocks, injection), _injection_block(ctx, injection))
+            block = ctx.new_block(
+                source=injection.id,
+                slot="injection",
+                role=injection.role,
+                content=injection.content,
+                insertion_point=injection.position,
+                depth=injection.depth,
+                token_budget_group="injections",
+                removable=False,
+            )
+            ctx.blocks.insert(_place(ctx.blocks, injection), block)
 
 
 def _place(blocks: list[Block], injection: Injection) -> int:
@@ -206,19 +211,6 @@ def _place(blocks: list[Block], injection: Injection) -> int:
     while at < len(blocks) and blocks[at].slot == "injection":
         at += 1
     return at
-
-
-def _injection_block(ctx: Context, injection: Injection) -> Block:
-    return ctx.new_block(
-        source=injection.id,
-        slot="injection",
-        role=injection.role,
-        content=injection.content,
-        insertion_point=injection.position,
-        depth=injection.depth,
-        token_budget_group="injections",
-        removable=False,
-    )
 
 
 def macros(ctx: Context) -> None:

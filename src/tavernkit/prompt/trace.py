@@ -51,7 +51,6 @@ class TraceCollector:
     """Collects the events of one build. Counters arrive as `stat` events and are attached to their stage."""
 
     def __init__(self) -> None:
-        self._order: list[str] = []
         self._durations: dict[str, float] = {}
         self._stats: dict[str, dict[str, Any]] = {}
         self._warnings: list[tuple[str | None, str]] = []
@@ -84,7 +83,7 @@ class TraceCollector:
                 stats=self._stats[name],
                 warnings=tuple(message for stage, message in self._warnings if stage == name),
             )
-            for name in self._order
+            for name in self._durations
         )
 
     @property
@@ -102,10 +101,8 @@ class TraceCollector:
         )
 
     def _begin(self, name: str) -> None:
-        if name not in self._durations:
-            self._order.append(name)
-            self._durations[name] = 0.0
-            self._stats[name] = {}
+        self._durations.setdefault(name, 0.0)
+        self._stats.setdefault(name, {})
 
     def _attach(self, stage: str | None, stats: dict[str, Any]) -> None:
         if stage is not None:

@@ -193,6 +193,7 @@ def _lowest_priority(blocks: Sequence[Block]) -> Callable[[Unit], int]:
 
 def eviction_record(block: Block, tokens: int, reason: EvictionReason) -> EvictionRecord:
     """What is told of a block that had to go."""
+    source = block.metadata.get("source")
     return EvictionRecord(
         block_id=block.id,
         slot=block.slot,
@@ -200,5 +201,5 @@ def eviction_record(block: Block, tokens: int, reason: EvictionReason) -> Evicti
         reason=reason,
         budget_group=block.token_budget_group,
         priority=block.priority,
-        source=block.metadata.get("source"),
+        source=source if isinstance(source, dict) else None,
     )

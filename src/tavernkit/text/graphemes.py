@@ -28,15 +28,11 @@ def _belongs(before: str, character: str, length: int) -> bool:
     return (
         character == _JOINER
         or category in _MARKS
-        or _is_skin_tone(character)
+        or "\U0001f3fb" <= character <= "\U0001f3ff"  # a skin tone
         or (before == _JOINER and category == "So")
         or (_is_flag_half(before) and _is_flag_half(character) and length == 1)
         or _is_same_syllable(before, character)
     )
-
-
-def _is_skin_tone(character: str) -> bool:
-    return "\U0001f3fb" <= character <= "\U0001f3ff"
 
 
 def _is_flag_half(character: str) -> bool:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import threading
 from importlib.resources import files
+from typing import TypeVar
 
 import quickjs
 
 from tavernkit.values import Json
+
+T = TypeVar("T")
 
 MEMORY_LIMIT = 64 * 1024 * 1024
 
@@ -42,14 +45,18 @@ class JsEngine:
             self._context.eval(script)
         self._call = self._context.get("call")
 
-    def call(self, verb: str, *arguments: Json, limit: float) -> Json:
-        """Run one verb; `limit` is in seconds of processor time, which the engine counts for the whole process."""
+    def call(self, kind: type[T], verb: str, *arguments: Json, limit: float) -> T:
+        """Run one verb, whose answers are of that kind; `limit` is in seconds of processor time, which the engine
+        counts for the whole process."""
         self._context.set_time_limit(limit)
         try:
-            answer: str = self._call(verb, json.dumps(arguments, allow_nan=False))
+            text: str = self._call(verb, json.dumps(arguments, allow_nan=False))
         except quickjs.JSException as error:
             raise _problem(str(error)) from None
-        return json.loads(answer)
+        answer = json.loads(text)
+        if not isinstance(answer, kind):
+            raise TypeError(f"{verb} was to give a {kind.__name__}, not a {type(answer).__name__}")
+        return answer
 
 
 def _problem(message: str) -> EngineError:

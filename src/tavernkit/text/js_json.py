@@ -9,6 +9,7 @@ from json.encoder import encode_basestring
 from typing import NoReturn
 
 from tavernkit.text.js_numbers import number_to_string
+from tavernkit.text.js_strings import join_halves
 from tavernkit.values import Json
 
 MAX_DEPTH = 200
@@ -68,7 +69,9 @@ def to_json(value: Json, *, indent: int = 0) -> str:
     text = _indented(value, "\n", " " * indent) if indent else _ENCODER.encode(value)
     if not indent and _SPELT_OTHERWISE.search(text):
         text = _spell(value)
-    return _escape_halves(text) if _SURROGATE.search(text) else text
+    if not _SURROGATE.search(text):
+        return text
+    return _SURROGATE.sub(lambda half: f"\\u{ord(half[0]):04x}", join_halves(text))
 
 
 def _spell(value: Json) -> str:
@@ -95,8 +98,3 @@ def _indented(value: Json, line: str, step: str) -> str:
             return f"[{inner}{f',{inner}'.join(_indented(item, inner, step) for item in value)}{line}]"
         case _:
             return _spell(value)
-
-
-def _escape_halves(text: str) -> str:
-    whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
-    return _SURROGATE.sub(lambda half: f"\\u{ord(half[0]):04x}", whole)

@@ -8,11 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from functools import lru_cache
+from typing import TypeVar
 
 from tavernkit.errors import RegexError, RegexTimeout
 from tavernkit.text.js_engine import EngineError, JsEngine, PatternError, SpaceUpError, TimeUpError, engine
 from tavernkit.text.js_strings import utf16_length
-from tavernkit.values import Json, Value
+from tavernkit.values import Value
+
+T = TypeVar("T")
 
 TIME_LIMIT = 0.05
 """Seconds that one call may take, and one pattern of a batch."""
@@ -60,8 +63,7 @@ class JsRegex(Value, frozen=True, kw_only=True):
 
     def test(self, text: str, *, limit: float = TIME_LIMIT) -> bool:
         """Whether the pattern is found; raises RegexTimeout."""
-        found: bool = self._run("test", text, limit=limit)
-        return found
+        return self._run(bool, "test", text, limit=limit)
 
     def find_all(self, text: str, *, start: int = 0, limit: float = TIME_LIMIT) -> tuple[JsMatch, ...]:
         """Every match, or the first alone when there is no flag `g`; raises RegexTimeout.
@@ -70,7 +72,7 @@ class JsRegex(Value, frozen=True, kw_only=True):
         """
         return tuple(
             JsMatch(start=start, end=end, text=whole, groups=tuple(groups), named=named)
-            for start, end, whole, groups, named in self._run("findAll", text, start, limit=limit)
+            for start, end, whole, groups, named in self._run(list, "findAll", text, start, limit=limit)
         )
 
     def replace(self, text: str, replacement: str, *, start: int = 0, limit: float = TIME_LIMIT) -> str:
@@ -78,24 +80,23 @@ class JsRegex(Value, frozen=True, kw_only=True):
 
         `start` is the `lastIndex` that the pattern has; only one with the flag `y` and without `g` heeds it.
         """
-        replaced: str = self._run("replace", text, replacement, start, limit=limit)
-        return replaced
+        return self._run(str, "replace", text, replacement, start, limit=limit)
 
     def split(self, text: str, *, limit: float = TIME_LIMIT) -> tuple[str | None, ...]:
         """What `text.split(pattern)` gives; a group that took no part is None. Raises RegexTimeout."""
-        return tuple(self._run("split", text, limit=limit))
+        return tuple(self._run(list, "split", text, limit=limit))
 
     def cut(self, text: str, *, limit: float = TIME_LIMIT) -> tuple[tuple[JsCut, ...], str]:
         """The text cut where `replace` would replace, and what is left after the last match; raises RegexTimeout."""
-        cuts, rest = self._run("cut", text, limit=limit)
+        cuts, rest = self._run(list, "cut", text, limit=limit)
         return tuple(
             JsCut(before=before, start=start, groups=tuple(groups), named=named)
             for before, start, groups, named in cuts
         ), rest
 
-    def _run(self, verb: str, *arguments: str | int, limit: float) -> Json:
+    def _run(self, kind: type[T], verb: str, *arguments: str | int, limit: float) -> T:
         try:
-            return engine().call(verb, self.source, self.flags, *arguments, limit=limit)
+            return engine().call(kind, verb, self.source, self.flags, *arguments, limit=limit)
         except PatternError as problem:
             raise self._error(RegexError, f"is not a regular expression: {problem}.") from None
         except TimeUpError:
@@ -116,7 +117,7 @@ def compile_regex(source: str, flags: str = "") -> JsRegex:
     regex = JsRegex(source=source, flags=flags)
     if utf16_length(source) > MAX_SOURCE:
         raise regex._error(RegexError, f"is longer than {MAX_SOURCE} characters. Make several of it.")
-    regex._run("compile", limit=TIME_LIMIT)
+    regex._run(object, "compile", limit=TIME_LIMIT)
     return regex
 
 
@@ -128,9 +129,8 @@ def first_found(patterns: Sequence[JsRegex], text: str, *, limit: float = TIME_L
     if len(patterns) == 1:
         return 0 if patterns[0].test(text, limit=limit) else None
     try:
-        place: int = engine().call(
-            "firstFound", [(pattern.source, pattern.flags) for pattern in patterns], text, limit=limit
-        )
+        sources = [(pattern.source, pattern.flags) for pattern in patterns]
+        place = engine().call(int, "firstFound", sources, text, limit=limit)
     except EngineError:
         message = f"{len(patterns)} patterns together had no answer after {limit * 1000:g} ms."
         raise RegexTimeout(message, source="", flags="") from None
@@ -170,27 +170,27 @@ def search_all(
         return ()
     js = engine()
     try:
-        js.call("open", text, [(pattern.source, pattern.flags) for pattern in patterns], limit=budget)
+        js.call(object, "open", text, [(pattern.source, pattern.flags) for pattern in patterns], limit=budget)
     except EngineError:
         return (_NOT_RUN,) * len(patterns)
     slow, left = _sweep(js, range(len(patterns)), each=min(_FIRST_SLICE, limit), budget=budget)
     too_slow, _ = _sweep(js, slow, each=limit, budget=left)
-    answers: list[int | None] = js.call("close", limit=budget)
+    answers = js.call(list, "close", limit=budget)
     return tuple(_verdict(answer, timed_out=place in too_slow) for place, answer in enumerate(answers))
 
 
 def _sweep(js: JsEngine, places: Sequence[int], *, each: float, budget: float) -> tuple[Sequence[int], float]:
     """Run the patterns at these places; gives those that took longer than `each`, and what is left of the budget."""
-    js.call("line", list(places), limit=budget)
+    js.call(object, "line", list(places), limit=budget)
     interrupted: list[int] = []
     start = 0
     while start < len(places) and budget > 0:
         try:
-            js.call("sweep", start, limit=each)
+            js.call(object, "sweep", start, limit=each)
             break
         except TimeUpError:
             budget -= each
-        reached: int = js.call("reached", limit=each)
+        reached = js.call(int, "reached", limit=each)
         # Only a pattern that had the whole time to itself was slow; any other starts again, at the head of the line.
         if reached == start:
             interrupted.append(places[start])

@@ -15,7 +15,6 @@ JS_WHITESPACE = (
 
 _REPLACEMENT_PATTERN = re.compile(r"(\$[$&`'])")
 _LAST_OF_ONE_UNIT = "\uffff"
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _SPLIT_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 
 
@@ -56,7 +55,13 @@ def from_units(units: Iterable[int]) -> str:
 
 def well_formed(text: str) -> str:
     """The text with U+FFFD for every surrogate without its other half, as JavaScript sends it out in UTF-8."""
-    return text if text.isascii() else _SURROGATE.sub("\ufffd", join_halves(text))
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
 
 
 def python_offsets(text: str, offsets: Sequence[int]) -> list[int]:

@@ -203,7 +203,7 @@ class TestLlm:
             await asyncio.Event().wait()
             return ""
 
-        late = step("a", "llm", timeoutSeconds=0.01)
+        late = step("a", "llm", timeoutSeconds=0.5)
         _, report = play(context(profile(late)), Theatre({"p/a": never}))
         assert (reports(report)["a"].code, reports(report)["a"].usage) == ("timeout", half)
 

@@ -5,8 +5,7 @@ from hypothesis import given
 from tests.lore.files.strategies import character_books
 
 from tavernkit.errors import LoreParseError
-from tavernkit.lore.book import Book
-from tavernkit.lore.entry import Entry
+from tavernkit.lore.book import Book, Entry
 from tavernkit.lore.files.character_book import MAX_ENTRIES, read_character_book, write_character_book
 from tavernkit.reading import ImportReport, LooseObject, ReportBuilder
 

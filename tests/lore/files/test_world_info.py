@@ -3,8 +3,7 @@ from typing import Any
 from hypothesis import given
 from tests.lore.files.strategies import character_books, world_books
 
-from tavernkit.lore.book import Book
-from tavernkit.lore.entry import Entry
+from tavernkit.lore.book import Book, Entry
 from tavernkit.lore.files.character_book import read_character_book, write_character_book
 from tavernkit.lore.files.world_info import read_world_info, write_world_info
 from tavernkit.reading import LooseObject, ReportBuilder

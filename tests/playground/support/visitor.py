@@ -11,6 +11,8 @@ from uuid import UUID
 
 import httpx2
 
+from tavernkit.playground.edge.web.streams import CONTENT_TYPE
+
 __all__ = ["ChatPage", "ReplyText", "Visitor", "streamed_text"]
 
 _PATIENCE_SECONDS = 30
@@ -59,9 +61,9 @@ class Visitor:
         return UUID(opened.url.path.rpartition("/")[2])
 
     def send(self, conversation: UUID, message: UUID, text: str) -> None:
-        """Send a message with the id that the page gave it."""
-        form = {"id": str(message), "content": text}
-        self._client.post(f"/conversations/{conversation}/messages", data=form).raise_for_status()
+        """Send a message with the id that the page gave it, as the page does it."""
+        path, form = f"/conversations/{conversation}/messages", {"id": str(message), "content": text}
+        self._client.post(path, data=form, headers={"Accept": CONTENT_TYPE}).raise_for_status()
 
     def read(self, conversation: UUID) -> ChatPage:
         """Open the chat page."""

@@ -3,8 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tavernkit.prompt.tokens import CountCache, ModelTokenEstimator
-from tavernkit.prompt.tokens.segments import lines
-from tavernkit.prompt.tokens.vocabulary_encoding import load_vocabulary_encoding
+from tavernkit.prompt.tokens.encoding import lines, load_vocabulary_encoding
 
 ATOMS = [
     "\n",

@@ -6,8 +6,7 @@ import pytest
 from tests.sillytavern.world_info.builders import awake, entry, reasons, scan, world
 from tests.support.hanging import not_hanging
 
-from tavernkit.lore.book import Book
-from tavernkit.lore.entry import Entry
+from tavernkit.lore.book import Book, Entry
 from tavernkit.sillytavern.world_info import (
     SHIPPED_SETTINGS,
     DepthInsertion,

@@ -1,18 +1,58 @@
-"""The door: a template that is read once and rendered as often as wanted."""
+"""The door: a template that is read once and rendered as often as wanted, with only the values that it reads."""
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from functools import lru_cache
+from typing import Any
+
+import msgspec
 
 from tavernkit.artifacts.liquid import engine
-from tavernkit.artifacts.liquid.outside import ANSWERS
-from tavernkit.artifacts.liquid.values import NamedVariables, answer, first_answers
+from tavernkit.artifacts.liquid.engine import ANSWERS, NamedVariables
 from tavernkit.errors import LiquidError, LiquidLimitError, LiquidRenderError, LiquidSyntaxError
 from tavernkit.values import Json, JsonObject, Value
+
+
+class TextObject(dict[str, Json]):
+    """A variable that prints as a text of its own, as a character prints as its name."""
+
+    def __init__(self, fields: Mapping[str, Json], *, text: str) -> None:
+        super().__init__(fields)
+        self.text = text
+
+
+class LazyObject(dict[str, Json]):
+    """A variable of which a template is given only the members that it names, one by one."""
+
+    def mark_read(self, name: str) -> None:
+        """Called for each member that a rendering has read."""
+
+
+def first_answers(variables: NamedVariables, values: Mapping[str, Json]) -> Iterator[tuple[list[str], JsonObject]]:
+    """What a template is going to ask for, as far as its text shows."""
+    for name, members in variables:
+        if name not in values:
+            continue
+        paths = [[name]]
+        variable = values[name]
+        if isinstance(variable, LazyObject):
+            paths += [[name, member] for member in members if member in variable]
+        yield from ((["value", *path], answer(values, path)) for path in paths)
+
+
+def answer(values: Mapping[str, Json], path: Iterable[str]) -> JsonObject:
+    """The value of a variable or of a member of a lazy one, as `engine.js` wants it."""
+    value: Json = values
+    for name in path:
+        value = value.get(name) if isinstance(value, Mapping) else None
+    if isinstance(value, LazyObject):
+        return {"names": list(value)}
+    return {"value": value, "text": value.text} if isinstance(value, TextObject) else {"value": value}
+
 
 _MOST_CACHED = 1024
 _MOST_ROUNDS = 50
@@ -33,7 +73,7 @@ class LiquidLimits(Value, frozen=True, kw_only=True):
     seconds: float = 10.0
 
 
-class LiquidOptions(Value, frozen=True, kw_only=True):
+class LiquidOptions(Value, frozen=True, kw_only=True, rename="camel"):
     """LiquidJS's switches. The defaults are what story templates get.
 
     `strict_variables` refuses a variable that is not there, `lenient_if` allows it in conditions, in assignments and
@@ -46,20 +86,11 @@ class LiquidOptions(Value, frozen=True, kw_only=True):
     lenient_if: bool = False
     strict_filters: bool = True
     preserve_timezones: bool = False
-    zone: str | None = None
-    partials: Mapping[str, str] = {}
+    zone: str | None = msgspec.field(default=None, name="timezoneOffset")
+    partials: Mapping[str, str] = msgspec.field(default={}, name="templates")
 
     def as_json(self) -> str:
-        return json.dumps(
-            {
-                "strictVariables": self.strict_variables,
-                "lenientIf": self.lenient_if,
-                "strictFilters": self.strict_filters,
-                "preserveTimezones": self.preserve_timezones,
-                "timezoneOffset": self.zone or 0,
-                "templates": dict(self.partials),
-            }
-        )
+        return json.dumps({**msgspec.to_builtins(self), "timezoneOffset": self.zone or 0})
 
 
 _DEFAULT_LIMITS = LiquidLimits()
@@ -98,8 +129,7 @@ class LiquidTemplate:
             "limits": {"steps": limits.steps, "output": limits.output, "memory": limits.memory},
         }
 
-        def answered(question: list[Json]) -> Json:
-            kind, *details = question
+        def answered(kind: str, *details: Any) -> Json:
             if kind == "value":
                 return answer(values, details)
             return int(random() * _SEEDS) if kind == "seed" else ANSWERS[kind](*details)
@@ -108,9 +138,9 @@ class LiquidTemplate:
             known = list(first_answers(self._variables, values))
             outcome = engine.call("render", self._options, self._source, around, known, until=until)
             for _ in range(_MOST_ROUNDS):
-                if "wanted" not in outcome:
+                if not outcome.wanted:
                     break
-                learned = [(question, answered(question)) for question in outcome["wanted"]]
+                learned = [(question, answered(*question)) for question in outcome.wanted]
                 outcome = engine.call("again", learned, until=until)
         except RecursionError:
             message = "The template was given a value that is nested too deeply. Make it flatter."
@@ -118,28 +148,29 @@ class LiquidTemplate:
         except (TypeError, ValueError):
             message = "The template was given a value that is not JSON, such as a number that is infinite."
             raise LiquidRenderError(message, line=1, column=1) from None
-        if "wanted" in outcome:
+        if outcome.wanted:
             message = f"The template has more than {_MOST_ROUNDS} dates or values that depend on each other."
             raise LiquidLimitError(message, line=1, column=1)
-        for name, member in outcome["read"]:
-            values[name].mark_read(member)
-        if "error" in outcome:
-            raise _error(outcome["error"], LiquidRenderError)
-        text: str = outcome["text"]
-        return text
+        for name, member in outcome.read:
+            variable = values[name]
+            if isinstance(variable, LazyObject):
+                variable.mark_read(member)
+        if outcome.error is not None:
+            raise _error(outcome.error, LiquidRenderError)
+        return outcome.text
 
 
 @lru_cache(maxsize=_MOST_CACHED)
 def _parsed(source: str, options: str) -> LiquidTemplate:
     until = time.process_time() + _DEFAULT_LIMITS.seconds
     outcome = engine.call("parse", options, source, until=until)
-    if "error" in outcome:
-        raise _error(outcome["error"], LiquidSyntaxError)
-    return LiquidTemplate(source, options, outcome["variables"])
+    if outcome.error is not None:
+        raise _error(outcome.error, LiquidSyntaxError)
+    return LiquidTemplate(source, options, outcome.variables)
 
 
-def _error(found: JsonObject, kind: type[LiquidError]) -> LiquidError:
-    if found["kind"] == "memory":
+def _error(found: engine.Place, kind: type[LiquidError]) -> LiquidError:
+    if found.kind == "memory":
         engine.discard()
         return engine.placed(LiquidLimitError, "it has used up all the memory that it may have", found)
-    return engine.placed(LiquidLimitError if found["kind"] == "limit" else kind, found["reason"], found)
+    return engine.placed(LiquidLimitError if found.kind == "limit" else kind, found.reason, found)

@@ -4,28 +4,39 @@
 """
 
 from tavernkit.artifacts.pipelines.checking import check_profile, read_profile, readable_profile
-from tavernkit.artifacts.pipelines.context import ChatInfo, RunContext, idempotency_key
+from tavernkit.artifacts.pipelines.context import (
+    ChatInfo,
+    RunContext,
+    SessionReader,
+    idempotency_key,
+    read_from,
+    reserve_tags,
+)
 from tavernkit.artifacts.pipelines.events import TERMINAL_EVENTS, PipelineEvent
 from tavernkit.artifacts.pipelines.examples import EXAMPLES, example_profile, example_source
-from tavernkit.artifacts.pipelines.functions import STEP_FUNCTIONS, StepFunctionCall, StepFunctions
-from tavernkit.artifacts.pipelines.journal import JournalState, MemoryJournal, StepJournal, StepRecord
-from tavernkit.artifacts.pipelines.model import ModelAnswer, ModelCall, ModelRequest, ModelUsage
-from tavernkit.artifacts.pipelines.ordering import commit_order, prompt_candidates, step_order
-from tavernkit.artifacts.pipelines.problems import ProfileProblem
-from tavernkit.artifacts.pipelines.profile import Profile, StepPipeline, write_profile
-from tavernkit.artifacts.pipelines.report import RunReport, StepReport
-from tavernkit.artifacts.pipelines.running import Barrier, PipelineRunner
-from tavernkit.artifacts.pipelines.sources import SessionReader, read_from, reserve_tags
-from tavernkit.artifacts.pipelines.step import Step, StepArtifact, StepCondition
-from tavernkit.artifacts.pipelines.steps import (
-    GuardStep,
-    LlmStep,
-    MessageTransformStep,
-    PythonStep,
-    TemplateStep,
-    TransformStep,
+from tavernkit.artifacts.pipelines.journal import (
+    JournalState,
+    MemoryJournal,
+    RunReport,
+    StepJournal,
+    StepRecord,
+    StepReport,
 )
-from tavernkit.artifacts.pipelines.wording import Wording
+from tavernkit.artifacts.pipelines.model import (
+    STEP_FUNCTIONS,
+    ModelAnswer,
+    ModelCall,
+    ModelRequest,
+    ModelUsage,
+    StepFunctionCall,
+    StepFunctions,
+)
+from tavernkit.artifacts.pipelines.model_steps import GuardStep, LlmStep
+from tavernkit.artifacts.pipelines.planning import Wording, commit_order, prompt_candidates, step_order
+from tavernkit.artifacts.pipelines.profile import Profile, StepPipeline, write_profile
+from tavernkit.artifacts.pipelines.running import Barrier, PipelineRunner
+from tavernkit.artifacts.pipelines.step import ProfileProblem, Step, StepArtifact, StepCondition
+from tavernkit.artifacts.pipelines.steps import MessageTransformStep, PythonStep, TemplateStep, TransformStep
 
 __all__ = [
     "EXAMPLES",

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar
 
-from tavernkit.artifacts.axes import is_in_prompt
+from tavernkit.artifacts.artifact import is_in_prompt
 from tavernkit.artifacts.permissions import check_permission, tag_collisions
-from tavernkit.artifacts.pipelines.ordering import dependencies
-from tavernkit.artifacts.pipelines.problems import Problems, ProfileProblem
+from tavernkit.artifacts.pipelines.model_steps import GuardStep
+from tavernkit.artifacts.pipelines.planning import dependencies
 from tavernkit.artifacts.pipelines.profile import Profile, StepPipeline
-from tavernkit.artifacts.pipelines.step import Step, StepArtifact
-from tavernkit.artifacts.pipelines.steps import GuardStep, MessageTransformStep, PythonStep
+from tavernkit.artifacts.pipelines.step import Problems, ProfileProblem, Step, StepArtifact
+from tavernkit.artifacts.pipelines.steps import MessageTransformStep, PythonStep
 from tavernkit.artifacts.wire import decode
 from tavernkit.errors import InvalidProfileError
 from tavernkit.reading import kind_of
+
+T = TypeVar("T")
 
 MOST_STEPS = 200
 """Of a profile, and of the artifacts of one step."""
@@ -48,21 +51,20 @@ def _read(source: object, functions: Container[str] | None) -> tuple[Profile, tu
     problems = Problems()
     profile = _decode(source, problems)
     _check_id(profile.id, "id", problems)
-    _check_pipeline_ids(profile, problems)
-    for path, pipeline in _pipelines(profile):
+    _check_ids(_placed("pipelines", profile.pipelines), problems)
+    for path, pipeline in _placed("pipelines", profile.pipelines):
         if not pipeline.triggers:
             problems.warn(f"{path}.triggers", "Without a trigger this pipeline never runs.")
-        _check_step_ids(pipeline, path, problems)
+        _check_ids(_placed(f"{path}.steps", pipeline.steps), problems)
         _check_message_transforms(pipeline, path, problems)
         reached = dependencies(pipeline.steps)
-        for place, step in enumerate(pipeline.steps):
-            at = f"{path}.steps[{place}]"
+        for at, step in _placed(f"{path}.steps", pipeline.steps):
             step.check(problems, at)
             _check_dependencies(step, pipeline, at, problems, reached)
             _check_conditions(step, pipeline, at, problems)
             _check_body(step, pipeline, at, problems, functions)
-            for number, made in enumerate(step.artifacts):
-                _check_artifact(made, step, pipeline, f"{at}.artifacts[{number}]", problems)
+            for where, made in _placed(f"{at}.artifacts", step.artifacts):
+                _check_artifact(made, step, pipeline, where, problems)
     _check_tags(profile, problems)
     return profile, problems.found()
 
@@ -95,34 +97,24 @@ def _check_id(id: str, path: str, problems: Problems) -> None:
         problems.error(path, f"An id has at most {_LONGEST_ID} letters, and all of them can be seen.")
 
 
-def _pipelines(profile: Profile) -> Iterator[tuple[str, StepPipeline]]:
-    for place, pipeline in enumerate(profile.pipelines):
-        yield f"pipelines[{place}]", pipeline
+def _placed(path: str, items: Sequence[T]) -> Iterator[tuple[str, T]]:
+    for place, item in enumerate(items):
+        yield f"{path}[{place}]", item
 
 
-def _check_pipeline_ids(profile: Profile, problems: Problems) -> None:
+def _check_ids(placed: Iterable[tuple[str, StepPipeline | Step]], problems: Problems) -> None:
     seen: dict[str, str] = {}
-    for path, pipeline in _pipelines(profile):
-        _check_id(pipeline.id, f"{path}.id", problems)
-        if pipeline.id and pipeline.id in seen:
-            problems.error(f"{path}.id", f"{seen[pipeline.id]} has the id {pipeline.id!r} already. Rename one of them.")
-        seen.setdefault(pipeline.id, path)
-
-
-def _check_step_ids(pipeline: StepPipeline, path: str, problems: Problems) -> None:
-    seen: dict[str, str] = {}
-    for place, step in enumerate(pipeline.steps):
-        at = f"{path}.steps[{place}]"
-        _check_id(step.id, f"{at}.id", problems)
-        if step.id and step.id in seen:
-            problems.error(f"{at}.id", f"{seen[step.id]} has the id {step.id!r} already. Rename one of them.")
-        seen.setdefault(step.id, at)
+    for path, item in placed:
+        _check_id(item.id, f"{path}.id", problems)
+        if item.id and item.id in seen:
+            problems.error(f"{path}.id", f"{seen[item.id]} has the id {item.id!r} already. Rename one of them.")
+        seen.setdefault(item.id, path)
 
 
 def _check_message_transforms(pipeline: StepPipeline, path: str, problems: Problems) -> None:
     reached = dependencies(pipeline.steps)
     earlier: list[Step] = []
-    for place, step in enumerate(pipeline.steps):
+    for at, step in _placed(f"{path}.steps", pipeline.steps):
         if not isinstance(step, MessageTransformStep) or not step.select:
             continue
         rival = next(
@@ -130,7 +122,7 @@ def _check_message_transforms(pipeline: StepPipeline, path: str, problems: Probl
         )
         if rival is not None:
             problems.warn(
-                f"{path}.steps[{place}]",
+                at,
                 f"{rival.id!r} rewrites the message too, and only one wording is told. Let one depend on the other.",
             )
         earlier.append(step)
@@ -140,8 +132,7 @@ def _check_dependencies(
     step: Step, pipeline: StepPipeline, at: str, problems: Problems, reached: Mapping[str, frozenset[str]]
 ) -> None:
     hooks = {other.id: other.hook for other in pipeline.steps}
-    for place, need in enumerate(step.depends_on):
-        where = f"{at}.dependsOn[{place}]"
+    for where, need in _placed(f"{at}.dependsOn", step.depends_on):
         if need not in hooks:
             problems.error(where, f"There is no step {need[:80]!r} in this pipeline.")
         elif hooks[need] != step.hook:
@@ -161,8 +152,7 @@ def _circle(step: Step, reached: Mapping[str, frozenset[str]]) -> str:
 
 def _check_conditions(step: Step, pipeline: StepPipeline, at: str, problems: Problems) -> None:
     guards = {other.id for other in pipeline.steps if isinstance(other, GuardStep)}
-    for place, condition in enumerate(step.conditions):
-        where = f"{at}.runConditions[{place}]"
+    for where, condition in _placed(f"{at}.runConditions", step.conditions):
         if condition.guard and condition.guard not in guards:
             problems.error(where, f"{condition.guard[:80]!r} is no guard of this pipeline, so it decides nothing.")
         elif condition.guard and condition.guard not in step.depends_on:
@@ -211,13 +201,12 @@ def _check_artifact(made: StepArtifact, step: Step, pipeline: StepPipeline, at: 
 
 def _check_tags(profile: Profile, problems: Problems) -> None:
     places: dict[tuple[str, str, str], list[str]] = {}
-    for path, pipeline in _pipelines(profile):
-        for place, step in enumerate(pipeline.steps):
-            for number, made in enumerate(step.artifacts):
+    for path, pipeline in _placed("pipelines", profile.pipelines):
+        for at, step in _placed(f"{path}.steps", pipeline.steps):
+            for where, made in _placed(f"{at}.artifacts", step.artifacts):
                 if made.access == "persisted" and made.tag is not None:
-                    at = f"{path}.steps[{place}].artifacts[{number}].tag"
-                    places.setdefault((made.tag, pipeline.id, step.id), []).append(at)
+                    places.setdefault((made.tag, pipeline.id, step.id), []).append(f"{where}.tag")
     for collision in tag_collisions(profile.claims()):
-        paths = {at for claim in collision.claims for at in places[(claim.tag, claim.pipeline, claim.step)]}
-        for at in sorted(paths):
-            problems.error(at, str(collision))
+        paths = {where for claim in collision.claims for where in places[(claim.tag, claim.pipeline, claim.step)]}
+        for where in sorted(paths):
+            problems.error(where, str(collision))

@@ -1,15 +1,22 @@
-"""Committing a hook: one step after the other, in the fixed order, and only what is done."""
+"""Committing a hook: one step after the other, in the fixed order, and only what is done; and the report on each."""
 
 from __future__ import annotations
 
+from tavernkit.artifacts.content import ArtifactVersion, Writer
 from tavernkit.artifacts.pipelines.context import RunContext
 from tavernkit.artifacts.pipelines.events import EventEmitter
-from tavernkit.artifacts.pipelines.journal import StepJournal, StepRecord
+from tavernkit.artifacts.pipelines.journal import (
+    CommitOutcome,
+    StepJournal,
+    StepOutcome,
+    StepRecord,
+    StepReport,
+    products_of,
+)
 from tavernkit.artifacts.pipelines.planning import Planned, StepKey
-from tavernkit.artifacts.pipelines.products import StepProduct, products_of
-from tavernkit.artifacts.redaction import wire_form
+from tavernkit.artifacts.redaction import log_entry, wire_form
 from tavernkit.artifacts.store import ArtifactWrite
-from tavernkit.artifacts.version import Writer
+from tavernkit.artifacts.view import RunArtifact, SessionArtifacts
 from tavernkit.errors import ArtifactError
 from tavernkit.prompt.context import Clock, IdSource
 
@@ -45,7 +52,7 @@ async def commit_hook(
 async def _commit(
     item: Planned,
     record: StepRecord,
-    made: tuple[StepProduct, ...],
+    made: tuple[RunArtifact, ...],
     writes: tuple[ArtifactWrite, ...],
     context: RunContext,
     journal: StepJournal,
@@ -65,7 +72,7 @@ async def _commit(
     return record.with_commits(commits)
 
 
-def _write(item: Planned, made: StepProduct, context: RunContext, clock: Clock, ids: IdSource) -> ArtifactWrite:
+def _write(item: Planned, made: RunArtifact, context: RunContext, clock: Clock, ids: IdSource) -> ArtifactWrite:
     return ArtifactWrite(
         artifact=made.artifact.with_(id=ids()),
         content=made.version.content,
@@ -79,3 +86,34 @@ def _write(item: Planned, made: StepProduct, context: RunContext, clock: Clock, 
         run_id=context.run_id,
         step_run_id=f"{context.run_id}/{item.name}",
     )
+
+
+def step_report(item: Planned, record: StepRecord, view: SessionArtifacts, context: RunContext) -> StepReport:
+    """`view` is what the step's hook has begun with."""
+    made = products_of(item.pipeline, item.step, record, context) if record.committed is not None else ()
+    return StepReport(
+        **{name: getattr(record, name) for name in StepOutcome.__struct_fields__},
+        kind=item.step.kind,
+        hook=item.step.hook,
+        commit=_outcome(record),
+        wrote=tuple(log_entry(one.artifact, _before(one, view), one.version) for one in made),
+        started_at=record.started_at,
+        ended_at=record.ended_at,
+    )
+
+
+def _outcome(record: StepRecord) -> CommitOutcome:
+    if record.committed is not None:
+        return "committed"
+    if record.rejected:
+        return "rejected"
+    return "withheld" if record.status == "done" else "nothing"
+
+
+def _before(made: RunArtifact, view: SessionArtifacts) -> ArtifactVersion | None:
+    """What the step has read of its own artifact."""
+    tag = made.artifact.tag
+    if made.artifact.access == "run_only" or tag is None or tag not in view:
+        return None
+    earlier = [version for version in view[tag].versions if version.version < made.version.version]
+    return earlier[-1] if earlier else None

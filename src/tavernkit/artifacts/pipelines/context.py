@@ -1,14 +1,17 @@
-"""What a run is about, fixed before it begins: nothing that changes elsewhere meanwhile can reach it."""
+"""What a run is about, fixed before it begins, and where it reads what is there."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Container, Mapping
 from datetime import datetime
+from typing import TypeAlias
 
-from tavernkit.artifacts.artifact import Session
+from tavernkit.artifacts.artifact import Artifact, Session
 from tavernkit.artifacts.pipelines.profile import PipelineTrigger, Profile
-from tavernkit.artifacts.view import SwipePath
+from tavernkit.artifacts.store import ArtifactStore
+from tavernkit.artifacts.view import SessionArtifacts, SwipePath, session_artifacts
 from tavernkit.characters.character import Character, User
+from tavernkit.prompt.context import IdSource
 from tavernkit.prompt.message import Message
 from tavernkit.values import Value
 
@@ -63,3 +66,41 @@ def idempotency_key(trigger: PipelineTrigger, about: str, request: str) -> str:
     """The key of a request: `about` is the branch of a message, or the message that is regenerated, and `request` what
     the client has made up for it."""
     return f"{trigger}:{about}:{request}"
+
+
+SessionReader: TypeAlias = Callable[[RunContext], Awaitable[SessionArtifacts]]
+"""Reads the session as a run sees it: as it is now, or for a regeneration as it was before the turn. It is asked once
+for each hook."""
+
+
+def read_from(store: ArtifactStore) -> SessionReader:
+    """Read everything that a store has, and look back where the run does."""
+
+    async def read(context: RunContext) -> SessionArtifacts:
+        looks_back = context.before_turn is not None or context.path is not None
+        return session_artifacts(
+            await store.load(context.session),
+            now=context.now,
+            turn=context.turn,
+            before_turn=context.before_turn,
+            path=context.path,
+            archives=await store.archives(context.session) if looks_back else (),
+        )
+
+    return read
+
+
+async def reserve_tags(
+    profile: Profile, session: Session, *, store: ArtifactStore, ids: IdSource, skipped: Container[str] = ()
+) -> tuple[Artifact, ...]:
+    """Reserve every persisted tag for its pipeline; ArtifactPolicyError if one belongs to another. A profile that was
+    edited is reserved again, and keeps what there is. The tags in `skipped` are left alone."""
+    return tuple(
+        [
+            await store.reserve(made.in_session(session, id=ids()), pipeline.id)
+            for pipeline in profile.pipelines
+            for step in pipeline.steps
+            for made in step.artifacts
+            if made.access == "persisted" and made.tag not in skipped
+        ]
+    )

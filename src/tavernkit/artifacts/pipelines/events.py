@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from tavernkit.artifacts.pipelines.journal import StepRecord
@@ -37,32 +38,32 @@ class PipelineEvent(Value, frozen=True, kw_only=True):
 Emit: TypeAlias = Callable[[PipelineEvent], Awaitable[None]]
 
 
+@dataclass
 class EventEmitter:
     """Numbers the events of one attempt at a run; without somebody to tell, it only counts."""
 
-    def __init__(self, emit: Emit | None, *, run_id: str, attempt: int) -> None:
-        self._emit = emit
-        self._run_id = run_id
-        self._attempt = attempt
-        self._seq = 0
-        self._ended: set[StepKey] = set()
+    send: Emit | None
+    run_id: str
+    attempt: int
+    _seq: int = field(default=0, init=False)
+    _ended: set[StepKey] = field(default_factory=set, init=False)
 
     async def emit(
         self, type: EventType, item: Planned | None = None, data: Mapping[str, object] | None = None
     ) -> None:
         self._seq += 1
-        if self._emit is None:
+        if self.send is None:
             return
         event = PipelineEvent(
             type=type,
-            run_id=self._run_id,
-            attempt=self._attempt,
+            run_id=self.run_id,
+            attempt=self.attempt,
             seq=self._seq,
             pipeline=None if item is None else item.pipeline.id,
             step=None if item is None else item.step.id,
             data=data or {},
         )
-        await self._emit(event)
+        await self.send(event)
 
     async def emit_step_end(self, item: Planned, record: StepRecord) -> None:
         """That a step has ended, once, when nothing about it can change any more."""

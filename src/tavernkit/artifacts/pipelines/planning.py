@@ -1,19 +1,78 @@
-"""Which steps a run has in each hook, and whether one of them is to run."""
+"""Which steps a run has in each hook, in which order, which of them are to run, and what they make of the message."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TypeAlias
+from collections.abc import Iterable, Mapping
+from typing import TypeAlias, TypeVar
 
+from tavernkit.artifacts.candidate import PromptCandidate
+from tavernkit.artifacts.content import Writer
 from tavernkit.artifacts.pipelines.context import RunContext
-from tavernkit.artifacts.pipelines.journal import StepRecord
-from tavernkit.artifacts.pipelines.ordering import commit_order, dependencies
-from tavernkit.artifacts.pipelines.profile import StepPipeline
-from tavernkit.artifacts.pipelines.report import SkipReason
-from tavernkit.artifacts.pipelines.step import Hook
-from tavernkit.artifacts.pipelines.steps import AnyStep
+from tavernkit.artifacts.pipelines.journal import SkipReason, StepRecord
+from tavernkit.artifacts.pipelines.profile import Profile, StepPipeline
+from tavernkit.artifacts.pipelines.step import Hook, Step
+from tavernkit.artifacts.pipelines.steps import AnyStep, MessageTransformStep
+from tavernkit.artifacts.view import SessionArtifacts, StepOrder
 from tavernkit.errors import ArtifactPolicyError
 from tavernkit.values import Value
+
+S = TypeVar("S", bound=Step)
+
+
+def dependencies(steps: Iterable[Step]) -> Mapping[str, frozenset[str]]:
+    """Everything that each step depends on, directly or not. A step that depends on itself stands in a circle."""
+    direct = {step.id: frozenset(step.depends_on) for step in steps}
+    reached: dict[str, frozenset[str]] = {}
+    for id, needs in direct.items():
+        seen: set[str] = set()
+        waiting = set(needs)
+        while waiting:
+            need = waiting.pop()
+            if need not in seen:
+                seen.add(need)
+                waiting |= direct.get(need, frozenset())
+        reached[id] = frozenset(seen)
+    return reached
+
+
+def commit_order(steps: Iterable[S]) -> tuple[S, ...]:
+    """Dependencies first, then by `order`, then as the pipeline lists them; who finishes first does not matter."""
+    waiting = sorted(steps, key=lambda step: step.order)
+    placed: list[S] = []
+    while waiting:
+        left = {step.id for step in waiting}
+        # In a circle nothing is ready, and a checked profile has none; taking the first keeps this from going on.
+        ready = next((step for step in waiting if not left.intersection(step.depends_on)), waiting[0])
+        placed.append(ready)
+        waiting.remove(ready)
+    return tuple(placed)
+
+
+def step_order(profile: Profile) -> StepOrder:
+    """Where a writer stands in the profile, for the order of artifacts in the prompt."""
+    places = {
+        (pipeline.id, step.id): (row, place)
+        for row, pipeline in enumerate(profile.pipelines)
+        for place, step in enumerate(commit_order(pipeline.steps))
+    }
+    last = (len(profile.pipelines), 0)
+
+    def place_of(writer: Writer | None) -> tuple[int, int]:
+        return last if writer is None else places.get((writer.pipeline, writer.step), last)
+
+    return place_of
+
+
+def prompt_candidates(profile: Profile, view: SessionArtifacts) -> tuple[PromptCandidate, ...]:
+    """What a prompt may tell while this profile is followed: what it makes, and not what another has left behind, which
+    nobody keeps up to date any more."""
+    own = {claim.tag for claim in profile.claims()}
+    return tuple(
+        candidate
+        for candidate in view.candidates(step_order(profile))
+        if candidate.artifact.access == "run_only" or candidate.artifact.tag in own
+    )
+
 
 StepKey: TypeAlias = tuple[str, str]
 Records: TypeAlias = Mapping[StepKey, StepRecord]
@@ -99,3 +158,33 @@ def required_failure(plan: tuple[Planned, ...], records: Records) -> StepRecord 
 
 def _has_failed(record: StepRecord) -> bool:
     return record.status == "error" or record.reason == "dependency_failed"
+
+
+class Wording(Value, frozen=True, kw_only=True):
+    """The user's current message as a step has put it."""
+
+    pipeline: str
+    step: str
+    label: str
+    text: str
+    selected: bool
+
+
+def wordings(items: Iterable[Planned], records: Records) -> tuple[Wording, ...]:
+    """What these steps have made of the message, in their order."""
+    return tuple(
+        Wording(
+            pipeline=item.pipeline.id,
+            step=item.step.id,
+            label=item.step.label,
+            text=str(records[item.key].value),
+            selected=item.step.select,
+        )
+        for item in items
+        if isinstance(item.step, MessageTransformStep) and records[item.key].status == "done"
+    )
+
+
+def told_wording(made: Iterable[Wording], typed: str) -> str:
+    """The wording that is told: the last that is selected, else what was typed."""
+    return next((wording.text for wording in reversed(tuple(made)) if wording.selected), typed)

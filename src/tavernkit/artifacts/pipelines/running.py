@@ -8,25 +8,36 @@ interruption changes what comes out.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
+from dataclasses import KW_ONLY, dataclass, field
 
 from tavernkit.artifacts.candidate import PromptCandidate
-from tavernkit.artifacts.pipelines.attempt import StepAttempt, skipped_record
-from tavernkit.artifacts.pipelines.committing import commit_hook
-from tavernkit.artifacts.pipelines.context import RunContext
+from tavernkit.artifacts.pipelines.committing import commit_hook, step_report
+from tavernkit.artifacts.pipelines.context import RunContext, SessionReader
 from tavernkit.artifacts.pipelines.events import Emit, EventEmitter, EventType
-from tavernkit.artifacts.pipelines.executing import StepEnd, execute
-from tavernkit.artifacts.pipelines.functions import StepFunctions
-from tavernkit.artifacts.pipelines.journal import JournalState, StepJournal, StepRecord
-from tavernkit.artifacts.pipelines.model import ModelCall, ModelUsage
-from tavernkit.artifacts.pipelines.ordering import prompt_candidates
-from tavernkit.artifacts.pipelines.planning import Planned, StepKey, plan_hook, required_failure, skip_reason
-from tavernkit.artifacts.pipelines.products import products_of, with_products
-from tavernkit.artifacts.pipelines.report import FailedType, RunReport, RunStatus
-from tavernkit.artifacts.pipelines.reporting import step_report
-from tavernkit.artifacts.pipelines.sources import SessionReader
+from tavernkit.artifacts.pipelines.executing import StepAttempt, execute, skipped_record
+from tavernkit.artifacts.pipelines.journal import (
+    FailedType,
+    JournalState,
+    RunReport,
+    RunStatus,
+    StepJournal,
+    StepRecord,
+    products_of,
+    with_products,
+)
+from tavernkit.artifacts.pipelines.model import ModelCall, ModelUsage, StepFunctions
+from tavernkit.artifacts.pipelines.planning import (
+    Planned,
+    StepKey,
+    Wording,
+    plan_hook,
+    prompt_candidates,
+    required_failure,
+    skip_reason,
+    told_wording,
+    wordings,
+)
 from tavernkit.artifacts.pipelines.step import Hook
-from tavernkit.artifacts.pipelines.wording import Wording, told_wording, wordings
 from tavernkit.artifacts.view import SessionArtifacts
 from tavernkit.errors import RunInProgress
 from tavernkit.prompt.context import Clock, IdSource
@@ -52,6 +63,7 @@ class Barrier(Value, frozen=True, kw_only=True):
     report: RunReport | None = None
 
 
+@dataclass(eq=False)
 class PipelineRunner:
     """One run. Call `before`; if the barrier is open, make the main call, then `after` with the reply, or `stop` if
     there is none. A run that was interrupted is made again from the same context and goes on where it was.
@@ -60,45 +72,34 @@ class PipelineRunner:
     taken up by somebody else.
     """
 
-    def __init__(
-        self,
-        context: RunContext,
-        *,
-        read: SessionReader,
-        journal: StepJournal,
-        call: ModelCall,
-        clock: Clock,
-        ids: IdSource,
-        functions: StepFunctions | None = None,
-        emit: Emit | None = None,
-        abort: asyncio.Event | None = None,
-    ) -> None:
-        self._context = context
-        self._read = read
-        self._journal = journal
-        self._call = call
-        self._clock = clock
-        self._ids = ids
-        self._functions = functions or StepFunctions()
-        self._emit = emit
-        self._abort = abort or asyncio.Event()
-        self._state = JournalState(run_id=context.run_id)
-        self._emitter = EventEmitter(emit, run_id=context.run_id, attempt=1)
+    context: RunContext
+    _: KW_ONLY
+    read: SessionReader
+    journal: StepJournal
+    call: ModelCall
+    clock: Clock
+    ids: IdSource
+    functions: StepFunctions = field(default_factory=StepFunctions)
+    emit: Emit | None = None
+    abort: asyncio.Event = field(default_factory=asyncio.Event)
+    has_begun: bool = field(default=False, init=False)
+    """Whether the journal has opened it as this run; what has not begun need not be ended."""
+
+    def __post_init__(self) -> None:
+        self._state = JournalState(run_id=self.context.run_id)
+        self._emitter = EventEmitter(self.emit, run_id=self.context.run_id, attempt=1)
         self._records: dict[StepKey, StepRecord] = {}
         self._spent: dict[StepKey, ModelUsage] = {}
-        self._attempts: dict[StepKey, StepAttempt] = {}
         self._plans: dict[Hook, tuple[Planned, ...]] = {}
         self._views: dict[Hook, SessionArtifacts] = {}
         self._report: RunReport | None = None
-        self.has_begun = False
-        """Whether the journal has opened it as this run; what has not begun need not be ended."""
         self._is_open = False
 
     async def before(self) -> Barrier:
         """Run the steps before the main call and commit what they have made. RunInProgress if another run has the same
         idempotency key and has not ended; if it has, the barrier is closed with its report."""
-        context = self._context
-        self._state = state = await self._journal.open(context)
+        context = self.context
+        self._state = state = await self.journal.open(context)
         if state.report is not None:
             self._report = state.report
             return self._closed(state.report)
@@ -107,7 +108,7 @@ class PipelineRunner:
         self.has_begun = True
         self._records = {record.key: record for record in state.records if record.status != "aborted"}
         self._spent = {record.key: record.usage for record in state.records if record.status == "aborted"}
-        self._emitter = EventEmitter(self._emit, run_id=context.run_id, attempt=state.attempt)
+        self._emitter = EventEmitter(self.emit, run_id=context.run_id, attempt=state.attempt)
         await self._emitter.emit("pipeline.run.started", data={"trigger": context.trigger, "turn": context.turn})
         report = await self._run_hook("before", reply=None)
         if report is not None:
@@ -145,20 +146,20 @@ class PipelineRunner:
 
     async def _run_hook(self, hook: Hook, *, reply: str | None) -> RunReport | None:
         """The report if the run has ended with this hook."""
-        view = await self._read(self._context)
+        view = await self.read(self.context)
         self._views[hook] = view = view if hook == "before" else self._with_committed(view)
-        plan = self._plans[hook] = plan_hook(self._context, hook)
+        plan = self._plans[hook] = plan_hook(self.context, hook)
         if not await self._execute(plan, view, reply):
             return await self._end("aborted")
         if hook == "after" or required_failure(plan, self._records) is None:
             await commit_hook(
                 plan,
                 self._records,
-                self._context,
-                journal=self._journal,
+                self.context,
+                journal=self.journal,
                 emitter=self._emitter,
-                clock=self._clock,
-                ids=self._ids,
+                clock=self.clock,
+                ids=self.ids,
             )
         culprit = required_failure(plan, self._records)
         if culprit is None:
@@ -177,32 +178,32 @@ class PipelineRunner:
         return view
 
     def _with_work_of(self, item: Planned, view: SessionArtifacts) -> SessionArtifacts:
-        made = products_of(item.pipeline, item.step, self._records[item.key], self._context)
-        return with_products(view, made, self._context)
+        made = products_of(item.pipeline, item.step, self._records[item.key], self.context)
+        return with_products(view, made, self.context)
 
     async def _execute(self, plan: tuple[Planned, ...], view: SessionArtifacts, reply: str | None) -> bool:
         """Bring all steps of a hook to their end; False if the run was aborted."""
 
-        async def start(item: Planned) -> Awaitable[object]:
+        async def start(item: Planned) -> StepAttempt:
             await self._emitter.emit("pipeline.step.started", item, {"kind": item.step.kind, "hook": item.step.hook})
-            work = self._attempts[item.key] = self._prepare(item, plan, view, reply)
-            return work.attempt()
+            return self._prepare(item, plan, view, reply)
 
         at_work = await execute(
             plan,
             {item.key for item in plan if item.key in self._records},
-            decide=lambda item: skip_reason(item, self._records, self._context, self._state.last_done),
+            decide=lambda item: skip_reason(item, self._records, self.context, self._state.last_done),
             start=start,
             settle=self._settle,
-            abort=self._abort,
+            clock=self.clock,
+            abort=self.abort,
         )
         if at_work is None:
             return True
-        for item in at_work:
-            self._records[item.key] = record = self._attempts[item.key].aborted()
+        for work in at_work:
+            self._records[work.item.key] = record = work.aborted()
             if record.usage.calls:
                 # Whoever takes the run up begins the step anew, and what it has used so far still counts.
-                await self._journal.record(self._context, record)
+                await self.journal.record(self.context, record)
         return False
 
     def _prepare(
@@ -214,22 +215,18 @@ class PipelineRunner:
         rewriters = seen if item.step.hook == "before" else self._plans["before"]
         return StepAttempt(
             item,
-            self._context,
+            self.context,
             view,
-            user_message=told_wording(wordings(rewriters, self._records), self._context.user_message),
+            user_message=told_wording(wordings(rewriters, self._records), self.context.user_message),
             reply=reply,
-            call=self._call,
-            functions=self._functions,
-            clock=self._clock,
+            call=self.call,
+            functions=self.functions,
+            clock=self.clock,
             spent=self._spent.get(item.key, ModelUsage()),
         )
 
-    async def _settle(self, item: Planned, finished: StepEnd) -> None:
-        if finished.skipped is None:
-            record = self._attempts[item.key].record(finished)
-        else:
-            record = skipped_record(item, finished.skipped, self._clock())
-        await self._journal.record(self._context, record)
+    async def _settle(self, item: Planned, record: StepRecord) -> None:
+        await self.journal.record(self.context, record)
         self._records[item.key] = record
 
     async def _end(
@@ -238,10 +235,10 @@ class PipelineRunner:
         """The one end. Whoever asks later is told how it was."""
         if self._report is not None:
             return self._report
-        context = self._context
+        context = self.context
         for item in (item for plan in self._plans.values() for item in plan):
             if item.key not in self._records:
-                self._records[item.key] = skipped_record(item, "run_aborted", self._clock())
+                self._records[item.key] = skipped_record(item, "run_aborted", self.clock())
         self._report = report = RunReport(
             run_id=context.run_id,
             idempotency_key=context.idempotency_key,
@@ -263,9 +260,9 @@ class PipelineRunner:
             for item in plan:
                 if self._records[item.key].committed is None:
                     await self._emitter.emit_step_end(item, self._records[item.key])
-        await self._journal.close(context, report)
+        await self.journal.close(context, report)
         await self._emitter.emit(_ENDS[status], data={"failedType": failed, "message": message})
         return report
 
     def _closed(self, report: RunReport) -> Barrier:
-        return Barrier(is_open=False, raw_user_message=self._context.user_message, report=report)
+        return Barrier(is_open=False, raw_user_message=self.context.user_message, report=report)

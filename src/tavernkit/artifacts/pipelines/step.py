@@ -1,16 +1,145 @@
-"""One step of a pipeline: when it runs and what becomes of what it makes. What it does is for each kind to say."""
+"""One step of a pipeline: when it runs, what it has around it while it works, and what becomes of what it makes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, ClassVar, Literal, TypeAlias, cast
+import asyncio
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, ClassVar, Literal, TypeAlias, TypeVar, TypeVarTuple, cast
 
 import msgspec
 
 from tavernkit.artifacts.artifact import ArtifactDefinition, NonBlank
-from tavernkit.artifacts.pipelines.problems import Problems
-from tavernkit.artifacts.pipelines.scope import StepScope
-from tavernkit.artifacts.wire import Wire
+from tavernkit.artifacts.liquid import LiquidTemplate
+from tavernkit.artifacts.pipelines.model import (
+    ModelCall,
+    ModelRequest,
+    ModelUsage,
+    StepFunctionCall,
+    StepFunctions,
+    ask_counted,
+)
+from tavernkit.artifacts.wire import Notes, Wire
+from tavernkit.errors import StepFailed, TavernKitError
+from tavernkit.values import Value
+
+T = TypeVar("T")
+Arguments = TypeVarTuple("Arguments")
+
+# Few, and no others' threads: a profile with very many costly steps keeps other steps waiting and nobody else.
+_workers = ThreadPoolExecutor(max_workers=2, thread_name_prefix="steps")
+
+
+async def in_thread(work: Callable[[*Arguments], T], *arguments: *Arguments) -> T:
+    """What the work comes to. Who is cancelled while waiting for it leaves it to end by itself, as its limits say."""
+    return await asyncio.get_running_loop().run_in_executor(_workers, work, *arguments)
+
+
+@dataclass
+class StepScope:
+    """`input` and `usage` are filled in by the step's work: what it was worked out from, and what it has cost, also
+    before it was interrupted."""
+
+    run_id: str
+    step: str
+    values: Mapping[str, object]
+    now: datetime
+    random: Callable[[], float]
+    call: ModelCall
+    functions: StepFunctions
+    usage: ModelUsage
+    input: object = None
+
+    async def render(self, template: str) -> str:
+        """A template's text. Values are put in once: what looks like a template in them stays as it is."""
+        return await in_thread(self._rendered, template)
+
+    def _rendered(self, template: str) -> str:
+        return LiquidTemplate.parse(template).render(self.values, clock=lambda: self.now, random=self.random)
+
+    def find(self, path: str) -> object:
+        """The value at a dotted path, such as `art.world.value`; StepFailed if there is none."""
+        value: object = self.values
+        for name in path.split("."):
+            if isinstance(value, Mapping) and name in value:
+                value = value[name]
+            else:
+                raise StepFailed(f"There is no {path}: nothing is at {name!r}.", code="source_missing")
+        # Each key is asked for, so that reading all of `art` is noted as reading each of it.
+        return {key: value[key] for key in value} if isinstance(value, Mapping) else value
+
+    async def ask(self, request: ModelRequest) -> str:
+        """What a model says."""
+        self.input = [{"role": message.role, "content": message.content} for message in request.messages]
+        return (await ask_counted(self.call, request, self._count)).text
+
+    def _count(self, usage: ModelUsage) -> None:
+        self.usage = self.usage.plus(usage)
+
+    async def call_function(self, name: str, arguments: Mapping[str, object]) -> object:
+        """What a registered function gives; StepFailed if there is none of that name."""
+        function = self.functions.get(name)
+        if function is None:
+            raise StepFailed(f"No step function named {name!r} is registered.", code="function_unknown")
+        self.input = dict(arguments)
+        return await function(
+            StepFunctionCall(arguments=arguments, values=self.values, now=self.now, random=self.random)
+        )
+
+
+Severity: TypeAlias = Literal["error", "warning"]
+
+_SUBJECTS = {"kind": "The kind of a step", "hook": "The hook of a step", "output": "The output", "engine": "The engine"}
+
+
+class ProfileProblem(Value, frozen=True, kw_only=True):
+    """`path` is where it stands in the JSON, such as `pipelines[0].steps[2].dependsOn[0]`. A profile with an error
+    cannot be used; a warning says what is probably not meant."""
+
+    path: str
+    message: str
+    severity: Severity = "error"
+
+
+class Problems(Notes):
+    """Collects problems while a profile is read."""
+
+    def __init__(self) -> None:
+        self._found: list[ProfileProblem] = []
+
+    def error(self, path: str, message: str) -> None:
+        self._found.append(ProfileProblem(path=path, message=message))
+
+    def warn(self, path: str, message: str) -> None:
+        self._found.append(ProfileProblem(path=path, message=message, severity="warning"))
+
+    @contextmanager
+    def caught_at(self, path: str) -> Iterator[None]:
+        """What is raised inside becomes an error at that path, and reading goes on."""
+        try:
+            yield
+        except TavernKitError as error:
+            self.error(path, str(error))
+
+    def subject(self, path: str) -> str:
+        name = path.rpartition(".")[2]
+        return "This" if name.endswith("]") else _SUBJECTS.get(name, name)
+
+    def refused(self, path: str, sentence: str) -> None:
+        self.error(path, sentence)
+
+    def mistyped(self, path: str, message: str) -> None:
+        self.error(path, f"{message[0].upper()}{message[1:]}.")
+
+    def unknown(self, path: str) -> None:
+        self.warn(path, "Nobody reads this field.")
+
+    def found(self) -> tuple[ProfileProblem, ...]:
+        return tuple(self._found)
+
 
 Hook: TypeAlias = Literal["before", "after"]
 StepKind: TypeAlias = Literal["template", "llm", "transform", "message_transform", "guard", "python"]

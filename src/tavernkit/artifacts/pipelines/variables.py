@@ -56,21 +56,23 @@ def template_values(
     """Every variable. Lists stand where others have functions: `for` takes the end of one with `offset`."""
     messages = spoken(context.messages, user_message=user_message, reply=reply)
     told: list[object] = [{"role": one.role, "content": one.content, "name": one.name} for one in messages]
-    recent = told[-RECENT:]
+    replies = (message.content for message in reversed(messages) if message.role == "assistant")
+    user = context.user or User(name="")
     return {
         **_card(context.character),
-        **_person(context.user),
+        "user": TextObject({"name": user.name, "persona": user.persona}, text=user.name),
+        "persona": user.persona,
         "chat": _chat(context.chat),
         "rag": [],
         "worldInfo": {"activatedCount": 0, "activatedEntries": [], "warnings": []},
         "promptSystem": "",
         **context.values,
         "messages": told,
-        "recentMessages": recent,
+        "recentMessages": told[-RECENT:],
         "recentMessagesText": "\n\n".join(f"{_speaker(one, context)}: {one.content}" for one in messages[-RECENT:]),
         "lastUserMessage": user_message,
         "rawUserMessage": context.user_message,
-        "lastAssistantMessage": _last(messages, "assistant"),
+        "lastAssistantMessage": next(replies, ""),
         "reply": reply,
         "art": art,
         "run": view.run_values(),
@@ -105,14 +107,6 @@ def _card(character: Character | None) -> dict[str, object]:
     }
 
 
-def _person(user: User | None) -> dict[str, object]:
-    person = user or User(name="")
-    return {
-        "user": TextObject({"name": person.name, "persona": person.persona}, text=person.name),
-        "persona": person.persona,
-    }
-
-
 def _chat(chat: ChatInfo | None) -> dict[str, object]:
     about = chat or ChatInfo(id="")
     return {
@@ -126,10 +120,6 @@ def _chat(chat: ChatInfo | None) -> dict[str, object]:
 
 def _time(moment: datetime | None) -> str | None:
     return None if moment is None else moment.isoformat()
-
-
-def _last(messages: tuple[Message, ...], role: str) -> str:
-    return next((message.content for message in reversed(messages) if message.role == role), "")
 
 
 def _speaker(message: Message, context: RunContext) -> str:

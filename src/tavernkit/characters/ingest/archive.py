@@ -8,8 +8,10 @@ import struct
 import zipfile
 import zlib
 
+from tavernkit.characters.character import Asset
 from tavernkit.characters.limits import CardLimits
 from tavernkit.errors import ArchiveParseError
+from tavernkit.reading import ReportBuilder
 
 # Everything that zipfile is known to raise on damaged or hostile input.
 ZIP_TROUBLE = (
@@ -62,6 +64,18 @@ class Archive:
 
     def __contains__(self, name: str) -> bool:
         return name in self._entries
+
+    def asset(self, name: str) -> Asset:
+        """One file, to be read when somebody asks for it."""
+        return Asset(name=name, uri=f"embeded://{name}", load=lambda: self.read(name))
+
+    def picture(self, name: str, report: ReportBuilder) -> bytes | None:
+        """The main picture; None, with a note, when it cannot be read."""
+        try:
+            return self.read(name)
+        except ArchiveParseError as error:
+            report.ignored(name, f"the main picture cannot be read: {error}")
+            return None
 
     def read(self, name: str) -> bytes:
         """Read one file whole."""

@@ -6,10 +6,10 @@ import posixpath
 import re
 from typing import NamedTuple
 
-from tavernkit.characters.bundle import Asset, Bundle
+from tavernkit.characters.character import Asset, Bundle
 from tavernkit.characters.decode import decode_card
 from tavernkit.characters.ingest.archive import Archive
-from tavernkit.characters.ingest.json_file import parse_card_json
+from tavernkit.characters.ingest.text_file import parse_card_json
 from tavernkit.characters.limits import CardLimits
 from tavernkit.errors import ArchiveParseError, ParseError
 from tavernkit.reading import LooseObject, ReportBuilder
@@ -56,7 +56,7 @@ def read_byaf(archive: Archive, limits: CardLimits) -> Bundle:
     return Bundle(
         format="byaf",
         card=card,
-        image=_first_image(images, report),
+        image=archive.picture(images[0].name, report) if images else None,
         assets=images,
         report=report.build("byaf"),
     )
@@ -113,9 +113,10 @@ def _card(parts: ByafParts) -> dict[str, Json]:
     if lore:
         data["character_book"] = {"entries": lore, "extensions": {}}
     character.raw("images")
+    kept: dict[str, Json] = {**manifest.rest(), "author": author.rest()}
     data["extensions"] = {
         "byaf": {
-            "manifest": {**manifest.rest(), "author": author.rest()},
+            "manifest": kept,
             "character": character.rest(),
             "scenarios": [_leftover(scenario, is_first=scenario is first) for scenario in scenarios],
         }
@@ -154,15 +155,10 @@ def _note_chats(scenarios: list[LooseObject], report: ReportBuilder) -> None:
 
 
 def _leftover(scenario: LooseObject, *, is_first: bool) -> dict[str, Json]:
+    """What the card has no field for; that is also the setting of a later scenario."""
     scenario.raw("messages")
-    rest = scenario.rest()
-    return rest if is_first else {**rest, **_setting(scenario)}
-
-
-def _setting(scenario: LooseObject) -> dict[str, Json]:
-    """A later scenario's own setting, which the card's fields have no room for."""
-    fields = ("narrative", "formattingInstructions", "exampleMessages", "firstMessages")
-    return {key: scenario.source[key] for key in fields if key in scenario.source}
+    setting = () if is_first else ("narrative", "formattingInstructions", "exampleMessages", "firstMessages")
+    return {**scenario.rest(), **{key: scenario.source[key] for key in setting if key in scenario.source}}
 
 
 def to_macros(text: str) -> str:
@@ -179,18 +175,4 @@ def _images(archive: Archive, character: LooseObject, folder: str) -> tuple[Asse
     paths = [posixpath.normpath(posixpath.join(folder, image.text("path"))) for image in character.objects("images")]
     listed = [path for path in dict.fromkeys(paths) if path in archive]
     others = [name for name in archive.names if name not in listed and not name.endswith(".json")]
-    return tuple(_asset(name, archive) for name in (*listed, *others))
-
-
-def _asset(name: str, archive: Archive) -> Asset:
-    return Asset(name=name, uri=f"embeded://{name}", load=lambda: archive.read(name))
-
-
-def _first_image(images: tuple[Asset, ...], report: ReportBuilder) -> bytes | None:
-    if not images:
-        return None
-    try:
-        return images[0].read()
-    except ArchiveParseError as error:
-        report.ignored(images[0].name, f"the main picture cannot be read: {error}")
-        return None
+    return tuple(archive.asset(name) for name in (*listed, *others))

@@ -1,17 +1,15 @@
-"""CHARX: an archive with `card.json` and the files that the card refers to."""
+"""CHARX: an archive with `card.json` and the files that the card refers to, alone or behind a JPEG picture."""
 
 from __future__ import annotations
 
 import re
 
-from tavernkit.characters.bundle import Asset, Bundle, CardFormat
-from tavernkit.characters.card import CharacterCard
-from tavernkit.characters.character import AssetReference
+from tavernkit.characters.character import AssetReference, Bundle, CardFormat, CharacterCard
 from tavernkit.characters.decode import decode_card
 from tavernkit.characters.ingest.archive import Archive
-from tavernkit.characters.ingest.json_file import parse_card_json
+from tavernkit.characters.ingest.text_file import parse_card_json
 from tavernkit.characters.limits import CardLimits
-from tavernkit.errors import ArchiveParseError
+from tavernkit.errors import ArchiveParseError, ParseError
 from tavernkit.reading import ReportBuilder
 
 CARD_FILE = "card.json"
@@ -34,7 +32,7 @@ def read_charx(
         format=format,
         card=card,
         image=_main_image(card, archive, report) or cover,
-        assets=tuple(_asset(name, archive) for name in archive.names if name != CARD_FILE),
+        assets=tuple(archive.asset(name) for name in archive.names if name != CARD_FILE),
         report=report.build(format),
     )
 
@@ -54,17 +52,7 @@ def main_icon(assets: tuple[AssetReference, ...]) -> AssetReference | None:
 def _main_image(card: CharacterCard, archive: Archive, report: ReportBuilder) -> bytes | None:
     icon = main_icon(card.character.assets or ())
     path = embedded_path(icon.uri) if icon else None
-    if path is None or path not in archive:
-        return None
-    try:
-        return archive.read(path)
-    except ArchiveParseError as error:
-        report.ignored(path, f"the main picture cannot be read: {error}")
-        return None
-
-
-def _asset(name: str, archive: Archive) -> Asset:
-    return Asset(name=name, uri=f"embeded://{name}", load=lambda: archive.read(name))
+    return None if path is None or path not in archive else archive.picture(path, report)
 
 
 def _note_missing(card: CharacterCard, archive: Archive, report: ReportBuilder) -> None:
@@ -72,3 +60,16 @@ def _note_missing(card: CharacterCard, archive: Archive, report: ReportBuilder) 
         path = embedded_path(asset.uri)
         if path is not None and path not in archive:
             report.ignored(f"data.assets[{index}]", f"the archive has no file {path[:200]!r}")
+
+
+LOCAL_HEADER = b"PK\x03\x04"
+
+
+def read_jpeg(data: bytes, limits: CardLimits) -> Bundle:
+    """Read the card behind a JPEG picture."""
+    if LOCAL_HEADER not in data:
+        raise ParseError("This is a JPEG picture without a character card: no CHARX archive follows the picture.")
+    archive = Archive(data, limits)
+    if CARD_FILE not in archive:
+        raise ArchiveParseError(f"The archive behind the JPEG picture has no {CARD_FILE}, so it is not a CHARX file.")
+    return read_charx(archive, limits, format="jpeg", cover=data[: archive.start])

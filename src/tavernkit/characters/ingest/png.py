@@ -7,9 +7,9 @@ import binascii
 import re
 import zlib
 
-from tavernkit.characters.bundle import Asset, Bundle
+from tavernkit.characters.character import Asset, Bundle
 from tavernkit.characters.decode import decode_card
-from tavernkit.characters.ingest.json_file import parse_card_json
+from tavernkit.characters.ingest.text_file import parse_card_json
 from tavernkit.characters.limits import CardLimits
 from tavernkit.characters.png_chunks import Chunk, walk_chunks
 from tavernkit.errors import InvalidCardError, ParseError, PngParseError, TavernKitError, UnsupportedVersionError

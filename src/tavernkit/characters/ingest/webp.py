@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import struct
 
-from tavernkit.characters.bundle import Bundle
+from tavernkit.characters.character import Bundle
 from tavernkit.characters.decode import decode_card
-from tavernkit.characters.ingest.json_file import parse_card_json
+from tavernkit.characters.ingest.text_file import parse_card_json
 from tavernkit.characters.limits import CardLimits
 from tavernkit.errors import ParseError
 from tavernkit.reading import ReportBuilder

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Literal
 
 from tavernkit.errors import LoreParseError
-from tavernkit.lore.book import Book
-from tavernkit.lore.entry import Entry, Spelling
+from tavernkit.lore.book import Book, Entry, Spelling
 from tavernkit.lore.files.world_fields import WORLD_ONLY, character_entry
 from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.values import Json, JsonObject
@@ -18,6 +17,11 @@ MAX_ENTRIES = 50_000
 BOOK_FIELDS = ("name", "description", "scan_depth", "token_budget", "recursive_scanning", "extensions")
 # What the specification demands of every entry; the other fields are written only where they say something.
 REQUIRED = ("id", "keys", "content", "extensions", "enabled", "insertion_order")
+ENTRY_FIELDS = (
+    *REQUIRED[1:],
+    *("use_regex", "constant", "selective", "secondary_keys", "name", "comment", "position", "priority"),
+    "case_sensitive",
+)
 
 
 def read_character_book(source: LooseObject) -> Book:
@@ -28,12 +32,16 @@ def read_character_book(source: LooseObject) -> Book:
 
 def read_book_fields(source: LooseObject, entries: tuple[Entry, ...], *, format: str) -> Book:
     """A book with these entries, whose other fields are read from `source`."""
-    fields = _book_fields(source)
     source.raw("entries")
     spelling = {key: source.source[key] for key in BOOK_FIELDS if key in source.source}
     return Book(
-        **fields,
+        name=source.optional_text("name"),
+        description=source.optional_text("description"),
+        scan_depth=source.optional_integer("scan_depth"),
+        token_budget=source.optional_integer("token_budget"),
+        recursive_scanning=source.optional_flag("recursive_scanning"),
         entries=entries,
+        extensions=source.object("extensions"),
         unknown=source.rest(),
         spelling=Spelling(format=format, fields=spelling),
     )
@@ -65,11 +73,23 @@ def _place_of(name: str) -> tuple[int, int]:
 
 def read_entry(source: LooseObject, *, fallback_id: str) -> Entry:
     """Read one entry; `fallback_id` is its id where the file gives none."""
-    fields = _entry_fields(source)
     entry_id = _entry_id(source)
     return Entry(
-        **fields,
         id=fallback_id if entry_id is None else entry_id,
+        keys=source.texts("keys"),
+        secondary_keys=source.texts("secondary_keys"),
+        content=source.text("content"),
+        enabled=source.flag("enabled", default=True),
+        constant=source.flag("constant"),
+        selective=source.flag("selective"),
+        insertion_order=source.integer("insertion_order", default=100),
+        name=source.optional_text("name"),
+        comment=source.text("comment"),
+        position=source.optional_text("position"),
+        priority=source.optional_integer("priority"),
+        case_sensitive=source.optional_flag("case_sensitive"),
+        use_regex=source.flag("use_regex"),
+        extensions=source.object("extensions"),
         unknown=source.rest(),
         spelling=Spelling(format="character_book", fields=source.source),
     )
@@ -84,18 +104,11 @@ def write_character_book(book: Book, *, spec: Literal["v2", "v3"] = "v3") -> dic
 
 def write_book_fields(book: Book) -> dict[str, Json]:
     """Everything of a book but its entries and its unknown fields."""
-    own: dict[str, Json] = {
-        "name": book.name,
-        "description": book.description,
-        "scan_depth": book.scan_depth,
-        "token_budget": book.token_budget,
-        "recursive_scanning": book.recursive_scanning,
-        "extensions": dict(book.extensions),
-    }
+    own = _fields(book, BOOK_FIELDS)
     if book.spelling is None:
         return {key: value for key, value in own.items() if value is not None}
-    before = _book_fields(LooseObject(book.spelling.fields, ReportBuilder()))
-    return _respell(own, before, book.spelling.fields)
+    before = read_book_fields(LooseObject(book.spelling.fields, ReportBuilder()), (), format=book.spelling.format)
+    return _respell(own, _fields(before, BOOK_FIELDS), book.spelling.fields)
 
 
 def write_entry(entry: Entry, *, place: int, spec: Literal["v2", "v3"] = "v3") -> dict[str, Json]:
@@ -107,37 +120,23 @@ def write_entry(entry: Entry, *, place: int, spec: Literal["v2", "v3"] = "v3") -
         return _beside(written, entry.unknown)
     is_world = _is_world(entry.spelling)
     spelt = character_entry(entry.spelling.fields) if is_world else entry.spelling.fields
-    source = LooseObject(spelt, ReportBuilder())
-    spelt_id = _entry_id(source)
-    before = _entry_fields(source) | {"id": _written_id(str(place) if spelt_id is None else spelt_id)}
+    before = _own_fields(read_entry(LooseObject(spelt, ReportBuilder()), fallback_id=str(place)))
     return _beside(_respell(own, before, spelt), entry.unknown, left_out=WORLD_ONLY if is_world else ())
 
 
 def _own_fields(entry: Entry) -> dict[str, Json]:
-    return {
-        "id": _written_id(entry.id),
-        "keys": list(entry.keys),
-        "content": entry.content,
-        "extensions": dict(entry.extensions),
-        "enabled": entry.enabled,
-        "insertion_order": entry.insertion_order,
-        "use_regex": entry.use_regex,
-        "constant": entry.constant,
-        "selective": entry.selective,
-        "secondary_keys": list(entry.secondary_keys),
-        "name": entry.name,
-        "comment": entry.comment,
-        "position": entry.position,
-        "priority": entry.priority,
-        "case_sensitive": entry.case_sensitive,
-    }
+    return {"id": _written_id(entry.id), **_fields(entry, ENTRY_FIELDS)}
+
+
+def _fields(value: Book | Entry, names: tuple[str, ...]) -> dict[str, Json]:
+    fields = {name: getattr(value, name) for name in names}
+    return {name: list(field) if isinstance(field, tuple) else field for name, field in fields.items()}
 
 
 def _respell(own: JsonObject, before: JsonObject, spelling: JsonObject) -> dict[str, Json]:
     written: dict[str, Json] = {}
     for key, value in own.items():
-        known = before[key]
-        if (list(known) if isinstance(known, tuple) else known) != value:
+        if before[key] != value:
             written[key] = value
         elif key in spelling:
             written[key] = spelling[key]
@@ -152,36 +151,6 @@ def _beside(
 
 def _is_world(spelling: Spelling | None) -> bool:
     return spelling is not None and spelling.format == "world_info"
-
-
-def _book_fields(source: LooseObject) -> dict[str, Json]:
-    return {
-        "name": source.optional_text("name"),
-        "description": source.optional_text("description"),
-        "scan_depth": source.optional_integer("scan_depth"),
-        "token_budget": source.optional_integer("token_budget"),
-        "recursive_scanning": source.optional_flag("recursive_scanning"),
-        "extensions": source.object("extensions"),
-    }
-
-
-def _entry_fields(source: LooseObject) -> dict[str, Json]:
-    return {
-        "keys": source.texts("keys"),
-        "secondary_keys": source.texts("secondary_keys"),
-        "content": source.text("content"),
-        "enabled": source.flag("enabled", default=True),
-        "constant": source.flag("constant"),
-        "selective": source.flag("selective"),
-        "insertion_order": source.integer("insertion_order", default=100),
-        "name": source.optional_text("name"),
-        "comment": source.text("comment"),
-        "position": source.optional_text("position"),
-        "priority": source.optional_integer("priority"),
-        "case_sensitive": source.optional_flag("case_sensitive"),
-        "use_regex": source.flag("use_regex"),
-        "extensions": source.object("extensions"),
-    }
 
 
 def _entry_id(source: LooseObject) -> str | None:

@@ -7,10 +7,8 @@ from collections.abc import Callable, Mapping
 
 from tavernkit.errors import LoreParseError, ParseError
 from tavernkit.lore.book import Book
-from tavernkit.lore.files.agnai import read_agnai
 from tavernkit.lore.files.character_book import read_character_book
-from tavernkit.lore.files.novelai import read_novelai
-from tavernkit.lore.files.risuai import read_risuai
+from tavernkit.lore.files.foreign import read_agnai, read_novelai, read_risuai
 from tavernkit.lore.files.world_info import read_world_info
 from tavernkit.reading import ImportReport, LooseObject, ReportBuilder, parse_json
 from tavernkit.values import Json, JsonObject

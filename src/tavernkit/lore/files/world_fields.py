@@ -7,9 +7,9 @@ type; making sense of them is the reader's work.
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
+from tavernkit.text.js_values import is_truthy, to_number
 from tavernkit.values import Json, JsonObject
 
 BEFORE_CHARACTER, AFTER_CHARACTER = 0, 1
@@ -112,7 +112,7 @@ WORLD_ONLY = frozenset(
 def character_entry(world: JsonObject) -> dict[str, Json]:
     """A world entry as an entry of a `character_book`."""
     entry = {theirs: world[ours] for ours, theirs in RENAMED.items() if ours in world}
-    entry["enabled"] = not _truthy(world.get("disable"))
+    entry["enabled"] = not is_truthy(world.get("disable"))
     entry["position"] = "before_char" if _equals_zero(world.get("position")) else "after_char"
     # SillyTavern looks at every key for the form /pattern/flags.
     entry["use_regex"] = True
@@ -135,15 +135,15 @@ def world_entry(entry: JsonObject, *, place: int) -> dict[str, Json]:
     if world.get("uid") is None:
         world["uid"] = place
     for ours, blank in (("keysecondary", []), ("comment", ""), ("constant", False), ("selective", False)):
-        if not _truthy(world.get(ours)):
+        if not is_truthy(world.get(ours)):
             world[ours] = blank
     for field in SHARED:
         value = extensions.get(field.extension)
         world[field.world] = field.imported if value is None else value
-    if not _truthy(world["triggers"]):
+    if not is_truthy(world["triggers"]):
         world["triggers"] = []
-    world["addMemo"] = _truthy(world["comment"])
-    world["disable"] = not _truthy(entry.get("enabled"))
+    world["addMemo"] = is_truthy(world["comment"])
+    world["disable"] = not is_truthy(entry.get("enabled"))
     by_name = BEFORE_CHARACTER if entry.get("position") == "before_char" else AFTER_CHARACTER
     world["position"] = _or_else(extensions.get("position"), by_name)
     world["excludeRecursion"] = _or_else(extensions.get("exclude_recursion"), False)
@@ -160,27 +160,6 @@ def _object(value: Json) -> JsonObject:
     return value if isinstance(value, dict) else {}
 
 
-def _truthy(value: Json) -> bool:
-    """What JavaScript's `!!value` says of a JSON value: empty lists and objects count as true."""
-    if isinstance(value, list | tuple | dict):
-        return True
-    if isinstance(value, float) and math.isnan(value):
-        return False
-    return bool(value)
-
-
 def _equals_zero(value: Json) -> bool:
     """What JavaScript's `value == 0` says of a JSON value."""
-    match value:
-        case bool() | int() | float():
-            return value == 0
-        case str():
-            text = value.strip()
-            try:
-                return text == "" or float(text) == 0
-            except ValueError:
-                return False
-        case list():
-            return len(value) == 0
-        case _:
-            return False
+    return value is not None and to_number(value) == 0

@@ -5,8 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Container, Mapping
 
-from tavernkit.lore.book import Book
-from tavernkit.lore.entry import Entry, Spelling
+from tavernkit.lore.book import Book, Entry, Spelling
 from tavernkit.lore.files.character_book import (
     BOOK_FIELDS,
     each_entry,

@@ -3,10 +3,15 @@
 Importing this loads no vocabulary; an encoding is loaded when a text is first counted with it.
 """
 
-from tavernkit.prompt.tokens.count_cache import CountCache
 from tavernkit.prompt.tokens.encoding import CharacterRatio, EncodingInfo, TokenPiece
-from tavernkit.prompt.tokens.estimator import TokenEstimator, attachment_tokens, message_tokens
-from tavernkit.prompt.tokens.model_estimator import ModelTokenEstimator, default_estimator
+from tavernkit.prompt.tokens.estimator import (
+    CountCache,
+    ModelTokenEstimator,
+    TokenEstimator,
+    attachment_tokens,
+    default_estimator,
+    message_tokens,
+)
 
 __all__ = [
     "CharacterRatio",

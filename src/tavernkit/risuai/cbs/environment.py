@@ -5,8 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from tavernkit.macros.borrowed import BorrowedVariables
-from tavernkit.macros.engine import MacroEnvironment
+from tavernkit.macros.engine import BorrowedVariables, MacroEnvironment
 from tavernkit.risuai.cbs.options import CBSOptions
 from tavernkit.risuai.character import RisuCharacter
 from tavernkit.risuai.chat import RisuChat

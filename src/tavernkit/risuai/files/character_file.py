@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 
-from tavernkit.characters.bundle import Asset, Bundle
-from tavernkit.characters.character import Character
+from tavernkit.characters.character import Asset, Bundle, Character
 from tavernkit.characters.decode import read_card
 from tavernkit.characters.export import to_charx, to_png
 from tavernkit.characters.limits import DEFAULT_LIMITS, CardLimits

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tavernkit.characters.limits import DEFAULT_LIMITS, CardLimits
 from tavernkit.errors import LoreParseError, ParseError
 from tavernkit.lore.book import Book
-from tavernkit.lore.files.risuai import read_risuai
+from tavernkit.lore.files.foreign import read_risuai
 from tavernkit.reading import ImportReport, LooseObject, ReportBuilder, kind_of, parse_json
 from tavernkit.risuai.book_import import import_external
 from tavernkit.risuai.files.risum import MODULE_TYPE, ModuleFile, is_risum, read_risum

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from tavernkit.lore.entry import Entry, Spelling
+from tavernkit.lore.book import Entry, Spelling
 from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.text.js_strings import JS_WHITESPACE
 from tavernkit.values import Json, JsonObject, Value

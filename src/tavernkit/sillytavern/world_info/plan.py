@@ -8,8 +8,7 @@ from functools import cached_property
 from operator import attrgetter
 from typing import TypeVar
 
-from tavernkit.lore.book import Book
-from tavernkit.lore.entry import Entry
+from tavernkit.lore.book import Book, Entry
 from tavernkit.sillytavern.world_info.fields import (
     ACTIVATE,
     Sketch,

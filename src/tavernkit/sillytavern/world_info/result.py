@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
+from tavernkit.lore.book import Entry
 from tavernkit.lore.engine import LoreResult
-from tavernkit.lore.entry import Entry
-from tavernkit.lore.timed import TimedState
-from tavernkit.lore.verdicts import LazyVerdicts
+from tavernkit.lore.verdicts import LazyVerdicts, TimedState
 from tavernkit.prompt.warning import BuildWarning
 from tavernkit.sillytavern.world_info.fields import Logic, Position, Source, WorldEntry
 from tavernkit.sillytavern.world_info.matching import WorldInfoPlace

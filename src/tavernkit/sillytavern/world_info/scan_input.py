@@ -8,7 +8,7 @@ from enum import IntEnum
 
 from tavernkit.lore.book import Book
 from tavernkit.lore.engine import ScanInput
-from tavernkit.lore.timed import TimedState
+from tavernkit.lore.verdicts import TimedState
 from tavernkit.reading import LooseObject
 from tavernkit.sillytavern.world_info.fields import ENTRY_SOURCES, Source
 from tavernkit.values import Value

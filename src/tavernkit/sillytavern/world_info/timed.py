@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from tavernkit.lore.timed import TimedEffect, TimedState
+from tavernkit.lore.verdicts import TimedEffect, TimedState
 from tavernkit.sillytavern.world_info.fields import WorldEntry
 from tavernkit.sillytavern.world_info.plan import WorldInfoPlan
 

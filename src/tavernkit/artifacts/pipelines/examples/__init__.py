@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib.resources import files
 
+import msgspec
+
 from tavernkit.artifacts.pipelines.checking import read_profile
 from tavernkit.artifacts.pipelines.profile import Profile
 from tavernkit.reading import parse_json
@@ -17,10 +19,8 @@ EXAMPLES = ("rpg_state", "pre_thinking", "commentators")
 
 def example_source(id: str) -> Mapping[str, object]:
     """The JSON of one of them, to be edited."""
-    source: Mapping[str, object] = parse_json(
-        files(__name__).joinpath(f"{id}.json").read_bytes(), what=f"The example {id}"
-    )
-    return source
+    written = files(__name__).joinpath(f"{id}.json").read_bytes()
+    return msgspec.convert(parse_json(written, what=f"The example {id}"), dict[str, object])
 
 
 def example_profile(id: str) -> Profile:

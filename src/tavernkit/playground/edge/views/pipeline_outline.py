@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from tavernkit.artifacts.artifact import ArtifactDefinition
-from tavernkit.artifacts.axes import SurfacePlace, Visibility, is_in_prompt, is_on_page
+from tavernkit.artifacts.artifact import ArtifactDefinition, SurfacePlace, Visibility, is_in_prompt, is_on_page
 from tavernkit.artifacts.pipelines import GuardStep, LlmStep, Profile, Step, StepPipeline
 from tavernkit.artifacts.pipelines.profile import PipelineTrigger
 from tavernkit.artifacts.pipelines.step import Hook, StepKind

@@ -10,7 +10,7 @@ from sqlalchemy import and_, or_, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.artifacts import Artifact, ArtifactVersion, is_on_page
-from tavernkit.artifacts.axes import SurfacePlace
+from tavernkit.artifacts.artifact import SurfacePlace
 from tavernkit.playground.base.database.models import ArtifactArchive, ArtifactHead, Message
 from tavernkit.playground.base.database.models import ArtifactVersion as VersionRow
 from tavernkit.playground.story.artifacts.path import is_on_path, ranked_versions, session_of

@@ -11,9 +11,9 @@ from difflib import SequenceMatcher
 from typing import Any, Literal, TypeAlias
 
 from tavernkit import Plan
-from tavernkit.artifacts import SessionArtifacts, change_between
+from tavernkit.artifacts import RunArtifact, SessionArtifacts, change_between
 from tavernkit.artifacts.pipelines import RunContext, RunReport, Step, StepPipeline, StepReport
-from tavernkit.artifacts.pipelines.products import StepProduct, products_of
+from tavernkit.artifacts.pipelines.journal import products_of
 from tavernkit.playground.base.storable import storable
 from tavernkit.playground.story.dry_runs.journal import DryRunJournal
 from tavernkit.prompt.block import Block
@@ -79,7 +79,7 @@ def _input(value: Json) -> list[dict[str, str]] | None:
     return [{"role": "", "content": _text(value)}]
 
 
-def _write(made: StepProduct, view: SessionArtifacts) -> dict[str, Any]:
+def _write(made: RunArtifact, view: SessionArtifacts) -> dict[str, Any]:
     artifact, version = made.artifact, made.version
     stored = None
     if artifact.access == "persisted" and artifact.tag is not None and artifact.tag in view:

@@ -1,4 +1,4 @@
-"""YAML: the characters of text-generation-webui, and cards that somebody wrote by hand."""
+"""Cards as JSON, on their own or inside something else, and as YAML, which text-generation-webui and people write."""
 
 from __future__ import annotations
 
@@ -7,12 +7,44 @@ from collections.abc import Iterator
 
 import yaml
 
-from tavernkit.characters.bundle import Bundle
+from tavernkit.characters.character import Bundle
 from tavernkit.characters.decode import check_has_card_fields, decode_card
 from tavernkit.characters.limits import CardLimits
 from tavernkit.errors import ParseError
-from tavernkit.reading import ReportBuilder, decode_text
+from tavernkit.reading import ReportBuilder, decode_text, parse_json
 from tavernkit.values import Json
+
+
+def read_json(data: bytes, limits: CardLimits) -> Bundle:
+    """Read a JSON file that is a card."""
+    report = ReportBuilder()
+    source = parse_card_json(data, report, limits, what="The JSON file")
+    check_has_card_fields(source)
+    card = decode_card(source, report, limits=limits)
+    return Bundle(format="json", card=card, report=report.build("json"))
+
+
+def parse_card_json(
+    data: bytes, report: ReportBuilder, limits: CardLimits, *, what: str, error: type[ParseError] = ParseError
+) -> Json:
+    """Parse JSON under the limits for cards, and note bytes that are not text; `error` is what its container raises."""
+    if not _is_utf8(data):
+        report.converted("", "bytes that are not UTF-8 became replacement characters")
+    try:
+        return parse_json(data, what=what, max_bytes=limits.json_bytes, max_values=limits.json_values)
+    except ParseError as problem:
+        raise error(str(problem)) from None
+
+
+def _is_utf8(data: bytes) -> bool:
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return True
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
 
 DEEPEST = 50
 WEBUI_FIELDS = {"context": "description", "greeting": "first_mes"}
@@ -100,11 +132,8 @@ def _mapping(items: list[Json]) -> dict[str, Json]:
     keys, values = items[::2], items[1::2]
     if any(isinstance(key, dict | list) for key in keys):
         raise ParseError("The YAML file uses a list or an object as the name of a field.")
-    return {_key(key): value for key, value in zip(keys, values, strict=True)}
-
-
-def _key(key: Json) -> str:
-    return key if isinstance(key, str) else str(key).lower()
+    names = (key if isinstance(key, str) else str(key).lower() for key in keys)
+    return dict(zip(names, values, strict=True))
 
 
 def _scalar(event: yaml.ScalarEvent) -> Json:

@@ -1,20 +1,37 @@
-"""The step `transform`: regular expressions over a text, or a JSON patch over a value, without asking anybody."""
+"""What steps do, one class for each kind; `model_steps` has those that ask a model. Each can be checked and run."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, TypeAlias
 
 from tavernkit.artifacts.artifact import NonBlank
 from tavernkit.artifacts.json_patch import apply_patch
-from tavernkit.artifacts.pipelines.problems import Problems
-from tavernkit.artifacts.pipelines.scope import StepScope
-from tavernkit.artifacts.pipelines.step import Step
-from tavernkit.artifacts.pipelines.threads import in_thread
+from tavernkit.artifacts.liquid import LiquidTemplate
+from tavernkit.artifacts.pipelines.model_steps import GuardStep, LlmStep
+from tavernkit.artifacts.pipelines.step import Problems, Step, StepScope, in_thread
 from tavernkit.artifacts.wire import Wire
 from tavernkit.errors import JsonPatchError, StepFailed
 from tavernkit.reading import kind_of
 from tavernkit.text.js_regex import compile_regex
+
+
+class TemplateStep(Step, frozen=True, kw_only=True, tag="template"):
+    needs: ClassVar[Mapping[str, str]] = {**Step.needs, "template": "A template step needs a template."}
+    blank: ClassVar[Mapping[str, object]] = {**Step.blank, "template": ""}
+
+    template: str
+
+    @property
+    def makes(self) -> Literal["text"]:
+        return "text"
+
+    def check(self, problems: Problems, path: str) -> None:
+        with problems.caught_at(f"{path}.template"):
+            LiquidTemplate.parse(self.template)
+
+    async def run(self, scope: StepScope) -> object:
+        return await scope.render(self.template)
 
 
 class Rule(Wire, frozen=True, kw_only=True):
@@ -88,3 +105,54 @@ class TransformStep(Step, frozen=True, kw_only=True, tag="transform"):
             return scope.find(self.source)
         except StepFailed:
             return self.default
+
+
+class MessageTransformStep(Step, frozen=True, kw_only=True, tag="message_transform"):
+    """The template comes first, then the rules; without a template the message itself is changed. With `select` the
+    model is told the new wording; else it is only kept beside the raw one, under its `label`."""
+
+    template: str | None = None
+    rules: tuple[Rule, ...] = ()
+    label: str = "rewritten"
+    select: bool = True
+
+    @property
+    def makes(self) -> Literal["text"]:
+        return "text"
+
+    def check(self, problems: Problems, path: str) -> None:
+        if self.template is None and not self.rules:
+            problems.error(path, "A message_transform needs a template or rules.")
+        if self.template is not None:
+            with problems.caught_at(f"{path}.template"):
+                LiquidTemplate.parse(self.template)
+        for place, rule in enumerate(self.rules):
+            rule.check(problems, f"{path}.rules[{place}]")
+
+    async def run(self, scope: StepScope) -> object:
+        message = str(scope.find("lastUserMessage"))
+        scope.input = message
+        changed = message if self.template is None else await scope.render(self.template)
+        changed = await in_thread(apply_rules, changed, self.rules)
+        if not changed.strip():
+            raise StepFailed("Nothing would be left of the user's message.", code="message_empty")
+        return changed
+
+
+class PythonStep(Step, frozen=True, kw_only=True, tag="python"):
+    """Which functions there are is known to the application alone; `check_profile` is told."""
+
+    spellings: ClassVar[Mapping[str, str]] = {**Step.spellings, "callable": "function", "args": "arguments"}
+    needs: ClassVar[Mapping[str, str]] = {
+        **Step.needs,
+        "function": "A python step needs the name of a registered function.",
+    }
+
+    function: NonBlank
+    arguments: Mapping[str, object] = {}
+
+    async def run(self, scope: StepScope) -> object:
+        return await scope.call_function(self.function, self.arguments)
+
+
+AnyStep: TypeAlias = TemplateStep | LlmStep | TransformStep | MessageTransformStep | GuardStep | PythonStep
