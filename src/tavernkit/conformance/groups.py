@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 from tavernkit.characters.character import Character
+from tavernkit.conformance.vectors import Case, Outcome
 from tavernkit.sillytavern.errors import DepartedMemberError
 from tavernkit.sillytavern.groups import (
     ExpandFor,
@@ -23,19 +24,19 @@ from tavernkit.sillytavern.macros.engine import ParserMacros
 from tavernkit.sillytavern.macros.environment import Environment, MacroSettings
 from tavernkit.sillytavern.turns import ChatTurn
 from tavernkit.text.js_strings import js_trim
-from tavernkit.values import Json, JsonObject
+from tavernkit.values import Json
 
 _ERROR = "Deleted group member swiped"
 
 
-def check(case: JsonObject) -> tuple[Json, Json]:
+def check(case: Case) -> Outcome:
     """What was recorded of a choice of speakers or of a joined card, and what ours is."""
     cast = tuple(_member(character) for character in case["characters"])
     group = read_group(case["group_def"], cast, chat_metadata=case.get("chat_metadata"))
     return case["expected"], _speakers(case, group) if case["kind"] == "activation" else _cards(case, group)
 
 
-def _member(source: JsonObject) -> GroupMember:
+def _member(source: Case) -> GroupMember:
     depth_prompt = source.get("depth_prompt")
     character = Character(
         name=source["name"],
@@ -49,7 +50,7 @@ def _member(source: JsonObject) -> GroupMember:
     return GroupMember(avatar=source["avatar"], character=character, talkativeness=read_talkativeness(source))
 
 
-def _speakers(case: JsonObject, group: StoryGroup) -> Json:
+def _speakers(case: Case, group: StoryGroup) -> Json:
     numbers = itertools.cycle(case["math_random"])
     drawn: list[float] = []
 
@@ -78,7 +79,7 @@ def _speakers(case: JsonObject, group: StoryGroup) -> Json:
     }
 
 
-def _turn(index: int, line: JsonObject) -> ChatTurn:
+def _turn(index: int, line: Case) -> ChatTurn:
     return ChatTurn(
         index=index,
         text=line["mes"],
@@ -90,7 +91,7 @@ def _turn(index: int, line: JsonObject) -> ChatTurn:
     )
 
 
-def _cards(case: JsonObject, group: StoryGroup) -> Json:
+def _cards(case: Case, group: StoryGroup) -> Json:
     speaker = group.cast[case["current_chid"]]
     environment = Environment(
         user_name=case["user"],
@@ -123,7 +124,7 @@ def _fields(card: JoinedCard) -> dict[str, Json]:
     }
 
 
-def _system_prompt(case: JsonObject, speaker: GroupMember, expand: ExpandFor) -> str:
+def _system_prompt(case: Case, speaker: GroupMember, expand: ExpandFor) -> str:
     """The main prompt of the chat or the card: never joined, whatever the group does."""
     if not case["default_settings"]["prefer_character_prompt"]:
         return ""
