@@ -37,6 +37,15 @@ MAX_REFUSAL_BYTES = 64 * 1024
 _STREAMS = ("", "text/event-stream", "text/plain", "application/octet-stream")
 """Proxies lose the type of a stream, or write a vague one in its place."""
 
+OPENAI_FIELDS = frozenset(
+    {
+        *("enable_web_search", "include_reasoning", "logit_bias", "min_p", "n", "reasoning_effort"),
+        *("repetition_penalty", "request_image_aspect_ratio", "request_image_resolution", "request_images", "stop"),
+        *("stream_options", "tool_reasoning_mode", "top_a", "verbosity"),
+    }
+)
+"""Fields that other APIs than OpenAI's refuse."""
+
 log = logging.getLogger(__name__)
 
 
@@ -172,6 +181,11 @@ class HttpModel(ABC):
         if isinstance(request.prompt, str) and self.dialect != "text":
             return convert([{"role": "user", "content": request.prompt}], self.dialect)
         return request.prompt
+
+    def _written_fields(self, request: ChatRequest) -> JsonObject:
+        """The prompt as fields of the body."""
+        written = self._written(request)
+        return written if isinstance(written, Mapping) else {"messages": written}
 
     async def _attempt(
         self, request: ChatRequest, content: tuple[str, bytes], reply: _Reply
@@ -384,6 +398,13 @@ def wanted_fields(request: ChatRequest) -> dict[str, Json]:
     """The options with the request's own fields over them, under the names that OpenAI gives them."""
     own = {"max_tokens": request.max_tokens, "temperature": request.temperature, "stop": request.stop or None}
     return {**request.options, **{key: value for key, value in own.items() if value is not None}}
+
+
+def wanted_stops(request: ChatRequest) -> list[str]:
+    """The texts that end the reply, however the options write them."""
+    wanted = wanted_fields(request).get("stop")
+    stops = wanted if isinstance(wanted, list | tuple) else [wanted]
+    return [text for text in stops if isinstance(text, str)]
 
 
 def _room(max_tokens: int | None) -> int:

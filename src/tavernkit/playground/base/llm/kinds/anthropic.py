@@ -15,39 +15,15 @@ from tavernkit.playground.base.llm.completion import (
     read_object,
     tokens_in_all,
 )
-from tavernkit.playground.base.llm.http_model import HttpModel, Question, wanted_fields
+from tavernkit.playground.base.llm.http_model import OPENAI_FIELDS, HttpModel, Question, wanted_fields, wanted_stops
 from tavernkit.playground.base.llm.kinds.kind import ProviderKind
 from tavernkit.reading import LooseObject
-from tavernkit.values import Json
 
 VERSION = "2023-06-01"
 DEFAULT_MAX_TOKENS = 1024
 """The API demands a limit."""
 
-_STRANGE = frozenset(
-    {
-        "enable_web_search",
-        "frequency_penalty",
-        "include_reasoning",
-        "logit_bias",
-        "min_p",
-        "n",
-        "presence_penalty",
-        "reasoning_effort",
-        "repetition_penalty",
-        "request_image_aspect_ratio",
-        "request_image_resolution",
-        "request_images",
-        "seed",
-        "stop",
-        "stream_options",
-        "tool_reasoning_mode",
-        "top_a",
-        "verbosity",
-    }
-)
-"""Fields of other APIs, which this one refuses."""
-
+_STRANGE = OPENAI_FIELDS | {"frequency_penalty", "presence_penalty", "seed"}
 _REASONS = {
     "end_turn": "stop",
     "stop_sequence": "stop",
@@ -86,14 +62,13 @@ class AnthropicClient(HttpModel):
         return {"anthropic-version": VERSION}
 
     def _question(self, request: ChatRequest) -> Question:
-        wanted = wanted_fields(request)
-        fields: dict[str, Json] = {key: value for key, value in wanted.items() if key not in _STRANGE}
+        fields = {key: value for key, value in wanted_fields(request).items() if key not in _STRANGE}
         if fields.get("top_p") == 1 and fields.get("temperature") is not None:
             # It changes nothing, and newer models take only one of the two.
             del fields["top_p"]
-        written = self._written(request)
+        written = self._written_fields(request)
         # Texts of white space alone are refused, and so is an empty list.
-        stops = [text for text in wanted.get("stop") or () if text.strip()]
+        stops = [text for text in wanted_stops(request) if text.strip()]
         return Question(
             path="/messages",
             fields={

@@ -15,10 +15,9 @@ from tavernkit.playground.base.llm.completion import (
     read_object,
     tokens_in_all,
 )
-from tavernkit.playground.base.llm.http_model import HttpModel, Question, wanted_fields
+from tavernkit.playground.base.llm.http_model import OPENAI_FIELDS, HttpModel, Question, wanted_fields, wanted_stops
 from tavernkit.playground.base.llm.kinds.kind import ProviderKind
 from tavernkit.reading import LooseObject
-from tavernkit.values import Json
 
 MAX_STOPS = 5
 
@@ -33,29 +32,7 @@ _GENERATION = {
 }
 """Where the fields of other APIs go among those of `generationConfig`."""
 
-_STRANGE = frozenset(
-    {
-        "enable_web_search",
-        "include_reasoning",
-        "logit_bias",
-        "min_p",
-        "model",
-        "n",
-        "reasoning_effort",
-        "repetition_penalty",
-        "request_image_aspect_ratio",
-        "request_image_resolution",
-        "request_images",
-        "stop",
-        "stream",
-        "stream_options",
-        "tool_reasoning_mode",
-        "top_a",
-        "verbosity",
-    }
-)
-"""Fields of other APIs, which this one refuses."""
-
+_HANDLED = OPENAI_FIELDS | _GENERATION.keys() | {"generationConfig", "model", "stream"}
 _REASONS = {"finish_reason_unspecified": "stop", "max_tokens": "length"}
 
 
@@ -76,19 +53,21 @@ class GoogleClient(HttpModel):
 
     def _question(self, request: ChatRequest) -> Question:
         wanted = wanted_fields(request)
-        fields: dict[str, Json] = {
-            key: value for key, value in wanted.items() if key not in _STRANGE and key not in _GENERATION
-        }
         generation = {theirs: wanted[ours] for ours, theirs in _GENERATION.items() if wanted.get(ours) is not None}
-        if wanted.get("stop"):
-            generation["stopSequences"] = list(wanted["stop"][:MAX_STOPS])
-        fields["generationConfig"] = {**generation, **(fields.get("generationConfig") or {})}
-        written = self._written(request)
-        instruction = written.get("system_instruction") or {}
+        if stops := wanted_stops(request):
+            generation["stopSequences"] = stops[:MAX_STOPS]
+        own, written = wanted.get("generationConfig"), self._written_fields(request)
+        instruction = written.get("system_instruction")
+        says_something = isinstance(instruction, Mapping) and instruction.get("parts")
         verb = "streamGenerateContent?alt=sse" if self._streams else "generateContent"
         return Question(
             path=f"/models/{quote(request.model.removeprefix('models/'), safe='')}:{verb}",
-            fields={**fields, **written, "system_instruction": instruction if instruction.get("parts") else None},
+            fields={
+                **{key: value for key, value in wanted.items() if key not in _HANDLED},
+                "generationConfig": {**generation, **(own if isinstance(own, Mapping) else {})},
+                **written,
+                "system_instruction": instruction if says_something else None,
+            },
         )
 
     def _writing(self, models: list[LooseObject]) -> list[LooseObject]:
