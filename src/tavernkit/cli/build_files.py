@@ -12,8 +12,7 @@ from tavernkit.cli.build_options import BuildOptions
 from tavernkit.cli.cast_files import CastFiles, in_group, read_cast
 from tavernkit.cli.conversation_file import LoadedChat, read_conversation
 from tavernkit.cli.errors import about, display_name
-from tavernkit.cli.file_notes import FileNote, file_notes
-from tavernkit.cli.files import is_standard, read_input
+from tavernkit.cli.files import FileNote, file_notes, is_standard, read_input, read_noted
 from tavernkit.cli.lore import load_book
 from tavernkit.cli.preset_files import read_setup
 from tavernkit.cli.settings_file import SettingsFile, read_settings_file
@@ -23,7 +22,7 @@ from tavernkit.prompt.message import Message
 from tavernkit.reading import decode_text
 from tavernkit.sillytavern import Story, with_templates
 from tavernkit.sillytavern.presets import ChatPreset, TextPreset
-from tavernkit.sillytavern.regex_scripts import RegexScript, RegexScripts, embedded_scripts, read_regex_scripts
+from tavernkit.sillytavern.regex_scripts import RegexScripts, embedded_scripts, read_regex_scripts
 from tavernkit.values import Value
 
 _LONGEST_FILE_NAME = 4096
@@ -54,8 +53,8 @@ def read_files(options: BuildOptions) -> BuildFiles:
     cast = in_group(cast, options.group, chat.metadata)
     notes += (*cast.notes, *setup.notes, *settings.notes, *chat.notes)
     preset = setup.preset or _usual_preset(settings, is_for_text=setup.is_for_text)
-    books = [(_home(file, cast, chat, settings), _book(file, notes)) for file in options.lore or ()]
-    own = tuple(script for file in options.regex or () for script in _scripts(file, notes))
+    books = [(_home(file, cast, chat, settings), read_named_book(file, notes)) for file in options.lore or ()]
+    own = tuple(script for file in options.regex or () for script in read_noted(file, read_regex_scripts, notes))
     story = with_templates(chat.in_story(settings.story), setup.templates)
     return BuildFiles(
         character=cast.character,
@@ -108,10 +107,10 @@ def _user(options: BuildOptions, settings: SettingsFile, chat: LoadedChat) -> Us
     )
 
 
-def _book(file: Path, notes: list[FileNote]) -> Book:
+def read_named_book(file: Path, notes: list[FileNote]) -> Book:
+    """Books of one name are one book to SillyTavern, and there the file gives the name."""
     book, report = load_book(file)
     notes.extend(file_notes(file, report))
-    # Books of one name are one book to SillyTavern, and there the file gives the name.
     return book if book.name else book.with_(name=file.stem)
 
 
@@ -124,14 +123,6 @@ def _home(
     if file.stem == settings.persona_book:
         return "persona"
     return "character" if file.stem == cast.book_name else None
-
-
-def _scripts(file: Path, notes: list[FileNote]) -> tuple[RegexScript, ...]:
-    data = read_input(file)
-    with about(file):
-        scripts, report = read_regex_scripts(data)
-    notes.extend(file_notes(file, report))
-    return scripts
 
 
 def persona_text(given: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tavernkit import dialects, sillytavern
 from tavernkit.cli.build_files import read_files
 from tavernkit.cli.build_options import BuildOptions
-from tavernkit.cli.build_result import BuiltRequest
+from tavernkit.cli.build_report import BuiltRequest
 from tavernkit.cli.errors import FileError, UsageError
 from tavernkit.errors import StrictModeError
 from tavernkit.prompt.build import BuildInputs
@@ -58,26 +58,20 @@ def build_sillytavern(options: BuildOptions) -> BuiltRequest:
 
 
 def _with_budget(preset: ChatPreset | TextPreset, context: int | None, reserve: int | None) -> ChatPreset | TextPreset:
-    window, reply = (
-        ("openai_max_context", "openai_max_tokens")
-        if isinstance(preset, ChatPreset)
-        else (
-            "max_length",
-            "genamt",
-        )
-    )
-    given = {window: context, reply: reserve}
+    if isinstance(preset, ChatPreset):
+        given = {"openai_max_context": context, "openai_max_tokens": reserve}
+    else:
+        given = {"max_length": context, "genamt": reserve}
     return preset.with_(**{name: tokens for name, tokens in given.items() if tokens is not None})
 
 
 def _note(written: AuthorsNote, options: BuildOptions) -> AuthorsNote:
     """The note of the chat, with what the options say about it."""
-    position, role = options.note_position, options.note_role
     given = {
         "text": options.note,
-        "position": None if position is None else position.value,
+        "position": options.note_position,
         "depth": options.note_depth,
-        "role": None if role is None else role.value,
+        "role": options.note_role,
         "interval": options.note_interval,
     }
     return written.with_(**{name: value for name, value in given.items() if value is not None})

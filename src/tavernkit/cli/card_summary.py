@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from tavernkit.characters import Bundle, Character
 from tavernkit.cli.lore_summary import BookSummary, book_line, summarise_book
-from tavernkit.cli.output import Printer
-from tavernkit.cli.terminal import shorten
+from tavernkit.cli.output import Printer, shorten
 from tavernkit.prompt.tokens import default_estimator
 from tavernkit.reading import Note
 from tavernkit.values import Value

@@ -6,8 +6,7 @@ from collections import Counter
 
 from tavernkit.chats import ChatFile
 from tavernkit.chats.chat import Date
-from tavernkit.cli.output import Printer
-from tavernkit.cli.terminal import shorten
+from tavernkit.cli.output import Printer, shorten
 from tavernkit.values import Value
 
 

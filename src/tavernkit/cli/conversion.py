@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from tavernkit.cli.errors import FileError, UsageError, about, display_name
 from tavernkit.cli.files import is_standard, read_input
-from tavernkit.cli.terminal import plain
+from tavernkit.cli.output import plain
 from tavernkit.errors import ParseError, PngWriteError
 from tavernkit.reading import Note
 from tavernkit.values import Value

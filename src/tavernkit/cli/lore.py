@@ -86,7 +86,7 @@ def try_out(
 
     The text counts as the newest message, and is scanned as SillyTavern does with the settings it ships with.
     """
-    from tavernkit.cli.lore_test import print_test
+    from tavernkit.cli.lore_summary import print_test
     from tavernkit.reading import decode_text
     from tavernkit.sillytavern.world_info.trial import run_test
 

@@ -1,13 +1,13 @@
-"""What `lore show` says about a lorebook."""
+"""What `lore show` says about a lorebook, and `lore test` about what a text activates."""
 
 from __future__ import annotations
 
-from tavernkit.cli.output import Printer
-from tavernkit.cli.terminal import shorten
+from tavernkit.cli.output import Printer, shorten
 from tavernkit.lore.book import Book
 from tavernkit.lore.entry import Entry
 from tavernkit.prompt.tokens import default_estimator
 from tavernkit.reading import Note
+from tavernkit.sillytavern.world_info.trial import LoreTest
 from tavernkit.values import Json, Value
 
 # SillyTavern's numbers for the places that a `character_book` has no name for.
@@ -136,3 +136,28 @@ def print_book(printer: Printer, book: BookSummary, notes: tuple[Note, ...]) -> 
 def _keys(entry: EntrySummary) -> str:
     secondary = f" + {', '.join(entry.secondary_keys)}" if entry.secondary_keys else ""
     return ", ".join(entry.keys) + secondary
+
+
+def print_test(printer: Printer, test: LoreTest) -> None:
+    """Two tables: what fires, and why the rest does not."""
+    if test.fired:
+        printer.table(
+            ("fires", "entry", "position", "order", "tokens", "why"),
+            [
+                (one.id, shorten(one.name, 30), one.position, str(one.order), str(one.tokens), one.why)
+                for one in test.fired
+            ],
+        )
+    else:
+        printer.line("Nothing fires.")
+    if test.silent:
+        printer.line("")
+        printer.table(
+            ("silent", "entry", "reason", "why"),
+            [(one.id, shorten(one.name, 30), one.reason, one.why) for one in test.silent],
+        )
+    printer.line("")
+    entries = len(test.fired) + len(test.silent)
+    printer.line(f"{len(test.fired)} of {entries} entries, {test.tokens} of {test.budget} tokens")
+    for warning in test.warnings:
+        printer.line(warning)

@@ -27,7 +27,7 @@ def payload_text(payload: Json) -> Iterator[Paragraph]:
             yield from map(_message, payload)
         case Mapping():
             for key, value in payload.items():
-                if key in _LISTS_OF_MESSAGES:
+                if key in _LISTS_OF_MESSAGES and isinstance(value, list):
                     yield from map(_message, value)
                 elif text := _text(value):
                     yield Paragraph(role="system", text=text)
@@ -36,6 +36,8 @@ def payload_text(payload: Json) -> Iterator[Paragraph]:
 
 
 def _message(message: Json) -> Paragraph:
+    if not isinstance(message, Mapping):
+        return Paragraph(text=_text(message))
     said = _text(message.get("content", message.get("parts")))
     calls = [_json(call) for call in message.get("tool_calls") or ()]
     return Paragraph(

@@ -55,7 +55,7 @@ def build_prompt(
 
     Every message is shown with its role, its size in tokens and where it came from, then what had to be left out.
     """
-    from tavernkit.cli.prompt_report import print_prompt, report_on
+    from tavernkit.cli.build_report import print_prompt, report_on
     from tavernkit.presets import BudgetPreset
     from tavernkit.prompt.build import build
 
