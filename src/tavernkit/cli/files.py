@@ -20,6 +20,7 @@ from tavernkit.values import Value
 T = TypeVar("T")
 
 InputFile = Annotated[Path, typer.Argument(metavar="FILE", help="The file to read; - reads standard input.")]
+OutputOption = Annotated[Path, typer.Option("--output", "-o", help="The file to write; standard output unless given.")]
 ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")]
 
 
