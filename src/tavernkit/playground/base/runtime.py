@@ -23,7 +23,7 @@ from tavernkit.playground.base.llm.clients import ProviderClients
 from tavernkit.playground.base.llm.secrets import KeyBox, open_keys
 from tavernkit.playground.base.passwords import Passwords
 from tavernkit.playground.base.private_files import make_private
-from tavernkit.playground.base.realtime.bus import Bus, LocalBus
+from tavernkit.playground.base.realtime.bus import Bus
 from tavernkit.playground.base.realtime.postgres_bus import PostgresBus
 from tavernkit.playground.base.realtime.sharing import SharedWork
 from tavernkit.playground.base.supervision import Loops
@@ -99,7 +99,7 @@ async def open_runtime(
         # Any other folder may be there for more than us.
         make_private(settings.data_dir)
     await upgrade(url)
-    bus: Bus = PostgresBus(url, patience=patience) if url.startswith("postgresql") else LocalBus()
+    bus: Bus = PostgresBus(url, patience=patience) if url.startswith("postgresql") else Bus()
     async with AsyncExitStack() as opened:
         database = Database(url, bus, patience=patience)
         opened.push_async_callback(database.close)

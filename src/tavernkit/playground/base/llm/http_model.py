@@ -11,17 +11,17 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from typing import Any, ClassVar, Literal
+from urllib.parse import urlsplit
 
 import httpx2
 
 from tavernkit.dialects import convert
 from tavernkit.errors import DialectError, ParseError
 from tavernkit.playground.base.llm.base import ChatRequest, Finished, ModelError, ModelEvent, TextDelta, ThoughtDelta
-from tavernkit.playground.base.llm.completion import Complaint, Completion, read_complaint
-from tavernkit.playground.base.llm.delta_text import DeltaText
-from tavernkit.playground.base.llm.model_list import read_models
-from tavernkit.playground.base.llm.refusals import Endpoint
+from tavernkit.playground.base.llm.completion import Complaint, Completion, read_complaint, read_models
+from tavernkit.playground.base.llm.refusals import Endpoint, Failure
 from tavernkit.playground.base.llm.retrying import Retries, retry_after
+from tavernkit.playground.base.storable import DeltaText
 from tavernkit.reading import LooseObject
 from tavernkit.values import Json, JsonObject, Value
 
@@ -80,6 +80,14 @@ class HttpModel(ABC):
     """What should be at the address, for sentences."""
     dialect: ClassVar[str]
     models_path: ClassVar[str] = "/models"
+    endings: ClassVar[tuple[str, ...]]
+    """What people copy behind the base URL."""
+    usual_path: ClassVar[str] = ""
+    """The path of a base URL that has none."""
+    key_header: ClassVar[tuple[str, str]]
+    """The header that carries the key, and what stands before the key in it."""
+    headers: ClassVar[Mapping[str, str]] = {}
+    """Further headers of every request."""
 
     def __init__(
         self,
@@ -102,17 +110,11 @@ class HttpModel(ABC):
         )
         self._owns_client = client is None
 
-    @abstractmethod
     def _address(self, given: str) -> str:
         """The base URL in what somebody has written, who may have copied more or less than it."""
-
-    @abstractmethod
-    def _credentials(self, api_key: str) -> Mapping[str, str]:
-        """The headers that carry the key."""
-
-    def _headers(self) -> Mapping[str, str]:
-        """Further headers of every request."""
-        return {}
+        for ending in self.endings:
+            given = given.removesuffix(ending)
+        return given if urlsplit(given).path else f"{given}{self.usual_path}"
 
     @abstractmethod
     def _question(self, request: ChatRequest) -> Question: ...
@@ -159,18 +161,18 @@ class HttpModel(ABC):
             finally:
                 await response.aclose()
         except ParseError as error:
-            raise self._endpoint.bad_response("something that is not JSON") from error
+            raise self._endpoint.error(Failure.BAD_RESPONSE, what="something that is not JSON") from error
         except (httpx2.TransportError, httpx2.DecodingError, TimeoutError) as error:
             raise self._failure(error, reply) from error
         if names is None:
-            raise self._endpoint.bad_response("JSON that is no list of models")
+            raise self._endpoint.error(Failure.BAD_RESPONSE, what="JSON that is no list of models")
         return names
 
     def _content(self, request: ChatRequest) -> tuple[str, bytes]:
         try:
             question = self._question(request)
         except DialectError as error:
-            raise self._endpoint.bad_prompt(str(error)) from error
+            raise self._endpoint.error(Failure.BAD_PROMPT, why=str(error)) from error
         fields = {key: value for key, value in question.fields.items() if value is not None}
         return question.path, json.dumps(fields, ensure_ascii=False).encode("utf-8", "replace")
 
@@ -198,16 +200,16 @@ class HttpModel(ABC):
             if reply.reason is None:
                 raise self._failure(error, reply) from error
         if reply.reason is None:
-            raise self._endpoint.broken_off()
+            raise self._endpoint.error(Failure.BROKEN_OFF)
 
     def _failure(self, error: httpx2.TransportError | httpx2.DecodingError | TimeoutError, reply: _Reply) -> ModelError:
         if isinstance(error, httpx2.ConnectTimeout):
-            return self._endpoint.unconnected(self._timeouts.connect)
+            return self._endpoint.error(Failure.UNCONNECTED, seconds=self._timeouts.connect)
         if not isinstance(error, TimeoutError):
             return self._endpoint.failed(error)
         if reply.seconds_left() <= 0:
-            return self._endpoint.endless(self._timeouts.whole)
-        return self._endpoint.silent(self._patience(reply))
+            return self._endpoint.error(Failure.ENDLESS, seconds=self._timeouts.whole)
+        return self._endpoint.error(Failure.SILENT, seconds=self._patience(reply))
 
     async def _answer(
         self, request: ChatRequest, content: tuple[str, bytes], reply: _Reply
@@ -235,13 +237,14 @@ class HttpModel(ABC):
     ) -> httpx2.Response:
         # A packed stream may be held back until a block is full, and a bomb may hide in it.
         headers = {"accept": "text/event-stream, application/json", "accept-encoding": "identity"}
-        headers |= self._headers()
+        headers |= self.headers
         if content is not None:
             headers["content-type"] = "application/json"
         if self._api_key is not None:
             if not (self._api_key.isascii() and self._api_key.isprintable()):
-                raise self._endpoint.bad_key()
-            headers |= self._credentials(self._api_key)
+                raise self._endpoint.error(Failure.BAD_KEY)
+            header, prefix = self.key_header
+            headers[header] = f"{prefix}{self._api_key}"
         connect = self._timeouts.connect
         try:
             request = self._client.build_request(
@@ -252,9 +255,9 @@ class HttpModel(ABC):
                 timeout=httpx2.Timeout(connect=connect, read=None, write=None, pool=None),
             )
         except httpx2.InvalidURL as error:
-            raise self._endpoint.bad_address() from error
+            raise self._endpoint.error(Failure.BAD_ADDRESS) from error
         if not 0 < (request.url.port or 80) <= 65535:
-            raise self._endpoint.bad_address()
+            raise self._endpoint.error(Failure.BAD_ADDRESS)
         async with asyncio.timeout(connect + self._patience(reply)):
             return await self._client.send(request, stream=True)
 
@@ -263,11 +266,13 @@ class HttpModel(ABC):
         if kind == "application/json":
             completion = self._understood(await self._whole(response, reply, MAX_COMPLETION_BYTES), reply)
             if completion.complaint is None and not completion.has_choice:
-                raise self._endpoint.bad_response("JSON that is no completion")
+                raise self._endpoint.error(Failure.BAD_RESPONSE, what="JSON that is no completion")
             yield completion.with_(reason=completion.reason or "stop")
             return
         if kind not in _STREAMS:
-            raise self._endpoint.bad_response("a web page" if kind == "text/html" else f"the type {kind[:80]!r}")
+            raise self._endpoint.error(
+                Failure.BAD_RESPONSE, what="a web page" if kind == "text/html" else f"the type {kind[:80]!r}"
+            )
         async for event in self._events(response, reply):
             data = event.data.strip()
             completion = self._understood(data, reply) if data and data != "[DONE]" else Completion(is_end=bool(data))
@@ -333,7 +338,7 @@ class HttpModel(ABC):
         return completion
 
     def _unreadable(self, what: str, reply: _Reply) -> ModelError:
-        return self._endpoint.garbled() if reply.has_begun else self._endpoint.bad_response(what)
+        return self._endpoint.error(Failure.GARBLED if reply.has_begun else Failure.BAD_RESPONSE, what=what)
 
     async def _refusal(self, response: httpx2.Response, request: ChatRequest | None, reply: _Reply) -> ModelError:
         body = b""

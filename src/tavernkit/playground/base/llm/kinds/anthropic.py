@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from urllib.parse import urlsplit
-
 from tavernkit.playground.base.llm.base import ChatRequest, Counts
 from tavernkit.playground.base.llm.completion import (
     Complaint,
@@ -50,16 +47,10 @@ class AnthropicClient(HttpModel):
     api = "an API like Anthropic's; it usually ends in /v1"
     dialect = "anthropic"
     models_path = "/models?limit=1000"
-
-    def _address(self, given: str) -> str:
-        given = given.removesuffix("/messages")
-        return given if urlsplit(given).path else f"{given}/v1"
-
-    def _credentials(self, api_key: str) -> Mapping[str, str]:
-        return {"x-api-key": api_key}
-
-    def _headers(self) -> Mapping[str, str]:
-        return {"anthropic-version": VERSION}
+    endings = ("/messages",)
+    usual_path = "/v1"
+    key_header = ("x-api-key", "")
+    headers = {"anthropic-version": VERSION}
 
     def _question(self, request: ChatRequest) -> Question:
         fields = {key: value for key, value in wanted_fields(request).items() if key not in _STRANGE}

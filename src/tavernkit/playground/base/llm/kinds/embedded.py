@@ -18,8 +18,7 @@ from tavernkit.playground.base.llm.base import ChatRequest, ModelError, ModelEve
 from tavernkit.playground.base.llm.embedded_server import MODEL_NAME
 from tavernkit.playground.base.llm.http_model import Timeouts
 from tavernkit.playground.base.llm.kinds.kind import ProviderKind
-from tavernkit.playground.base.llm.kinds.openai import OPENAI, OpenAIClient
-from tavernkit.playground.base.llm.kinds.openai_text import OPENAI_TEXT
+from tavernkit.playground.base.llm.kinds.openai import OPENAI, OPENAI_TEXT, OpenAIClient
 from tavernkit.values import Value
 
 LOADING_SECONDS = 120

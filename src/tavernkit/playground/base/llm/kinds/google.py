@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from tavernkit.playground.base.llm.base import ChatRequest, Counts
 from tavernkit.playground.base.llm.completion import (
@@ -42,14 +42,10 @@ class GoogleClient(HttpModel):
     api = "an API like Gemini's; it usually ends in /v1beta"
     dialect = "google"
     models_path = "/models?pageSize=1000"
-
-    def _address(self, given: str) -> str:
-        given = given.removesuffix("/models")
-        return given if urlsplit(given).path else f"{given}/v1beta"
-
-    def _credentials(self, api_key: str) -> Mapping[str, str]:
-        # In a header, for addresses are written into logs.
-        return {"x-goog-api-key": api_key}
+    endings = ("/models",)
+    usual_path = "/v1beta"
+    # In a header, for addresses are written into logs.
+    key_header = ("x-goog-api-key", "")
 
     def _question(self, request: ChatRequest) -> Question:
         wanted = wanted_fields(request)

@@ -1,4 +1,4 @@
-"""Any server that speaks OpenAI's chat completions."""
+"""Any server that speaks OpenAI's completions of chats, or of texts, where the reply goes on from the prompt."""
 
 from __future__ import annotations
 
@@ -17,12 +17,8 @@ class OpenAIClient(HttpModel):
 
     api = "an OpenAI-style API; it usually ends in /v1"
     dialect = "openai"
-
-    def _address(self, given: str) -> str:
-        return given.removesuffix("/chat/completions").removesuffix("/completions")
-
-    def _credentials(self, api_key: str) -> Mapping[str, str]:
-        return {"authorization": f"Bearer {api_key}"}
+    endings = ("/chat/completions", "/completions")
+    key_header = ("authorization", "Bearer ")
 
     def _question(self, request: ChatRequest) -> Question:
         # Messages without a prompt are in this very dialect.
@@ -41,6 +37,15 @@ class OpenAIClient(HttpModel):
         return {**counted, **wanted_fields(request), "model": request.model, "stream": self._streams}
 
 
+class OpenAITextClient(OpenAIClient):
+    """A ModelClient for texts."""
+
+    dialect = "text"
+
+    def _question(self, request: ChatRequest) -> Question:
+        return Question(path="/completions", fields={**self._common(request), "prompt": self._written(request)})
+
+
 OPENAI = ProviderKind(
     id="openai",
     label="OpenAI-style chat",
@@ -57,4 +62,19 @@ OPENAI = ProviderKind(
     ),
     max_stops=4,
     takes_json_schema=True,
+)
+
+OPENAI_TEXT = ProviderKind(
+    id="openai_text",
+    label="OpenAI-style text completion",
+    client=OpenAITextClient,
+    dialect=OpenAITextClient.dialect,
+    home=OPENAI.home,
+    settings=OPENAI.settings - {"effort"} | {"typical_p", "instruct_id", "context_id"},
+    samplers=(
+        *OPENAI.samplers,
+        *("repetition_penalty_range", "dry_multiplier", "dry_base", "dry_allowed_length"),
+        *("xtc_threshold", "xtc_probability", "mirostat_mode", "mirostat_tau", "mirostat_eta"),
+        *("tfs", "banned_strings"),
+    ),
 )
