@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from tavernkit.cli.build_options import BuildOptions, command_of
 from tavernkit.cli.errors import UsageError
 from tavernkit.cli.output import Printer, emit, plain
+from tavernkit.values import Json, Value
 
 if TYPE_CHECKING:
     from tavernkit.cli.build_report import BuiltRequest
     from tavernkit.cli.files import FileNote
     from tavernkit.prompt.plan import Plan
-    from tavernkit.values import Json
 
+_LISTS_OF_MESSAGES = ("messages", "contents")
 _SILLYTAVERN_ONLY = (
     *("speaker", "group", "instruct", "context_template", "settings", "regex"),
     *("note_position", "note_depth", "note_role", "note_interval", "quiet_prompt"),
@@ -70,10 +73,9 @@ def _show(built: BuiltRequest, *, with_report: bool, as_json: bool) -> None:
 
 def _print(plan: Plan, payload: Json, notes: tuple[FileNote, ...]) -> None:
     from tavernkit.cli.build_report import print_speaker, print_trace
-    from tavernkit.cli.payload_text import payload_text
 
     printer = Printer()
-    for paragraph in payload_text(payload):
+    for paragraph in _paragraphs(payload):
         if paragraph.role:
             print_speaker(printer, paragraph.role, paragraph.name)
         printer.line(paragraph.text)
@@ -87,3 +89,60 @@ def _print(plan: Plan, payload: Json, notes: tuple[FileNote, ...]) -> None:
     for note in notes:
         if note.outcome == "ignored":
             print(f"tavernkit: note: {plain(str(note))}", file=sys.stderr)
+
+
+class _Paragraph(Value, frozen=True, kw_only=True):
+    """Something that is said; `role` is empty where the whole prompt is one text."""
+
+    text: str
+    role: str = ""
+    name: str = ""
+
+
+def _paragraphs(payload: Json) -> Iterator[_Paragraph]:
+    """The messages of a payload in any dialect."""
+    match payload:
+        case str():
+            yield _Paragraph(text=payload)
+        case list():
+            yield from map(_message, payload)
+        case Mapping():
+            for key, value in payload.items():
+                if key in _LISTS_OF_MESSAGES and isinstance(value, list):
+                    yield from map(_message, value)
+                elif text := _text(value):
+                    yield _Paragraph(role="system", text=text)
+        case _:
+            yield _Paragraph(text=_json(payload))
+
+
+def _message(message: Json) -> _Paragraph:
+    if not isinstance(message, Mapping):
+        return _Paragraph(text=_text(message))
+    said = _text(message.get("content", message.get("parts")))
+    calls = [_json(call) for call in message.get("tool_calls") or ()]
+    return _Paragraph(
+        role=str(message.get("role", "")),
+        name=str(message.get("name") or ""),
+        text="\n".join([*([said] if said or not calls else []), *calls]),
+    )
+
+
+def _text(content: Json) -> str:
+    match content:
+        case None:
+            return ""
+        case str():
+            return content
+        case list():
+            return "\n\n".join(map(_text, content))
+        case {"parts": list(parts)}:
+            return _text(parts)
+        case {"text": str(text)}:
+            return text
+        case _:
+            return _json(content)
+
+
+def _json(value: Json) -> str:
+    return json.dumps(value, ensure_ascii=False)

@@ -7,8 +7,9 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -123,7 +124,7 @@ def backup(
         from tavernkit.playground.base.database.backup import back_up
 
         url = _settings().resolved_database_url
-        manifest = asyncio.run(back_up(url, place, datetime.now(UTC), progress=_rows("Backing up")))
+        manifest = asyncio.run(back_up(url, place, datetime.now(UTC), progress=partial(progress, "Backing up")))
     if as_json:
         emit({"file": str(target), "revision": manifest.revision, "rows": manifest.rows})
     elif not is_standard(target):
@@ -141,7 +142,7 @@ def restore(
         from tavernkit.playground.base.database import backup, migrate
 
         url = _settings().resolved_database_url
-        manifest = asyncio.run(backup.restore(url, file, force=force, progress=_rows("Restoring")))
+        manifest = asyncio.run(backup.restore(url, file, force=force, progress=partial(progress, "Restoring")))
         state = asyncio.run(migrate.check(url))
     document = {"rows": manifest.rows, "from_revision": manifest.revision, "revision": state.current}
     _say(document, f"Restored {manifest.rows:,} rows of {manifest.created_at}. {KEY_NOTE}", as_json=as_json)
@@ -234,10 +235,6 @@ def _say(document: Json, sentence: str, *, as_json: bool) -> None:
 
 def _document(user: User) -> dict[str, Any]:
     return {"id": str(user.id), "name": user.name, "email": user.email, "role": user.role, "status": user.status}
-
-
-def _rows(title: str) -> Callable[[int], AbstractContextManager[Callable[[], None]]]:
-    return lambda total: progress(title, total)
 
 
 @contextmanager

@@ -124,10 +124,6 @@ def _cache_at_depth(case: Case) -> Json:
     return dialects.cache_at_depth(_messages(case), args["cachingAtDepth"], args.get("ttl"))
 
 
-def _cache_system_prompt(case: Case) -> Json:
-    return dialects.cache_system_prompt(_messages(case), case["args"].get("ttl"))
-
-
 def _assistant_prefix(case: Case) -> Json:
     args = case["args"]
     return dialects.mark_assistant_prefix(args["prompt"], args["property"], tools=args.get("tools") or ())
@@ -145,6 +141,8 @@ _REPLAYS: Mapping[str, Callable[[Case], Json]] = {
     "mergeMessages": _merge,
     "cachingAtDepthForClaude": _cache_at_depth,
     "cachingAtDepthForOpenRouterClaude": _cache_at_depth,
-    "cachingSystemPromptForOpenRouter": _cache_system_prompt,
+    "cachingSystemPromptForOpenRouter": lambda case: dialects.cache_system_prompt(
+        _messages(case), case["args"].get("ttl")
+    ),
     "addAssistantPrefix": _assistant_prefix,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 
-from tavernkit.characters.character import Character
+from tavernkit.conformance.prompt_cases import read_character
 from tavernkit.conformance.vectors import Case, Outcome
 from tavernkit.sillytavern.errors import DepartedMemberError
 from tavernkit.sillytavern.groups import (
@@ -37,17 +37,8 @@ def check(case: Case) -> Outcome:
 
 
 def _member(source: Case) -> GroupMember:
-    depth_prompt = source.get("depth_prompt")
-    character = Character(
-        name=source["name"],
-        description=source.get("description", ""),
-        personality=source.get("personality", ""),
-        scenario=source.get("scenario", ""),
-        mes_example=source.get("mes_example", ""),
-        system_prompt=source.get("system_prompt", ""),
-        extensions={} if depth_prompt is None else {"depth_prompt": depth_prompt},
-    )
-    return GroupMember(avatar=source["avatar"], character=character, talkativeness=read_talkativeness(source))
+    talkativeness = read_talkativeness(source)
+    return GroupMember(avatar=source["avatar"], character=read_character(source), talkativeness=talkativeness)
 
 
 def _speakers(case: Case, group: StoryGroup) -> Json:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import itertools
 from datetime import datetime
+from functools import partial
 from typing import Literal
 from zoneinfo import ZoneInfo
 
-from tavernkit.conformance.vectors import Case, Outcome, compare
+from tavernkit.conformance.vectors import Case, Check, Outcome, compare
 from tavernkit.macros.engine import MacroEngine
 from tavernkit.macros.variables import Variables
 from tavernkit.reading import ReportBuilder
@@ -25,24 +26,10 @@ from tavernkit.sillytavern.presets import ContextTemplate, Instruct, ReasoningTe
 from tavernkit.sillytavern.presets.fields import decode
 from tavernkit.text.seeded import SeededRandom, string_hash
 
-_LEGACY = LegacyMacros()
-_V2 = ParserMacros("1.15")
-_NEXT = ParserMacros("1.19")
-
 
 def check_legacy(case: Case) -> Outcome:
     """The legacy engine of SillyTavern 1.15."""
-    return _replay({**case, "env": _with_number(case["env"])}, _LEGACY)
-
-
-def check_v2(case: Case) -> Outcome:
-    """The parser engine of SillyTavern 1.15."""
-    return _replay(case, _V2)
-
-
-def check_next(case: Case) -> Outcome:
-    """The parser engine of SillyTavern 1.19."""
-    return _replay(case, _NEXT)
+    return _replay({**case, "env": _with_number(case["env"])}, LegacyMacros())
 
 
 def check_hash_rng(case: Case) -> Outcome:
@@ -73,6 +60,10 @@ def _replay(case: Case, engine: MacroEngine) -> Outcome:
         vars_after={scope: environment.variables.snapshot(scope) for scope in ("local", "global")},
         banned_after=list(environment.banned_words),
     )
+
+
+check_v2: Check = partial(_replay, engine=ParserMacros("1.15"))
+check_next: Check = partial(_replay, engine=ParserMacros("1.19"))
 
 
 def case_environment(env: Case) -> Environment:

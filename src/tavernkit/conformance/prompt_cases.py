@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tavernkit.characters.character import Character, User
-from tavernkit.conformance.vectors import Case, Outcome, loose
+from tavernkit.conformance.vectors import Case, Outcome, compare, loose
 from tavernkit.conformance.world_info import read_recorded_book
 from tavernkit.lore.book import Book
 from tavernkit.prompt.build import BuildInputs
@@ -31,16 +31,10 @@ def check_chat(case: Case) -> Outcome:
     inputs = case_inputs(case)
     inputs["preset"] = preset
     plan = build(**inputs, story=case_story(case)).plan
-    recorded = case["expected"]
-    expected: dict[str, Json] = {"messages": recorded["messages"]}
-    actual: dict[str, Json] = {"messages": plan.to_messages("openai", post_processing="none")}
-    if "upstream_messages" in recorded:
-        expected["upstream_messages"] = recorded["upstream_messages"]
-        actual["upstream_messages"] = plan.to_messages("openai")
+    ours: dict[str, Json] = {"messages": plan.to_messages("openai", post_processing="none")}
     if not preset.squash_system_messages and plan.trim_report is not None:
-        expected["token_total"] = recorded["token_total"]
-        actual["token_total"] = plan.trim_report.final_tokens
-    return expected, actual
+        ours["token_total"] = plan.trim_report.final_tokens
+    return compare(case["expected"], ours, upstream_messages=plan.to_messages("openai"))
 
 
 def check_text(case: Case) -> Outcome:
@@ -48,18 +42,15 @@ def check_text(case: Case) -> Outcome:
     inputs = case_inputs(case)
     inputs["preset"] = TextPreset(max_length=case["max_context"], genamt=case["max_tokens"])
     plan = build(**inputs, story=case_story(case)).plan
-    recorded = case["expected"]
-    return (
-        {"prompt": recorded["prompt"], "stop": recorded["stop"]},
-        {"prompt": plan.to_messages("text"), "stop": plan.llm_options.get("stop", [])},
-    )
+    ours = {"prompt": plan.to_messages("text"), "stop": plan.llm_options.get("stop", [])}
+    return compare(case["expected"], ours)
 
 
 def case_inputs(case: Case) -> BuildInputs:
     """Who speaks with whom about what."""
     env = case["env"]
     return BuildInputs(
-        character=_character(_speaking_card(env)),
+        character=read_character(_speaking_card(env)),
         user=User(name=env["user"], persona=env.get("persona", "")),
         history=[_message(line) for line in env["chat"]],
         books=_books(case, "global"),
@@ -96,21 +87,13 @@ def _speaking_card(env: Case) -> Case:
     return card
 
 
-def _character(card: Case) -> Character:
-    text: dict[str, Any] = {
-        field: card.get(field) or ""
-        for field in (
-            "name",
-            "description",
-            "personality",
-            "scenario",
-            "first_mes",
-            "mes_example",
-            "creator_notes",
-            "system_prompt",
-            "post_history_instructions",
-        )
-    }
+def read_character(card: Case) -> Character:
+    """A card in a case, which has only some of its fields."""
+    names = (
+        *("name", "description", "personality", "scenario", "first_mes", "mes_example", "creator_notes"),
+        *("system_prompt", "post_history_instructions"),
+    )
+    text: dict[str, Any] = {name: card.get(name) or "" for name in names}
     return Character(**text, extensions={"depth_prompt": card.get("depth_prompt") or {}})
 
 
@@ -129,7 +112,7 @@ def _group(env: Case) -> StoryGroup | None:
         return None
     group = env["group"]
     return StoryGroup(
-        cast=tuple(GroupMember(avatar=card["name"], character=_character(card)) for card in env["characters"]),
+        cast=tuple(GroupMember(avatar=card["name"], character=read_character(card)) for card in env["characters"]),
         members=tuple(group["members"]),
         disabled=frozenset(group.get("disabled", ())),
         generation_mode=CardMode(group.get("generation_mode", 0)),

@@ -81,25 +81,9 @@ def check_lorebook(case: Case) -> Outcome:
 
 
 def _active(lore: ActiveLore) -> Json:
-    inject = lore.inject
-    return {
-        "depth": lore.depth,
-        "pos": lore.pos,
-        "prompt": lore.prompt,
-        "role": lore.role,
-        "order": lore.order,
-        "tokens": lore.tokens,
-        "priority": None if math.isnan(lore.priority) else lore.priority,
-        "source": lore.source,
-        "inject": None
-        if inject is None
-        else {
-            "operation": inject.operation,
-            "location": inject.location,
-            "param": inject.param,
-            "lore": inject.lore,
-        },
-    }
+    names = ("depth", "pos", "prompt", "role", "order", "tokens", "source", "inject")
+    recorded: dict[str, Json] = {name: as_json(getattr(lore, name)) for name in names}
+    return {**recorded, "priority": None if math.isnan(lore.priority) else lore.priority}
 
 
 def check_regex_scripts(case: Case) -> Outcome:

@@ -50,19 +50,14 @@ class JobWork:
         if self._stop_reason is not None:
             raise JobStopped(self._stop_reason)
 
-    async def report(
-        self, done: int, total: int | None = None, *, cursor: Any = None, so_far: dict[str, Any] | None = None
-    ) -> None:
-        """Say how far the work has come, where to go on after a crash, and what there is to show so far; writes at most
-        four times a second."""
+    async def report(self, done: int, total: int | None = None, *, so_far: dict[str, Any] | None = None) -> None:
+        """Say how far the work has come, and what there is to show so far; writes at most four times a second."""
         self.check()
         if not self._is_time():
             return
         values: dict[str, Any] = {"done": done}
         if total is not None:
             values["total"] = total
-        if cursor is not None:
-            values["payload"] = {**self.claim.payload, "cursor": cursor}
         if so_far is not None:
             values["result"] = so_far
         async with self.runtime.database.write() as session:

@@ -63,13 +63,6 @@ class Timeouts(Value, frozen=True, kw_only=True):
     whole: float = 1800
 
 
-class Question(Value, frozen=True, kw_only=True):
-    """A request as one API wants it: where to, and the fields of the body; one of None is left out."""
-
-    path: str
-    fields: JsonObject
-
-
 class HttpModel(ABC):
     """A ModelClient for one base URL; each API is a subclass. `client` may be shared, and is then not closed here.
 
@@ -117,7 +110,8 @@ class HttpModel(ABC):
         return given if urlsplit(given).path else f"{given}{self.usual_path}"
 
     @abstractmethod
-    def _question(self, request: ChatRequest) -> Question: ...
+    def _question(self, request: ChatRequest) -> tuple[str, JsonObject]:
+        """Where the request goes, and the fields of its body; one of None is left out."""
 
     @abstractmethod
     def _read(self, source: str | bytes) -> Completion | None:
@@ -170,11 +164,11 @@ class HttpModel(ABC):
 
     def _content(self, request: ChatRequest) -> tuple[str, bytes]:
         try:
-            question = self._question(request)
+            path, fields = self._question(request)
         except DialectError as error:
             raise self._endpoint.error(Failure.BAD_PROMPT, why=str(error)) from error
-        fields = {key: value for key, value in question.fields.items() if value is not None}
-        return question.path, json.dumps(fields, ensure_ascii=False).encode("utf-8", "replace")
+        given = {key: value for key, value in fields.items() if value is not None}
+        return path, json.dumps(given, ensure_ascii=False).encode("utf-8", "replace")
 
     def _written(self, request: ChatRequest) -> Json:
         """The prompt as the dialect writes it; a text for a model of chats is what the user says."""

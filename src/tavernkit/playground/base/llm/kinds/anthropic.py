@@ -12,9 +12,10 @@ from tavernkit.playground.base.llm.completion import (
     read_object,
     tokens_in_all,
 )
-from tavernkit.playground.base.llm.http_model import OPENAI_FIELDS, HttpModel, Question, wanted_fields, wanted_stops
+from tavernkit.playground.base.llm.http_model import OPENAI_FIELDS, HttpModel, wanted_fields, wanted_stops
 from tavernkit.playground.base.llm.kinds.kind import ProviderKind
 from tavernkit.reading import LooseObject
+from tavernkit.values import JsonObject
 
 VERSION = "2023-06-01"
 DEFAULT_MAX_TOKENS = 1024
@@ -52,7 +53,7 @@ class AnthropicClient(HttpModel):
     key_header = ("x-api-key", "")
     headers = {"anthropic-version": VERSION}
 
-    def _question(self, request: ChatRequest) -> Question:
+    def _question(self, request: ChatRequest) -> tuple[str, JsonObject]:
         fields = {key: value for key, value in wanted_fields(request).items() if key not in _STRANGE}
         if fields.get("top_p") == 1 and fields.get("temperature") is not None:
             # It changes nothing, and newer models take only one of the two.
@@ -60,18 +61,15 @@ class AnthropicClient(HttpModel):
         written = self._written_fields(request)
         # Texts of white space alone are refused, and so is an empty list.
         stops = [text for text in wanted_stops(request) if text.strip()]
-        return Question(
-            path="/messages",
-            fields={
-                **fields,
-                **written,
-                "system": written.get("system") or None,
-                "model": request.model,
-                "max_tokens": fields.get("max_tokens") or DEFAULT_MAX_TOKENS,
-                "stop_sequences": stops or None,
-                "stream": self._streams,
-            },
-        )
+        return "/messages", {
+            **fields,
+            **written,
+            "system": written.get("system") or None,
+            "model": request.model,
+            "max_tokens": fields.get("max_tokens") or DEFAULT_MAX_TOKENS,
+            "stop_sequences": stops or None,
+            "stream": self._streams,
+        }
 
     def _read(self, source: str | bytes) -> Completion | None:
         body = read_object(source)

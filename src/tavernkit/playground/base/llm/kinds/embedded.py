@@ -74,27 +74,24 @@ class EmbeddedModel:
     async def stream(self, request: ChatRequest) -> AsyncGenerator[ModelEvent, None]:
         # Nobody is in the way on this machine: a server that cannot be reached is gone, and asking again does not help.
         request = request.with_(model=MODEL_NAME, attempts=1)
-        has_begun = False
-        running = await self._started()
-        try:
-            async with aclosing(running.client.stream(request)) as events:
-                async for event in events:
-                    has_begun = True
-                    yield event
-            return
-        except ModelError as error:
-            if error.code != "connection_error":
-                raise
-            await running.end()
-            if has_begun:
-                raise ModelError(
-                    "The embedded model stopped in the middle of the reply. Try again.", code="connection_error"
-                ) from error
-        # It died unnoticed since the last reply: nothing is lost yet, so a new process may answer.
-        client = await self.start()
-        async with aclosing(client.stream(request)) as events:
-            async for event in events:
-                yield event
+        for is_last in (False, True):
+            has_begun = False
+            running = await self._started()
+            try:
+                async with aclosing(running.client.stream(request)) as events:
+                    async for event in events:
+                        has_begun = True
+                        yield event
+                return
+            except ModelError as error:
+                if error.code != "connection_error" or is_last:
+                    raise
+                # If it died unnoticed since the last reply, nothing is lost yet, and a new process may answer.
+                await running.end()
+                if has_begun:
+                    raise ModelError(
+                        "The embedded model stopped in the middle of the reply. Try again.", code="connection_error"
+                    ) from error
 
     async def list_models(self) -> tuple[str, ...]:
         return (MODEL_NAME,)

@@ -15,9 +15,10 @@ from tavernkit.playground.base.llm.completion import (
     read_object,
     tokens_in_all,
 )
-from tavernkit.playground.base.llm.http_model import OPENAI_FIELDS, HttpModel, Question, wanted_fields, wanted_stops
+from tavernkit.playground.base.llm.http_model import OPENAI_FIELDS, HttpModel, wanted_fields, wanted_stops
 from tavernkit.playground.base.llm.kinds.kind import ProviderKind
 from tavernkit.reading import LooseObject
+from tavernkit.values import JsonObject
 
 MAX_STOPS = 5
 
@@ -47,7 +48,7 @@ class GoogleClient(HttpModel):
     # In a header, for addresses are written into logs.
     key_header = ("x-goog-api-key", "")
 
-    def _question(self, request: ChatRequest) -> Question:
+    def _question(self, request: ChatRequest) -> tuple[str, JsonObject]:
         wanted = wanted_fields(request)
         generation = {theirs: wanted[ours] for ours, theirs in _GENERATION.items() if wanted.get(ours) is not None}
         if stops := wanted_stops(request):
@@ -56,15 +57,12 @@ class GoogleClient(HttpModel):
         instruction = written.get("system_instruction")
         says_something = isinstance(instruction, Mapping) and instruction.get("parts")
         verb = "streamGenerateContent?alt=sse" if self._streams else "generateContent"
-        return Question(
-            path=f"/models/{quote(request.model.removeprefix('models/'), safe='')}:{verb}",
-            fields={
-                **{key: value for key, value in wanted.items() if key not in _HANDLED},
-                "generationConfig": {**generation, **(own if isinstance(own, Mapping) else {})},
-                **written,
-                "system_instruction": instruction if says_something else None,
-            },
-        )
+        return f"/models/{quote(request.model.removeprefix('models/'), safe='')}:{verb}", {
+            **{key: value for key, value in wanted.items() if key not in _HANDLED},
+            "generationConfig": {**generation, **(own if isinstance(own, Mapping) else {})},
+            **written,
+            "system_instruction": instruction if says_something else None,
+        }
 
     def _writing(self, models: list[LooseObject]) -> list[LooseObject]:
         methods = [model.texts("supportedGenerationMethods") for model in models]

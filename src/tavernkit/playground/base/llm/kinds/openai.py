@@ -7,9 +7,9 @@ from urllib.parse import urlsplit
 
 from tavernkit.playground.base.llm.base import ChatRequest
 from tavernkit.playground.base.llm.completion import Completion, read_completion
-from tavernkit.playground.base.llm.http_model import HttpModel, Question, wanted_fields
+from tavernkit.playground.base.llm.http_model import HttpModel, wanted_fields
 from tavernkit.playground.base.llm.kinds.kind import ProviderKind
-from tavernkit.values import Json
+from tavernkit.values import Json, JsonObject
 
 
 class OpenAIClient(HttpModel):
@@ -20,14 +20,14 @@ class OpenAIClient(HttpModel):
     endings = ("/chat/completions", "/completions")
     key_header = ("authorization", "Bearer ")
 
-    def _question(self, request: ChatRequest) -> Question:
+    def _question(self, request: ChatRequest) -> tuple[str, JsonObject]:
         # Messages without a prompt are in this very dialect.
         written = request.messages if request.prompt is None else self._written(request)
         fields = {**self._common(request), **(written if isinstance(written, Mapping) else {"messages": written})}
         if "max_tokens" in fields and urlsplit(self._base_url).hostname == "api.openai.com":
             # There, the newest models refuse the name that everybody else knows.
             fields["max_completion_tokens"] = fields.pop("max_tokens")
-        return Question(path="/chat/completions", fields=fields)
+        return "/chat/completions", fields
 
     def _read(self, source: str | bytes) -> Completion | None:
         return read_completion(source)
@@ -42,8 +42,8 @@ class OpenAITextClient(OpenAIClient):
 
     dialect = "text"
 
-    def _question(self, request: ChatRequest) -> Question:
-        return Question(path="/completions", fields={**self._common(request), "prompt": self._written(request)})
+    def _question(self, request: ChatRequest) -> tuple[str, JsonObject]:
+        return "/completions", {**self._common(request), "prompt": self._written(request)}
 
 
 OPENAI = ProviderKind(
