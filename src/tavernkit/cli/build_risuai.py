@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tavernkit import dialects, example, risuai
-from tavernkit.characters import Character, User
-from tavernkit.cli.build_files import persona_text, read_named_book
+from tavernkit.characters import Character
+from tavernkit.cli.build_files import read_named_book, read_user
 from tavernkit.cli.build_options import BuildOptions
 from tavernkit.cli.build_report import BuiltRequest
 from tavernkit.cli.conversation_file import LoadedChat, read_conversation
@@ -45,7 +45,7 @@ def build_risuai(options: BuildOptions) -> BuiltRequest:
     )
     inputs = BuildInputs(
         character=Character(name=character.name),
-        user=_user(options, chat),
+        user=read_user(options, chat),
         history=chat.messages,
         message=options.message,
         preset=settings,
@@ -94,14 +94,6 @@ def _conversation(options: BuildOptions, character: RisuCharacter) -> LoadedChat
         user_name = options.user or "User"
         return read_conversation(options.history, user_name=user_name, character_name=character.display_name)
     return LoadedChat() if options.all_cards else LoadedChat(messages=example.history())
-
-
-def _user(options: BuildOptions, chat: LoadedChat) -> User:
-    usual = User(name="User") if options.all_cards else example.user()
-    return User(
-        name=options.user or chat.user_name or usual.name,
-        persona=usual.persona if options.persona is None else persona_text(options.persona),
-    )
 
 
 def _read_settings(presets: Sequence[Path], notes: list[FileNote]) -> RisuSettings:

@@ -38,7 +38,7 @@ def show(file: InputFile, as_json: JsonOption = False) -> None:
     That is: its fields with their sizes, greetings, tags, lorebook and assets, and what had to be converted or ignored.
     """
     from tavernkit.characters import load
-    from tavernkit.cli.card_summary import print_card, summarise
+    from tavernkit.cli.summaries import print_card, summarise
 
     data = read_input(file)
     with about(file):

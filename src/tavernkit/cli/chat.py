@@ -40,7 +40,7 @@ def show(
     file: InputFile, user: UserOption = "User", character: CharacterOption = "Character", as_json: JsonOption = False
 ) -> None:
     """Show what a chat holds: speakers, messages, swipes, dates, and what could not be read."""
-    from tavernkit.cli.chat_summary import print_chat, summarise_chat
+    from tavernkit.cli.summaries import print_chat, summarise_chat
 
     chats, report = _load(file, user, character)
     summaries = [summarise_chat(chat) for chat in chats]

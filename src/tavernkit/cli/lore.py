@@ -30,7 +30,7 @@ app = command_group("lore", "Show, test and convert lorebooks.")
 @app.command("show")
 def show(file: InputFile, as_json: JsonOption = False) -> None:
     """Show the entries of a lorebook, or of the lorebook inside a card or a RisuAI module."""
-    from tavernkit.cli.lore_summary import print_book, summarise_book
+    from tavernkit.cli.summaries import print_book, summarise_book
 
     book, report = load_book(file)
     summary = summarise_book(book, report.format)
@@ -84,7 +84,7 @@ def try_out(
 
     The text counts as the newest message, and is scanned as SillyTavern does with the settings it ships with.
     """
-    from tavernkit.cli.lore_summary import print_test
+    from tavernkit.cli.summaries import print_test
     from tavernkit.reading import decode_text
     from tavernkit.sillytavern.world_info.trial import run_test
 
