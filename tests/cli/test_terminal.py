@@ -3,8 +3,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tavernkit.cli.output import to_json_bytes
-from tavernkit.cli.terminal import plain, shorten
+from tavernkit.cli.output import plain, shorten, to_json_bytes
 from tests.strategies import json_values, texts
 
 

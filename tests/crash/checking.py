@@ -24,7 +24,7 @@ from tavernkit.playground.base.database.models import (
     Run,
     SpaceMembership,
 )
-from tavernkit.playground.base.realtime.bus import LocalBus
+from tavernkit.playground.base.realtime.bus import Bus
 from tavernkit.playground.story.paths.snapshots import replay, state_at
 from tavernkit.playground.story.paths.state import State
 from tavernkit.playground.story.paths.variables import VARIABLES
@@ -41,7 +41,7 @@ Problems: TypeAlias = AsyncIterator[str]
 async def find_problems(database_url: str, stories: Iterable[Story]) -> list[str]:
     """What is wrong in a database where these stories have been played to their end, in sentences; nothing, if all is
     well."""
-    database = Database(database_url, LocalBus())
+    database = Database(database_url, Bus())
     try:
         async with database.read() as session:
             found = [problem for check in CHECKS async for problem in check(session)]

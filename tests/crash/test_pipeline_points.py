@@ -13,7 +13,7 @@ from sqlalchemy import select
 
 from tavernkit.playground.base.database import Database
 from tavernkit.playground.base.database.models import PipelineRun, PipelineStepRun
-from tavernkit.playground.base.realtime.bus import LocalBus
+from tavernkit.playground.base.realtime.bus import Bus
 from tests.crash.checking import find_problems
 from tests.crash.stages import Place, Stage
 from tests.crash.turns import ONE, Story
@@ -108,7 +108,7 @@ def _asked(model: ScriptedModel, story: Story) -> Counter[str]:
 
 async def _written(database_url: str, story: Story) -> set[str]:
     """The questions of the steps whose end has been written down."""
-    database = Database(database_url, LocalBus())
+    database = Database(database_url, Bus())
     try:
         async with database.read() as session:
             rows = await session.execute(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tavernkit.conformance.hash_rng import check
+from tavernkit.conformance.macro_cases import check_hash_rng as check
 from tavernkit.text.seeded import SeededRandom, string_hash
 
 RECORDED: list[dict[str, Any]] = [

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from tavernkit.cli import bench, build, card, chat, conformance, lore, playground, prompt, scripted, tokens
+from tavernkit.cli import bench, build, card, chat, conformance, lore, playground, prompt, tokens
 from tavernkit.cli.errors import ErrorReporting
 from tavernkit.cli.groups import HELP_OPTIONS, show_help
 
@@ -30,7 +30,7 @@ app = typer.Typer(
 )
 app.command("serve")(playground.serve)
 app.command("worker")(playground.worker)
-app.command("scripted-provider")(scripted.serve_scripted_provider)
+app.command("scripted-provider")(playground.serve_scripted_provider)
 app.add_typer(playground.database)
 app.add_typer(playground.accounts)
 app.add_typer(card.app)

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from tavernkit.cli.build_options import BuildOptions, Platform, command_of
+from tavernkit.cli.build_options import BuildOptions, command_of
 from tavernkit.cli.errors import UsageError
-from tavernkit.cli.output import Printer, emit
-from tavernkit.cli.terminal import plain
+from tavernkit.cli.output import Printer, emit, plain
+from tavernkit.values import Json, Value
 
 if TYPE_CHECKING:
-    from tavernkit.cli.build_report import BuildReport
-    from tavernkit.cli.build_result import BuiltRequest
-    from tavernkit.cli.file_notes import FileNote
+    from tavernkit.cli.build_report import BuiltRequest
+    from tavernkit.cli.files import FileNote
     from tavernkit.prompt.plan import Plan
-    from tavernkit.values import Json
 
+_LISTS_OF_MESSAGES = ("messages", "contents")
 _SILLYTAVERN_ONLY = (
     *("speaker", "group", "instruct", "context_template", "settings", "regex"),
     *("note_position", "note_depth", "note_role", "note_interval", "quiet_prompt"),
@@ -30,7 +31,7 @@ def _build_request(options: BuildOptions) -> None:
     SillyTavern's presets for chat completion make messages in the provider's format, those for text completion and
     templates make one text. RisuAI's presets make messages.
     """
-    if options.platform is Platform.risuai:
+    if options.platform == "risuai":
         from tavernkit.cli.build_risuai import build_risuai
 
         _refuse(options, _SILLYTAVERN_ONLY, "SillyTavern's")
@@ -40,7 +41,7 @@ def _build_request(options: BuildOptions) -> None:
 
         _refuse(options, _RISUAI_ONLY, "RisuAI's")
         built = build_sillytavern(options)
-    _show(built, explain=options.explain, as_json=options.as_json)
+    _show(built, with_report=options.explain, as_json=options.as_json)
 
 
 build_request = command_of(_build_request, BuildOptions)
@@ -54,49 +55,29 @@ def _refuse(options: BuildOptions, names: tuple[str, ...], whose: str) -> None:
             raise UsageError(f"--{spelt} is {whose}; leave it out, or choose that --platform.")
 
 
-def _show(built: BuiltRequest, *, explain: bool, as_json: bool) -> None:
-    payload = built.plan.to_messages(built.dialect, model=built.model or "")
-    report = None
-    if explain:
-        from tavernkit.cli.build_report import explain_plan
+def _show(built: BuiltRequest, *, with_report: bool, as_json: bool) -> None:
+    from tavernkit.cli.build_report import explain, print_report
 
-        report = explain_plan(
-            built.plan,
-            history=built.messages,
-            completion=built.completion,
-            generation_type=built.generation_type,
-            dialect=built.dialect,
-            model=built.model,
-            notes=built.notes,
-        )
+    plan = built.plan
+    payload = plan.to_messages(built.dialect, model=built.model or "")
+    report = explain(built) if with_report else None
     if as_json:
-        _emit(built.plan, payload, built.dialect, report, built.notes)
+        seen = {"warnings": plan.warnings, "notes": built.notes, **({"trace": plan.trace} if plan.trace else {})}
+        document = {"dialect": built.dialect, "payload": payload, "options": plan.llm_options}
+        emit(document | (seen if report is None else {"report": report}))
+    elif report is None:
+        _print(plan, payload, built.notes)
     else:
-        _print(built.plan, payload, report, built.notes)
+        print_report(Printer(), report)
 
 
-def _emit(plan: Plan, payload: Json, dialect: str, report: BuildReport | None, notes: tuple[FileNote, ...]) -> None:
-    document = {"dialect": dialect, "payload": payload, "options": plan.llm_options}
-    if report is None:
-        seen = {"warnings": plan.warnings, "notes": notes}
-        emit(document | seen | ({} if plan.trace is None else {"trace": plan.trace}))
-    else:
-        emit(document | {"report": report})
-
-
-def _print(plan: Plan, payload: Json, report: BuildReport | None, notes: tuple[FileNote, ...]) -> None:
-    from tavernkit.cli.build_report import print_report
-    from tavernkit.cli.payload_text import payload_text
-    from tavernkit.cli.prompt_report import ROLE_COLOURS, print_trace
+def _print(plan: Plan, payload: Json, notes: tuple[FileNote, ...]) -> None:
+    from tavernkit.cli.build_report import print_speaker, print_trace
 
     printer = Printer()
-    if report is not None:
-        print_report(printer, report)
-        return
-    for paragraph in payload_text(payload):
+    for paragraph in _paragraphs(payload):
         if paragraph.role:
-            name = f" ({paragraph.name})" if paragraph.name else ""
-            printer.line(f"[{paragraph.role}{name}]", style=ROLE_COLOURS.get(paragraph.role, "bold"))
+            print_speaker(printer, paragraph.role, paragraph.name)
         printer.line(paragraph.text)
         if paragraph.role:
             printer.line()
@@ -108,3 +89,60 @@ def _print(plan: Plan, payload: Json, report: BuildReport | None, notes: tuple[F
     for note in notes:
         if note.outcome == "ignored":
             print(f"tavernkit: note: {plain(str(note))}", file=sys.stderr)
+
+
+class _Paragraph(Value, frozen=True, kw_only=True):
+    """Something that is said; `role` is empty where the whole prompt is one text."""
+
+    text: str
+    role: str = ""
+    name: str = ""
+
+
+def _paragraphs(payload: Json) -> Iterator[_Paragraph]:
+    """The messages of a payload in any dialect."""
+    match payload:
+        case str():
+            yield _Paragraph(text=payload)
+        case list():
+            yield from map(_message, payload)
+        case Mapping():
+            for key, value in payload.items():
+                if key in _LISTS_OF_MESSAGES and isinstance(value, list):
+                    yield from map(_message, value)
+                elif text := _text(value):
+                    yield _Paragraph(role="system", text=text)
+        case _:
+            yield _Paragraph(text=_json(payload))
+
+
+def _message(message: Json) -> _Paragraph:
+    if not isinstance(message, Mapping):
+        return _Paragraph(text=_text(message))
+    said = _text(message.get("content", message.get("parts")))
+    calls = [_json(call) for call in message.get("tool_calls") or ()]
+    return _Paragraph(
+        role=str(message.get("role", "")),
+        name=str(message.get("name") or ""),
+        text="\n".join([*([said] if said or not calls else []), *calls]),
+    )
+
+
+def _text(content: Json) -> str:
+    match content:
+        case None:
+            return ""
+        case str():
+            return content
+        case list():
+            return "\n\n".join(map(_text, content))
+        case {"parts": list(parts)}:
+            return _text(parts)
+        case {"text": str(text)}:
+            return text
+        case _:
+            return _json(content)
+
+
+def _json(value: Json) -> str:
+    return json.dumps(value, ensure_ascii=False)

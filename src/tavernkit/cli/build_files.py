@@ -1,140 +1,39 @@
-"""Everything that `build` reads: the files it was given, put together as SillyTavern would have them."""
+"""What `build` reads for either platform: lorebooks, and who the user is."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal
 
 from tavernkit import example
-from tavernkit.characters import Character, User
+from tavernkit.characters import User
 from tavernkit.cli.build_options import BuildOptions
-from tavernkit.cli.cast_files import CastFiles, in_group, read_cast
-from tavernkit.cli.conversation_file import LoadedChat, read_conversation
-from tavernkit.cli.errors import about, display_name
-from tavernkit.cli.file_notes import FileNote, file_notes
-from tavernkit.cli.files import is_standard, read_input
+from tavernkit.cli.conversation_file import LoadedChat
+from tavernkit.cli.errors import about
+from tavernkit.cli.files import FileNote, file_notes, is_standard, read_input
 from tavernkit.cli.lore import load_book
-from tavernkit.cli.preset_files import read_setup
-from tavernkit.cli.settings_file import SettingsFile, read_settings_file
 from tavernkit.lore.book import Book
-from tavernkit.macros import Variables
-from tavernkit.prompt.message import Message
 from tavernkit.reading import decode_text
-from tavernkit.sillytavern import Story, with_templates
-from tavernkit.sillytavern.presets import ChatPreset, TextPreset
-from tavernkit.sillytavern.regex_scripts import RegexScript, RegexScripts, embedded_scripts, read_regex_scripts
-from tavernkit.values import Value
 
 _LONGEST_FILE_NAME = 4096
 
 
-class BuildFiles(Value, frozen=True, kw_only=True):
-    """What the files hold; `context_file` is the one with the context template."""
-
-    character: Character
-    user: User
-    messages: tuple[Message, ...]
-    preset: ChatPreset | TextPreset
-    story: Story
-    books: tuple[Book, ...]
-    variables: Variables
-    context_file: str
-    notes: tuple[FileNote, ...]
-
-
-def read_files(options: BuildOptions) -> BuildFiles:
-    """Read everything. Without a card there is the example's story; without a chat, a new one with its greeting."""
-    options.check_files()
-    notes: list[FileNote] = []
-    cast = read_cast(options.all_cards, options.speaker)
-    setup = read_setup(tuple(options.preset or ()), instruct=options.instruct, context=options.context_template)
-    settings = SettingsFile() if options.settings is None else read_settings_file(options.settings)
-    chat = _conversation(options, cast, options.user or settings.user_name or "User")
-    cast = in_group(cast, options.group, chat.metadata)
-    notes += (*cast.notes, *setup.notes, *settings.notes, *chat.notes)
-    preset = setup.preset or _usual_preset(settings, is_for_text=setup.is_for_text)
-    books = [(_home(file, cast, chat, settings), _book(file, notes)) for file in options.lore or ()]
-    own = tuple(script for file in options.regex or () for script in _scripts(file, notes))
-    story = with_templates(chat.in_story(settings.story), setup.templates)
-    return BuildFiles(
-        character=cast.character,
-        user=_user(options, settings, chat),
-        messages=chat.messages,
-        preset=preset,
-        story=story.with_(
-            character_note=settings.character_notes.get(cast.character_file),
-            group=cast.group,
-            speaker=None if cast.group is None else cast.speaker.avatar,
-            regex_scripts=RegexScripts(
-                global_=(*story.regex_scripts.global_, *own),
-                preset=embedded_scripts(preset.extensions),
-                scoped=embedded_scripts(cast.character.extensions),
-            ),
-            character_books=tuple(book for home, book in books if home == "character"),
-            chat_books=tuple(book for home, book in books if home == "chat"),
-            persona_books=tuple(book for home, book in books if home == "persona"),
-            character_file=cast.character_file,
-            chat_id="" if options.history is None else options.history.stem,
-            zone=datetime.now(UTC).astimezone().tzinfo or UTC,
-        ),
-        books=tuple(book for home, book in books if home is None),
-        variables=Variables(local=chat.variables, global_=settings.variables),
-        context_file=setup.context_file or ("" if options.settings is None else display_name(options.settings)),
-        notes=tuple(notes),
-    )
-
-
-def _usual_preset(settings: SettingsFile, *, is_for_text: bool) -> ChatPreset | TextPreset:
-    """The preset of the settings, unless the templates that were named are for the other kind of completion."""
-    if is_for_text:
-        return settings.preset if isinstance(settings.preset, TextPreset) else TextPreset()
-    return settings.preset or ChatPreset()
-
-
-def _conversation(options: BuildOptions, cast: CastFiles, user_name: str) -> LoadedChat:
-    if options.history is not None:
-        return read_conversation(options.history, user_name=user_name, character_name=cast.character.display_name)
-    return LoadedChat(messages=cast.greetings() if options.all_cards else example.history())
-
-
-def _user(options: BuildOptions, settings: SettingsFile, chat: LoadedChat) -> User:
-    """Who the options name, else the settings, else the chat; the example has its own."""
-    persona = options.persona
-    usual = User(name="User") if options.all_cards else example.user()
-    return User(
-        name=options.user or settings.user_name or chat.user_name or usual.name,
-        persona=settings.persona or usual.persona if persona is None else persona_text(persona),
-    )
-
-
-def _book(file: Path, notes: list[FileNote]) -> Book:
+def read_named_book(file: Path, notes: list[FileNote]) -> Book:
+    """Books of one name are one book to SillyTavern, and there the file gives the name."""
     book, report = load_book(file)
     notes.extend(file_notes(file, report))
-    # Books of one name are one book to SillyTavern, and there the file gives the name.
     return book if book.name else book.with_(name=file.stem)
 
 
-def _home(
-    file: Path, cast: CastFiles, chat: LoadedChat, settings: SettingsFile
-) -> Literal["character", "chat", "persona"] | None:
-    """Whose book this is: it belongs to whoever names it, else to everybody."""
-    if file.stem == chat.book_name:
-        return "chat"
-    if file.stem == settings.persona_book:
-        return "persona"
-    return "character" if file.stem == cast.book_name else None
+def read_user(options: BuildOptions, chat: LoadedChat, *, name: str = "", persona: str = "") -> User:
+    """Who the options name, else the settings with this name and persona, else the chat; the example has its own."""
+    usual = User(name="User") if options.all_cards else example.user()
+    return User(
+        name=options.user or name or chat.user_name or usual.name,
+        persona=persona or usual.persona if options.persona is None else _persona_text(options.persona),
+    )
 
 
-def _scripts(file: Path, notes: list[FileNote]) -> tuple[RegexScript, ...]:
-    data = read_input(file)
-    with about(file):
-        scripts, report = read_regex_scripts(data)
-    notes.extend(file_notes(file, report))
-    return scripts
-
-
-def persona_text(given: str) -> str:
+def _persona_text(given: str) -> str:
     """The text itself, or what the file of that name says."""
     path = Path(given)
     if not (is_standard(path) or _is_file(path)):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal, TypeVar
 
 import typer
 
-from tavernkit.cli.conversion import CardTarget, Spec
+from tavernkit.cli.conversion import CardTarget
 from tavernkit.cli.errors import BatchError, FileError, about, display_name
 from tavernkit.cli.files import (
     ForceOption,
@@ -18,7 +19,10 @@ from tavernkit.cli.files import (
     write_output,
 )
 from tavernkit.cli.groups import command_group
-from tavernkit.cli.output import JsonOption, Printer, emit, progress
+from tavernkit.cli.output import JsonOption, present, progress
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 app = command_group("card", "Show, check, convert, take apart and embed character cards.")
 
@@ -34,15 +38,12 @@ def show(file: InputFile, as_json: JsonOption = False) -> None:
     That is: its fields with their sizes, greetings, tags, lorebook and assets, and what had to be converted or ignored.
     """
     from tavernkit.characters import load
-    from tavernkit.cli.card_summary import print_card, summarise
+    from tavernkit.cli.summaries import print_card, summarise
 
     data = read_input(file)
     with about(file):
         summary = summarise(display_name(file), load(data))
-    if as_json:
-        emit(summary)
-    else:
-        print_card(Printer(), summary)
+    present(summary, lambda printer: print_card(printer, summary), as_json=as_json)
 
 
 @app.command("validate")
@@ -59,23 +60,12 @@ def validate(
     """
     from tavernkit.cli.validation import check, print_verdicts, unreadable
 
-    verdicts = []
-    errors = []
-    with progress("Checking", len(files)) as advance:
-        for file in files:
-            try:
-                verdicts.append(check(file, strict=strict))
-            except FileError as error:
-                errors.append(error)
-                verdicts.append(unreadable(error))
-            advance()
+    outcomes = list(_each("Checking", files, lambda file: check(file, strict=strict)))
+    verdicts = [unreadable(outcome) if isinstance(outcome, FileError) else outcome for outcome in outcomes]
     all_ok = all(verdict.ok for verdict in verdicts)
-    if as_json:
-        emit({"ok": all_ok, "files": verdicts})
-    else:
-        print_verdicts(Printer(), verdicts)
-    if errors:
-        raise BatchError(errors)
+    document = {"ok": all_ok, "files": verdicts}
+    present(document, lambda printer: print_verdicts(printer, verdicts), as_json=as_json)
+    _raise_failed(outcomes)
     if not all_ok:
         raise typer.Exit(1)
 
@@ -83,9 +73,9 @@ def validate(
 @app.command("convert")
 def convert(
     files: CardFiles,
-    to: Annotated[CardTarget, typer.Option("--to", help="The format to write.")],
+    to: Annotated[CardTarget, typer.Option(help="The format to write.")],
     spec: Annotated[
-        Spec | None, typer.Option("--spec", help="The card version of a JSON file; version 3 unless given.")
+        Literal["v2", "v3"] | None, typer.Option(help="The card version of a JSON file; version 3 unless given.")
     ] = None,
     output: Annotated[
         Path | None,
@@ -96,14 +86,19 @@ def convert(
             "Unless given, each file is written beside its source.",
         ),
     ] = None,
-    image: Annotated[
-        Path | None, typer.Option("--image", help="A PNG picture to use in place of the card's own.")
-    ] = None,
+    image: Annotated[Path | None, typer.Option(help="A PNG picture to use in place of the card's own.")] = None,
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Write cards in another format. Nothing is overwritten unless --force is given."""
-    from tavernkit.cli.conversion import check_options, convert_card, print_conversions, read_picture, targets
+    from tavernkit.cli.conversion import (
+        Conversion,
+        check_options,
+        convert_card,
+        print_conversions,
+        read_picture,
+        targets,
+    )
 
     check_options(to, spec, image)
     places = targets(files, to, output)
@@ -111,23 +106,17 @@ def convert(
         refuse_two_documents(place, as_json=as_json)
     check_free(places, force=force)
     picture = None if image is None else read_picture(image)
-    conversions = []
-    errors = []
-    with progress("Converting", len(files)) as advance:
-        for file, place in zip(files, places, strict=True):
-            try:
-                data, conversion = convert_card(file, place, to, spec or Spec.v3, picture)
-                write_output(place, data, force=force)
-                conversions.append(conversion)
-            except FileError as error:
-                errors.append(error)
-            advance()
-    if as_json:
-        emit({"files": conversions})
-    else:
-        print_conversions(conversions)
-    if errors:
-        raise BatchError(errors)
+
+    def convert_one(paths: tuple[Path, Path]) -> Conversion:
+        file, place = paths
+        data, conversion = convert_card(file, place, to, spec or "v3", picture)
+        write_output(place, data, force=force)
+        return conversion
+
+    outcomes = list(_each("Converting", list(zip(files, places, strict=True)), convert_one))
+    conversions = [outcome for outcome in outcomes if not isinstance(outcome, FileError)]
+    present({"files": conversions}, lambda _: print_conversions(conversions), as_json=as_json)
+    _raise_failed(outcomes)
 
 
 @app.command("extract")
@@ -156,23 +145,15 @@ def extract(
     with about(file):
         found = parts(load(data))
     check_free([folder / part.path for part in found], force=force)
-    written = []
-    errors = []
-    with progress("Extracting", len(found)) as advance:
-        for part in found:
-            try:
-                written.append(write_part(part, folder, source=file, force=force))
-            except FileError as error:
-                if isinstance(error.cause, OSError):  # a full disk or a closed folder would fail for every other part
-                    raise
-                errors.append(error)
-            advance()
-    if as_json:
-        emit({"folder": folder, "files": written})
-    else:
-        print_extracted(Printer(), folder, written)
-    if errors:
-        raise BatchError(errors)
+    outcomes = []
+    for outcome in _each("Extracting", found, lambda part: write_part(part, folder, source=file, force=force)):
+        if isinstance(outcome, FileError) and isinstance(outcome.cause, OSError):
+            raise outcome  # a full disk or a closed folder would fail for every other part
+        outcomes.append(outcome)
+    written = [outcome for outcome in outcomes if not isinstance(outcome, FileError)]
+    document = {"folder": folder, "files": written}
+    present(document, lambda printer: print_extracted(printer, folder, written), as_json=as_json)
+    _raise_failed(outcomes)
 
 
 @app.command("embed")
@@ -203,7 +184,22 @@ def embed(
         notes=bundle.report.notes,
         assets_left_out=len(bundle.assets),
     )
-    if as_json:
-        emit(result)
-    else:
-        print_conversions([result])
+    present(result, lambda _: print_conversions([result]), as_json=as_json)
+
+
+def _each(title: str, items: Sequence[T], act: Callable[[T], R]) -> Iterator[R | FileError]:
+    """What comes of each of several things, or why it failed; the others go on."""
+    with progress(title, len(items)) as advance:
+        for item in items:
+            try:
+                outcome: R | FileError = act(item)
+            except FileError as error:
+                outcome = error
+            yield outcome
+            advance()
+
+
+def _raise_failed(outcomes: Sequence[object]) -> None:
+    errors = [outcome for outcome in outcomes if isinstance(outcome, FileError)]
+    if errors:
+        raise BatchError(errors)

@@ -8,11 +8,10 @@ from pathlib import Path
 from tavernkit import example
 from tavernkit.characters import Character, load
 from tavernkit.cli.errors import UsageError, about
-from tavernkit.cli.file_notes import FileNote, file_notes
-from tavernkit.cli.files import read_input
+from tavernkit.cli.files import FileNote, file_notes, read_input, read_noted
 from tavernkit.errors import ParseError
 from tavernkit.prompt.message import Message
-from tavernkit.reading import LooseObject, ReportBuilder, parse_json
+from tavernkit.reading import ImportReport, LooseObject, ReportBuilder, parse_json
 from tavernkit.sillytavern.groups import GroupMember, StoryGroup, read_group
 from tavernkit.values import Json, JsonObject, Value
 
@@ -57,7 +56,7 @@ class CastFiles(Value, frozen=True, kw_only=True):
 def read_cast(cards: Sequence[Path], speaker: str | None) -> CastFiles:
     """Read the cards; without any, the cast is the example's. The first card speaks unless somebody else is named."""
     notes: list[FileNote] = []
-    members = [GroupMember.of(_read(card, notes), card.name) for card in cards]
+    members = [GroupMember.of(read_noted(card, _read, notes), card.name) for card in cards]
     if not members:
         members = [GroupMember.of(example.character(), EXAMPLE)]
     avatars = [member.avatar for member in members]
@@ -79,19 +78,16 @@ def in_group(cast: CastFiles, file: Path | None, chat_metadata: JsonObject) -> C
     if file is not None:
         data = read_input(file)
         with about(file):
-            document = _members_of(parse_json(data, what="The group"))
-            cast = _renamed(cast, document["members"])
+            document, avatars = _members_of(parse_json(data, what="The group"))
+            cast = _renamed(cast, avatars)
     group = read_group(document, cast.members, chat_metadata=chat_metadata, report=report)
     return cast.with_(group=group, notes=(*cast.notes, *(file_notes(file, report.build("group")) if file else ())))
 
 
-def _members_of(document: Json) -> JsonObject:
-    match document:
-        case {"members": list()}:
-            group: JsonObject = document
-            return group
-        case _:
-            raise ParseError("This is no group of SillyTavern: it has no list of members.")
+def _members_of(document: Json) -> tuple[JsonObject, list[Json]]:
+    if isinstance(document, dict) and isinstance(document.get("members"), list):
+        return document, document["members"]
+    raise ParseError("This is no group of SillyTavern: it has no list of members.")
 
 
 def _renamed(cast: CastFiles, avatars: Sequence[Json]) -> CastFiles:
@@ -108,12 +104,9 @@ def _renamed(cast: CastFiles, avatars: Sequence[Json]) -> CastFiles:
     return cast.with_(members=tuple(map(renamed, cast.members)), speaker=renamed(cast.speaker))
 
 
-def _read(card: Path, notes: list[FileNote]) -> Character:
-    data = read_input(card)
-    with about(card):
-        bundle = load(data)
-    notes.extend(file_notes(card, bundle.report))
-    return bundle.card.character
+def _read(data: bytes) -> tuple[Character, ImportReport]:
+    bundle = load(data)
+    return bundle.card.character, bundle.report
 
 
 def _speaker(members: Sequence[GroupMember], wanted: str | None) -> GroupMember:

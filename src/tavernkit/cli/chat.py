@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -12,6 +11,7 @@ from tavernkit.cli.errors import UsageError, about, display_name
 from tavernkit.cli.files import (
     ForceOption,
     InputFile,
+    OutputOption,
     check_free,
     is_standard,
     read_input,
@@ -35,19 +35,12 @@ CharacterOption = Annotated[
 ]
 
 
-class ChatTarget(StrEnum):
-    """What a chat can be written as."""
-
-    jsonl = "jsonl"
-    text = "text"
-
-
 @app.command("show")
 def show(
     file: InputFile, user: UserOption = "User", character: CharacterOption = "Character", as_json: JsonOption = False
 ) -> None:
     """Show what a chat holds: speakers, messages, swipes, dates, and what could not be read."""
-    from tavernkit.cli.chat_summary import print_chat, summarise_chat
+    from tavernkit.cli.summaries import print_chat, summarise_chat
 
     chats, report = _load(file, user, character)
     summaries = [summarise_chat(chat) for chat in chats]
@@ -63,13 +56,10 @@ def show(
 @app.command("convert")
 def convert(
     file: InputFile,
-    output: Annotated[
-        Path,
-        typer.Option("--output", "-o", help="The file to write; standard output unless given."),
-    ] = Path("-"),
-    to: Annotated[ChatTarget, typer.Option("--to", help="SillyTavern's chat file, or text for reading.")] = (
-        ChatTarget.jsonl
-    ),
+    output: OutputOption = Path("-"),
+    to: Annotated[
+        Literal["jsonl", "text"], typer.Option(help="SillyTavern's chat file, or text for reading.")
+    ] = "jsonl",
     user: UserOption = "User",
     character: CharacterOption = "Character",
     force: ForceOption = False,
@@ -85,7 +75,7 @@ def convert(
     chats, report = _load(file, user, character)
     targets = _targets(output, len(chats))
     check_free(targets, force=force)
-    write = write_chat if to is ChatTarget.jsonl else write_text
+    write = write_chat if to == "jsonl" else write_text
     for target, chat in zip(targets, chats, strict=True):
         # Half of a surrogate pair, which JSON has an escape for and text has not, becomes a question mark.
         write_output(target, write(chat).encode(errors="replace"), force=force)

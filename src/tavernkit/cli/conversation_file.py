@@ -8,8 +8,7 @@ from pathlib import Path
 
 from tavernkit.chats import ChatFile, read_chat, to_messages
 from tavernkit.cli.errors import about
-from tavernkit.cli.file_notes import FileNote, file_notes
-from tavernkit.cli.files import read_input
+from tavernkit.cli.files import FileNote, file_notes, read_input
 from tavernkit.errors import ParseError
 from tavernkit.prompt.message import Message
 from tavernkit.reading import LooseObject, ReportBuilder, parse_json

@@ -5,36 +5,23 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Sequence
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from tavernkit.cli.errors import FileError, UsageError, about, display_name
 from tavernkit.cli.files import is_standard, read_input
-from tavernkit.cli.terminal import plain
+from tavernkit.cli.output import plain
 from tavernkit.errors import ParseError, PngWriteError
 from tavernkit.reading import Note
 from tavernkit.values import Value
 
 if TYPE_CHECKING:
-    from tavernkit.characters import Asset, Bundle
+    from tavernkit.characters import Asset, Bundle, WritableSpec
 
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
 
-class CardTarget(StrEnum):
-    """What a card can be written as."""
-
-    json = "json"
-    png = "png"
-    charx = "charx"
-
-
-class Spec(StrEnum):
-    """The versions of a card that can be written."""
-
-    v2 = "v2"
-    v3 = "v3"
+CardTarget: TypeAlias = Literal["json", "png", "charx"]
 
 
 class Conversion(Value, frozen=True, kw_only=True):
@@ -47,13 +34,13 @@ class Conversion(Value, frozen=True, kw_only=True):
     assets_left_out: int = 0
 
 
-def check_options(to: CardTarget, spec: Spec | None, image: Path | None) -> None:
+def check_options(to: CardTarget, spec: WritableSpec | None, image: Path | None) -> None:
     """Refuse an option that the format would pass over."""
-    if spec is not None and to is CardTarget.png:
+    if spec is not None and to == "png":
         raise UsageError("A PNG always carries the card in version 2 and in version 3; leave --spec out.")
-    if spec is Spec.v2 and to is CardTarget.charx:
+    if spec == "v2" and to == "charx":
         raise UsageError("A CHARX file always holds a card of version 3; leave --spec out.")
-    if image is not None and to is CardTarget.json:
+    if image is not None and to == "json":
         raise UsageError("A JSON file holds no picture; leave --image out.")
 
 
@@ -77,7 +64,7 @@ def _beside(file: Path, to: CardTarget) -> Path:
 
 
 def _name(file: Path, to: CardTarget) -> str:
-    return f"{'card' if is_standard(file) else file.stem}.{to.value}"
+    return f"{'card' if is_standard(file) else file.stem}.{to}"
 
 
 def read_picture(path: Path) -> bytes:
@@ -89,15 +76,15 @@ def read_picture(path: Path) -> bytes:
 
 
 def convert_card(
-    file: Path, place: Path, to: CardTarget, spec: Spec, picture: bytes | None
+    file: Path, place: Path, to: CardTarget, spec: WritableSpec, picture: bytes | None
 ) -> tuple[bytes, Conversion]:
     """Read one card and write it in memory; raises FileError when either cannot be done."""
     from tavernkit.characters import load
 
     data = read_input(file)
     with about(file):
-        bundle = load(data) if to is CardTarget.charx else _without_module(load(data))
-        if to is CardTarget.png and picture is None:
+        bundle = load(data) if to == "charx" else _without_module(load(data))
+        if to == "png" and picture is None:
             bundle = _with_png(bundle)
         written = _write(bundle, to, spec, picture)
     conversion = Conversion(
@@ -157,30 +144,30 @@ def _noted(bundle: Bundle, message: str) -> Bundle:
     return bundle.with_(report=bundle.report.with_(notes=(*bundle.report.notes, note)))
 
 
-def _write(bundle: Bundle, to: CardTarget, spec: Spec, picture: bytes | None) -> bytes:
+def _write(bundle: Bundle, to: CardTarget, spec: WritableSpec, picture: bytes | None) -> bytes:
     from tavernkit.characters import to_charx, to_json, to_png
 
     image = bundle.image if picture is None else picture
     match to:
-        case CardTarget.json:
-            return f"{to_json(bundle.card, spec.value)}\n".encode()
-        case CardTarget.png:
+        case "json":
+            return f"{to_json(bundle.card, spec)}\n".encode()
+        case "png":
             return to_png(bundle.card, image, () if _keeps_chunks(bundle, picture) else _for_png(bundle, image))
-        case CardTarget.charx:
+        case "charx":
             return to_charx(bundle.card, image, bundle.assets)
 
 
 def _left_out(bundle: Bundle, to: CardTarget, picture: bytes | None) -> int:
     match to:
-        case CardTarget.json:
+        case "json":
             return len(bundle.assets)
-        case CardTarget.png:
+        case "png":
             return (
                 0
                 if _keeps_chunks(bundle, picture)
                 else len(bundle.assets) - len(_for_png(bundle, picture or bundle.image))
             )
-        case CardTarget.charx:
+        case "charx":
             return 0
 
 

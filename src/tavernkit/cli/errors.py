@@ -12,7 +12,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from tavernkit.cli.terminal import plain
+from tavernkit.cli.output import plain
 from tavernkit.errors import StrictModeError, TavernKitError, TokenBudgetExceeded, UnsupportedVersionError
 from tavernkit.values import Value
 

@@ -5,17 +5,22 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import typer
 
-from tavernkit.cli.errors import FileError, UsageError, about
+from tavernkit.cli.errors import FileError, UsageError, about, display_name
 from tavernkit.cli.output import write_bytes
 from tavernkit.errors import ParseError
+from tavernkit.reading import ImportReport, Outcome
+from tavernkit.values import Value
+
+T = TypeVar("T")
 
 InputFile = Annotated[Path, typer.Argument(metavar="FILE", help="The file to read; - reads standard input.")]
+OutputOption = Annotated[Path, typer.Option("--output", "-o", help="The file to write; standard output unless given.")]
 ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")]
 
 
@@ -38,6 +43,36 @@ def read_input(path: Path) -> bytes:
         if len(data) > limit:
             raise ParseError(f"The file is too large; at most {limit:,} bytes are read.")
     return data
+
+
+class FileNote(Value, frozen=True, kw_only=True):
+    """What became of one field of one file."""
+
+    file: str
+    path: str
+    outcome: Outcome
+    message: str
+
+    def __str__(self) -> str:
+        return ": ".join(part for part in (self.file, self.path, self.message) if part)
+
+
+def file_notes(file: Path, report: ImportReport) -> tuple[FileNote, ...]:
+    """The notes of a report that say more than that everything was kept."""
+    return tuple(
+        FileNote(file=display_name(file), path=note.path, outcome=note.outcome, message=note.message)
+        for note in report.notes
+        if note.outcome != "exact"
+    )
+
+
+def read_noted(file: Path, read: Callable[[bytes], tuple[T, ImportReport]], notes: list[FileNote]) -> T:
+    """What a reader makes of a file; what it had to convert or ignore is added to the notes."""
+    data = read_input(file)
+    with about(file):
+        found, report = read(data)
+    notes.extend(file_notes(file, report))
+    return found
 
 
 def refuse_two_documents(output: Path | None, *, as_json: bool) -> None:

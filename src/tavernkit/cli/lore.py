@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from tavernkit.cli.errors import about, display_name
-from tavernkit.cli.files import ForceOption, InputFile, check_free, read_input, refuse_two_documents, write_output
+from tavernkit.cli.files import (
+    ForceOption,
+    InputFile,
+    OutputOption,
+    check_free,
+    read_input,
+    refuse_two_documents,
+    write_output,
+)
 from tavernkit.cli.groups import command_group
-from tavernkit.cli.output import JsonOption, Printer, emit, to_json_bytes
+from tavernkit.cli.output import JsonOption, emit, present, to_json_bytes
 
 if TYPE_CHECKING:
     from tavernkit.lore.book import Book
@@ -20,34 +27,25 @@ if TYPE_CHECKING:
 app = command_group("lore", "Show, test and convert lorebooks.")
 
 
-class LoreTarget(StrEnum):
-    """What a lorebook can be written as."""
-
-    world = "world"
-    character_book = "character-book"
-
-
 @app.command("show")
 def show(file: InputFile, as_json: JsonOption = False) -> None:
     """Show the entries of a lorebook, or of the lorebook inside a card or a RisuAI module."""
-    from tavernkit.cli.lore_summary import print_book, summarise_book
+    from tavernkit.cli.summaries import print_book, summarise_book
 
     book, report = load_book(file)
     summary = summarise_book(book, report.format)
-    if as_json:
-        emit({"file": display_name(file), "book": summary, "notes": report.notes})
-    else:
-        print_book(Printer(), summary, report.notes)
+    document = {"file": display_name(file), "book": summary, "notes": report.notes}
+    present(document, lambda printer: print_book(printer, summary, report.notes), as_json=as_json)
 
 
 @app.command("convert")
 def convert(
     file: InputFile,
-    to: Annotated[LoreTarget, typer.Option("--to", help="A SillyTavern world file, or the character_book of a card.")],
-    output: Annotated[
-        Path,
-        typer.Option("--output", "-o", help="The file to write; standard output unless given."),
-    ] = Path("-"),
+    to: Annotated[
+        Literal["world", "character-book"],
+        typer.Option(help="A SillyTavern world file, or the character_book of a card."),
+    ],
+    output: OutputOption = Path("-"),
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -57,7 +55,7 @@ def convert(
     refuse_two_documents(output, as_json=as_json)
     check_free([output], force=force)
     book, report = load_book(file)
-    written = write_world_info(book) if to is LoreTarget.world else write_character_book(book)
+    written = write_world_info(book) if to == "world" else write_character_book(book)
     data = to_json_bytes(written)
     write_output(output, data, force=force)
     if as_json:
@@ -75,18 +73,18 @@ def convert(
 @app.command("test")
 def try_out(
     books: Annotated[list[Path], typer.Argument(metavar="BOOK…", help="Lorebooks, or cards with a lorebook inside.")],
-    text: Annotated[Path, typer.Option("--text", help="The file with the text to scan; - is standard input.")],
+    text: Annotated[Path, typer.Option(help="The file with the text to scan; - is standard input.")],
     context: Annotated[
-        int, typer.Option("--context", min=1, help="The size of the window, a quarter of which lore may take.")
+        int, typer.Option(min=1, help="The size of the window, a quarter of which lore may take.")
     ] = 8192,
-    seed: Annotated[int, typer.Option("--seed", help="Where the dice for probabilities and groups begin.")] = 0,
+    seed: Annotated[int, typer.Option(help="Where the dice for probabilities and groups begin.")] = 0,
     as_json: JsonOption = False,
 ) -> None:
     """Show which entries a text wakes up, in which order and place, and why the others stay silent.
 
     The text counts as the newest message, and is scanned as SillyTavern does with the settings it ships with.
     """
-    from tavernkit.cli.lore_test import print_test
+    from tavernkit.cli.summaries import print_test
     from tavernkit.reading import decode_text
     from tavernkit.sillytavern.world_info.trial import run_test
 
@@ -97,10 +95,7 @@ def try_out(
         for file, book in ((file, load_book(file)[0]) for file in books)
     ]
     result = run_test(loaded, words, context=context, seed=seed)
-    if as_json:
-        emit(result)
-    else:
-        print_test(Printer(), result)
+    present(result, lambda printer: print_test(printer, result), as_json=as_json)
 
 
 def load_book(file: Path) -> tuple[Book, ImportReport]:

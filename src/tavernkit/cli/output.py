@@ -6,6 +6,7 @@ import io
 import json
 import math
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -13,7 +14,6 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from tavernkit.cli.terminal import plain
 from tavernkit.values import Json, Value
 
 if TYPE_CHECKING:
@@ -24,7 +24,23 @@ if TYPE_CHECKING:
 READER_LEFT = 141  # what a shell reports for a command that ended because nobody read its output
 UNLIMITED_WIDTH = 10_000
 
+# Everything that could move the cursor, colour the screen or start a command in a terminal, and halves of surrogate
+# pairs, which no terminal can be sent. Cards are written by strangers.
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029]")
+_SPACE = re.compile(r"\s+")
+
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
+
+
+def plain(text: str) -> str:
+    """The text with line breaks and tabs kept and every other control character made visible."""
+    return _UNPRINTABLE.sub("\ufffd", text.replace("\r\n", "\n"))
+
+
+def shorten(text: str, width: int) -> str:
+    """One line of at most `width` characters."""
+    line = _SPACE.sub(" ", plain(text[: width * 4])).strip()
+    return line if len(line) <= width and len(text) <= width * 4 else f"{line[: width - 1].rstrip()}…"
 
 
 def emit(document: Value | Json) -> None:
@@ -86,6 +102,14 @@ class Printer:
         if notes:
             self.line()
             self.table(("note", "where", "what"), [(note.outcome, note.path, note.message) for note in notes])
+
+
+def present(document: Value | Json, show: Callable[[Printer], None], *, as_json: bool) -> None:
+    """Print one JSON document, or have the same shown as text."""
+    if as_json:
+        emit(document)
+    else:
+        show(Printer())
 
 
 def _console() -> Console:

@@ -1,4 +1,4 @@
-"""`tavernkit serve`, `worker`, `db` and `account`: the application. It is imported only when one of them is called."""
+"""`tavernkit serve`, `worker`, `scripted-provider`, `db` and `account`: the application, imported only by these."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -17,10 +18,12 @@ import typer
 from tavernkit.cli.errors import CHECK_FAILED, UsageError, about
 from tavernkit.cli.files import ForceOption, InputFile, check_free, is_standard, refuse_two_documents
 from tavernkit.cli.groups import command_group
-from tavernkit.cli.output import JsonOption, Printer, emit, progress, write_bytes
+from tavernkit.cli.output import JsonOption, emit, plain, present, progress, write_bytes
+from tavernkit.values import Json
 
 if TYPE_CHECKING:
     from tavernkit.playground.base.config import AppConfig
+    from tavernkit.playground.base.database.migrate import SchemaState
     from tavernkit.playground.base.database.models import User
     from tavernkit.playground.base.runtime import Runtime
 
@@ -54,6 +57,32 @@ def worker(as_json: JsonOption = False) -> None:
         from tavernkit.playground.edge import server
 
         asyncio.run(server.work(_settings(), lambda name: _ready("Working as", name, as_json=as_json)))
+
+
+def serve_scripted_provider(
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 takes a free one.")] = 8421,
+    delay: Annotated[float, typer.Option(min=0, max=60, help="Seconds before each word.")] = 0.02,
+    as_json: JsonOption = False,
+) -> None:
+    """Serve a model that says what it is told to, for tests and demonstrations.
+
+    It speaks the protocols of OpenAI, Anthropic and Gemini on this machine until it is stopped. The last user message
+    or the name of the model says how it answers, and how it fails.
+    """
+    with _application():
+        from tavernkit.playground.base.llm.scripted_server import serve_scripted
+
+    def ready(address: str) -> None:
+        addresses = dict.fromkeys(("openai", "openai_text", "anthropic"), f"{address}/v1")
+        document = {"ready": address, "base_urls": {**addresses, "google": f"{address}/v1beta"}}
+        sentence = f"The scripted provider is at {address}/v1, and for Gemini at {address}/v1beta"
+        _say(document, sentence, as_json=as_json)
+
+    try:
+        serve_scripted(port, delay, ready)
+    except OSError as error:
+        reason = error.strerror or "it cannot be opened"
+        raise UsageError(f"The port {port} cannot be used ({reason}). Choose another one with --port.") from error
 
 
 @database.command("upgrade")
@@ -95,7 +124,7 @@ def backup(
         from tavernkit.playground.base.database.backup import back_up
 
         url = _settings().resolved_database_url
-        manifest = asyncio.run(back_up(url, place, datetime.now(UTC), progress=_rows("Backing up")))
+        manifest = asyncio.run(back_up(url, place, datetime.now(UTC), progress=partial(progress, "Backing up")))
     if as_json:
         emit({"file": str(target), "revision": manifest.revision, "rows": manifest.rows})
     elif not is_standard(target):
@@ -113,12 +142,10 @@ def restore(
         from tavernkit.playground.base.database import backup, migrate
 
         url = _settings().resolved_database_url
-        manifest = asyncio.run(backup.restore(url, file, force=force, progress=_rows("Restoring")))
+        manifest = asyncio.run(backup.restore(url, file, force=force, progress=partial(progress, "Restoring")))
         state = asyncio.run(migrate.check(url))
-    if as_json:
-        emit({"rows": manifest.rows, "from_revision": manifest.revision, "revision": state.current})
-    else:
-        typer.echo(f"Restored {manifest.rows:,} rows of {manifest.created_at}. {KEY_NOTE}")
+    document = {"rows": manifest.rows, "from_revision": manifest.revision, "revision": state.current}
+    _say(document, f"Restored {manifest.rows:,} rows of {manifest.created_at}. {KEY_NOTE}", as_json=as_json)
 
 
 @accounts.command("create-admin")
@@ -136,7 +163,7 @@ def create_admin(
 
         password = _read_password()
         user = _with_runtime(lambda runtime: create_administrator(runtime, name=name, email=email, password=password))
-    _tell(f"{user.name} is an administrator and can sign in.", user, as_json=as_json)
+    _say(_document(user), f"{user.name} is an administrator and can sign in.", as_json=as_json)
 
 
 @accounts.command("set-password")
@@ -156,7 +183,7 @@ def set_password(
             return await reset_password(runtime, existing(user, "account").id, _read_password())
 
         user = _with_runtime(reset)
-    _tell(f"{user.name} has a new password.", user, as_json=as_json)
+    _say(_document(user), f"{user.name} has a new password.", as_json=as_json)
 
 
 @accounts.command("list")
@@ -170,11 +197,11 @@ def list_accounts(as_json: JsonOption = False) -> None:
                 return await all_users(session)
 
         users = _with_runtime(read)
-    if as_json:
-        emit([_document(user) for user in users])
-    else:
-        rows = [(user.name, user.email or "", user.role, user.status, _sign_in(user)) for user in users]
-        Printer().table(("name", "e-mail", "role", "status", "password"), rows)
+    columns = ("name", "e-mail", "role", "status", "password")
+    rows = [
+        (user.name, user.email or "", user.role, user.status, "yes" if user.password_hash else "none") for user in users
+    ]
+    present(list(map(_document, users)), lambda printer: printer.table(columns, rows), as_json=as_json)
 
 
 def _with_runtime(action: Callable[[Runtime], Awaitable[T]]) -> T:
@@ -199,23 +226,15 @@ def _read_password() -> str:
     return sys.stdin.readline().rstrip("\r\n")
 
 
-def _tell(sentence: str, user: User, *, as_json: bool) -> None:
+def _say(document: Json, sentence: str, *, as_json: bool) -> None:
     if as_json:
-        emit(_document(user))
+        emit(document)
     else:
-        Printer().line(sentence)
+        typer.echo(plain(sentence))
 
 
 def _document(user: User) -> dict[str, Any]:
     return {"id": str(user.id), "name": user.name, "email": user.email, "role": user.role, "status": user.status}
-
-
-def _sign_in(user: User) -> str:
-    return "yes" if user.password_hash else "none"
-
-
-def _rows(title: str) -> Callable[[int], AbstractContextManager[Callable[[], None]]]:
-    return lambda total: progress(title, total)
 
 
 @contextmanager
@@ -268,15 +287,10 @@ def _settings(**given: Any) -> AppConfig:
 
 
 def _ready(what: str, where: str, *, as_json: bool) -> None:
-    if as_json:
-        emit({"ready": where})
-    else:
-        typer.echo(f"{what} {where}")
+    _say({"ready": where}, f"{what} {where}", as_json=as_json)
 
 
-def _show(state: Any, *, as_json: bool) -> None:
-    if as_json:
-        emit({"current": state.current, "newest": state.newest, "is_current": state.is_current})
-    else:
-        word = "up to date" if state.is_current else f"at {state.current or 'nothing'}; run tavernkit db upgrade"
-        typer.echo(f"The database is {word} (revision {state.newest}).")
+def _show(state: SchemaState, *, as_json: bool) -> None:
+    word = "up to date" if state.is_current else f"at {state.current or 'nothing'}; run tavernkit db upgrade"
+    document = {"current": state.current, "newest": state.newest, "is_current": state.is_current}
+    _say(document, f"The database is {word} (revision {state.newest}).", as_json=as_json)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from tavernkit.cli.errors import UsageError, about, display_name
-from tavernkit.cli.file_notes import FileNote, file_notes
-from tavernkit.cli.files import read_input
+from tavernkit.cli.errors import UsageError, display_name
+from tavernkit.cli.files import FileNote, read_noted
 from tavernkit.dialects.merging import MODES
+from tavernkit.reading import ImportReport
 from tavernkit.sillytavern.errors import InvalidPresetError
 from tavernkit.sillytavern.presets import (
     ChatPreset,
@@ -65,7 +65,7 @@ def read_setup(files: Sequence[Path], *, instruct: Path | None, context: Path | 
     found: dict[str, tuple[str, PresetFile]] = {}
     notes: list[FileNote] = []
     for file in files:
-        for part, value in _parts(_read(file, notes)):
+        for part, value in _parts(read_noted(file, _read, notes)):
             if part in found:
                 raise UsageError(
                     f"{found[part][0]} and {display_name(file)} both hold {LABELS[part]}; leave one of them out."
@@ -95,14 +95,11 @@ def check_post_processing(preset: ChatPreset) -> None:
         )
 
 
-def _read(file: Path, notes: list[FileNote]) -> SillyTavernPreset:
-    data = read_input(file)
-    with about(file):
-        preset, report = read_preset(data)
-        if isinstance(preset, ChatPreset):
-            check_post_processing(preset)
-    notes.extend(file_notes(file, report))
-    return preset
+def _read(data: bytes) -> tuple[SillyTavernPreset, ImportReport]:
+    preset, report = read_preset(data)
+    if isinstance(preset, ChatPreset):
+        check_post_processing(preset)
+    return preset, report
 
 
 def _parts(preset: SillyTavernPreset) -> Iterator[tuple[str, PresetFile]]:
@@ -122,7 +119,7 @@ def _parts(preset: SillyTavernPreset) -> Iterator[tuple[str, PresetFile]]:
 
 def _expected(file: Path, part: str, notes: list[FileNote]) -> PresetFile:
     """The one part that the file was named for, alone or out of a master export."""
-    held = dict(_parts(_read(file, notes)))
+    held = dict(_parts(read_noted(file, _read, notes)))
     if part not in held:
         raise UsageError(
             f"{display_name(file)} is not {LABELS[part]}: it holds {_and(LABELS[other] for other in held)}."

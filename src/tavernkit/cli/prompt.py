@@ -10,7 +10,7 @@ import typer
 from tavernkit.cli.errors import about
 from tavernkit.cli.files import read_input
 from tavernkit.cli.lore import load_book
-from tavernkit.cli.output import JsonOption, Printer, emit
+from tavernkit.cli.output import JsonOption, present
 from tavernkit.cli.tokens import ModelOption
 
 if TYPE_CHECKING:
@@ -26,26 +26,23 @@ def build_prompt(
             help="The character's card; - reads standard input. Without one, a small example story is used.",
         ),
     ] = None,
-    user: Annotated[str | None, typer.Option("--user", metavar="NAME", help="The name of the user.")] = None,
-    persona: Annotated[str | None, typer.Option("--persona", help="Who the user is, in a few words.")] = None,
-    message: Annotated[str, typer.Option("--message", help="What the user says next.")] = "",
+    user: Annotated[str | None, typer.Option(metavar="NAME", help="The name of the user.")] = None,
+    persona: Annotated[str | None, typer.Option(help="Who the user is, in a few words.")] = None,
+    message: Annotated[str, typer.Option(help="What the user says next.")] = "",
     history: Annotated[
-        Path | None,
-        typer.Option("--history", metavar="FILE", help="A JSON list of messages with role, content and name."),
+        Path | None, typer.Option(metavar="FILE", help="A JSON list of messages with role, content and name.")
     ] = None,
     lore: Annotated[
         list[Path] | None,
-        typer.Option("--lore", metavar="FILE", help="A lorebook to use beside the card's own; may be repeated."),
+        typer.Option(metavar="FILE", help="A lorebook to use beside the card's own; may be repeated."),
     ] = None,
     dialect: Annotated[
-        str, typer.Option("--dialect", metavar="NAME", help="The provider's format, such as openai or anthropic.")
+        str, typer.Option(metavar="NAME", help="The provider's format, such as openai or anthropic.")
     ] = "openai",
     model: ModelOption = None,
-    context: Annotated[
-        int, typer.Option("--context", metavar="N", min=1, help="The size of the model's window in tokens.")
-    ] = 8192,
+    context: Annotated[int, typer.Option(metavar="N", min=1, help="The size of the model's window in tokens.")] = 8192,
     reserve: Annotated[
-        int, typer.Option("--reserve", metavar="N", min=0, help="How many of those tokens the answer may take.")
+        int, typer.Option(metavar="N", min=0, help="How many of those tokens the answer may take.")
     ] = 1024,
     trace: Annotated[bool, typer.Option("--trace", help="Show how long each stage took.")] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Fail where there would be a warning.")] = False,
@@ -55,7 +52,7 @@ def build_prompt(
 
     Every message is shown with its role, its size in tokens and where it came from, then what had to be left out.
     """
-    from tavernkit.cli.prompt_report import print_prompt, report_on
+    from tavernkit.cli.build_report import print_prompt, report_on
     from tavernkit.presets import BudgetPreset
     from tavernkit.prompt.build import build
 
@@ -71,10 +68,8 @@ def build_prompt(
         trace=trace,
     ).plan
     report = report_on(plan, dialect, model)
-    if as_json:
-        emit({"payload": plan.to_messages(dialect, model=model or ""), "report": report})
-    else:
-        print_prompt(Printer(), report)
+    document = {"payload": plan.to_messages(dialect, model=model or ""), "report": report}
+    present(document, lambda printer: print_prompt(printer, report), as_json=as_json)
 
 
 def _character(card: Path | None) -> Character:

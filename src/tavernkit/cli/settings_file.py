@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tavernkit.cli.errors import about
-from tavernkit.cli.file_notes import FileNote, file_notes
-from tavernkit.cli.files import read_input
+from tavernkit.cli.files import FileNote, file_notes, read_input
 from tavernkit.cli.preset_files import check_post_processing
 from tavernkit.errors import ParseError
 from tavernkit.reading import LooseObject, ReportBuilder, parse_json
@@ -58,7 +57,7 @@ def read_settings_file(file: Path) -> SettingsFile:
     report = ReportBuilder()
     with about(file):
         match parse_json(data, what="The settings file"):
-            case {"power_user": dict()} as document:
+            case dict() as document if isinstance(document.get("power_user"), dict):
                 settings = _whole(LooseObject(document, report))
             case dict() as document if document.keys() & set(UserSettings.__struct_fields__):
                 settings = _power_user(LooseObject(document, report))

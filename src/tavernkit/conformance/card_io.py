@@ -13,17 +13,19 @@ import io
 import json
 import re
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
-from tavernkit.characters import Bundle, load, read_card, to_charx, to_json, to_png, write_card
+from tavernkit.characters import Bundle, CharacterCard, load, read_card, to_charx, to_json, to_png
+from tavernkit.characters.encode import write_data
 from tavernkit.characters.png_chunks import make_chunk
+from tavernkit.conformance.vectors import Case, Outcome
 from tavernkit.errors import TavernKitError
-from tavernkit.values import Json, JsonObject
+from tavernkit.values import Json
 
 EMPTY: tuple[Json, ...] = (None, "", [], {})
 
 
-def check(case: JsonObject) -> tuple[Json, Json]:
+def check(case: Case) -> Outcome:
     """What was recorded for the case, and what we make of its file, before and after writing it in every format."""
     recorded = case["expected"]
     stored = (recorded.get("loaded") or {}).get("data")
@@ -39,13 +41,13 @@ def check(case: JsonObject) -> tuple[Json, Json]:
     return dict.fromkeys(actual, expected), actual
 
 
-def _read_or_refuse(case: JsonObject) -> str:
+def _read_or_refuse(case: Case) -> str:
     with contextlib.suppress(TavernKitError):
         load(_file(case))
     return "read, or refused with an error of ours"
 
 
-def _file(case: JsonObject) -> bytes:
+def _file(case: Case) -> bytes:
     """The file that the case describes; archives are given as base64, or as the card that is in them."""
     kind, given = case["kind"], case["input"]
     if kind == "png":
@@ -63,7 +65,7 @@ def _archive(card: bytes) -> bytes:
     return buffer.getvalue()
 
 
-def _png(chunks: list[list[Json]]) -> bytes:
+def _png(chunks: Iterable[tuple[str, Json]]) -> bytes:
     """A picture of one pixel with these text chunks: an object is written as base64 JSON, a text as it is."""
     blank = base64.b64decode(
         "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=="
@@ -76,7 +78,7 @@ def _payload(value: Json) -> bytes:
     return value.encode() if isinstance(value, str) else base64.b64encode(json.dumps(value).encode())
 
 
-def _given_card(case: JsonObject) -> JsonObject:
+def _given_card(case: Case) -> Case:
     """The card inside the file, as far as it can be seen without reading the file."""
     given = case["input"]
     if case["kind"] == "png":
@@ -89,11 +91,11 @@ def _given_card(case: JsonObject) -> JsonObject:
     return given if isinstance(given, Mapping) else {}
 
 
-def _expected(stored: JsonObject, given: JsonObject) -> dict[str, Json]:
+def _expected(stored: Case, given: Case) -> dict[str, Json]:
     data = given["data"] if isinstance(given.get("data"), Mapping) else given
     extensions = data.get("extensions")
     dropped = {key for key, value in stored.items() if value in EMPTY and data.get(key) not in EMPTY}
-    typed = write_card(read_card({"spec": "chara_card_v3", "data": {"name": "-", **stored}})[0])["data"]
+    typed = _data(read_card({"spec": "chara_card_v3", "data": {"name": "-", **stored}})[0])
     fields = {
         # The application stores values of a wrong type as they are; we compare what they mean.
         key: value if type(value) is type(typed.get(key)) or value in EMPTY else typed.get(key)
@@ -103,14 +105,18 @@ def _expected(stored: JsonObject, given: JsonObject) -> dict[str, Json]:
     return {**fields, "extensions": dict(extensions) if isinstance(extensions, Mapping) else {}}
 
 
-def _fields(bundle: Bundle, expected: JsonObject) -> dict[str, Json]:
+def _fields(bundle: Bundle, expected: Case) -> dict[str, Json]:
     """Our card's fields, as far as the recording has them."""
-    data = write_card(bundle.card)["data"]
+    data = _data(bundle.card)
     fields = {key: _like(data.get(key), value) for key, value in expected.items() if key != "extensions"}
     if "name" in fields and _file_name(fields["name"]) == expected["name"]:
         fields["name"] = expected["name"]
     kept = {key: data["extensions"].get(key) for key in expected["extensions"]}
     return {**fields, "extensions": kept}
+
+
+def _data(card: CharacterCard) -> Case:
+    return write_data(card.character, "v3")
 
 
 def _like(ours: Json, recorded: Json) -> Json:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import get_args
+from typing import Any, get_args
 
 from tavernkit import dialects
+from tavernkit.conformance.vectors import Case, Outcome
 from tavernkit.dialects import Merging, PostProcessing, SpeakerNames
 from tavernkit.errors import DialectError
-from tavernkit.values import Json, JsonObject
+from tavernkit.values import Json
 
 
-def check(case: JsonObject) -> tuple[Json, Json]:
+def check(case: Case) -> Outcome:
     """What the case expects, and what we make of its messages.
 
     Where the application itself failed, our own error or any result at all is agreement.
@@ -25,7 +26,7 @@ def check(case: JsonObject) -> tuple[Json, Json]:
     return case["expected"], replay(case)
 
 
-def _names(case: JsonObject) -> SpeakerNames:
+def _names(case: Case) -> SpeakerNames:
     names = case.get("names") or {}
     return SpeakerNames(
         char=names.get("charName") or "",
@@ -34,29 +35,29 @@ def _names(case: JsonObject) -> SpeakerNames:
     )
 
 
-def _placeholder(case: JsonObject) -> str:
-    config: JsonObject = case.get("config") or {}
+def _placeholder(case: Case) -> str:
+    config: Case = case.get("config") or {}
     text: str = config.get("promptPlaceholder", dialects.DEFAULT_PLACEHOLDER)
     return text
 
 
-def _setting(case: JsonObject, name: str, default: bool) -> bool:
+def _setting(case: Case, name: str, default: bool) -> bool:
     return bool((case.get("config") or {}).get(name, default))
 
 
-def _messages(case: JsonObject) -> list[Json]:
+def _messages(case: Case) -> list[Case]:
     """The messages; the application takes anything that is not a list for none."""
     given = case["args"]["messages"]
     return given if isinstance(given, list) else []
 
 
-def _convert(case: JsonObject, dialect: str, **options: Json) -> Json:
+def _convert(case: Case, dialect: str, **options: Json) -> Json:
     return dialects.convert(_messages(case), dialect, names=_names(case), placeholder=_placeholder(case), **options)
 
 
-def _claude(case: JsonObject) -> Json:
+def _claude(case: Case) -> Json:
     args = case["args"]
-    written = _convert(
+    written: Any = _convert(
         case,
         "anthropic",
         prefill=args.get("prefillString") or "",
@@ -78,7 +79,7 @@ def _cut_web_addresses(value: Json) -> Json:
     return {key: _cut_web_addresses(item) for key, item in value.items()}
 
 
-def _google(case: JsonObject) -> Json:
+def _google(case: Case) -> Json:
     args = case["args"]
     return _convert(
         case,
@@ -89,22 +90,22 @@ def _google(case: JsonObject) -> Json:
     )
 
 
-def _mistral(case: JsonObject) -> Json:
+def _mistral(case: Case) -> Json:
     return _convert(case, "mistral", prefix_field="prefix" if _setting(case, "mistral.enablePrefix", False) else "")
 
 
-def _text(case: JsonObject) -> Json:
+def _text(case: Case) -> Json:
     # What is text already needs no conversion.
     given = case["args"]["messages"]
     return given if isinstance(given, str) else _convert(case, "text")
 
 
-def _ai21(case: JsonObject) -> Json:
+def _ai21(case: Case) -> Json:
     # Nothing at all needs no conversion, while a list without messages gets a placeholder.
     return _convert(case, "ai21") if isinstance(case["args"]["messages"], list) else []
 
 
-def _post_process(case: JsonObject) -> Json:
+def _post_process(case: Case) -> Json:
     args = case["args"]
     mode = args.get("type")
     # A setting that the application does not know means that nothing is done.
@@ -113,26 +114,22 @@ def _post_process(case: JsonObject) -> Json:
     return dialects.post_process(_messages(case), mode, names=_names(case), placeholder=_placeholder(case))
 
 
-def _merge(case: JsonObject) -> Json:
+def _merge(case: Case) -> Json:
     merging = Merging(**(case["args"].get("options") or {}))
     return dialects.merge_messages(_messages(case), merging, names=_names(case), placeholder=_placeholder(case))
 
 
-def _cache_at_depth(case: JsonObject) -> Json:
+def _cache_at_depth(case: Case) -> Json:
     args = case["args"]
     return dialects.cache_at_depth(_messages(case), args["cachingAtDepth"], args.get("ttl"))
 
 
-def _cache_system_prompt(case: JsonObject) -> Json:
-    return dialects.cache_system_prompt(_messages(case), case["args"].get("ttl"))
-
-
-def _assistant_prefix(case: JsonObject) -> Json:
+def _assistant_prefix(case: Case) -> Json:
     args = case["args"]
     return dialects.mark_assistant_prefix(args["prompt"], args["property"], tools=args.get("tools") or ())
 
 
-_REPLAYS: Mapping[str, Callable[[JsonObject], Json]] = {
+_REPLAYS: Mapping[str, Callable[[Case], Json]] = {
     "convertClaudeMessages": _claude,
     "convertGooglePrompt": _google,
     "convertMistralMessages": _mistral,
@@ -144,6 +141,8 @@ _REPLAYS: Mapping[str, Callable[[JsonObject], Json]] = {
     "mergeMessages": _merge,
     "cachingAtDepthForClaude": _cache_at_depth,
     "cachingAtDepthForOpenRouterClaude": _cache_at_depth,
-    "cachingSystemPromptForOpenRouter": _cache_system_prompt,
+    "cachingSystemPromptForOpenRouter": lambda case: dialects.cache_system_prompt(
+        _messages(case), case["args"].get("ttl")
+    ),
     "addAssistantPrefix": _assistant_prefix,
 }

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 
-from tavernkit.characters.character import Character
+from tavernkit.conformance.prompt_cases import read_character
+from tavernkit.conformance.vectors import Case, Outcome
 from tavernkit.sillytavern.errors import DepartedMemberError
 from tavernkit.sillytavern.groups import (
     ExpandFor,
@@ -23,33 +24,24 @@ from tavernkit.sillytavern.macros.engine import ParserMacros
 from tavernkit.sillytavern.macros.environment import Environment, MacroSettings
 from tavernkit.sillytavern.turns import ChatTurn
 from tavernkit.text.js_strings import js_trim
-from tavernkit.values import Json, JsonObject
+from tavernkit.values import Json
 
 _ERROR = "Deleted group member swiped"
 
 
-def check(case: JsonObject) -> tuple[Json, Json]:
+def check(case: Case) -> Outcome:
     """What was recorded of a choice of speakers or of a joined card, and what ours is."""
     cast = tuple(_member(character) for character in case["characters"])
     group = read_group(case["group_def"], cast, chat_metadata=case.get("chat_metadata"))
     return case["expected"], _speakers(case, group) if case["kind"] == "activation" else _cards(case, group)
 
 
-def _member(source: JsonObject) -> GroupMember:
-    depth_prompt = source.get("depth_prompt")
-    character = Character(
-        name=source["name"],
-        description=source.get("description", ""),
-        personality=source.get("personality", ""),
-        scenario=source.get("scenario", ""),
-        mes_example=source.get("mes_example", ""),
-        system_prompt=source.get("system_prompt", ""),
-        extensions={} if depth_prompt is None else {"depth_prompt": depth_prompt},
-    )
-    return GroupMember(avatar=source["avatar"], character=character, talkativeness=read_talkativeness(source))
+def _member(source: Case) -> GroupMember:
+    talkativeness = read_talkativeness(source)
+    return GroupMember(avatar=source["avatar"], character=read_character(source), talkativeness=talkativeness)
 
 
-def _speakers(case: JsonObject, group: StoryGroup) -> Json:
+def _speakers(case: Case, group: StoryGroup) -> Json:
     numbers = itertools.cycle(case["math_random"])
     drawn: list[float] = []
 
@@ -78,7 +70,7 @@ def _speakers(case: JsonObject, group: StoryGroup) -> Json:
     }
 
 
-def _turn(index: int, line: JsonObject) -> ChatTurn:
+def _turn(index: int, line: Case) -> ChatTurn:
     return ChatTurn(
         index=index,
         text=line["mes"],
@@ -90,7 +82,7 @@ def _turn(index: int, line: JsonObject) -> ChatTurn:
     )
 
 
-def _cards(case: JsonObject, group: StoryGroup) -> Json:
+def _cards(case: Case, group: StoryGroup) -> Json:
     speaker = group.cast[case["current_chid"]]
     environment = Environment(
         user_name=case["user"],
@@ -123,7 +115,7 @@ def _fields(card: JoinedCard) -> dict[str, Json]:
     }
 
 
-def _system_prompt(case: JsonObject, speaker: GroupMember, expand: ExpandFor) -> str:
+def _system_prompt(case: Case, speaker: GroupMember, expand: ExpandFor) -> str:
     """The main prompt of the chat or the card: never joined, whatever the group does."""
     if not case["default_settings"]["prefer_character_prompt"]:
         return ""

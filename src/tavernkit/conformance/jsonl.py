@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from tavernkit.chats import ChatFile, ChatMessage, read_chat, write_chat, write_text
+from tavernkit.conformance.vectors import Case, Outcome
 from tavernkit.errors import ParseError
 from tavernkit.text.js_json import to_json
-from tavernkit.values import Json, JsonObject
+from tavernkit.values import Json
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 NOW_IN_FILES = "2026-01-02T03:04:05.000Z"
@@ -19,7 +21,7 @@ NOT_IN_FILE_NAMES = re.compile(r'[/?<>\\:*|"\x00-\x1f\x80-\x9f]')
 NO_FILE_NAME = re.compile(r"\.+|(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?", re.IGNORECASE)
 
 
-def check(case: JsonObject) -> tuple[Json, Json]:
+def check(case: Case) -> Outcome:
     """The recorded chats and ours: every line, what we understood of the messages, the plain text, and the bytes
     where SillyTavern wrote them or left them as they were."""
     expected = case["expected"]
@@ -39,14 +41,14 @@ def check(case: JsonObject) -> tuple[Json, Json]:
     return [_recorded(file, case["op"]) for file in recorded], ours
 
 
-def _upload(case: JsonObject) -> str:
+def _upload(case: Case) -> str:
     if "file_text" in case:
         return str(case["file_text"])
     content = case["json"] if "json" in case else case["chat"]
     return "\n".join(map(to_json, content)) if "chat" in case and isinstance(content, list) else to_json(content)
 
 
-def _read(upload: str, case: JsonObject) -> tuple[ChatFile, ...]:
+def _read(upload: str, case: Case) -> tuple[ChatFile, ...]:
     try:
         chats, _ = read_chat(
             upload,
@@ -65,7 +67,7 @@ def _as_posted(name: str) -> str:
     return "" if NO_FILE_NAME.fullmatch(kept) else kept.rstrip(". ")
 
 
-def _recorded(file: JsonObject, op: str) -> JsonObject:
+def _recorded(file: Case, op: str) -> Case:
     records = _records(file["loaded"])
     return {
         "records": records,
@@ -75,7 +77,7 @@ def _recorded(file: JsonObject, op: str) -> JsonObject:
     }
 
 
-def _ours(chat: ChatFile, file: JsonObject, op: str) -> Json:
+def _ours(chat: ChatFile, file: Case, op: str) -> Json:
     text = write_chat(chat).replace(NOW_IN_FILES, "<now>")
     messages = [message for message in chat.messages if "mes" in message.keys]
     recorded = _recorded(file, op)["messages"] if file else []
@@ -90,16 +92,16 @@ def _ours(chat: ChatFile, file: JsonObject, op: str) -> Json:
     }
 
 
-def _has_comparable_text(file: JsonObject) -> bool:
+def _has_comparable_text(file: Case) -> bool:
     # It calls a speaker without a name `undefined` or writes a colon alone; we write just the text.
     return "export_txt" in file and all(record.get("name") for record in _records(file["loaded"]) if "mes" in record)
 
 
-def _has_comparable_bytes(file: JsonObject, op: str) -> bool:
+def _has_comparable_bytes(file: Case, op: str) -> bool:
     return op in ("save", "group_save") or (op == "import" and file.get("byte_identical_to_upload", False))
 
 
-def _understood(record: JsonObject) -> dict[str, Json]:
+def _understood(record: Case) -> dict[str, Json]:
     """The fields of a recorded message that are of their usual types."""
     usual = {"name": str, "mes": str, "is_user": bool, "is_system": bool, "extra": dict, "send_date": str}
     found = {key: record[key] for key, kind in usual.items() if isinstance(record.get(key), kind)}
@@ -121,12 +123,12 @@ def _in_their_words(message: ChatMessage) -> dict[str, Json]:
     }
 
 
-def _is_chat(loaded: Json) -> bool:
+def _is_chat(loaded: Iterable[Json]) -> bool:
     # A group's file is copied without a look at it, so that anything can have been recorded as loaded.
     return any(record.keys() & {"user_name", "chat_metadata", "name", "mes"} for record in _records(loaded))
 
 
-def _records(values: Json) -> list[JsonObject]:
+def _records(values: Iterable[Json]) -> list[Case]:
     return [value for value in values if isinstance(value, dict)]
 
 

@@ -5,20 +5,21 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from tavernkit.artifacts.liquid import LiquidOptions, LiquidTemplate
+from tavernkit.conformance.vectors import Case, Outcome
 from tavernkit.errors import LiquidError
 from tavernkit.text.seeded import SeededRandom
-from tavernkit.values import Json, JsonObject
+from tavernkit.values import Json
 
 CLOCK = datetime(2026, 3, 14, 15, 9, 26, tzinfo=UTC)
 
 
-def check(case: JsonObject) -> tuple[Json, Json]:
+def check(case: Case) -> Outcome:
     """What was recorded and what we do; of an error, whether it came while reading or while rendering."""
     recorded = {"output": case["output"]} if "output" in case else {"error": True, "stage": case["stage"]}
     return recorded, _outcome(case)
 
 
-def _outcome(case: JsonObject) -> dict[str, Json]:
+def _outcome(case: Case) -> dict[str, Json]:
     switches = case["options"]
     options = LiquidOptions(
         strict_variables=switches["strictVariables"],

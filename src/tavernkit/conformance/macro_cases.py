@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 from typing import Literal
 from zoneinfo import ZoneInfo
 
+from tavernkit.conformance.vectors import Case, Check, Outcome, compare
 from tavernkit.macros.engine import MacroEngine
 from tavernkit.macros.variables import Variables
 from tavernkit.reading import ReportBuilder
@@ -23,30 +24,24 @@ from tavernkit.sillytavern.macros.environment import (
 from tavernkit.sillytavern.macros.legacy import LegacyMacros
 from tavernkit.sillytavern.presets import ContextTemplate, Instruct, ReasoningTemplate, SystemPrompt
 from tavernkit.sillytavern.presets.fields import decode
-from tavernkit.text.seeded import string_hash
-from tavernkit.values import Json, JsonObject
-
-_LEGACY = LegacyMacros()
-_V2 = ParserMacros("1.15")
-_NEXT = ParserMacros("1.19")
+from tavernkit.text.seeded import SeededRandom, string_hash
 
 
-def check_legacy(case: JsonObject) -> tuple[Json, Json]:
+def check_legacy(case: Case) -> Outcome:
     """The legacy engine of SillyTavern 1.15."""
-    return _compare({**case, "env": _with_number(case["env"])}, _LEGACY)
+    return _replay({**case, "env": _with_number(case["env"])}, LegacyMacros())
 
 
-def check_v2(case: JsonObject) -> tuple[Json, Json]:
-    """The parser engine of SillyTavern 1.15."""
-    return _compare(case, _V2)
+def check_hash_rng(case: Case) -> Outcome:
+    """A hash of a text, or the first numbers of a seeded generator: the case's own `group` says which."""
+    given, expected = case["input"], case["output"]
+    if case["group"] == "string_hash":
+        return expected, string_hash(given)
+    random = SeededRandom(given)
+    return expected, [random.random() for _ in expected]
 
 
-def check_next(case: JsonObject) -> tuple[Json, Json]:
-    """The parser engine of SillyTavern 1.19."""
-    return _compare(case, _NEXT)
-
-
-def _with_number(env: JsonObject) -> JsonObject:
+def _with_number(env: Case) -> Case:
     """This engine prints the first included message as it is stored, be it a number or text; ours is a number."""
     metadata = env.get("chat_metadata", {})
     included = metadata.get("lastInContextMessageId")
@@ -55,25 +50,23 @@ def _with_number(env: JsonObject) -> JsonObject:
     return {**env, "chat_metadata": {**metadata, "lastInContextMessageId": int(included)}}
 
 
-def _compare(case: JsonObject, engine: MacroEngine) -> tuple[Json, Json]:
-    """Expand the case's input and set what was recorded against what came out."""
+def _replay(case: Case, engine: MacroEngine) -> Outcome:
     environment = case_environment(case["env"])
-    variables = environment.variables
     output = engine.expand(case["input"], environment)
-    expected: dict[str, Json] = {"output": case["output"]}
-    if case.get("deterministic") is False and output in case["output_any_of"]:
-        expected["output"] = output
-    actual: dict[str, Json] = {"output": output}
-    if "vars_after" in case and isinstance(variables, Variables):
-        expected["vars_after"] = case["vars_after"]
-        actual["vars_after"] = {scope: variables.snapshot(scope) for scope in ("local", "global")}
-    if "banned_after" in case:
-        expected["banned_after"] = case["banned_after"]
-        actual["banned_after"] = list(environment.banned_words)
-    return expected, actual
+    agrees = case.get("deterministic") is False and output in case["output_any_of"]
+    return compare(
+        {**case, "output": output} if agrees else case,
+        {"output": output},
+        vars_after={scope: environment.variables.snapshot(scope) for scope in ("local", "global")},
+        banned_after=list(environment.banned_words),
+    )
 
 
-def case_environment(env: JsonObject) -> Environment:
+check_v2: Check = partial(_replay, engine=ParserMacros("1.15"))
+check_next: Check = partial(_replay, engine=ParserMacros("1.19"))
+
+
+def case_environment(env: Case) -> Environment:
     """The environment that a case describes."""
     metadata = env.get("chat_metadata", {})
     settings = env.get("settings", {})
@@ -105,28 +98,23 @@ def case_environment(env: JsonObject) -> Environment:
         dynamic_macros=env.get("dynamic_macros", {}),
         clock=lambda: clock,
         zone=ZoneInfo(env.get("timezone", "UTC")),
-        random=_math_random(env.get("math_random", [0.5])),
+        random=itertools.cycle(env.get("math_random", [0.5])).__next__,
     )
 
 
-def _math_random(values: list[float]) -> Callable[[], float]:
-    numbers = itertools.cycle(values)
-    return lambda: next(numbers)
-
-
-def _chat_id_hash(env: JsonObject, metadata: JsonObject) -> int:
+def _chat_id_hash(env: Case, metadata: Case) -> int:
     if "chat_id_hash" in env:
         return int(env["chat_id_hash"])
     return string_hash(metadata.get("main_chat", ""))
 
 
-def _group(group: JsonObject | None) -> GroupNames | None:
+def _group(group: Case | None) -> GroupNames | None:
     if group is None:
         return None
     return GroupNames(members=tuple(group["members"]), muted=frozenset(group.get("disabled", ())))
 
 
-def _card(card: JsonObject, metadata: JsonObject) -> CardFields:
+def _card(card: Case, metadata: Case) -> CardFields:
     return CardFields(
         description=card.get("description", ""),
         personality=card.get("personality", ""),
@@ -142,7 +130,7 @@ def _card(card: JsonObject, metadata: JsonObject) -> CardFields:
     )
 
 
-def _line(line: JsonObject) -> ChatLine:
+def _line(line: Case) -> ChatLine:
     return ChatLine(
         text=line["mes"],
         name=line.get("name", ""),
@@ -154,7 +142,7 @@ def _line(line: JsonObject) -> ChatLine:
     )
 
 
-def _settings(settings: JsonObject) -> MacroSettings:
+def _settings(settings: Case) -> MacroSettings:
     report = ReportBuilder()
     return MacroSettings(
         instruct=decode(Instruct, {"enabled": False, **settings.get("instruct", {})}, report),
@@ -167,7 +155,7 @@ def _settings(settings: JsonObject) -> MacroSettings:
     )
 
 
-def _model(env: JsonObject) -> ModelState:
+def _model(env: Case) -> ModelState:
     api: Literal["chat", "text"] = "chat" if env.get("main_api", "openai") == "openai" else "text"
     return ModelState(
         name=env.get("model", ""),

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from tavernkit.characters.character import Character, User
+from tavernkit.conformance.vectors import Case, Outcome, compare, loose
+from tavernkit.conformance.world_info import read_recorded_book
 from tavernkit.lore.book import Book
-from tavernkit.lore.files.world_fields import ENTRY_TEMPLATE
-from tavernkit.lore.files.world_info import read_world_info
 from tavernkit.prompt.build import BuildInputs
 from tavernkit.prompt.message import Message
 from tavernkit.prompt.tokens import CharacterRatio, TokenEstimator, default_estimator
-from tavernkit.reading import LooseObject, ReportBuilder
+from tavernkit.reading import ReportBuilder
 from tavernkit.sillytavern.building import build
 from tavernkit.sillytavern.extension_prompts import ExtensionPrompt, extension_place, extension_role
 from tavernkit.sillytavern.groups import CardMode, GroupMember, StoryGroup
@@ -28,44 +28,35 @@ from tavernkit.sillytavern.story import (
     Story,
 )
 from tavernkit.sillytavern.world_info import read_settings
-from tavernkit.values import Json, JsonObject
+from tavernkit.values import Json
 
 
-def check_chat(case: JsonObject) -> tuple[Json, Json]:
+def check_chat(case: Case) -> Outcome:
     """The messages, what post-processing makes of them, and what they cost."""
     preset = decode(ChatPreset, case["preset"], ReportBuilder())
     inputs = case_inputs(case)
     inputs["preset"] = preset
     plan = build(**inputs, story=case_story(case)).plan
-    recorded = case["expected"]
-    expected: dict[str, Json] = {"messages": recorded["messages"]}
-    actual: dict[str, Json] = {"messages": plan.to_messages("openai", post_processing="none")}
-    if "upstream_messages" in recorded:
-        expected["upstream_messages"] = recorded["upstream_messages"]
-        actual["upstream_messages"] = plan.to_messages("openai")
+    ours: dict[str, Json] = {"messages": plan.to_messages("openai", post_processing="none")}
     if not preset.squash_system_messages and plan.trim_report is not None:
-        expected["token_total"] = recorded["token_total"]
-        actual["token_total"] = plan.trim_report.final_tokens
-    return expected, actual
+        ours["token_total"] = plan.trim_report.final_tokens
+    return compare(case["expected"], ours, upstream_messages=plan.to_messages("openai"))
 
 
-def check_text(case: JsonObject) -> tuple[Json, Json]:
+def check_text(case: Case) -> Outcome:
     """The text, and where the reply is to stop."""
     inputs = case_inputs(case)
     inputs["preset"] = TextPreset(max_length=case["max_context"], genamt=case["max_tokens"])
     plan = build(**inputs, story=case_story(case)).plan
-    recorded = case["expected"]
-    return (
-        {"prompt": recorded["prompt"], "stop": recorded["stop"]},
-        {"prompt": plan.to_messages("text"), "stop": plan.llm_options.get("stop", [])},
-    )
+    ours = {"prompt": plan.to_messages("text"), "stop": plan.llm_options.get("stop", [])}
+    return compare(case["expected"], ours)
 
 
-def case_inputs(case: JsonObject) -> BuildInputs:
+def case_inputs(case: Case) -> BuildInputs:
     """Who speaks with whom about what."""
     env = case["env"]
     return BuildInputs(
-        character=_character(_speaking_card(env)),
+        character=read_character(_speaking_card(env)),
         user=User(name=env["user"], persona=env.get("persona", "")),
         history=[_message(line) for line in env["chat"]],
         books=_books(case, "global"),
@@ -75,12 +66,12 @@ def case_inputs(case: JsonObject) -> BuildInputs:
     )
 
 
-def case_story(case: JsonObject) -> Story:
+def case_story(case: Case) -> Story:
     """The circumstances of the case."""
     env, options = case["env"], case["options"]
     return Story(
         settings=read_user_settings(case["power_user"]),
-        world_info=read_settings(LooseObject(case["wi_settings"], ReportBuilder())),
+        world_info=read_settings(loose(case["wi_settings"])),
         macros="1.15",
         persona=_persona(env),
         note=_note(case["author_note"]),
@@ -95,32 +86,24 @@ def case_story(case: JsonObject) -> Story:
     )
 
 
-def _speaking_card(env: JsonObject) -> JsonObject:
+def _speaking_card(env: Case) -> Case:
     if "group" not in env:
         return {"name": env["char"], **env["card"]}
-    card: JsonObject = next(card for card in env["characters"] if card["name"] == env["char"])
+    card: Case = next(card for card in env["characters"] if card["name"] == env["char"])
     return card
 
 
-def _character(card: JsonObject) -> Character:
-    text: dict[str, Any] = {
-        field: card.get(field) or ""
-        for field in (
-            "name",
-            "description",
-            "personality",
-            "scenario",
-            "first_mes",
-            "mes_example",
-            "creator_notes",
-            "system_prompt",
-            "post_history_instructions",
-        )
-    }
+def read_character(card: Case) -> Character:
+    """A card in a case, which has only some of its fields."""
+    names = (
+        *("name", "description", "personality", "scenario", "first_mes", "mes_example", "creator_notes"),
+        *("system_prompt", "post_history_instructions"),
+    )
+    text: dict[str, Any] = {name: card.get(name) or "" for name in names}
     return Character(**text, extensions={"depth_prompt": card.get("depth_prompt") or {}})
 
 
-def _message(line: JsonObject) -> Message:
+def _message(line: Case) -> Message:
     fields = ("force_avatar", "original_avatar", "extra", "is_system")
     return Message(
         role="user" if line.get("is_user") else "assistant",
@@ -130,12 +113,12 @@ def _message(line: JsonObject) -> Message:
     )
 
 
-def _group(env: JsonObject) -> StoryGroup | None:
+def _group(env: Case) -> StoryGroup | None:
     if "group" not in env:
         return None
     group = env["group"]
     return StoryGroup(
-        cast=tuple(GroupMember(avatar=card["name"], character=_character(card)) for card in env["characters"]),
+        cast=tuple(GroupMember(avatar=card["name"], character=read_character(card)) for card in env["characters"]),
         members=tuple(group["members"]),
         disabled=frozenset(group.get("disabled", ())),
         generation_mode=CardMode(group.get("generation_mode", 0)),
@@ -144,7 +127,7 @@ def _group(env: JsonObject) -> StoryGroup | None:
     )
 
 
-def _persona(env: JsonObject) -> PersonaPlace:
+def _persona(env: Case) -> PersonaPlace:
     return PersonaPlace(
         position=PersonaPosition(env.get("persona_position", 0)),
         depth=env.get("persona_depth", 2),
@@ -152,7 +135,7 @@ def _persona(env: JsonObject) -> PersonaPlace:
     )
 
 
-def _note(note: JsonObject | None) -> AuthorsNote:
+def _note(note: Case | None) -> AuthorsNote:
     if note is None:
         return AuthorsNote()
     return AuthorsNote(
@@ -165,11 +148,11 @@ def _note(note: JsonObject | None) -> AuthorsNote:
     )
 
 
-def _character_note(note: JsonObject | None) -> CharacterNote | None:
+def _character_note(note: Case | None) -> CharacterNote | None:
     return None if note is None else CharacterNote(text=note["prompt"], placement=NotePlacement(note["position"]))
 
 
-def _extension_prompt(prompt: JsonObject) -> ExtensionPrompt:
+def _extension_prompt(prompt: Case) -> ExtensionPrompt:
     return ExtensionPrompt(
         key=prompt["key"],
         content=prompt["value"],
@@ -180,7 +163,7 @@ def _extension_prompt(prompt: JsonObject) -> ExtensionPrompt:
     )
 
 
-def _quiet(options: JsonObject) -> QuietPrompt | None:
+def _quiet(options: Case) -> QuietPrompt | None:
     if "quietPrompt" not in options:
         return None
     return QuietPrompt(
@@ -191,15 +174,10 @@ def _quiet(options: JsonObject) -> QuietPrompt | None:
     )
 
 
-def _books(case: JsonObject, scope: str) -> tuple[Book, ...]:
-    return tuple(_book(book) for book in case["books"] if book["scope"] == scope)
+def _books(case: Case, scope: str) -> tuple[Book, ...]:
+    recorded = [book for book in case["books"] if book["scope"] == scope]
+    return tuple(read_recorded_book(book["entries"], name=book["name"]) for book in recorded)
 
 
-def _book(book: JsonObject) -> Book:
-    entries = {str(number): {**ENTRY_TEMPLATE, **entry} for number, entry in enumerate(book["entries"])}
-    source = LooseObject({"name": book["name"], "entries": entries}, ReportBuilder())
-    return read_world_info(source)
-
-
-def _estimator(case: JsonObject) -> TokenEstimator:
+def _estimator(case: Case) -> TokenEstimator:
     return default_estimator() if case["tokenizer"].startswith("tiktoken") else CharacterRatio(3.35)

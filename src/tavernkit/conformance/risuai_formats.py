@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 
 from tavernkit.characters.limits import DEFAULT_LIMITS
 from tavernkit.characters.png_chunks import put_texts, walk_chunks
+from tavernkit.conformance.vectors import Case, Outcome, loose
 from tavernkit.errors import InvalidCardError, TavernKitError
-from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.risuai.book_import import import_external
 from tavernkit.risuai.cards import export_card, import_card
 from tavernkit.risuai.chance import pick_hash_rand
@@ -23,48 +23,21 @@ from tavernkit.risuai.files.risum import read_risum, write_risum
 from tavernkit.risuai.files.rpack import decode_rpack, encode_rpack
 from tavernkit.risuai.module import read_module, write_module
 from tavernkit.risuai.toggles import Toggle, parse_toggles
-from tavernkit.values import Json, JsonObject
+from tavernkit.values import Json
 
 NOW = 1741529225
-NEW_CHARACTER: JsonObject = {"name": "Marlow Quill", "chaId": "cha-7781"}
+NEW_CHARACTER: Case = {"name": "Marlow Quill", "chaId": "cha-7781"}
 # The fields of an imported character that every recording has where RisuAI does.
 RECORDED = (
-    "name",
-    "nickname",
-    "firstMessage",
-    "desc",
-    "personality",
-    "scenario",
-    "exampleMessage",
-    "systemPrompt",
-    "postHistoryInstructions",
-    "replaceGlobalNote",
-    "alternateGreetings",
-    "tags",
-    "creator",
-    "characterVersion",
-    "creatorNotes",
-    "globalLore",
-    "loreSettings",
-    "loreExt",
-    "customscript",
-    "triggerscript",
-    "utilityBot",
-    "defaultVariables",
-    "additionalData",
-    "additionalText",
-    "bias",
-    "viewScreen",
-    "backgroundHTML",
-    "lowLevelAccess",
-    "extentions",
-    "group_only_greetings",
-    "source",
-    "firstMsgIndex",
+    *("name", "nickname", "firstMessage", "desc", "personality", "scenario", "exampleMessage", "systemPrompt"),
+    *("postHistoryInstructions", "replaceGlobalNote", "alternateGreetings", "tags", "creator", "characterVersion"),
+    *("creatorNotes", "globalLore", "loreSettings", "loreExt", "customscript", "triggerscript", "utilityBot"),
+    *("defaultVariables", "additionalData", "additionalText", "bias", "viewScreen", "backgroundHTML"),
+    *("lowLevelAccess", "extentions", "group_only_greetings", "source", "firstMsgIndex"),
 )
 
 
-def check(case: JsonObject) -> tuple[Json, Json]:
+def check(case: Case) -> Outcome:
     """Replay one case of the group `formats`."""
     inputs, replay = KINDS[case["kind"]]
     recorded = {key: value for key, value in case.items() if key not in ("id", "group", "kind", *inputs)}
@@ -77,42 +50,42 @@ def check(case: JsonObject) -> tuple[Json, Json]:
     return recorded, {key: value for key, value in ours.items() if key in recorded}
 
 
-def _rpack(case: JsonObject) -> JsonObject:
+def _rpack(case: Case) -> Case:
     data = _bytes(case["input_b64"])
     packed = encode_rpack(data)
     return {"encoded_b64": _base64(packed), "roundtrip_ok": decode_rpack(packed) == data}
 
 
-def _risum(case: JsonObject) -> JsonObject:
-    written = write_risum(read_module(_loose(case["module"])))
+def _risum(case: Case) -> Case:
+    written = write_risum(read_module(loose(case["module"])))
     return {"file_b64": _base64(write_risum(read_risum(written).module))}
 
 
-def _png_write(case: JsonObject) -> JsonObject:
+def _png_write(case: Case) -> Case:
     texts = {name: text.encode() for name, text in case["chunks"].items()}
     written = put_texts(_bytes(case["png_b64"]), texts, drop=lambda chunk: chunk.type == b"tEXt")
     return {"file_b64": _base64(written)}
 
 
-def _png_read(case: JsonObject) -> JsonObject:
+def _png_read(case: Case) -> Case:
     chunks = walk_chunks(memoryview(_bytes(case["file_b64"])), limit=DEFAULT_LIMITS.png_chunks)
     texts = {chunk.keyword: bytes(chunk.data).partition(b"\0")[2].decode() for chunk in chunks if chunk.type == b"tEXt"}
     return {"chunks": {name: texts[name] for name in case["keys"] if name in texts}}
 
 
-def _export(case: JsonObject) -> JsonObject:
-    return {"card": export_card(read_character(_loose({**NEW_CHARACTER, **case["char"]})), modified=NOW)}
+def _export(case: Case) -> Case:
+    return {"card": export_card(read_character(loose({**NEW_CHARACTER, **case["char"]})), modified=NOW)}
 
 
-def _risum_import(case: JsonObject) -> JsonObject:
+def _risum_import(case: Case) -> Case:
     """A module is given a new id when it is imported."""
     return {"module": {**write_module(read_risum(_bytes(case["file_b64"])).module), "id": "<uuid>"}}
 
 
-def _charx(case: JsonObject) -> JsonObject:
+def _charx(case: Case) -> Case:
     """What is in our file, packed as theirs: how far each packer compresses is its own affair."""
     recorded = _unpacked(_bytes(case["file_b64"]))
-    character = read_character(_loose({**NEW_CHARACTER, **case["char"]}))
+    character = read_character(loose({**NEW_CHARACTER, **case["char"]}))
     module_id = read_risum(recorded["module.risum"]).module.id
     modified = json.loads(recorded["card.json"])["data"]["modification_date"]
     ours = save_charx(character, modified=modified, module_id=module_id)
@@ -125,52 +98,52 @@ def _unpacked(archive: bytes) -> dict[str, bytes]:
         return {name: files.read(name) for name in files.namelist()}
 
 
-def _contents(files: Mapping[str, bytes]) -> JsonObject:
+def _contents(files: Mapping[str, bytes]) -> Case:
     return {**files, "card.json": json.loads(files["card.json"])}
 
 
-def _import_oldest(case: JsonObject) -> JsonObject:
+def _import_oldest(case: Case) -> Case:
     """A card of version 1 is read by the reader of card files; nothing else imports those."""
     character, _ = load_character(json.dumps(case["card"]).encode())
     imported = write_character(character)
     return {"char": {key: imported[key] for key in _object(case["char"]) if key in imported}}
 
 
-def _import_refused(case: JsonObject) -> JsonObject:
+def _import_refused(case: Case) -> Case:
     try:
         return _import(case)
     except InvalidCardError:
         return {"char": None}
 
 
-def _import(case: JsonObject) -> JsonObject:
+def _import(case: Case) -> Case:
     imported = import_card(case["card"])
     recorded = _object(case.get("char"))
     return {"char": {key: value for key, value in imported.items() if key in RECORDED or key in recorded}}
 
 
-def _external_lore(case: JsonObject) -> JsonObject:
+def _external_lore(case: Case) -> Case:
     return {"lore": import_external(case["entries"])}
 
 
-def _chat_ml(case: JsonObject) -> JsonObject:
+def _chat_ml(case: Case) -> Case:
     messages = parse_chat_ml(case["input"])
     if messages is None:
         return {"output": None}
     return {"output": [{"role": m.role, "content": m.content, "thoughts": list(m.thoughts)} for m in messages]}
 
 
-def _key_values(case: JsonObject) -> JsonObject:
+def _key_values(case: Case) -> Case:
     return {"output": [list(pair) for pair in parse_key_values(case["input"])]}
 
 
-def _toggles(case: JsonObject) -> JsonObject:
+def _toggles(case: Case) -> Case:
     return {"output": [_toggle(toggle) for toggle in parse_toggles(case["input"])]}
 
 
-def _toggle(toggle: Toggle) -> JsonObject:
+def _toggle(toggle: Toggle) -> Case:
     """The toggle as RisuAI itself keeps it."""
-    fields: JsonObject = {"key": toggle.key, "value": toggle.label}
+    fields: Case = {"key": toggle.key, "value": toggle.label}
     match toggle.type:
         case "switch":
             return {**fields, "options": list(toggle.options)}
@@ -180,11 +153,11 @@ def _toggle(toggle: Toggle) -> JsonObject:
             return {**fields, "type": toggle.type, "children": []}
 
 
-def _pick(case: JsonObject) -> JsonObject:
+def _pick(case: Case) -> Case:
     return {"output": pick_hash_rand(case["cid"], case["word"])}
 
 
-KINDS: Mapping[str, tuple[tuple[str, ...], Callable[[JsonObject], JsonObject]]] = {
+KINDS: Mapping[str, tuple[tuple[str, ...], Callable[[Case], Case]]] = {
     "card_v3_export": (("char",), _export),
     "charx_export": (("char",), _charx),
     "chatml": (("input",), _chat_ml),
@@ -219,9 +192,5 @@ def _base64(data: bytes) -> str:
     return base64.b64encode(data).decode()
 
 
-def _object(value: Json) -> JsonObject:
+def _object(value: Json) -> Case:
     return value if isinstance(value, Mapping) else {}
-
-
-def _loose(source: JsonObject) -> LooseObject:
-    return LooseObject(source, ReportBuilder())

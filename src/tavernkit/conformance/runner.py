@@ -4,41 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
-from typing import TypeAlias
 
-from tavernkit.conformance.vectors import VectorFile
+from tavernkit.conformance.vectors import Case, Check, VectorFile
 from tavernkit.errors import ParseError, TavernKitError
-from tavernkit.values import Json, JsonObject, Value
-
-Check: TypeAlias = Callable[[JsonObject], tuple[Json, Json]]
-"""Replays one case; returns what was recorded and what we did, which should be equal."""
+from tavernkit.values import Json, Value
 
 _CHECKS: Mapping[tuple[str, str], str] = {
     ("liquidjs", "liquid"): "liquid",
-    ("risuai", "cbs_blocks"): "risuai_cbs",
-    ("risuai", "cbs_macros"): "risuai_cbs",
+    ("risuai", "cbs_blocks"): "risuai:check_text",
+    ("risuai", "cbs_macros"): "risuai:check_text",
     ("risuai", "formats"): "risuai_formats",
-    ("risuai", "fuzz_calc"): "risuai_cbs",
-    ("risuai", "fuzz_cbs"): "risuai_cbs",
-    ("risuai", "fuzz_lore"): "risuai_lorebook",
-    ("risuai", "fuzz_prompt"): "risuai_prompt",
-    ("risuai", "lorebook"): "risuai_lorebook",
-    ("risuai", "prompt_template"): "risuai_prompt",
-    ("risuai", "regex_scripts"): "risuai_regex_scripts",
-    ("risuai", "triggers"): "risuai_triggers",
-    ("sillytavern", "card_book"): "card_book",
+    ("risuai", "fuzz_calc"): "risuai:check_text",
+    ("risuai", "fuzz_cbs"): "risuai:check_text",
+    ("risuai", "fuzz_lore"): "risuai:check_lorebook",
+    ("risuai", "fuzz_prompt"): "risuai:check_prompt",
+    ("risuai", "lorebook"): "risuai:check_lorebook",
+    ("risuai", "prompt_template"): "risuai:check_prompt",
+    ("risuai", "regex_scripts"): "risuai:check_regex_scripts",
+    ("risuai", "triggers"): "risuai:check_triggers",
+    ("sillytavern", "card_book"): "world_info:check_card_book",
     ("sillytavern", "card_io"): "card_io",
     ("sillytavern", "chat_prompt"): "prompt_cases:check_chat",
-    ("sillytavern", "cleanup"): "cleanup",
+    ("sillytavern", "cleanup"): "replies",
     ("sillytavern", "dialects"): "dialects",
     ("sillytavern", "groups"): "groups",
-    ("sillytavern", "hash_rng"): "hash_rng",
+    ("sillytavern", "hash_rng"): "macro_cases:check_hash_rng",
     ("sillytavern", "jsonl"): "jsonl",
     ("sillytavern", "macros_legacy"): "macro_cases:check_legacy",
     ("sillytavern", "macros_next"): "macro_cases:check_next",
     ("sillytavern", "macros_v2"): "macro_cases:check_v2",
-    ("sillytavern", "reasoning"): "reasoning",
-    ("sillytavern", "regex_scripts"): "regex_scripts",
+    ("sillytavern", "reasoning"): "replies",
+    ("sillytavern", "regex_scripts"): "replies:check_regex_scripts",
     ("sillytavern", "text_prompt"): "prompt_cases:check_text",
     ("sillytavern", "world_info"): "world_info",
 }
@@ -96,7 +92,7 @@ def _check_for(file: VectorFile) -> Check:
     return check
 
 
-def _replay(check: Check, case: JsonObject, number: int) -> CaseFailure | None:
+def _replay(check: Check, case: Case, number: int) -> CaseFailure | None:
     id = str(case.get("id", f"case {number}"))
     try:
         expected, actual = check(case)

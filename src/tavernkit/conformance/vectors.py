@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any, TypeAlias
 
 from tavernkit.errors import ParseError
-from tavernkit.reading import parse_json
+from tavernkit.reading import LooseObject, ReportBuilder, parse_json
 from tavernkit.values import Json, JsonObject, Value
 
 MAX_REFERENCES = 50
+
+Case: TypeAlias = Mapping[str, Any]
+"""A recorded case, or an object in one: loose JSON of our own files, read by the keys that its group has. A case of
+another shape raises there, which counts as a failure of that case."""
+
+Outcome: TypeAlias = tuple[Json, Json]
+"""What was recorded and what we did, which should be equal."""
+
+Check: TypeAlias = Callable[[Case], Outcome]
+"""Replays one case."""
 
 
 class VectorFile(Value, frozen=True, kw_only=True):
@@ -21,7 +32,7 @@ class VectorFile(Value, frozen=True, kw_only=True):
     defs: JsonObject
     raw_cases: tuple[JsonObject, ...]
 
-    def cases(self) -> Iterator[JsonObject]:
+    def cases(self) -> Iterator[Case]:
         """Each case with its references replaced."""
         for case in self.raw_cases:
             yield {key: self._resolve(value, 0) for key, value in case.items()}
@@ -48,10 +59,10 @@ def read_vectors(path: Path) -> VectorFile:
     except OSError as error:
         raise ParseError(f"{path}: {error.strerror or 'cannot be read'}.") from None
     match data:
-        case {"source": str(source), "group": str(group), "cases": list(cases)} if source.strip():
+        case {"source": str(source), "group": str(group), "cases": list(cases), **others} if source.strip():
             if not all(isinstance(case, dict) for case in cases):
                 raise ParseError(f"{path.name}: every case must be an object.")
-            defs = data.get("defs", {})
+            defs = others.get("defs")
             return VectorFile(
                 path=path,
                 application=source.split()[0].lower(),
@@ -61,3 +72,14 @@ def read_vectors(path: Path) -> VectorFile:
             )
         case _:
             raise ParseError(f"{path.name} is not a file of recorded cases: it needs source, group and cases.")
+
+
+def compare(case: Case, ours: JsonObject, **where_recorded: Json) -> Outcome:
+    """Set ours against what was recorded under the same names; not every case has recorded the latter ones."""
+    ours = {**ours, **{name: value for name, value in where_recorded.items() if name in case}}
+    return {name: case[name] for name in ours}, ours
+
+
+def loose(source: Case) -> LooseObject:
+    """A recorded object for the readers of files."""
+    return LooseObject(source, ReportBuilder())

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 
+from tavernkit.conformance.vectors import Case, Outcome, loose
 from tavernkit.lore.book import Book
+from tavernkit.lore.files.character_book import read_character_book, write_character_book
 from tavernkit.lore.files.world_fields import ENTRY_TEMPLATE
-from tavernkit.lore.files.world_info import read_world_info
+from tavernkit.lore.files.world_info import read_world_info, write_world_info
 from tavernkit.macros.variables import Variables
-from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.sillytavern.macros.engine import ParserMacros
 from tavernkit.sillytavern.macros.environment import Environment
 from tavernkit.sillytavern.world_info import (
     ScanTexts,
-    TimedEffect,
     TimedState,
     WorldInfo,
     WorldInfoInput,
@@ -25,13 +25,13 @@ from tavernkit.sillytavern.world_info import (
 )
 from tavernkit.sillytavern.world_info.fields import reference
 from tavernkit.text.js_strings import utf16_length
-from tavernkit.values import Json, JsonObject
+from tavernkit.values import Json, as_json
 
 CHARACTERS_PER_TOKEN = 3.35
 USER, CHARACTER = "Zed", "Mira"
 
 
-def check(case: JsonObject) -> tuple[Json, Json]:
+def check(case: Case) -> Outcome:
     """What the case expects of its scan or of each of its turns, and what our scans give."""
     replay = _Replay(case)
     turns = case.get("turns", [case])
@@ -40,20 +40,37 @@ def check(case: JsonObject) -> tuple[Json, Json]:
     return (expected, actual) if "turns" in case else (expected[0], actual[0])
 
 
+def check_card_book(case: Case) -> Outcome:
+    """A conversion between a world file and the `character_book` of a card."""
+    given, expected = case["input"], case["expected"]
+    if case["direction"] == "character_book -> world_info":
+        book = read_character_book(loose(given))
+        return expected["entries"], write_world_info(book)["entries"]
+    entries = given["entries"].values() if isinstance(given["entries"], dict) else given["entries"]
+    book = read_recorded_book(entries, name=given["world_name"])
+    return expected["character_book"], write_character_book(book)
+
+
+def read_recorded_book(recorded: Iterable[Case], *, name: str) -> Book:
+    """A recording names only what differs from a new entry, and SillyTavern keeps entries by their uid."""
+    entries = {str(entry.get("uid", place)): {**ENTRY_TEMPLATE, **entry} for place, entry in enumerate(recorded)}
+    return read_world_info(loose({"name": name, "entries": entries}))
+
+
 class _Replay:
     """The turns of one case: books, variables and timed state carry over."""
 
-    def __init__(self, case: JsonObject) -> None:
+    def __init__(self, case: Case) -> None:
         self._case = case
         self._context = case.get("context") or {}
         self._scopes = _scopes(case["books"])
-        self._settings = read_settings(LooseObject(case.get("settings") or {}, ReportBuilder()))
+        self._settings = read_settings(loose(case.get("settings") or {}))
         self._variables = Variables(self._context.get("local_vars"))
         self._macros = ParserMacros("1.15")
         self._engine = WorldInfo()
         self._timed = TimedState()
 
-    def turn(self, turn: JsonObject) -> Json:
+    def turn(self, turn: Case) -> Json:
         scan = self._context.get("scan", {})
         random = itertools.cycle(turn.get("math_random") or self._context.get("math_random") or [0.5]).__next__
         environment = Environment(
@@ -97,20 +114,18 @@ class _Replay:
         return {**_recorded(result), "local_vars_after": self._variables.snapshot()}
 
 
-def _scopes(recorded: list[JsonObject]) -> Mapping[str, tuple[Book, ...]]:
+def _scopes(recorded: list[Case]) -> Mapping[str, tuple[Book, ...]]:
     scopes: dict[str, tuple[Book, ...]] = dict.fromkeys(
         ("global", "character", "character_extra", "chat", "persona"), ()
     )
     for given in recorded:
-        # A recording names only what differs from a new entry, and SillyTavern keeps entries by their uid.
-        entries = {str(entry["uid"]): {**ENTRY_TEMPLATE, **entry} for entry in given["entries"]}
-        book = read_world_info(LooseObject({"name": given["name"], "entries": entries}, ReportBuilder()))
+        book = read_recorded_book(given["entries"], name=given["name"])
         for scope in (given["scope"], *given.get("also", ())):
             scopes[scope] += (book,)
     return scopes
 
 
-def _forced(recorded: JsonObject) -> frozenset[str]:
+def _forced(recorded: Case) -> frozenset[str]:
     """The entries that something outside the scan has activated, by reference or as `{world, uid}`.
 
     No open case has any, so the field is known by what it is about and not by one spelling.
@@ -145,14 +160,7 @@ def _recorded(result: WorldInfoResult) -> dict[str, Json]:
         "an_after": list(insertions.note_bottom),
         "outlets": {name: list(contents) for name, contents in insertions.outlets.items()},
         "timed_effects_after": {
-            "sticky": _effects(result.timed.sticky),
-            "cooldown": _effects(result.timed.cooldown),
+            "sticky": as_json(result.timed.sticky),
+            "cooldown": as_json(result.timed.cooldown),
         },
-    }
-
-
-def _effects(effects: Mapping[str, TimedEffect]) -> dict[str, Json]:
-    return {
-        name: {"start": effect.start, "end": effect.end, "protected": effect.protected}
-        for name, effect in effects.items()
     }

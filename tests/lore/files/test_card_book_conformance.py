@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tavernkit.conformance.card_book import check
+from tavernkit.conformance.world_info import check_card_book as check
 from tavernkit.lore.files.world_fields import ENTRY_TEMPLATE
 
 RECORDED = Path(__file__).parents[2] / "conformance" / "sillytavern"

@@ -15,7 +15,7 @@ from tavernkit.artifacts import ArtifactRecord, Commit, Retention
 from tavernkit.errors import ArtifactConflict
 from tavernkit.playground.base.database import Database
 from tavernkit.playground.base.database.models import Conversation, Space, User
-from tavernkit.playground.base.realtime.bus import LocalBus
+from tavernkit.playground.base.realtime.bus import Bus
 from tests.artifacts.builders import NOW, SESSION, id_of, write
 from tests.artifacts.store_contract import ELSEWHERE, OVERWRITE, StoreContract, StoreFactory, counted
 from tests.playground.artifacts.database_store import DatabaseArtifactStore
@@ -40,7 +40,7 @@ async def add_sessions(database: Database) -> None:
 
 @pytest.fixture
 async def database(database_url: str) -> AsyncIterator[Database]:
-    opened = Database(database_url, LocalBus())
+    opened = Database(database_url, Bus())
     await add_sessions(opened)
     yield opened
     await opened.close()
@@ -53,7 +53,7 @@ class TestDatabaseStore(StoreContract):
 
 
 async def test_r35_of_two_connections_with_one_base_exactly_one_writes(database: Database, database_url: str) -> None:
-    other = Database(database_url, LocalBus())
+    other = Database(database_url, Bus())
     stores = [DatabaseArtifactStore(each, ids=counted()) for each in (database, other)]
     for base in (None, *range(1, 10)):
         outcomes = await asyncio.gather(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tavernkit.errors import ArtifactConflict
 from tavernkit.playground.base.database import Database
-from tavernkit.playground.base.realtime.bus import LocalBus
+from tavernkit.playground.base.realtime.bus import Bus
 from tests.artifacts.builders import SESSION, id_of, write
 from tests.playground.artifacts.database_store import DatabaseArtifactStore
 from tests.playground.artifacts.test_store import add_sessions
@@ -27,7 +27,7 @@ def write_in_turn(arguments: Sequence[str]) -> None:
 
 
 async def _write_all(url: str, name: str) -> list[int]:
-    database = Database(url, LocalBus())
+    database = Database(url, Bus())
     store = DatabaseArtifactStore(database, ids=lambda: id_of(name))
     won = []
     for base in range(1, WRITES + 1):
@@ -46,14 +46,14 @@ async def _write_all(url: str, name: str) -> list[int]:
 
 
 async def _prepare(url: str) -> None:
-    database = Database(url, LocalBus())
+    database = Database(url, Bus())
     await add_sessions(database)
     await DatabaseArtifactStore(database, ids=lambda: id_of("row")).write(write("first"))
     await database.close()
 
 
 async def _written(url: str) -> list[tuple[int, object]]:
-    database = Database(url, LocalBus())
+    database = Database(url, Bus())
     record = await DatabaseArtifactStore(database, ids=lambda: id_of("row")).get(SESSION, "mood")
     await database.close()
     assert record is not None

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tavernkit.playground.base.llm.delta_text import DeltaText
+from tavernkit.playground.base.storable import DeltaText
 
 HALVES = st.text(st.sampled_from("aé🌊\x00\ud83c\udf0a\ud800\udfff"), max_size=12)
 

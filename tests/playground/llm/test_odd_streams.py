@@ -14,8 +14,7 @@ from tavernkit.playground.base.llm import http_model
 from tavernkit.playground.base.llm.base import Finished, ModelClient, ModelError
 from tavernkit.playground.base.llm.kinds.anthropic import AnthropicClient
 from tavernkit.playground.base.llm.kinds.google import GoogleClient
-from tavernkit.playground.base.llm.kinds.openai import OpenAIClient
-from tavernkit.playground.base.llm.kinds.openai_text import OpenAITextClient
+from tavernkit.playground.base.llm.kinds.openai import OpenAIClient, OpenAITextClient
 from tests.playground.llm.asking import ask, ask_aloud, question
 from tests.playground.llm.serving import Stage
 

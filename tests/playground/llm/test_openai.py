@@ -10,8 +10,7 @@ import httpx2
 import pytest
 
 from tavernkit.playground.base.llm.base import ChatRequest, Finished, ModelClient, ModelError, ModelEvent, TextDelta
-from tavernkit.playground.base.llm.kinds.openai import OpenAIClient
-from tavernkit.playground.base.llm.kinds.openai_text import OpenAITextClient
+from tavernkit.playground.base.llm.kinds.openai import OpenAIClient, OpenAITextClient
 from tests.playground.llm.asking import ask, question
 from tests.playground.llm.serving import Stage
 from tests.support.hanging import HANG_SECONDS

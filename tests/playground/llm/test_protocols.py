@@ -13,8 +13,7 @@ from tavernkit.playground.base.llm.base import ChatRequest, Finished, ModelError
 from tavernkit.playground.base.llm.http_model import MIN_REPLY_CHARACTERS, HttpModel, Timeouts
 from tavernkit.playground.base.llm.kinds.anthropic import AnthropicClient
 from tavernkit.playground.base.llm.kinds.google import GoogleClient
-from tavernkit.playground.base.llm.kinds.openai import OpenAIClient
-from tavernkit.playground.base.llm.kinds.openai_text import OpenAITextClient
+from tavernkit.playground.base.llm.kinds.openai import OpenAIClient, OpenAITextClient
 from tavernkit.playground.base.llm.retrying import Retries
 from tavernkit.playground.base.llm.scripted import canned_reply
 from tavernkit.playground.base.llm.scripted_acts import FAULTS, MODELS

@@ -1,6 +1,7 @@
 """The scripted server as another program sees it."""
 
 import json
+import re
 import signal
 import socket
 import subprocess
@@ -142,11 +143,11 @@ def test_a_port_that_is_taken_is_said_in_a_sentence() -> None:
 
 
 def test_it_runs_as_a_program_and_tells_what_it_was_asked() -> None:
-    command = [sys.executable, "-m", "tavernkit.playground.base.llm.scripted_server", "--port", "0", "--delay", "0"]
+    command = [sys.executable, "-m", "tavernkit.cli", "scripted-provider", "--port", "0", "--delay", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as program:
         assert program.stdout is not None
-        base_url = program.stdout.readline().strip()
-        root = base_url.removesuffix("/v1")
+        root = re.findall(r"http://[\d.:]+", program.stdout.readline())[0]
+        base_url = f"{root}/v1"
         body = {"model": "m", "stream": True, "messages": [{"role": "user", "content": "[[hang]]"}]}
         with httpx2.Client(trust_env=False) as http:
             assert [model["id"] for model in http.get(f"{base_url}/models").json()["data"]] == list(MODELS)

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from sqlalchemy import select
 
-from tavernkit.playground.base.accounts.time_zones import set_time_zone, time_of
+from tavernkit.playground.base.accounts.profile import set_time_zone, time_of
 from tavernkit.playground.base.database.models import Message, User
 from tavernkit.playground.story.conversations.service import create_conversation
 from tests.playground.prompting.table import sitting, texts

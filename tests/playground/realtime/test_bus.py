@@ -9,7 +9,7 @@ import psycopg
 import pytest
 from sqlalchemy import make_url
 
-from tavernkit.playground.base.realtime.bus import BACKLOG, Bus, LocalBus, Subscription
+from tavernkit.playground.base.realtime.bus import BACKLOG, Bus, Subscription
 from tavernkit.playground.base.realtime.postgres_bus import PostgresBus
 from tests.support.hanging import HANG_SECONDS
 
@@ -23,7 +23,7 @@ END = """
 @asynccontextmanager
 async def two_ends(url: str) -> AsyncIterator[tuple[Bus, Bus]]:
     """Where something is published, and where it is heard: two processes if the database can have several."""
-    local = LocalBus()
+    local = Bus()
     buses: list[Bus] = [PostgresBus(url), PostgresBus(url)] if url.startswith("postgresql") else [local, local]
     for bus in buses:
         await bus.start()
@@ -66,7 +66,7 @@ async def test_long_items_arrive_whole_and_in_their_place(database_url: str) -> 
 
 
 async def test_a_listener_that_is_too_slow_is_told_so_and_holds_no_more_than_a_backlog() -> None:
-    bus = LocalBus()
+    bus = Bus()
     async with bus.subscribe("a") as listener:
         for n in range(BACKLOG + 10):
             await bus.publish("a", {"n": n})
@@ -76,7 +76,7 @@ async def test_a_listener_that_is_too_slow_is_told_so_and_holds_no_more_than_a_b
 
 async def test_nothing_is_heard_when_the_time_has_passed_or_it_is_time_to_leave() -> None:
     leaving = asyncio.Event()
-    async with LocalBus().subscribe("a") as listener:
+    async with Bus().subscribe("a") as listener:
         assert await listener.next(unless=leaving, within=0.01) is None
         waiting = asyncio.ensure_future(listener.all_next(unless=leaving, within=600))
         await asyncio.sleep(0.01)

@@ -132,8 +132,8 @@ class ScriptedModel(Process):
         return f"{self.url}/v1"
 
     def spawn(self) -> Child:
-        module = "tavernkit.playground.base.llm.scripted_server"
-        command = [sys.executable, "-m", module, "--port", str(self.port), "--delay", str(self._delay)]
+        options = ["--port", str(self.port), "--delay", str(self._delay)]
+        command = [sys.executable, "-m", "tavernkit.cli", "scripted-provider", *options]
         with self.log.open("ab") as output:
             return subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=self.whole_environment()

@@ -57,7 +57,6 @@ def password_problem(password: str, *names: str | None) -> None:
         raise Refused(
             code="invalid", sentence="That password is too easy to guess. A few unrelated words are a good one."
         )
-    return
 
 
 def _normal(password: str) -> str:

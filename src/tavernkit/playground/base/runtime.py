@@ -6,6 +6,7 @@ import asyncio
 import copy
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Protocol
 from uuid import UUID, uuid4
@@ -23,7 +24,7 @@ from tavernkit.playground.base.llm.clients import ProviderClients
 from tavernkit.playground.base.llm.secrets import KeyBox, open_keys
 from tavernkit.playground.base.passwords import Passwords
 from tavernkit.playground.base.private_files import make_private
-from tavernkit.playground.base.realtime.bus import Bus, LocalBus
+from tavernkit.playground.base.realtime.bus import Bus
 from tavernkit.playground.base.realtime.postgres_bus import PostgresBus
 from tavernkit.playground.base.realtime.sharing import SharedWork
 from tavernkit.playground.base.supervision import Loops
@@ -44,6 +45,7 @@ class Models(Protocol):
     async def aclose(self) -> None: ...
 
 
+@dataclass(eq=False)
 class Runtime:
     """One running application, or one worker. `live_text` is what runs in this process have generated so far;
     `functions` are what steps of the kind `python` may call; `loops` are those of the worker in this process.
@@ -51,32 +53,20 @@ class Runtime:
     `clock` is the time of day that is shown; leases and due times go by `lease_clock`, which all processes share.
     """
 
-    def __init__(
-        self,
-        settings: AppConfig,
-        *,
-        database: Database,
-        bus: Bus,
-        models: Models,
-        keys: KeyBox,
-        clock: Callable[[], datetime],
-        lease_clock: LeaseClock,
-        ids: Callable[[], UUID],
-    ) -> None:
-        self.settings = settings
-        self.database = database
-        self.bus = bus
-        self.models = models
-        self.keys = keys
-        self.clock = clock
-        self.lease_clock = lease_clock
-        self.ids = ids
-        self.passwords = Passwords()
-        self.shared = SharedWork()
-        self.stopping = asyncio.Event()
-        self.live_text: dict[UUID, str] = {}
-        self.functions = StepFunctions()
-        self.loops = Loops()
+    settings: AppConfig
+    database: Database
+    bus: Bus
+    models: Models
+    keys: KeyBox
+    clock: Callable[[], datetime]
+    lease_clock: LeaseClock
+    ids: Callable[[], UUID]
+    passwords: Passwords = field(default_factory=Passwords)
+    shared: SharedWork = field(default_factory=SharedWork)
+    stopping: asyncio.Event = field(default_factory=asyncio.Event)
+    live_text: dict[UUID, str] = field(default_factory=dict)
+    functions: StepFunctions = field(default_factory=StepFunctions)
+    loops: Loops = field(default_factory=Loops)
 
     def apart(self, connections: Connections) -> Runtime:
         """The same application through other connections to the database."""
@@ -99,7 +89,7 @@ async def open_runtime(
         # Any other folder may be there for more than us.
         make_private(settings.data_dir)
     await upgrade(url)
-    bus: Bus = PostgresBus(url, patience=patience) if url.startswith("postgresql") else LocalBus()
+    bus: Bus = PostgresBus(url, patience=patience) if url.startswith("postgresql") else Bus()
     async with AsyncExitStack() as opened:
         database = Database(url, bus, patience=patience)
         opened.push_async_callback(database.close)

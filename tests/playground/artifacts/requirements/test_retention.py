@@ -10,7 +10,7 @@ import pytest
 
 from tavernkit.artifacts import Retention
 from tavernkit.playground.base.database import Database
-from tavernkit.playground.base.realtime.bus import LocalBus
+from tavernkit.playground.base.realtime.bus import Bus
 from tests.artifacts.builders import NOW, SESSION, write
 from tests.artifacts.store_contract import counted
 from tests.playground.artifacts.database_store import DatabaseArtifactStore
@@ -23,7 +23,7 @@ HAPPENINGS = 40
 
 @pytest.fixture
 async def store(database_url: str) -> AsyncIterator[DatabaseArtifactStore]:
-    database = Database(database_url, LocalBus())
+    database = Database(database_url, Bus())
     await add_sessions(database)
     yield DatabaseArtifactStore(database, ids=counted())
     await database.close()

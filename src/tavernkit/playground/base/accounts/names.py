@@ -75,4 +75,3 @@ async def free_names(session: AsyncSession, naming: AccountNames, *, besides: Us
         raise Refused(code="taken", sentence="Somebody else has that name, or one like it. Choose another one.")
     if naming.email and await session.scalar(others.where(User.email == naming.email).limit(1)) is not None:
         raise Refused(code="taken", sentence="There is an account with that e-mail address already.")
-    return

@@ -1,6 +1,13 @@
-"""One's own account: what one is called, and the password."""
+"""One's own account: what one is called, the password, and the time zone, by which prompts have their time."""
 
 from __future__ import annotations
+
+from datetime import datetime
+from uuid import UUID
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.accounts.browsers import forget_browsers
 from tavernkit.playground.base.accounts.names import free_names, lock_accounts, read_names
@@ -9,8 +16,10 @@ from tavernkit.playground.base.accounts.sign_in_limits import by_browser, count_
 from tavernkit.playground.base.accounts.viewer import Viewer, Visit, require_person
 from tavernkit.playground.base.database.models import User
 from tavernkit.playground.base.passwords import LONGEST_PASSWORD, password_problem
-from tavernkit.playground.base.refused import Refused, not_found
+from tavernkit.playground.base.refused import Refused, existing
 from tavernkit.playground.base.runtime import Runtime
+
+LONGEST_ZONE = 64
 
 
 async def update_profile(
@@ -20,9 +29,7 @@ async def update_profile(
     require_person(viewer)
     async with runtime.database.write() as session:
         await lock_accounts(session)
-        user = await session.get(User, viewer.user_id)
-        if user is None:
-            raise not_found("account")
+        user = existing(await session.get(User, viewer.user_id), "account")
         wanted, address = user.name if name is None else name, user.email if email is None else email
         naming = read_names(wanted, address, present=user.name)
         await free_names(session, naming, besides=user)
@@ -34,9 +41,7 @@ async def change_password(runtime: Runtime, viewer: Viewer, *, current: str, new
     """Set a password, the first one without knowing another; all sessions end, and a new one begins for who asks."""
     require_person(viewer)
     async with runtime.database.read() as session:
-        user = await session.get(User, viewer.user_id)
-    if user is None:
-        raise not_found("account")
+        user = existing(await session.get(User, viewer.user_id), "account")
     stored = user.password_hash
     if stored is not None:
         # Somebody at another's open browser may not try out passwords either.
@@ -47,14 +52,47 @@ async def change_password(runtime: Runtime, viewer: Viewer, *, current: str, new
     password_problem(new, user.name, user.email)
     password_hash = await runtime.passwords.hash(new)
     async with runtime.database.write() as session:
-        user = await session.get(User, viewer.user_id, with_for_update=True, populate_existing=True)
-        if user is None or user.password_hash != stored:
+        account = await session.get(User, viewer.user_id, with_for_update=True, populate_existing=True)
+        if account is None or account.password_hash != stored:
             raise _wrong_password()
-        user.password_hash = password_hash
-        await end_sessions(session, runtime.clock(), user.id)
-        await forget_browsers(session, user.id)
-        return await open_session(runtime, session, user.id, visit)
+        account.password_hash = password_hash
+        await end_sessions(session, runtime.clock(), account.id)
+        await forget_browsers(session, account.id)
+        return await open_session(runtime, session, account.id, visit)
 
 
 def _wrong_password() -> Refused:
     return Refused(code="wrong_password", sentence="That is not your present password, so it was not changed.")
+
+
+async def set_time_zone(runtime: Runtime, viewer: Viewer, name: str) -> None:
+    """Keep the zone that a person's browser has named."""
+    require_person(viewer)
+    if _zone(name) is None:
+        raise Refused(code="invalid", sentence="There is no such time zone. Name one such as Europe/Berlin.")
+    async with runtime.database.write() as session:
+        user = existing(await session.get(User, viewer.user_id), "account")
+        user.time_zone = name
+
+
+async def time_of(session: AsyncSession, user_id: UUID, now: datetime) -> datetime:
+    """The moment by the person's clock. Without a zone of theirs that is the server's, for its only person, or UTC."""
+    query = select(User.time_zone, User.password_hash.is_(None)).where(User.id == user_id)
+    found = (await session.execute(query)).one_or_none()
+    if found is None:
+        return now
+    name, is_local = found
+    zone = None if name is None else _zone(name)
+    if zone is not None:
+        return now.astimezone(zone)
+    return now.astimezone() if is_local else now
+
+
+def _zone(name: str) -> ZoneInfo | None:
+    if not name or len(name) > LONGEST_ZONE:
+        return None
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        # An OSError for a folder of zones, such as `Europe`.
+        return None

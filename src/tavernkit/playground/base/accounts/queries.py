@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import datetime
 from typing import Generic, TypeVar
-from uuid import UUID
 
 from sqlalchemy import ColumnElement, exists, func, or_, select, tuple_
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -12,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from tavernkit.playground.base.accounts.names import normal, tidy
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import ApiKey, Invitation, User, UserSession
-from tavernkit.playground.base.paging import cursor, foreign_cursor, place_behind
+from tavernkit.playground.base.paging import behind_time, cursor
 from tavernkit.values import Value
 
 T = TypeVar("T", ApiKey, Invitation, User, UserSession)
@@ -78,19 +77,8 @@ async def _page(
     session: AsyncSession, model: type[T], *conditions: ColumnElement[bool], limit: int, after: str | None
 ) -> Listed[T]:
     query = select(model).where(*conditions).order_by(model.created_at.desc(), model.id.desc()).limit(limit + 1)
-    if after is not None:
-        behind = _read(*map(str, place_behind(after, str, str)))
-        query = query.where(tuple_(model.created_at, model.id) < tuple_(*behind))
+    if place := behind_time(after):
+        query = query.where(tuple_(model.created_at, model.id) < tuple_(*place))
     rows = list(await session.scalars(query))
     last = rows[limit - 1] if len(rows) > limit else None
     return Listed(items=rows[:limit], next=cursor(last.created_at.isoformat(), last.id.hex) if last else None)
-
-
-def _read(created_at: str, id: str) -> tuple[datetime, UUID]:
-    try:
-        moment, row_id = datetime.fromisoformat(created_at), UUID(id)
-    except ValueError:
-        raise foreign_cursor() from None
-    if moment.tzinfo is None:
-        raise foreign_cursor()
-    return moment, row_id

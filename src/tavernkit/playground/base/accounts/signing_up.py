@@ -19,7 +19,7 @@ from tavernkit.playground.base.database.start_lock import start_lock
 from tavernkit.playground.base.passwords import password_problem
 from tavernkit.playground.base.realtime.bus import user_topic
 from tavernkit.playground.base.realtime.outbox import announce_access_change
-from tavernkit.playground.base.refused import Refused, not_found
+from tavernkit.playground.base.refused import Refused, existing
 from tavernkit.playground.base.runtime import Runtime
 
 
@@ -93,9 +93,7 @@ async def reset_password(runtime: Runtime, user_id: UUID, password: str) -> User
     password_problem(password)
     password_hash = await runtime.passwords.hash(password)
     async with runtime.database.write() as session:
-        user = await session.get(User, user_id, with_for_update=True)
-        if user is None:
-            raise not_found("account")
+        user = existing(await session.get(User, user_id, with_for_update=True), "account")
         user.password_hash = password_hash
         await end_sessions(session, runtime.clock(), user.id)
         await forget_browsers(session, user.id)

@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from typing import Any, Protocol
 from uuid import UUID
 
-from sqlalchemy import DateTime, MetaData, Text, TypeDecorator, Uuid
+from sqlalchemy import CheckConstraint, DateTime, MetaData, Text, TypeDecorator, Uuid, text
 from sqlalchemy.engine import Dialect
-from sqlalchemy.orm import DeclarativeBase
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from tavernkit.playground.base.refused import stale
 from tavernkit.values import Json
@@ -80,3 +80,39 @@ class Base(DeclarativeBase):
         dict[str, Any]: JsonText(),
         list[str]: JsonText(),
     }
+
+
+class Row(Base):
+    """A row with an id of its own."""
+
+    __abstract__ = True
+
+    id: Mapped[UUID] = mapped_column(primary_key=True)
+
+
+class DatedRow(Row):
+    __abstract__ = True
+
+    created_at: Mapped[datetime]
+
+
+class EditedRow(DatedRow):
+    __abstract__ = True
+
+    updated_at: Mapped[datetime]
+
+
+def one_of(column: str, *values: str) -> CheckConstraint:
+    """Let a column have these values alone; the constraint is named after it."""
+    return CheckConstraint(f'"{column}" IN ({", ".join(map(repr, values))})', name=column)
+
+
+def one_place(*columns: str) -> CheckConstraint:
+    """Let exactly one of the columns have a value."""
+    filled = " + ".join(f"(CASE WHEN {column} IS NULL THEN 0 ELSE 1 END)" for column in columns)
+    return CheckConstraint(f"{filled} = 1", name="one_place")
+
+
+def only(condition: str) -> dict[str, Any]:
+    """The options of an index over the rows that a condition is true of."""
+    return {"sqlite_where": text(condition), "postgresql_where": text(condition)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import sqlite3
+from typing import ClassVar
 
 import psycopg
 from psycopg.errors import DiskFull
@@ -24,31 +25,33 @@ class DatabaseError(TavernKitError):
     """A database that cannot be used as it was named."""
 
 
-class StorageFullError(DatabaseError, OperationalError):
-    """There is no room for what should be written; nothing of it was. Also one of SQLAlchemy's errors, so that who is
-    ready for a database in trouble is ready for this."""
+class _TemporaryError(DatabaseError, OperationalError):
+    """Nothing was changed. Also one of SQLAlchemy's errors, so that who is ready for a database in trouble is ready for
+    this."""
+
+    sentence: ClassVar[str]
 
     def __init__(self, original: BaseException) -> None:
         OperationalError.__init__(self, None, None, original)
 
     def __str__(self) -> str:
-        return (
-            "The disk is full, or files may not grow any further, so nothing was saved. What was there before is safe. "
-            "Make room, and try again."
-        )
+        return self.sentence
 
 
-class DatabaseBusyError(DatabaseError, OperationalError):
-    """The database did not answer in time, or cannot be reached at the moment; nothing was changed. Also one of
-    SQLAlchemy's errors, as StorageFullError is."""
+class StorageFullError(_TemporaryError):
+    """There is no room for what should be written; nothing of it was."""
+
+    sentence = (
+        "The disk is full, or files may not grow any further, so nothing was saved. What was there before is safe. "
+        "Make room, and try again."
+    )
+
+
+class DatabaseBusyError(_TemporaryError):
+    """The database did not answer in time, or cannot be reached at the moment."""
 
     retry_after_seconds = 5
-
-    def __init__(self, original: BaseException) -> None:
-        OperationalError.__init__(self, None, None, original)
-
-    def __str__(self) -> str:
-        return "The database is busy or cannot be reached, so nothing was done. Try again in a few seconds."
+    sentence = "The database is busy or cannot be reached, so nothing was done. Try again in a few seconds."
 
 
 def name_errors(engine: AsyncEngine) -> AsyncEngine:

@@ -20,7 +20,7 @@ from tavernkit.playground.base.database import announce
 from tavernkit.playground.base.database.models import Job, JobFile, PipelineStepRun, Space
 from tavernkit.playground.base.jobs.queries import find_job
 from tavernkit.playground.base.realtime.bus import JOBS, user_topic
-from tavernkit.playground.base.refused import not_found
+from tavernkit.playground.base.refused import existing
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.values import Value
 
@@ -81,7 +81,7 @@ async def enqueue_job(
     )
     session.add(job)
     announce(session, JOBS, queued=str(job.id))
-    announce(session, user_topic(owner_id), job=str(job.id))
+    announce_job(session, job.id, owner_id)
     return job
 
 
@@ -100,21 +100,14 @@ async def claim_job(runtime: Runtime, worker: str, kinds: Collection[str]) -> Jo
             update(Job)
             .where(Job.id.in_(due.scalar_subquery()), Job.status == "queued")
             .values(status="running", worker=worker, fence=Job.fence + 1, lease_expires_at=_lease_end(runtime, now))
-            .returning(Job.id, Job.owner_id, Job.kind, Job.payload, Job.done, Job.total, Job.fence)
+            .returning(Job.id.label("job_id"), Job.owner_id, Job.kind, Job.payload, Job.done, Job.total, Job.fence)
         )
-        row = claimed.one_or_none()
+        row = claimed.mappings().one_or_none()
         if row is None:
             return None
-        _announce(session, row.id, row.owner_id)
-        return JobClaim(
-            job_id=row.id,
-            owner_id=row.owner_id,
-            kind=row.kind,
-            payload=row.payload,
-            done=row.done,
-            total=row.total,
-            fence=row.fence,
-        )
+        claim = JobClaim(**row)
+        announce_job(session, claim.job_id, claim.owner_id)
+        return claim
 
 
 async def extend_job_lease(runtime: Runtime, claim: JobClaim) -> bool | None:
@@ -154,7 +147,7 @@ async def hand_back_job(runtime: Runtime, claim: JobClaim) -> None:
     async with runtime.database.write() as session:
         if await write_progress(session, claim, status="queued", worker=None, lease_expires_at=None):
             announce(session, JOBS, queued=str(claim.job_id))
-            _announce(session, claim.job_id, claim.owner_id)
+            announce_job(session, claim.job_id, claim.owner_id)
 
 
 async def reap_jobs(runtime: Runtime) -> int:
@@ -182,7 +175,7 @@ async def reap_jobs(runtime: Runtime) -> int:
             else:
                 job.status = "queued"
                 announce(session, JOBS, queued=str(job.id))
-            _announce(session, job.id, job.owner_id)
+            announce_job(session, job.id, job.owner_id)
         return len(lost)
 
 
@@ -191,13 +184,11 @@ async def request_cancel(runtime: Runtime, viewer: Viewer, job_id: UUID) -> Job:
     as it is."""
     now = runtime.clock()
     async with runtime.database.write() as session:
-        job = await find_job(session, job_id, viewer, lock=True)
-        if job is None:
-            raise not_found("job")
+        job = existing(await find_job(session, job_id, viewer, lock=True), "job")
         if job.status == "queued" or (job.status == "running" and await _is_left(session, runtime, job)):
             job.cancel_requested_at, job.fence = now, job.fence + 1
             await _close(session, runtime, job, "canceled", now)
-            _announce(session, job.id, job.owner_id)
+            announce_job(session, job.id, job.owner_id)
         elif job.status == "running" and job.cancel_requested_at is None:
             job.cancel_requested_at = now
             announce(session, JOBS, stop=str(job.id))
@@ -225,7 +216,7 @@ async def _end(runtime: Runtime, claim: JobClaim, **values: Any) -> bool:
             return False
         await _forget(session, runtime, claim.job_id)
         announce(session, JOBS, finished=str(claim.job_id))
-        _announce(session, claim.job_id, claim.owner_id)
+        announce_job(session, claim.job_id, claim.owner_id)
         return True
 
 
@@ -245,6 +236,7 @@ async def _forget(session: AsyncSession, runtime: Runtime, job_id: UUID) -> None
         await enqueue_job(session, runtime, kind=REMOVE_KIND, owner_id=prepared.owner_id, payload=payload)
 
 
-def _announce(session: AsyncSession, job_id: UUID, owner_id: UUID | None) -> None:
+def announce_job(session: AsyncSession, job_id: UUID, owner_id: UUID | None) -> None:
+    """Let the person whose job it is look again."""
     if owner_id is not None:
         announce(session, user_topic(owner_id), job=str(job_id))

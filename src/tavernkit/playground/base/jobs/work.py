@@ -8,9 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from tavernkit.playground.base.database import announce
-from tavernkit.playground.base.jobs.service import JobClaim, write_progress
-from tavernkit.playground.base.realtime.bus import user_topic
+from tavernkit.playground.base.jobs.service import JobClaim, announce_job, write_progress
 from tavernkit.playground.base.runtime import Runtime
 
 StopReason: TypeAlias = Literal["asked", "lost", "shutdown"]
@@ -52,38 +50,29 @@ class JobWork:
         if self._stop_reason is not None:
             raise JobStopped(self._stop_reason)
 
-    async def report(
-        self, done: int, total: int | None = None, *, cursor: Any = None, so_far: dict[str, Any] | None = None
-    ) -> None:
-        """Say how far the work has come, where to go on after a crash, and what there is to show so far; writes at most
-        four times a second."""
+    async def report(self, done: int, total: int | None = None, *, so_far: dict[str, Any] | None = None) -> None:
+        """Say how far the work has come, and what there is to show so far; writes at most four times a second."""
         self.check()
         if not self._is_time():
             return
         values: dict[str, Any] = {"done": done}
         if total is not None:
             values["total"] = total
-        if cursor is not None:
-            values["payload"] = {**self.claim.payload, "cursor": cursor}
         if so_far is not None:
             values["result"] = so_far
         async with self.runtime.database.write() as session:
             await self._write(session, values)
-            self._announce(session)
+            announce_job(session, self.claim.job_id, self.claim.owner_id)
 
     async def commit_step(self, session: AsyncSession, done: int) -> None:
         """Count a step inside the transaction that does it: both happen, or neither, and only while the job is ours."""
         await self._write(session, {"done": done})
         if self._is_time():
-            self._announce(session)
+            announce_job(session, self.claim.job_id, self.claim.owner_id)
 
     async def _write(self, session: AsyncSession, values: dict[str, Any]) -> None:
         if not await write_progress(session, self.claim, **values):
             raise JobStopped("lost")
-
-    def _announce(self, session: AsyncSession) -> None:
-        if self.claim.owner_id is not None:
-            announce(session, user_topic(self.claim.owner_id), job=str(self.claim.job_id))
 
     def _is_time(self) -> bool:
         now = asyncio.get_running_loop().time()

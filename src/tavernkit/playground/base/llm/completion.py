@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tavernkit.playground.base.llm.base import Counts
 from tavernkit.reading import LooseObject, ReportBuilder, parse_json
 from tavernkit.values import Json, Value
 
 _REASONS = {"eos": "stop", "eos_token": "stop", "end_turn": "stop", "stop_sequence": "stop", "max_tokens": "length"}
 
+LONGEST_NAME = 200
+MOST_MODELS = 5000
 _MOST_TOKENS = 2**31 - 1
 _HIGHEST_COST = 1e9
 
@@ -63,6 +67,25 @@ def read_complaint(source: bytes) -> Complaint | None:
     """Find the provider's own words in the body of a refusal. Raises ParseError for what is not JSON."""
     body = read_object(source)
     return None if body is None else _complaint(body)
+
+
+def read_models(source: bytes, chosen: Callable[[list[LooseObject]], list[LooseObject]]) -> tuple[str, ...] | None:
+    """The names of those that are chosen from the list, however it is wrapped; None for what is no list.
+
+    Raises ParseError for what is not JSON.
+    """
+    body = parse_json(source, what="The list")
+    if isinstance(body, dict):
+        wrapped = LooseObject(body, ReportBuilder()).raw("data", "models")
+        body = [] if wrapped is None and "object" in body else wrapped
+    if not isinstance(body, list):
+        return None
+    names = [_name(model) for model in chosen(listed(body[:MOST_MODELS]))]
+    return tuple(dict.fromkeys(name for name in names if 0 < len(name) <= LONGEST_NAME and name.isprintable()))
+
+
+def _name(model: LooseObject) -> str:
+    return model.text("id", "name").removeprefix("models/")
 
 
 def read_object(source: str | bytes) -> LooseObject | None:

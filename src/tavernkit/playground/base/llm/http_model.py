@@ -11,17 +11,17 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from typing import Any, ClassVar, Literal
+from urllib.parse import urlsplit
 
 import httpx2
 
 from tavernkit.dialects import convert
 from tavernkit.errors import DialectError, ParseError
 from tavernkit.playground.base.llm.base import ChatRequest, Finished, ModelError, ModelEvent, TextDelta, ThoughtDelta
-from tavernkit.playground.base.llm.completion import Complaint, Completion, read_complaint
-from tavernkit.playground.base.llm.delta_text import DeltaText
-from tavernkit.playground.base.llm.model_list import read_models
-from tavernkit.playground.base.llm.refusals import Endpoint
+from tavernkit.playground.base.llm.completion import Complaint, Completion, read_complaint, read_models
+from tavernkit.playground.base.llm.refusals import Endpoint, Failure
 from tavernkit.playground.base.llm.retrying import Retries, retry_after
+from tavernkit.playground.base.storable import DeltaText
 from tavernkit.reading import LooseObject
 from tavernkit.values import Json, JsonObject, Value
 
@@ -36,6 +36,15 @@ MAX_COMPLETION_BYTES = 16 * 1024 * 1024
 MAX_REFUSAL_BYTES = 64 * 1024
 _STREAMS = ("", "text/event-stream", "text/plain", "application/octet-stream")
 """Proxies lose the type of a stream, or write a vague one in its place."""
+
+OPENAI_FIELDS = frozenset(
+    {
+        *("enable_web_search", "include_reasoning", "logit_bias", "min_p", "n", "reasoning_effort"),
+        *("repetition_penalty", "request_image_aspect_ratio", "request_image_resolution", "request_images", "stop"),
+        *("stream_options", "tool_reasoning_mode", "top_a", "verbosity"),
+    }
+)
+"""Fields that other APIs than OpenAI's refuse."""
 
 log = logging.getLogger(__name__)
 
@@ -54,13 +63,6 @@ class Timeouts(Value, frozen=True, kw_only=True):
     whole: float = 1800
 
 
-class Question(Value, frozen=True, kw_only=True):
-    """A request as one API wants it: where to, and the fields of the body; one of None is left out."""
-
-    path: str
-    fields: JsonObject
-
-
 class HttpModel(ABC):
     """A ModelClient for one base URL; each API is a subclass. `client` may be shared, and is then not closed here.
 
@@ -71,6 +73,14 @@ class HttpModel(ABC):
     """What should be at the address, for sentences."""
     dialect: ClassVar[str]
     models_path: ClassVar[str] = "/models"
+    endings: ClassVar[tuple[str, ...]]
+    """What people copy behind the base URL."""
+    usual_path: ClassVar[str] = ""
+    """The path of a base URL that has none."""
+    key_header: ClassVar[tuple[str, str]]
+    """The header that carries the key, and what stands before the key in it."""
+    headers: ClassVar[Mapping[str, str]] = {}
+    """Further headers of every request."""
 
     def __init__(
         self,
@@ -93,20 +103,15 @@ class HttpModel(ABC):
         )
         self._owns_client = client is None
 
-    @abstractmethod
     def _address(self, given: str) -> str:
         """The base URL in what somebody has written, who may have copied more or less than it."""
+        for ending in self.endings:
+            given = given.removesuffix(ending)
+        return given if urlsplit(given).path else f"{given}{self.usual_path}"
 
     @abstractmethod
-    def _credentials(self, api_key: str) -> Mapping[str, str]:
-        """The headers that carry the key."""
-
-    def _headers(self) -> Mapping[str, str]:
-        """Further headers of every request."""
-        return {}
-
-    @abstractmethod
-    def _question(self, request: ChatRequest) -> Question: ...
+    def _question(self, request: ChatRequest) -> tuple[str, JsonObject]:
+        """Where the request goes, and the fields of its body; one of None is left out."""
 
     @abstractmethod
     def _read(self, source: str | bytes) -> Completion | None:
@@ -150,20 +155,20 @@ class HttpModel(ABC):
             finally:
                 await response.aclose()
         except ParseError as error:
-            raise self._endpoint.bad_response("something that is not JSON") from error
+            raise self._endpoint.error(Failure.BAD_RESPONSE, what="something that is not JSON") from error
         except (httpx2.TransportError, httpx2.DecodingError, TimeoutError) as error:
             raise self._failure(error, reply) from error
         if names is None:
-            raise self._endpoint.bad_response("JSON that is no list of models")
+            raise self._endpoint.error(Failure.BAD_RESPONSE, what="JSON that is no list of models")
         return names
 
     def _content(self, request: ChatRequest) -> tuple[str, bytes]:
         try:
-            question = self._question(request)
+            path, fields = self._question(request)
         except DialectError as error:
-            raise self._endpoint.bad_prompt(str(error)) from error
-        fields = {key: value for key, value in question.fields.items() if value is not None}
-        return question.path, json.dumps(fields, ensure_ascii=False).encode("utf-8", "replace")
+            raise self._endpoint.error(Failure.BAD_PROMPT, why=str(error)) from error
+        given = {key: value for key, value in fields.items() if value is not None}
+        return path, json.dumps(given, ensure_ascii=False).encode("utf-8", "replace")
 
     def _written(self, request: ChatRequest) -> Json:
         """The prompt as the dialect writes it; a text for a model of chats is what the user says."""
@@ -172,6 +177,11 @@ class HttpModel(ABC):
         if isinstance(request.prompt, str) and self.dialect != "text":
             return convert([{"role": "user", "content": request.prompt}], self.dialect)
         return request.prompt
+
+    def _written_fields(self, request: ChatRequest) -> JsonObject:
+        """The prompt as fields of the body."""
+        written = self._written(request)
+        return written if isinstance(written, Mapping) else {"messages": written}
 
     async def _attempt(
         self, request: ChatRequest, content: tuple[str, bytes], reply: _Reply
@@ -184,16 +194,16 @@ class HttpModel(ABC):
             if reply.reason is None:
                 raise self._failure(error, reply) from error
         if reply.reason is None:
-            raise self._endpoint.broken_off()
+            raise self._endpoint.error(Failure.BROKEN_OFF)
 
     def _failure(self, error: httpx2.TransportError | httpx2.DecodingError | TimeoutError, reply: _Reply) -> ModelError:
         if isinstance(error, httpx2.ConnectTimeout):
-            return self._endpoint.unconnected(self._timeouts.connect)
+            return self._endpoint.error(Failure.UNCONNECTED, seconds=self._timeouts.connect)
         if not isinstance(error, TimeoutError):
             return self._endpoint.failed(error)
         if reply.seconds_left() <= 0:
-            return self._endpoint.endless(self._timeouts.whole)
-        return self._endpoint.silent(self._patience(reply))
+            return self._endpoint.error(Failure.ENDLESS, seconds=self._timeouts.whole)
+        return self._endpoint.error(Failure.SILENT, seconds=self._patience(reply))
 
     async def _answer(
         self, request: ChatRequest, content: tuple[str, bytes], reply: _Reply
@@ -221,13 +231,14 @@ class HttpModel(ABC):
     ) -> httpx2.Response:
         # A packed stream may be held back until a block is full, and a bomb may hide in it.
         headers = {"accept": "text/event-stream, application/json", "accept-encoding": "identity"}
-        headers |= self._headers()
+        headers |= self.headers
         if content is not None:
             headers["content-type"] = "application/json"
         if self._api_key is not None:
             if not (self._api_key.isascii() and self._api_key.isprintable()):
-                raise self._endpoint.bad_key()
-            headers |= self._credentials(self._api_key)
+                raise self._endpoint.error(Failure.BAD_KEY)
+            header, prefix = self.key_header
+            headers[header] = f"{prefix}{self._api_key}"
         connect = self._timeouts.connect
         try:
             request = self._client.build_request(
@@ -238,9 +249,9 @@ class HttpModel(ABC):
                 timeout=httpx2.Timeout(connect=connect, read=None, write=None, pool=None),
             )
         except httpx2.InvalidURL as error:
-            raise self._endpoint.bad_address() from error
+            raise self._endpoint.error(Failure.BAD_ADDRESS) from error
         if not 0 < (request.url.port or 80) <= 65535:
-            raise self._endpoint.bad_address()
+            raise self._endpoint.error(Failure.BAD_ADDRESS)
         async with asyncio.timeout(connect + self._patience(reply)):
             return await self._client.send(request, stream=True)
 
@@ -249,11 +260,13 @@ class HttpModel(ABC):
         if kind == "application/json":
             completion = self._understood(await self._whole(response, reply, MAX_COMPLETION_BYTES), reply)
             if completion.complaint is None and not completion.has_choice:
-                raise self._endpoint.bad_response("JSON that is no completion")
+                raise self._endpoint.error(Failure.BAD_RESPONSE, what="JSON that is no completion")
             yield completion.with_(reason=completion.reason or "stop")
             return
         if kind not in _STREAMS:
-            raise self._endpoint.bad_response("a web page" if kind == "text/html" else f"the type {kind[:80]!r}")
+            raise self._endpoint.error(
+                Failure.BAD_RESPONSE, what="a web page" if kind == "text/html" else f"the type {kind[:80]!r}"
+            )
         async for event in self._events(response, reply):
             data = event.data.strip()
             completion = self._understood(data, reply) if data and data != "[DONE]" else Completion(is_end=bool(data))
@@ -319,7 +332,7 @@ class HttpModel(ABC):
         return completion
 
     def _unreadable(self, what: str, reply: _Reply) -> ModelError:
-        return self._endpoint.garbled() if reply.has_begun else self._endpoint.bad_response(what)
+        return self._endpoint.error(Failure.GARBLED if reply.has_begun else Failure.BAD_RESPONSE, what=what)
 
     async def _refusal(self, response: httpx2.Response, request: ChatRequest | None, reply: _Reply) -> ModelError:
         body = b""
@@ -384,6 +397,13 @@ def wanted_fields(request: ChatRequest) -> dict[str, Json]:
     """The options with the request's own fields over them, under the names that OpenAI gives them."""
     own = {"max_tokens": request.max_tokens, "temperature": request.temperature, "stop": request.stop or None}
     return {**request.options, **{key: value for key, value in own.items() if value is not None}}
+
+
+def wanted_stops(request: ChatRequest) -> list[str]:
+    """The texts that end the reply, however the options write them."""
+    wanted = wanted_fields(request).get("stop")
+    stops = wanted if isinstance(wanted, list | tuple) else [wanted]
+    return [text for text in stops if isinstance(text, str)]
 
 
 def _room(max_tokens: int | None) -> int:

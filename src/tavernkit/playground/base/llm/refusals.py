@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
+from enum import Enum
 
 import httpx2
 
-from tavernkit.playground.base.llm.base import ChatRequest, ModelError
+from tavernkit.playground.base.llm.addresses import without_credentials
+from tavernkit.playground.base.llm.base import ChatRequest, ModelError, ModelErrorCode
 from tavernkit.playground.base.llm.completion import Complaint
 from tavernkit.playground.base.waiting import plain_wait
 from tavernkit.values import Json
@@ -20,6 +21,43 @@ _TELLTALE = 24
 """So many characters of the prompt in a server's words are no accident."""
 
 
+class Failure(Enum):
+    """What can go wrong at any server: its code, and the sentence about it."""
+
+    BAD_RESPONSE = "bad_response", "{name} answered with {what}. Check that the address is that of {api}."
+    # After an answer that began well: the address is right, and what was read is the reply's beginning.
+    GARBLED = "bad_response", "{name} sent something in the middle of the reply that cannot be read. Try again."
+    BAD_PROMPT = "unavailable", "The prompt cannot be written for {name}. {why}"
+    BAD_ADDRESS = (
+        "unavailable",
+        "{name!r} is not the address of a model. Write one such as http://127.0.0.1:11434/v1.",
+    )
+    BAD_KEY = "unavailable", "The API key for {name} holds characters that no key holds. Copy it again."
+    UNREACHABLE = (
+        "connection_error",
+        "{name} cannot be reached ({why}). Check the address and that the server is running.",
+    )
+    UNCONNECTED = (
+        "timeout",
+        "{name} did not accept a connection within {seconds:g} seconds. "
+        "Check the address and that the server is running.",
+    )
+    BROKEN_OFF = "connection_error", "The connection to {name} broke off before the reply was complete. Try again."
+    SILENT = (
+        "timeout",
+        "{name} said nothing for {seconds:g} seconds. It may be overloaded or still loading its model; "
+        "try again later.",
+    )
+    ENDLESS = (
+        "timeout",
+        "{name} did not come to an end within {seconds:g} seconds. Ask for a shorter reply, or try again.",
+    )
+
+    def __init__(self, code: ModelErrorCode, sentence: str) -> None:
+        self.code = code
+        self.sentence = sentence
+
+
 class Endpoint:
     """One server as its errors name it; neither the key nor the prompt shows, even when the server repeats them.
 
@@ -29,7 +67,7 @@ class Endpoint:
     def __init__(self, base_url: str, api_key: str | None, api: str) -> None:
         self._key = api_key
         self._api = api
-        self.name = re.sub(r"//[^/@]*@", "//", base_url)
+        self.name = without_credentials(base_url)
 
     def refused(
         self,
@@ -59,75 +97,23 @@ class Endpoint:
             f"{self.name} broke the reply off. Try again." + self._quoted(complaint, request), code="http_error"
         )
 
-    def bad_response(self, what: str) -> ModelError:
-        return ModelError(
-            f"{self.name} answered with {what}. Check that the address is that of {self._api}.", code="bad_response"
-        )
-
-    def garbled(self) -> ModelError:
-        """The error for an answer that began well: the address is right, and what was read is the reply's beginning."""
-        return ModelError(
-            f"{self.name} sent something in the middle of the reply that cannot be read. Try again.",
-            code="bad_response",
-        )
-
-    def bad_prompt(self, why: str) -> ModelError:
-        return ModelError(f"The prompt cannot be written for {self.name}. {why}", code="unavailable")
-
-    def bad_address(self) -> ModelError:
-        return ModelError(
-            f"{self.name!r} is not the address of a model. Write one such as http://127.0.0.1:11434/v1.",
-            code="unavailable",
-        )
-
-    def bad_key(self) -> ModelError:
-        return ModelError(
-            f"The API key for {self.name} holds characters that no key holds. Copy it again.", code="unavailable"
-        )
-
-    def broken_off(self) -> ModelError:
-        return ModelError(
-            f"The connection to {self.name} broke off before the reply was complete. Try again.",
-            code="connection_error",
-        )
-
-    def silent(self, seconds: float) -> ModelError:
-        return ModelError(
-            f"{self.name} said nothing for {seconds:g} seconds. It may be overloaded or still loading its model; "
-            "try again later.",
-            code="timeout",
-        )
-
-    def endless(self, seconds: float) -> ModelError:
-        return ModelError(
-            f"{self.name} did not come to an end within {seconds:g} seconds. Ask for a shorter reply, or try again.",
-            code="timeout",
-        )
-
-    def unconnected(self, seconds: float) -> ModelError:
-        return ModelError(
-            f"{self.name} did not accept a connection within {seconds:g} seconds. "
-            "Check the address and that the server is running.",
-            code="timeout",
-        )
+    def error(self, failure: Failure, **details: str | float) -> ModelError:
+        """The error for what can go wrong at any server."""
+        return ModelError(failure.sentence.format(name=self.name, api=self._api, **details), code=failure.code)
 
     def failed(self, error: httpx2.TransportError | httpx2.DecodingError) -> ModelError:
         """The error for an exchange that broke below HTTP, or in its framing."""
         match error:
             case httpx2.UnsupportedProtocol():
-                return self.bad_address()
+                return self.error(Failure.BAD_ADDRESS)
             case httpx2.SSEError():
-                return self.bad_response("an event that is too long to be one")
+                return self.error(Failure.BAD_RESPONSE, what="an event that is too long to be one")
             case httpx2.DecodingError():
-                return self.bad_response("bytes that cannot be unpacked")
+                return self.error(Failure.BAD_RESPONSE, what="bytes that cannot be unpacked")
             case httpx2.ConnectError() | httpx2.ProxyError():
-                return ModelError(
-                    f"{self.name} cannot be reached ({self._cut(str(error)) or 'no connection'}). "
-                    "Check the address and that the server is running.",
-                    code="connection_error",
-                )
+                return self.error(Failure.UNREACHABLE, why=self._cut(str(error)) or "no connection")
             case _:
-                return self.broken_off()
+                return self.error(Failure.BROKEN_OFF)
 
     def _sentence(self, status: int, request: ChatRequest | None, location: str | None, wait: float | None) -> str:
         match status:

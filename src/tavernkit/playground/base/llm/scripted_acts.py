@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
-from typing import Literal, TypeAlias
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, TypeAlias
 
 from tavernkit.playground.base.llm.scripted import canned_reply, last_user_message, split_words
-from tavernkit.playground.base.llm.scripted_json import json_sample
-from tavernkit.values import JsonObject, Value
+from tavernkit.values import Json, JsonObject, Value
 
 LONGEST_REPLY_WORDS = 100_000
 _DIRECTIVE = re.compile(r"\[\[(\w+)(?::(.*?))?\]\]", re.DOTALL)
@@ -39,6 +38,9 @@ class Act(Value, frozen=True, kw_only=True):
     times: int = 0
     then: Act | None = None
 
+
+JsonSchema: TypeAlias = Mapping[str, Any]
+"""A schema as a client of ours has written it."""
 
 Script: TypeAlias = Callable[[JsonObject], Act]
 """Decides from the body of a request."""
@@ -122,16 +124,18 @@ def _directed(message: str, found: dict[str, str]) -> Act:
     return Act(words=_words(canned_reply(message)), thoughts=thoughts)
 
 
-def _schema(body: JsonObject) -> JsonObject | None:
+def _schema(body: JsonObject) -> JsonSchema | None:
     """What the answer must fit, where somebody asks for that."""
-    wanted = body.get("response_format")
-    if not isinstance(wanted, dict) or wanted.get("type") != "json_schema":
-        return None
-    schema: JsonObject = wanted.get("json_schema", {}).get("schema", {})
-    return schema
+    match body.get("response_format"):
+        case {"type": "json_schema", "json_schema": {"schema": dict(schema)}}:
+            return schema
+        case {"type": "json_schema"}:
+            return {}
+        case _:
+            return None
 
 
-def _held_to(schema: JsonObject, message: str, found: dict[str, str]) -> Act:
+def _held_to(schema: JsonSchema, message: str, found: dict[str, str]) -> Act:
     """Faults as they are asked for; else JSON, as `[[json: …]]` says it or as the schema wants it."""
     if "error" in found or "hang" in found:
         return _directed(message, found)
@@ -144,7 +148,8 @@ def _last_message(body: JsonObject) -> str:
     if isinstance(prompt, str):
         lines = [line for line in prompt.splitlines() if line.strip()]
         return _SPEAKER.sub("", lines[-2 if len(lines) > 1 else -1]) if lines else ""
-    return last_user_message(body.get("messages") or body.get("contents") or ())
+    messages = body.get("messages") or body.get("contents")
+    return last_user_message(messages if isinstance(messages, list) else ())
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -153,3 +158,33 @@ def _words(text: str) -> tuple[str, ...]:
 
 def _number(text: str, *, default: int, least: int, most: int) -> int:
     return min(max(int(text), least), most) if re.fullmatch(r"\d{1,9}", text) else default
+
+
+def json_sample(schema: JsonSchema, question: str, key: str = "") -> Json:
+    """A value that fits a plain schema, small and always the same: a whole number is one more than its key had last in
+    the question, so that whoever keeps a record sees it change; texts are named after their keys."""
+    if "const" in schema:
+        return schema["const"]
+    if schema.get("enum"):
+        return schema["enum"][0]
+    match schema.get("type"):
+        case "object":
+            properties = schema.get("properties", {})
+            return {name: json_sample(part, question, name) for name, part in properties.items()}
+        case "array":
+            return [json_sample(schema.get("items", {}), question, key)] * max(schema.get("minItems", 1), 1)
+        case "integer" | "number":
+            return _counted(schema, question, key)
+        case "boolean":
+            return True
+        case "null":
+            return None
+        case _:
+            return (f"some {key or 'words'}").ljust(schema.get("minLength", 0), ".")[: schema.get("maxLength")]
+
+
+def _counted(schema: JsonSchema, question: str, key: str) -> int:
+    least, most = int(schema.get("minimum", 1)), schema.get("maximum")
+    known = re.findall(rf'"{re.escape(key)}"\s*:\s*(-?\d{{1,9}})', question)
+    number = max(int(known[-1]) + 1, least) if known else least
+    return number if most is None else min(number, int(most))

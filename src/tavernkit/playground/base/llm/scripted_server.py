@@ -1,8 +1,7 @@
 """A real HTTP server that speaks the protocols of model providers from a script: for tests and demonstrations.
 
-`tavernkit scripted-provider` serves it, and so does `python -m tavernkit.playground.base.llm.scripted_server`. It
-speaks OpenAI's completions of chats and texts and Anthropic's messages under `/v1`, and Gemini's generateContent under
-`/v1beta`. The last user message steers it:
+`tavernkit scripted-provider` serves it. It speaks OpenAI's completions of chats and texts and Anthropic's messages
+under `/v1`, and Gemini's generateContent under `/v1beta`. The last user message steers it:
 
     [[say: text]]    the reply
     [[think: text]]  thoughts before the reply
@@ -20,7 +19,6 @@ else is answered with a paragraph that quotes the message. `GET /_requests` give
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import socket
 from collections import Counter
@@ -202,15 +200,3 @@ async def _until_disconnect(receive: Receive) -> None:
 
 async def _send(send: Send, event: bytes) -> None:
     await send({"type": "http.response.body", "body": event, "more_body": True})
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="scripted_server", description="A server for models that follows a script.")
-    parser.add_argument("--port", type=int, default=0, help="0 takes a free one")
-    parser.add_argument("--delay", type=float, default=DEFAULT_DELAY, help="seconds before each word")
-    arguments = parser.parse_args()
-    serve_scripted(arguments.port, arguments.delay, lambda address: print(f"{address}/v1", flush=True))
-
-
-if __name__ == "__main__":
-    main()

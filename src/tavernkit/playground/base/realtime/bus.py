@@ -8,8 +8,8 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict, deque
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Any, Protocol
+from contextlib import asynccontextmanager
+from typing import Any
 from uuid import UUID
 
 from tavernkit.playground.base.supervision import Loops
@@ -101,26 +101,11 @@ class Subscription:
             self._arrived.set_result(None)
 
 
-class Bus(Protocol):
-    """Publish to a topic; subscribe to topics. `loops` are what it needs to go on running."""
+class Bus:
+    """Publish to a topic; subscribe to topics. This one is for a single process, and others build on it.
 
-    loops: Loops
-
-    @property
-    def listeners(self) -> int:
-        """How many listen in this process."""
-
-    async def start(self) -> None: ...
-
-    async def close(self) -> None: ...
-
-    async def publish(self, topic: str, data: dict[str, Any]) -> None: ...
-
-    def subscribe(self, *topics: str) -> AbstractAsyncContextManager[Subscription]: ...
-
-
-class LocalBus:
-    """A bus within one process."""
+    `listeners` is how many listen in this process; `loops` are what it needs to go on running.
+    """
 
     def __init__(self) -> None:
         self._listeners: defaultdict[str, set[Subscription]] = defaultdict(set)
@@ -128,10 +113,10 @@ class LocalBus:
         self.loops = Loops()
 
     async def start(self) -> None:
-        return None
+        """Nothing has to be connected within one process."""
 
     async def close(self) -> None:
-        return None
+        """Nothing has to be given back."""
 
     async def publish(self, topic: str, data: dict[str, Any]) -> None:
         self.deliver(topic, data)

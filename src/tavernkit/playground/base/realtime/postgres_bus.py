@@ -13,7 +13,7 @@ import psycopg
 from sqlalchemy import make_url
 
 from tavernkit.playground.base.database.connect_limit import connect_with_limit
-from tavernkit.playground.base.realtime.bus import LocalBus
+from tavernkit.playground.base.realtime.bus import Bus
 from tavernkit.playground.base.realtime.sharing import SharedWork
 
 CHANNEL = "tavernkit"
@@ -29,7 +29,7 @@ SEND = "SELECT pg_notify(%s, piece) FROM unnest(%s::text[]) AS piece"
 log = logging.getLogger(__name__)
 
 
-class PostgresBus(LocalBus):
+class PostgresBus(Bus):
     """Hands everything to the database, and everything that comes back to the listeners in this process.
 
     What is published while something is being sent goes out together, in one transaction. The notifications of a

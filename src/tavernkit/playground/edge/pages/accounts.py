@@ -12,11 +12,10 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from tavernkit.playground.base.accounts.api_keys import create_api_key, revoke_api_key
 from tavernkit.playground.base.accounts.invitations import create_invitation, revoke_invitation
 from tavernkit.playground.base.accounts.names import LONGEST_EMAIL, LONGEST_NAME
-from tavernkit.playground.base.accounts.profile import change_password, update_profile
+from tavernkit.playground.base.accounts.profile import LONGEST_ZONE, change_password, set_time_zone, update_profile
 from tavernkit.playground.base.accounts.sessions import revoke_other_sessions, revoke_session, sign_out
 from tavernkit.playground.base.accounts.signing_in import sign_in
 from tavernkit.playground.base.accounts.signing_up import sign_up
-from tavernkit.playground.base.accounts.time_zones import LONGEST_ZONE, set_time_zone
 from tavernkit.playground.base.accounts.viewer import Role, Viewer, require_person
 from tavernkit.playground.base.passwords import LONGEST_PASSWORD, SHORTEST_PASSWORD
 from tavernkit.playground.base.refused import Refused

@@ -9,7 +9,7 @@ from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit import User as LibraryUser
-from tavernkit.playground.base.accounts.time_zones import time_of
+from tavernkit.playground.base.accounts.profile import time_of
 from tavernkit.playground.base.database.models import (
     Character,
     Conversation,

@@ -15,7 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit import Message
 from tavernkit.artifacts import PromptCandidate
-from tavernkit.playground.base.accounts.time_zones import time_of
+from tavernkit.playground.base.accounts.profile import time_of
 from tavernkit.playground.base.database import models
 from tavernkit.playground.base.llm.base import ModelError
 from tavernkit.playground.story.lorebooks.books import BooksInPlay, books_for

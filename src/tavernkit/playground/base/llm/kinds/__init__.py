@@ -9,8 +9,7 @@ from tavernkit.playground.base.llm.kinds.anthropic import ANTHROPIC
 from tavernkit.playground.base.llm.kinds.embedded import EMBEDDED
 from tavernkit.playground.base.llm.kinds.google import GOOGLE
 from tavernkit.playground.base.llm.kinds.kind import ProviderKind
-from tavernkit.playground.base.llm.kinds.openai import OPENAI
-from tavernkit.playground.base.llm.kinds.openai_text import OPENAI_TEXT
+from tavernkit.playground.base.llm.kinds.openai import OPENAI, OPENAI_TEXT
 
 __all__ = ["PROVIDER_KINDS", "ProviderKind", "kind_of"]
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from urllib.parse import urlsplit
-
 from tavernkit.playground.base.llm.base import ChatRequest, Counts
 from tavernkit.playground.base.llm.completion import (
     Complaint,
@@ -15,39 +12,16 @@ from tavernkit.playground.base.llm.completion import (
     read_object,
     tokens_in_all,
 )
-from tavernkit.playground.base.llm.http_model import HttpModel, Question, wanted_fields
+from tavernkit.playground.base.llm.http_model import OPENAI_FIELDS, HttpModel, wanted_fields, wanted_stops
 from tavernkit.playground.base.llm.kinds.kind import ProviderKind
 from tavernkit.reading import LooseObject
-from tavernkit.values import Json
+from tavernkit.values import JsonObject
 
 VERSION = "2023-06-01"
 DEFAULT_MAX_TOKENS = 1024
 """The API demands a limit."""
 
-_STRANGE = frozenset(
-    {
-        "enable_web_search",
-        "frequency_penalty",
-        "include_reasoning",
-        "logit_bias",
-        "min_p",
-        "n",
-        "presence_penalty",
-        "reasoning_effort",
-        "repetition_penalty",
-        "request_image_aspect_ratio",
-        "request_image_resolution",
-        "request_images",
-        "seed",
-        "stop",
-        "stream_options",
-        "tool_reasoning_mode",
-        "top_a",
-        "verbosity",
-    }
-)
-"""Fields of other APIs, which this one refuses."""
-
+_STRANGE = OPENAI_FIELDS | {"frequency_penalty", "presence_penalty", "seed"}
 _REASONS = {
     "end_turn": "stop",
     "stop_sequence": "stop",
@@ -74,38 +48,28 @@ class AnthropicClient(HttpModel):
     api = "an API like Anthropic's; it usually ends in /v1"
     dialect = "anthropic"
     models_path = "/models?limit=1000"
+    endings = ("/messages",)
+    usual_path = "/v1"
+    key_header = ("x-api-key", "")
+    headers = {"anthropic-version": VERSION}
 
-    def _address(self, given: str) -> str:
-        given = given.removesuffix("/messages")
-        return given if urlsplit(given).path else f"{given}/v1"
-
-    def _credentials(self, api_key: str) -> Mapping[str, str]:
-        return {"x-api-key": api_key}
-
-    def _headers(self) -> Mapping[str, str]:
-        return {"anthropic-version": VERSION}
-
-    def _question(self, request: ChatRequest) -> Question:
-        wanted = wanted_fields(request)
-        fields: dict[str, Json] = {key: value for key, value in wanted.items() if key not in _STRANGE}
+    def _question(self, request: ChatRequest) -> tuple[str, JsonObject]:
+        fields = {key: value for key, value in wanted_fields(request).items() if key not in _STRANGE}
         if fields.get("top_p") == 1 and fields.get("temperature") is not None:
             # It changes nothing, and newer models take only one of the two.
             del fields["top_p"]
-        written = self._written(request)
+        written = self._written_fields(request)
         # Texts of white space alone are refused, and so is an empty list.
-        stops = [text for text in wanted.get("stop") or () if text.strip()]
-        return Question(
-            path="/messages",
-            fields={
-                **fields,
-                **written,
-                "system": written.get("system") or None,
-                "model": request.model,
-                "max_tokens": fields.get("max_tokens") or DEFAULT_MAX_TOKENS,
-                "stop_sequences": stops or None,
-                "stream": self._streams,
-            },
-        )
+        stops = [text for text in wanted_stops(request) if text.strip()]
+        return "/messages", {
+            **fields,
+            **written,
+            "system": written.get("system") or None,
+            "model": request.model,
+            "max_tokens": fields.get("max_tokens") or DEFAULT_MAX_TOKENS,
+            "stop_sequences": stops or None,
+            "stream": self._streams,
+        }
 
     def _read(self, source: str | bytes) -> Completion | None:
         body = read_object(source)

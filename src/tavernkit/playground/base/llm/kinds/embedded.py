@@ -18,8 +18,7 @@ from tavernkit.playground.base.llm.base import ChatRequest, ModelError, ModelEve
 from tavernkit.playground.base.llm.embedded_server import MODEL_NAME
 from tavernkit.playground.base.llm.http_model import Timeouts
 from tavernkit.playground.base.llm.kinds.kind import ProviderKind
-from tavernkit.playground.base.llm.kinds.openai import OPENAI, OpenAIClient
-from tavernkit.playground.base.llm.kinds.openai_text import OPENAI_TEXT
+from tavernkit.playground.base.llm.kinds.openai import OPENAI, OPENAI_TEXT, OpenAIClient
 from tavernkit.values import Value
 
 LOADING_SECONDS = 120
@@ -54,8 +53,8 @@ class EmbeddedModel:
 
     def __init__(self, weights: Path | None = None) -> None:
         self._weights = weights
-        self._starting: asyncio.Task[_Running] | None = None
-        self._running: _Running | None = None
+        self._starting: asyncio.Task[RunningModel] | None = None
+        self._running: RunningModel | None = None
 
     @property
     def is_available(self) -> bool:
@@ -67,35 +66,27 @@ class EmbeddedModel:
         """True when the next request need not wait for the weights."""
         return self._running is not None and self._running.is_alive
 
-    async def start(self) -> OpenAIClient:
-        """Have the process running; everybody who asks meanwhile waits for the same start."""
-        running = await self._started()
-        return running.client
-
     async def stream(self, request: ChatRequest) -> AsyncGenerator[ModelEvent, None]:
         # Nobody is in the way on this machine: a server that cannot be reached is gone, and asking again does not help.
         request = request.with_(model=MODEL_NAME, attempts=1)
-        has_begun = False
-        running = await self._started()
-        try:
-            async with aclosing(running.client.stream(request)) as events:
-                async for event in events:
-                    has_begun = True
-                    yield event
-            return
-        except ModelError as error:
-            if error.code != "connection_error":
-                raise
-            await running.end()
-            if has_begun:
-                raise ModelError(
-                    "The embedded model stopped in the middle of the reply. Try again.", code="connection_error"
-                ) from error
-        # It died unnoticed since the last reply: nothing is lost yet, so a new process may answer.
-        client = await self.start()
-        async with aclosing(client.stream(request)) as events:
-            async for event in events:
-                yield event
+        for is_last in (False, True):
+            has_begun = False
+            running = await self.start()
+            try:
+                async with aclosing(running.client.stream(request)) as events:
+                    async for event in events:
+                        has_begun = True
+                        yield event
+                return
+            except ModelError as error:
+                if error.code != "connection_error" or is_last:
+                    raise
+                # If it died unnoticed since the last reply, nothing is lost yet, and a new process may answer.
+                await running.end()
+                if has_begun:
+                    raise ModelError(
+                        "The embedded model stopped in the middle of the reply. Try again.", code="connection_error"
+                    ) from error
 
     async def list_models(self) -> tuple[str, ...]:
         return (MODEL_NAME,)
@@ -107,7 +98,8 @@ class EmbeddedModel:
         if self._running is not None:
             await self._running.end()
 
-    async def _started(self) -> _Running:
+    async def start(self) -> RunningModel:
+        """Have the process running; everybody who asks meanwhile waits for the same start."""
         if self._running is not None and self._running.is_alive:
             return self._running
         if self._starting is None or self._starting.done():
@@ -117,7 +109,7 @@ class EmbeddedModel:
         # Who gives up waiting does not stop the start for the others.
         return await asyncio.shield(self._starting)
 
-    async def _start(self) -> _Running:
+    async def _start(self) -> RunningModel:
         if self._running is not None:
             await self._running.end()
         self._running = await _launch(self._require_weights())
@@ -134,7 +126,7 @@ class EmbeddedModel:
         return weights
 
 
-class _Running(Value, frozen=True, kw_only=True):
+class RunningModel(Value, frozen=True, kw_only=True):
     """A process that has loaded the model, and the client that talks to it."""
 
     process: Process
@@ -159,7 +151,7 @@ def find_weights() -> Path | None:
     return None
 
 
-async def _launch(weights: Path) -> _Running:
+async def _launch(weights: Path) -> RunningModel:
     api_key = secrets.token_urlsafe(32)
     process = await asyncio.create_subprocess_exec(
         sys.executable,
@@ -182,7 +174,7 @@ async def _launch(weights: Path) -> _Running:
     except BaseException:
         await _end(process)
         raise
-    return _Running(process=process, client=OpenAIClient(f"{address}/v1", api_key, timeouts=PATIENCE))
+    return RunningModel(process=process, client=OpenAIClient(f"{address}/v1", api_key, timeouts=PATIENCE))
 
 
 async def _handshake(process: Process, api_key: str) -> str:

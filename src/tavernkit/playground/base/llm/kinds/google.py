@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from tavernkit.playground.base.llm.base import ChatRequest, Counts
 from tavernkit.playground.base.llm.completion import (
@@ -15,10 +15,10 @@ from tavernkit.playground.base.llm.completion import (
     read_object,
     tokens_in_all,
 )
-from tavernkit.playground.base.llm.http_model import HttpModel, Question, wanted_fields
+from tavernkit.playground.base.llm.http_model import OPENAI_FIELDS, HttpModel, wanted_fields, wanted_stops
 from tavernkit.playground.base.llm.kinds.kind import ProviderKind
 from tavernkit.reading import LooseObject
-from tavernkit.values import Json
+from tavernkit.values import JsonObject
 
 MAX_STOPS = 5
 
@@ -33,29 +33,7 @@ _GENERATION = {
 }
 """Where the fields of other APIs go among those of `generationConfig`."""
 
-_STRANGE = frozenset(
-    {
-        "enable_web_search",
-        "include_reasoning",
-        "logit_bias",
-        "min_p",
-        "model",
-        "n",
-        "reasoning_effort",
-        "repetition_penalty",
-        "request_image_aspect_ratio",
-        "request_image_resolution",
-        "request_images",
-        "stop",
-        "stream",
-        "stream_options",
-        "tool_reasoning_mode",
-        "top_a",
-        "verbosity",
-    }
-)
-"""Fields of other APIs, which this one refuses."""
-
+_HANDLED = OPENAI_FIELDS | _GENERATION.keys() | {"generationConfig", "model", "stream"}
 _REASONS = {"finish_reason_unspecified": "stop", "max_tokens": "length"}
 
 
@@ -65,31 +43,26 @@ class GoogleClient(HttpModel):
     api = "an API like Gemini's; it usually ends in /v1beta"
     dialect = "google"
     models_path = "/models?pageSize=1000"
+    endings = ("/models",)
+    usual_path = "/v1beta"
+    # In a header, for addresses are written into logs.
+    key_header = ("x-goog-api-key", "")
 
-    def _address(self, given: str) -> str:
-        given = given.removesuffix("/models")
-        return given if urlsplit(given).path else f"{given}/v1beta"
-
-    def _credentials(self, api_key: str) -> Mapping[str, str]:
-        # In a header, for addresses are written into logs.
-        return {"x-goog-api-key": api_key}
-
-    def _question(self, request: ChatRequest) -> Question:
+    def _question(self, request: ChatRequest) -> tuple[str, JsonObject]:
         wanted = wanted_fields(request)
-        fields: dict[str, Json] = {
-            key: value for key, value in wanted.items() if key not in _STRANGE and key not in _GENERATION
-        }
         generation = {theirs: wanted[ours] for ours, theirs in _GENERATION.items() if wanted.get(ours) is not None}
-        if wanted.get("stop"):
-            generation["stopSequences"] = list(wanted["stop"][:MAX_STOPS])
-        fields["generationConfig"] = {**generation, **(fields.get("generationConfig") or {})}
-        written = self._written(request)
-        instruction = written.get("system_instruction") or {}
+        if stops := wanted_stops(request):
+            generation["stopSequences"] = stops[:MAX_STOPS]
+        own, written = wanted.get("generationConfig"), self._written_fields(request)
+        instruction = written.get("system_instruction")
+        says_something = isinstance(instruction, Mapping) and instruction.get("parts")
         verb = "streamGenerateContent?alt=sse" if self._streams else "generateContent"
-        return Question(
-            path=f"/models/{quote(request.model.removeprefix('models/'), safe='')}:{verb}",
-            fields={**fields, **written, "system_instruction": instruction if instruction.get("parts") else None},
-        )
+        return f"/models/{quote(request.model.removeprefix('models/'), safe='')}:{verb}", {
+            **{key: value for key, value in wanted.items() if key not in _HANDLED},
+            "generationConfig": {**generation, **(own if isinstance(own, Mapping) else {})},
+            **written,
+            "system_instruction": instruction if says_something else None,
+        }
 
     def _writing(self, models: list[LooseObject]) -> list[LooseObject]:
         methods = [model.texts("supportedGenerationMethods") for model in models]

@@ -1,4 +1,4 @@
-"""Any server that speaks OpenAI's chat completions."""
+"""Any server that speaks OpenAI's completions of chats, or of texts, where the reply goes on from the prompt."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from urllib.parse import urlsplit
 
 from tavernkit.playground.base.llm.base import ChatRequest
 from tavernkit.playground.base.llm.completion import Completion, read_completion
-from tavernkit.playground.base.llm.http_model import HttpModel, Question, wanted_fields
+from tavernkit.playground.base.llm.http_model import HttpModel, wanted_fields
 from tavernkit.playground.base.llm.kinds.kind import ProviderKind
-from tavernkit.values import Json
+from tavernkit.values import Json, JsonObject
 
 
 class OpenAIClient(HttpModel):
@@ -17,21 +17,17 @@ class OpenAIClient(HttpModel):
 
     api = "an OpenAI-style API; it usually ends in /v1"
     dialect = "openai"
+    endings = ("/chat/completions", "/completions")
+    key_header = ("authorization", "Bearer ")
 
-    def _address(self, given: str) -> str:
-        return given.removesuffix("/chat/completions").removesuffix("/completions")
-
-    def _credentials(self, api_key: str) -> Mapping[str, str]:
-        return {"authorization": f"Bearer {api_key}"}
-
-    def _question(self, request: ChatRequest) -> Question:
+    def _question(self, request: ChatRequest) -> tuple[str, JsonObject]:
         # Messages without a prompt are in this very dialect.
         written = request.messages if request.prompt is None else self._written(request)
         fields = {**self._common(request), **(written if isinstance(written, Mapping) else {"messages": written})}
         if "max_tokens" in fields and urlsplit(self._base_url).hostname == "api.openai.com":
             # There, the newest models refuse the name that everybody else knows.
             fields["max_completion_tokens"] = fields.pop("max_tokens")
-        return Question(path="/chat/completions", fields=fields)
+        return "/chat/completions", fields
 
     def _read(self, source: str | bytes) -> Completion | None:
         return read_completion(source)
@@ -39,6 +35,15 @@ class OpenAIClient(HttpModel):
     def _common(self, request: ChatRequest) -> dict[str, Json]:
         counted: dict[str, Json] = {"stream_options": {"include_usage": True}} if self._streams else {}
         return {**counted, **wanted_fields(request), "model": request.model, "stream": self._streams}
+
+
+class OpenAITextClient(OpenAIClient):
+    """A ModelClient for texts."""
+
+    dialect = "text"
+
+    def _question(self, request: ChatRequest) -> tuple[str, JsonObject]:
+        return "/completions", {**self._common(request), "prompt": self._written(request)}
 
 
 OPENAI = ProviderKind(
@@ -57,4 +62,19 @@ OPENAI = ProviderKind(
     ),
     max_stops=4,
     takes_json_schema=True,
+)
+
+OPENAI_TEXT = ProviderKind(
+    id="openai_text",
+    label="OpenAI-style text completion",
+    client=OpenAITextClient,
+    dialect=OpenAITextClient.dialect,
+    home=OPENAI.home,
+    settings=OPENAI.settings - {"effort"} | {"typical_p", "instruct_id", "context_id"},
+    samplers=(
+        *OPENAI.samplers,
+        *("repetition_penalty_range", "dry_multiplier", "dry_base", "dry_allowed_length"),
+        *("xtc_threshold", "xtc_probability", "mirostat_mode", "mirostat_tau", "mirostat_eta"),
+        *("tfs", "banned_strings"),
+    ),
 )
