@@ -40,7 +40,8 @@ def kept_of(chat: ChatFile) -> dict[str, Json]:
 
 def strays_of(kept: JsonObject) -> tuple[StrayLine, ...]:
     """The lines of a file that were no messages."""
-    return tuple(StrayLine(before=before, text=text) for before, text in kept.get("strays", ()))
+    strays = msgspec.convert(kept.get("strays", []), list[tuple[int, str]])
+    return tuple(StrayLine(before=before, text=text) for before, text in strays)
 
 
 def variables_of(chat: ChatFile) -> State:
@@ -83,9 +84,9 @@ def written_header(
     A file that had none gets one only if there is something to say.
     """
     theirs = None if kept is None else kept.get("header")
-    header = _header(theirs) if isinstance(theirs, Mapping) else ChatHeader(
-        user_name=user_name, character_name=character_name
-    )  # fmt: skip
+    header = ChatHeader(user_name=user_name, character_name=character_name)
+    if isinstance(theirs, Mapping):
+        header = msgspec.convert(theirs, ChatHeader)
     metadata = dict(header.chat_metadata)
     variables = {key.removeprefix(VARIABLE): value for key, value in state.items() if key.startswith(VARIABLE)}
     before = metadata.get("variables")
@@ -101,17 +102,13 @@ def written_header(
     return header.with_(chat_metadata=metadata)
 
 
-def _header(fields: JsonObject) -> ChatHeader:
-    return ChatHeader(**{**fields, "keys": tuple(fields["keys"])})
-
-
 def _note_fields(note: JsonObject) -> dict[str, Json]:
     fields = {
         "note_prompt": note.get("text"),
         "note_interval": note.get("interval"),
-        "note_position": _POSITIONS.get(note.get("position", "")),
+        "note_position": _POSITIONS.get(str(note.get("position"))),
         "note_depth": note.get("depth"),
-        "note_role": _ROLES.get(note.get("role", "")),
+        "note_role": _ROLES.get(str(note.get("role"))),
     }
     return {key: value for key, value in fields.items() if value is not None}
 

@@ -17,6 +17,7 @@ import msgspec
 from tavernkit.chats import ChatMessage
 from tavernkit.chats.dates import iso_date
 from tavernkit.playground.base.storable import storable
+from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.values import Json, JsonObject, Value
 
 THEIRS = "sillytavern"
@@ -137,25 +138,20 @@ def written_message(stored: ExportedMessage) -> ChatMessage:
 
 def _as_read(stored: ExportedMessage, kept: JsonObject) -> ChatMessage:
     """A message that came from a file, with what has happened to it since."""
-    fields = dict(_object(kept.get("fields")))
-    if "keys" in fields:
-        fields["keys"] = tuple(fields["keys"])
+    theirs = LooseObject(kept, ReportBuilder())
     active = stored.active
     shown = stored.swipes[active]
-    message = ChatMessage(**{**_FIELDS, **fields}, text=_text(shown, kept))
+    message = msgspec.convert({**_FIELDS, **theirs.object("fields"), "text": _text(shown, kept)}, ChatMessage)
     if active != kept.get("active"):
         info = _object(_theirs(shown).get("info"))
         date = info.get("send_date", iso_date(shown.created_at))
         message = message.with_(swipe_id=active, extra=_object(info.get("extra")), send_date=date)
-    in_file = int(kept.get("swipes", 0))
+    in_file, infos = theirs.integer("swipes"), (*_infos(stored), *theirs.items("more_info"))
     if in_file == 0 and len(stored.swipes) == 1 and not _ours(shown):
-        return message.with_(swipe_info=(*_infos(stored), *kept.get("more_info", [])))
+        return message.with_(swipe_info=infos)
     if in_file == 0:
         message = message.with_(swipe_id=active)
-    return message.with_(
-        swipes=tuple(_text(swipe, _theirs(swipe)) for swipe in stored.swipes),
-        swipe_info=(*_infos(stored), *kept.get("more_info", [])),
-    )
+    return message.with_(swipes=tuple(_text(swipe, _theirs(swipe)) for swipe in stored.swipes), swipe_info=infos)
 
 
 def _unwritten(stored: ExportedMessage) -> ChatMessage:

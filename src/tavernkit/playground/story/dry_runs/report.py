@@ -18,6 +18,7 @@ from tavernkit.playground.base.storable import storable
 from tavernkit.playground.story.dry_runs.journal import DryRunJournal
 from tavernkit.prompt.block import Block
 from tavernkit.prompt.tokens import default_estimator
+from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.values import Json
 
 LONGEST = 20_000
@@ -147,11 +148,12 @@ def _place(block: Block) -> tuple[str | None, str, Json, Json]:
 
 
 def _change(change: BlockChange, block: Block, *, before: str = "", after: str = "") -> dict[str, Any]:
+    artifacts = LooseObject(block.metadata, ReportBuilder()).objects("artifacts")
     return {
         "change": change,
         "slot": None if block.slot is None else storable(block.slot),
         "source": {name: storable(str(block.source.get(name, ""))) for name in ("stage", "id")},
-        "artifacts": [storable(str(source["artifact"])) for source in block.metadata.get("artifacts", ())],
+        "artifacts": [storable(source.text("artifact")) for source in artifacts],
         "role": storable(block.role),
         "name": None if block.name is None else storable(block.name),
         "before": shortened(before),

@@ -107,9 +107,10 @@ async def update_lorebook(runtime: Runtime, viewer: Viewer, lorebook_id: UUID, p
         advance(row, patch.settings_version, what="lorebook", current=current)
         changes = presentable(patch.model_dump(exclude_unset=True, exclude={"settings_version"}))
         if patch.name is not None:
-            row.name = changes["name"] = titled(patch.name, NAMELESS)
+            row.name = titled(patch.name, NAMELESS)
+            changes["name"] = row.name
         if patch.description is not None:
-            row.description = changes["description"]
+            row.description = storable(patch.description)
         row.data = {**row.data, "fields": {**row.data.get("fields", {}), **changes}}
         row.updated_at = runtime.clock()
         if patch.name is not None:

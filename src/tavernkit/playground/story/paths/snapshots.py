@@ -13,7 +13,7 @@ from sqlalchemy import Row, delete, insert, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.database.models import Conversation, Message, MessageSwipe, PathSnapshot
-from tavernkit.playground.story.paths.state import State, apply, fold
+from tavernkit.playground.story.paths.state import Delta, State, apply, fold
 from tavernkit.values import Json
 
 EVERY = 50
@@ -84,7 +84,7 @@ async def _nearest(session: AsyncSession, conversation_id: UUID, seq: int) -> tu
     return (0, {}) if row is None else (row.seq, row.state)
 
 
-async def _deltas(session: AsyncSession, conversation_id: UUID, after: int, until: int) -> list[Row[int, Json]]:
+async def _deltas(session: AsyncSession, conversation_id: UUID, after: int, until: int) -> list[Row[int, Delta | None]]:
     """What the active swipes of the visible messages behind `after`, up to `until`, have changed, in order."""
     rows = await session.execute(
         select(Message.seq, MessageSwipe.state_delta)

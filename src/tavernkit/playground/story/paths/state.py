@@ -16,13 +16,20 @@ State: TypeAlias = dict[str, Json]
 Delta: TypeAlias = JsonObject
 
 
+def changes_in(delta: Delta | None) -> tuple[State, list[str]]:
+    """What a delta sets and what it unsets."""
+    put, gone = (delta or {}).get("set"), (delta or {}).get("unset")
+    return (put if isinstance(put, dict) else {}), (gone if isinstance(gone, list) else [])
+
+
 def apply(state: State, delta: Delta | None) -> None:
     """Change the state as the delta says; a key is never both set and unset."""
     if not delta:
         return
-    for key in delta.get("unset", ()):
+    put, gone = changes_in(delta)
+    for key in gone:
         state.pop(key, None)
-    state.update(delta.get("set", {}))
+    state.update(put)
 
 
 def fold(state: JsonObject, deltas: Iterable[Delta | None]) -> State:
@@ -35,8 +42,8 @@ def fold(state: JsonObject, deltas: Iterable[Delta | None]) -> State:
 
 def changed_delta(delta: Delta | None, *, set: Mapping[str, Json], unset: Iterable[str]) -> dict[str, Json] | None:
     """One delta that does what this one does, and then sets and unsets; None when that is nothing."""
-    values: State = dict(delta.get("set", {})) if delta else {}
-    gone = dict.fromkeys(delta.get("unset", ()) if delta else ())
+    before, unset_before = changes_in(delta)
+    values, gone = dict(before), dict.fromkeys(unset_before)
     for key in unset:
         values.pop(key, None)
         gone[key] = None

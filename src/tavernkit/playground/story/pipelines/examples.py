@@ -24,6 +24,7 @@ from tavernkit.playground.story.pipelines.documents import AddExample, ProfileOu
 from tavernkit.playground.story.pipelines.queries import choice_at, choices_count, free_name, profile_for, version_of
 from tavernkit.playground.story.pipelines.reading import checked_content, profile_of
 from tavernkit.playground.story.pipelines.service import add_profile, add_version
+from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.values import Json, JsonObject
 
 LONGEST_FIRST_NAME = 150
@@ -129,7 +130,11 @@ async def _joined(profile: Profile, content: JsonObject, key: str) -> dict[str, 
     collisions = tag_collisions((*profile.claims(), *example.claims()))
     if collisions:
         raise Refused(code="conflict", sentence=" ".join([f"{names}:", *map(str, collisions)]))
-    return await checked_content({**content, "pipelines": [*content.get("pipelines", ()), *source["pipelines"]]})
+    return await checked_content({**content, "pipelines": [*_pipelines(content), *_pipelines(source)]})
+
+
+def _pipelines(content: JsonObject) -> list[Json]:
+    return LooseObject(content, ReportBuilder()).items("pipelines")
 
 
 async def _is_ones_own_alone(

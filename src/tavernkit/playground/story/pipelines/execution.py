@@ -104,7 +104,7 @@ class ReplySteps:
         if last is None or MESSAGE_ID not in last.metadata:
             return None
         return Wordings(
-            message_id=UUID(last.metadata[MESSAGE_ID]),
+            message_id=UUID(str(last.metadata[MESSAGE_ID])),
             typed=self._barrier.raw_user_message,
             made=self._barrier.wordings,
         )

@@ -70,14 +70,16 @@ def read_file(file: bytes) -> tuple[AnyPreset, ImportReport, dict[str, Json]]:
     """The preset, what was made of its file, and the file unpacked; raises what the library raises."""
     if is_preset_file(file):
         return _read_risuai(file)
-    document: Json = parse_json(file, what="The preset")
-    if isinstance(document, dict) and document.keys() & _OF_RISUAI:
+    document = parse_json(file, what="The preset")
+    fields = document if isinstance(document, dict) else {}
+    if fields.keys() & _OF_RISUAI:
         return _read_risuai(file)
     preset, report = read_preset(file)
-    return preset, report, document
+    return preset, report, fields
 
 
 def _read_risuai(file: bytes) -> tuple[AnyPreset, ImportReport, dict[str, Json]]:
     """Written once more, because that leaves the keys of providers out."""
     settings, report = read_preset_file(file)
-    return settings, report, presentable(parse_json(write_preset_file(settings, "json"), what="The preset"))
+    written = parse_json(write_preset_file(settings, "json"), what="The preset")
+    return settings, report, presentable(written if isinstance(written, dict) else {})

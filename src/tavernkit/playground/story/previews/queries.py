@@ -103,7 +103,7 @@ def prompt_of(record: PromptRecord, run_id: UUID | None = None) -> KeptPrompt:
     return KeptPrompt(
         run_id=run_id,
         blocks=tuple(KeptBlock(**block, content=texts[block["sha256"]]) for block in record.blocks["blocks"]),
-        request=_with_texts(record.request, texts),
+        request={name: _with_texts(value, texts) for name, value in record.request.items()},
         report=record.report,
         fingerprint=record.fingerprint,
     )

@@ -10,6 +10,7 @@ from tavernkit.playground.base.llm.base import ChatRequest
 from tavernkit.playground.base.llm.kinds import ProviderKind, kind_of
 from tavernkit.playground.base.storable import presentable
 from tavernkit.playground.story.prompting.inputs import PromptInputs
+from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.values import Json, JsonObject
 
 _EFFORTS = {"min": "low", "low": "low", "medium": "medium", "high": "high", "max": "high"}
@@ -24,13 +25,12 @@ def model_request(inputs: PromptInputs, plan: Plan, *, has_samplers: bool) -> Ch
     provider, kind = inputs.provider, kind_of(inputs.provider)
     wanted = {**(_known(plan.llm_options) if has_samplers else {}), **_explicit(inputs)}
     written = presentable(plan.to_messages(kind.dialect, model=provider.model, **_unchosen(kind, plan)))
-    is_list = isinstance(written, list)
     return ChatRequest(
         model=provider.model,
-        messages=tuple(written) if is_list else (),
-        prompt=None if is_list else written,
+        messages=tuple(item for item in written if isinstance(item, dict)) if isinstance(written, list) else (),
+        prompt=written if isinstance(written, str | dict) else None,
         max_tokens=_max_tokens(inputs, plan),
-        temperature=wanted.get("temperature"),
+        temperature=_read(wanted).optional_number("temperature"),
         stop=kind.stops(dict.fromkeys(_stops(inputs, plan))),
         options={**kind.sampling(wanted), **provider.settings},
     )
@@ -48,8 +48,8 @@ def step_request(
 
     `json_schema` is what the answer must fit, for providers that can be held to it.
     """
-    wanted, kind = dict(sampling or {}), kind_of(provider)
-    options = kind.sampling(wanted)
+    wanted, kind = _read(sampling or {}), kind_of(provider)
+    options = kind.sampling(wanted.source)
     if json_schema is not None and kind.takes_json_schema:
         options["response_format"] = {
             "type": "json_schema",
@@ -58,11 +58,15 @@ def step_request(
     return ChatRequest(
         model=model or provider.model,
         messages=tuple(presentable({"role": message.role, "content": message.content}) for message in messages),
-        max_tokens=wanted.get("max_tokens") or provider.response_tokens,
-        temperature=wanted.get("temperature"),
-        stop=kind.stops(wanted.get("stop") or ()),
+        max_tokens=wanted.optional_integer("max_tokens") or provider.response_tokens,
+        temperature=wanted.optional_number("temperature"),
+        stop=kind.stops(wanted.texts("stop")),
         options={**options, **provider.settings},
     )
+
+
+def _read(options: JsonObject) -> LooseObject:
+    return LooseObject(presentable(options), ReportBuilder())
 
 
 def _unchosen(kind: ProviderKind, plan: Plan) -> dict[str, Json]:
@@ -89,7 +93,7 @@ def _explicit(inputs: PromptInputs) -> dict[str, Json]:
 
 
 def _max_tokens(inputs: PromptInputs, plan: Plan) -> int | None:
-    given = (plan.llm_options.get("max_tokens"), inputs.limits.max_tokens)
+    given = (_read(plan.llm_options).optional_integer("max_tokens"), inputs.limits.max_tokens)
     return min((tokens for tokens in given if tokens is not None), default=None)
 
 
@@ -97,7 +101,7 @@ def _stops(inputs: PromptInputs, plan: Plan) -> Iterator[str]:
     """Those of who asked, the plan's own, then the names of everybody who is not to speak: what they would say is cut
     off anyway."""
     yield from inputs.limits.stop
-    yield from presentable(plan.llm_options.get("stop", []))
+    yield from _read(plan.llm_options).texts("stop")
     cast = inputs.cast
     speaking, other = cast.character.name, cast.user.name
     if inputs.generation_type == "impersonate":

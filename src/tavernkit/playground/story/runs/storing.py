@@ -17,7 +17,7 @@ from tavernkit.playground.base.realtime.outbox import append_event
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.paths.changing import note_change
 from tavernkit.playground.story.paths.snapshots import path_changed
-from tavernkit.playground.story.paths.state import changed_delta
+from tavernkit.playground.story.paths.state import changed_delta, changes_in
 from tavernkit.playground.story.paths.writing import add_message, add_text
 from tavernkit.playground.story.prompting.history import WORDINGS
 from tavernkit.playground.story.runs.states import AGAINST_A_TARGET, WRITTEN_FOR_A_PERSON
@@ -126,17 +126,13 @@ async def _another_swipe(
     """The reply beside the earlier ones, and shown; one that goes on with an earlier one does to the state what both
     do."""
     before = await session.get_one(MessageSwipe, message.active_swipe_id)
-    changes = state_delta or {}
+    put, gone = changes_in(state_delta)
     swipe = MessageSwipe(
         id=swipe_id,
         message_id=message.id,
         position=message.swipes_count,
         text=await add_text(session, runtime.ids, text),
-        state_delta=changed_delta(
-            before.state_delta if run.kind == "continue" else None,
-            set=changes.get("set", {}),
-            unset=changes.get("unset", ()),
-        ),
+        state_delta=changed_delta(before.state_delta if run.kind == "continue" else None, set=put, unset=gone),
         metadata_=dict(metadata),
         run_id=run.id,
         created_at=now,
