@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from unittest.mock import patch
 
-from tavernkit.playground.story.paths import snapshots
+from tavernkit.playground.story.paths import state as path_state
 from tavernkit.playground.story.replies import executor
 from tests.crash.points import Points, watched_writes
 from tests.playground.support.forking import tavernkit
@@ -23,6 +23,6 @@ def run_with_points(folder: Path, arguments: Sequence[str]) -> None:
     with (
         watched_writes(Points(folder)),
         patch.object(executor, "CHECKPOINT_SECONDS", CHECKPOINT_SECONDS),
-        patch.object(snapshots, "EVERY", SNAPSHOT_EVERY),
+        patch.object(path_state, "EVERY", SNAPSHOT_EVERY),
     ):
         tavernkit(arguments)

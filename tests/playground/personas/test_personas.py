@@ -14,8 +14,7 @@ from tavernkit.playground.base.llm.scripted import ScriptedModel
 from tavernkit.playground.edge.api.personas import router
 from tavernkit.playground.story.lorebooks.documents import NewLink
 from tavernkit.playground.story.lorebooks.links import attach_lorebook
-from tavernkit.playground.story.personas.queries import default_persona
-from tavernkit.playground.story.personas.service import delete_persona
+from tavernkit.playground.story.personas.service import default_persona, delete_persona
 from tests.playground.lorebooks.test_files import imported
 from tests.playground.playing import playing
 from tests.playground.support.api import asking

@@ -10,7 +10,7 @@ from tavernkit.playground.base.llm.base import Finished
 from tavernkit.playground.story.lorebooks.documents import NewLink
 from tavernkit.playground.story.lorebooks.links import attach_lorebook
 from tavernkit.playground.story.lorebooks.service import import_lorebook
-from tavernkit.playground.story.paths.snapshots import replay, state_at
+from tavernkit.playground.story.paths.state import replay, state_at
 from tavernkit.playground.story.prompting.building import BuiltPrompt
 from tavernkit.playground.story.prompting.replies import make_reply
 from tests.playground.prompting.table import Table, sitting, texts

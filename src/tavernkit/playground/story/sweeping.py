@@ -25,8 +25,8 @@ from tavernkit.playground.base.database.models import (
     TextContent,
 )
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.story.conversations.removing import remove_unused_texts
-from tavernkit.playground.story.prompting.unused_blocks import remove_unused_blocks
+from tavernkit.playground.story.conversations.service import remove_unused_texts
+from tavernkit.playground.story.prompting.records import remove_unused_blocks
 
 KEPT_EVENTS = 50
 """So many events of each conversation stay, however old: a page that missed more is refreshed as a whole."""

@@ -17,7 +17,7 @@ from tavernkit.playground.edge.views.spaces import AddableView, ChoiceView, Memb
 from tavernkit.playground.story.access.access import Access, SpaceAccess
 from tavernkit.playground.story.access.members import PicturedMember, pictured_members
 from tavernkit.playground.story.characters.queries import CharacterLine, characters_page
-from tavernkit.playground.story.personas.queries import all_personas
+from tavernkit.playground.story.personas.service import all_personas
 from tavernkit.playground.story.presets.queries import presets_page
 from tavernkit.playground.story.providers.queries import providers_page
 from tavernkit.values import Value

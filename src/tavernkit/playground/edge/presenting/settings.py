@@ -21,7 +21,7 @@ from tavernkit.playground.story.access.access import Access, SpaceAccess
 from tavernkit.playground.story.access.members import active_members
 from tavernkit.playground.story.presets.queries import presets_page
 from tavernkit.playground.story.providers.queries import providers_page
-from tavernkit.playground.story.settings_schema.leaf import Control, Layer, Source, VisibleWhen
+from tavernkit.playground.story.settings_schema.models import Control, Layer, Source, VisibleWhen
 from tavernkit.playground.story.settings_schema.pack import GROUPS, SETTINGS, Setting
 from tavernkit.playground.story.settings_schema.resolving import Effective, Layered, effective, own_values
 from tavernkit.values import Json, JsonObject, Value

@@ -14,7 +14,7 @@ from tavernkit.playground.edge.presenting.panel import KINDS
 from tavernkit.playground.edge.views.spaces import SpaceStoryView, SpaceView
 from tavernkit.playground.story.access.access import Access, space_for
 from tavernkit.playground.story.access.members import pictured_members
-from tavernkit.playground.story.conversations.listing import ListedConversation, list_conversations
+from tavernkit.playground.story.conversations.queries import ListedConversation, list_conversations
 
 STORIES_PER_PAGE = 30
 MEMBERS_SHOWN = 100

@@ -1,22 +1,36 @@
-"""Who may do what in a space: the one place where that is decided.
+"""Who may do what in a space: the one place where that is decided; and the locks, in the order in which all take them.
 
 To read, one must be a member, or the conversation must be public. To take part, one must be an active member who is not
 only watching, and the space must be in use; to speak, that also holds for owners, moderators and administrators, who
 may do the rest while they watch. Moderators also change what others said. Only the owner of the space, or an
 administrator of the site, changes the space itself. A private conversation is the owner's alone. A member's own
 membership is theirs to change as well. An archived space can be read, brought back, renamed and deleted.
+
+Before a run or a round is changed, locks are taken in this order: owner, space, conversation, run.
 """
 
 from __future__ import annotations
 
+from datetime import datetime
 from enum import IntEnum
+from typing import Any
 from uuid import UUID
 
-from sqlalchemy import select
+from sqlalchemy import insert, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.accounts.viewer import Viewer
-from tavernkit.playground.base.database.models import Conversation, Message, Space, SpaceMembership
+from tavernkit.playground.base.database import announce
+from tavernkit.playground.base.database.models import (
+    Conversation,
+    Message,
+    OutboxEvent,
+    Run,
+    Space,
+    SpaceMembership,
+    User,
+)
+from tavernkit.playground.base.realtime.bus import conversation_topic
 from tavernkit.playground.base.refused import Refused, not_found
 from tavernkit.values import Value
 
@@ -160,3 +174,68 @@ def _require(access: SpaceAccess, needs: Access, *, is_own: bool = False, even_a
         raise Refused(code="forbidden", sentence="You may look at this, but not change it.")
     if access.space.status == "archived" and needs > Access.READ and not even_archived:
         raise Refused(code="forbidden", sentence="This space is archived. Its owner can bring it back into use.")
+
+
+async def lock_totals(session: AsyncSession, conversation_id: UUID) -> tuple[UUID, UUID]:
+    """Lock the owner and the space, before the conversation, as everybody does; their ids."""
+    owner_id, space_id = (
+        await session.execute(
+            select(User.id, Space.id)
+            .join(Space, Space.owner_id == User.id)
+            .join(Conversation, Conversation.space_id == Space.id)
+            .where(Conversation.id == conversation_id)
+            .with_for_update(of=[User, Space], key_share=True)
+        )
+    ).one()
+    return owner_id, space_id
+
+
+async def lock_story(session: AsyncSession, conversation_id: UUID) -> Conversation:
+    """Lock the space, whose members may be changed, and the conversation; give the conversation as it is now."""
+    await lock_space_of(session, conversation_id)
+    return await lock_conversation(session, conversation_id)
+
+
+async def lock_space_of(session: AsyncSession, conversation_id: UUID) -> None:
+    """Lock the space of a conversation, if there is such a conversation."""
+    space_id = select(Conversation.space_id).where(Conversation.id == conversation_id).scalar_subquery()
+    await session.execute(select(Space.id).where(Space.id == space_id).with_for_update(key_share=True))
+
+
+async def lock_space_of_run(session: AsyncSession, run_id: UUID) -> None:
+    """Lock the space in which a run is, if there is such a run."""
+    conversation_id = await session.scalar(select(Run.conversation_id).where(Run.id == run_id))
+    if conversation_id is not None:
+        await lock_space_of(session, conversation_id)
+
+
+async def lock_conversation(session: AsyncSession, conversation_id: UUID) -> Conversation:
+    """Lock the conversation alone, and give it as it is now."""
+    return await session.get_one(Conversation, conversation_id, with_for_update=True, populate_existing=True)
+
+
+async def append_space_event(session: AsyncSession, space_id: UUID, kind: str, now: datetime, **payload: Any) -> None:
+    """Write an event into each conversation of the space, and announce them once they are committed.
+
+    The conversations do not count as changed by it: lists of recent ones stay as they are.
+    """
+    numbered = (
+        await session.execute(
+            update(Conversation)
+            .where(Conversation.space_id == space_id)
+            .values(last_event=Conversation.last_event + 1)
+            .returning(Conversation.id, Conversation.last_event),
+            execution_options={"synchronize_session": False},
+        )
+    ).all()
+    if not numbered:
+        return
+    await session.execute(
+        insert(OutboxEvent),
+        [
+            {"conversation_id": id, "seq": seq, "kind": kind, "payload": payload, "created_at": now}
+            for id, seq in numbered
+        ],
+    )
+    for id, seq in numbered:
+        announce(session, conversation_topic(id), seq=seq)

@@ -24,13 +24,13 @@ from tavernkit.playground.story.characters.cards import (
     changes_between,
     embedded_book,
     fill,
+    fold,
+    revise,
     stored_card,
 )
 from tavernkit.playground.story.characters.files import PreparedFile, prepare
-from tavernkit.playground.story.characters.folding import fold
 from tavernkit.playground.story.characters.queries import assets_of, find_character
-from tavernkit.playground.story.characters.versions import revise
-from tavernkit.playground.story.lorebooks.named_links import CARD, book_name, link_named_book
+from tavernkit.playground.story.lorebooks.links import CARD, book_name, link_named_book
 from tavernkit.values import Value
 
 SameName: TypeAlias = Literal["new", "version", "skip"]

@@ -23,7 +23,7 @@ from tavernkit.playground.base.database.models import (
     SpaceMembership,
 )
 from tavernkit.playground.base.refused import Refused, existing
-from tavernkit.playground.story.characters.folding import fold, searched_tags
+from tavernkit.playground.story.characters.cards import fold, searched_tags
 from tavernkit.values import Value
 
 Sort: TypeAlias = Literal["name", "recent", "created"]

@@ -1,4 +1,4 @@
-"""Writing a chat of a file into a conversation, some messages at a time."""
+"""Writing a chat of a file into a conversation, some messages at a time; whose words are whose."""
 
 from __future__ import annotations
 
@@ -6,23 +6,132 @@ import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Self
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.chats import ChatFile, ChatMessage
 from tavernkit.playground.base.database.bulk import insert_rows
-from tavernkit.playground.base.database.models import Conversation, Message, MessageSwipe, PathSnapshot, TextContent
+from tavernkit.playground.base.database.models import (
+    Character,
+    Conversation,
+    Message,
+    MessageSwipe,
+    PathSnapshot,
+    Space,
+    SpaceMembership,
+    TextContent,
+)
 from tavernkit.playground.base.refused import Refused
-from tavernkit.playground.story.chatfiles.header import CHAT_FILE, beginning_of, kept_of, note_patch, variables_of
-from tavernkit.playground.story.chatfiles.messages import NewMessage, delta_of, new_message
-from tavernkit.playground.story.chatfiles.speakers import SpeakerFinder
-from tavernkit.playground.story.paths.snapshots import keep_snapshots
-from tavernkit.playground.story.paths.state import State, changed_delta, fold
-from tavernkit.playground.story.settings_schema.patching import apply_changes, read_patch
+from tavernkit.playground.base.storable import titled
+from tavernkit.playground.story.chatfiles.messages import (
+    CHAT_FILE,
+    NewMessage,
+    beginning_of,
+    delta_of,
+    kept_of,
+    new_message,
+    note_patch,
+    variables_of,
+)
+from tavernkit.playground.story.paths.state import State, changed_delta, fold, keep_snapshots
+from tavernkit.playground.story.settings_schema.resolving import apply_changes, read_patch
 from tavernkit.sillytavern.macros.dates import parse_moment
 from tavernkit.values import Value
+
+NOBODY = "Somebody"
+
+
+class SpeakerFinder:
+    """Finds the member who said something.
+
+    What the user of a file says is the member's who brings the file in, unless another person in the space has that
+    name. A speaker whom nobody knows becomes a member who has already left, so that the words keep an author; `new`
+    are those that were made, and `home_id` is the space they are put into.
+    """
+
+    def __init__(
+        self,
+        space: Space,
+        members: Sequence[tuple[SpaceMembership, Character | None]],
+        *,
+        home_id: UUID,
+        own: SpaceMembership | None,
+        user_name: str,
+        ids: Callable[[], UUID],
+        now: datetime,
+    ) -> None:
+        self.new: list[SpaceMembership] = []
+        self._space = space
+        self._home_id = home_id
+        self._ids = ids
+        self._now = now
+        humans = [member for member, _ in members if member.kind == "human"]
+        self._own = own or (humans[0] if humans else None)
+        self._user_names = {user_name, "", "unused"}
+        self._humans = {name: member for member in reversed(humans) for name in _names(member)}
+        self._characters = {
+            name: member
+            for member, character in reversed(members)
+            if member.kind == "character"
+            for name in (*_names(member), *_names_of_card(character))
+        }
+
+    @classmethod
+    def of_chat(
+        cls,
+        chat: ChatFile,
+        space: Space,
+        members: Sequence[tuple[SpaceMembership, Character | None]],
+        *,
+        own: SpaceMembership | None,
+        ids: Callable[[], UUID],
+        now: datetime,
+        home_id: UUID | None = None,
+    ) -> Self:
+        """Those who speak in a chat of a file."""
+        user_name = "" if chat.header is None else chat.header.user_name
+        return cls(space, members, home_id=home_id or space.id, own=own, user_name=user_name, ids=ids, now=now)
+
+    def who_said(self, message: ChatMessage) -> SpaceMembership:
+        """The author of a message."""
+        name = titled(message.name, NOBODY)
+        if message.is_user:
+            known = self._humans.get(name)
+            if known is not None:
+                return known
+            is_own = self._space.kind == "playground" or message.name in self._user_names
+            if self._own is not None and is_own:
+                return self._own
+        return self._characters.get(name) or self._anchor(name)
+
+    def _anchor(self, name: str) -> SpaceMembership:
+        member = SpaceMembership(
+            id=self._ids(),
+            space_id=self._home_id,
+            kind="character",
+            status="removed",
+            participation="muted",
+            cached_display_name=name,
+            created_at=self._now,
+            removed_at=self._now,
+            removed_reason="Only here as the author of what an imported chat says.",
+        )
+        self.new.append(member)
+        self._characters[name] = member
+        return member
+
+
+def _names(member: SpaceMembership) -> list[str]:
+    return [name for name in (member.name_override, member.cached_display_name) if name]
+
+
+def _names_of_card(character: Character | None) -> list[str]:
+    if character is None:
+        return []
+    return [titled(name, NOBODY) for name in (character.name, character.nickname) if name]
+
 
 PIECE_MESSAGES = 250
 """So many messages are prepared and written at once: others wait for some hundredths of a second."""

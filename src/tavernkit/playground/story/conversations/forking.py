@@ -29,7 +29,7 @@ from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import titled
 from tavernkit.playground.base.text.markdown import render_markdown
 from tavernkit.playground.story.access.access import Access, SpaceAccess, conversation_for
-from tavernkit.playground.story.artifacts.copying import copy_artifacts
+from tavernkit.playground.story.artifacts.path import copy_artifacts
 
 
 async def copy_path(session: AsyncSession, source_id: UUID, target_id: UUID, until: int) -> int:

@@ -42,23 +42,26 @@ from tavernkit.playground.base.jobs.work import JobWork
 from tavernkit.playground.base.realtime.bus import conversation_topic
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.story.access.access import Access, conversation_for, require_in_use
-from tavernkit.playground.story.access.locks import lock_conversation, lock_totals
-from tavernkit.playground.story.artifacts.journal import DatabaseJournal
-from tavernkit.playground.story.artifacts.open_runs import abandon_pipeline_run
+from tavernkit.playground.story.access.access import (
+    Access,
+    conversation_for,
+    lock_conversation,
+    lock_totals,
+    require_in_use,
+)
+from tavernkit.playground.story.artifacts.journal import DatabaseJournal, abandon_pipeline_run
 from tavernkit.playground.story.artifacts.path import reader_again, turns_before
-from tavernkit.playground.story.paths.queries import end_of_path
+from tavernkit.playground.story.paths.messages import end_of_path
+from tavernkit.playground.story.pipelines.checking import profile_of
 from tavernkit.playground.story.pipelines.choosing import reserve_profile
+from tavernkit.playground.story.pipelines.execution import StepModels
 from tavernkit.playground.story.pipelines.queries import followed_profile
-from tavernkit.playground.story.pipelines.reading import profile_of
 from tavernkit.playground.story.pipelines.reports import KnownRun, known_runs
 from tavernkit.playground.story.pipelines.run_inputs import NotFollowedError, PipelineStart, run_context, usable_profile
-from tavernkit.playground.story.pipelines.step_models import StepModels
-from tavernkit.playground.story.previews.previewing import speaker_at_hand
+from tavernkit.playground.story.previews.service import speaker_at_hand
 from tavernkit.playground.story.prompting.inputs import PromptInputs, PromptTurn, inputs_for
-from tavernkit.playground.story.prompting.usage import count_usage, used_by_steps
-from tavernkit.playground.story.runs.limits import check_tokens
-from tavernkit.playground.story.runs.queries import active_run
+from tavernkit.playground.story.prompting.replies import count_usage, used_by_steps
+from tavernkit.playground.story.runs.queries import active_run, check_tokens
 from tavernkit.playground.story.runs.requests import locked
 from tavernkit.playground.story.runs.storing import ReplyIds
 from tavernkit.values import Value

@@ -17,12 +17,17 @@ from tavernkit.playground.base.realtime.outbox import announce_access_change
 from tavernkit.playground.base.refused import Refused, existing
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import storable, titled
-from tavernkit.playground.story.access.access import Access, SpaceAccess, member_for, space_for
+from tavernkit.playground.story.access.access import Access, SpaceAccess, append_space_event, member_for, space_for
 from tavernkit.playground.story.access.documents import MemberOut, SpaceOut
-from tavernkit.playground.story.access.events import append_space_event
-from tavernkit.playground.story.access.identity import display_name, persona_of, usable_characters
-from tavernkit.playground.story.access.members import active_members, find_member, next_position
-from tavernkit.playground.story.runs.unavailable import members_changed
+from tavernkit.playground.story.access.members import (
+    active_members,
+    display_name,
+    find_member,
+    next_position,
+    persona_of,
+    usable_characters,
+)
+from tavernkit.playground.story.runs.round_control import members_changed
 from tavernkit.playground.story.settings.service import refuse_unknown_in
 
 DEFAULT_STEPS = 4

@@ -1,9 +1,13 @@
-"""Saying something."""
+"""Saying something, and changing what was said: whether models read it, and whether it is there at all.
+
+A message that branches begin at may be changed like any other: a branch has rows of its own and shares only texts,
+which never change.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 from uuid import UUID
 
 from sqlalchemy import select
@@ -11,14 +15,24 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.accounts.viewer import Viewer
-from tavernkit.playground.base.database.models import Conversation, Message, SpaceMembership
+from tavernkit.playground.base.database.models import Conversation, Message, MessageSwipe, SpaceMembership
 from tavernkit.playground.base.realtime.outbox import append_event
 from tavernkit.playground.base.refused import Refused, not_found
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.story.access.access import Access, conversation_for, require_in_use
-from tavernkit.playground.story.paths.writing import add_message, clean_text
+from tavernkit.playground.story.access.access import Access, conversation_for, message_for, require_in_use
+from tavernkit.playground.story.paths.messages import (
+    ShownMessage,
+    active_swipe,
+    messages_after,
+    messages_before,
+    shown_message,
+    swipes_of,
+)
+from tavernkit.playground.story.paths.state import path_changed
+from tavernkit.playground.story.paths.writing import add_message, changeable_message, clean_text, note_change
 from tavernkit.playground.story.runs.planner import plan_run
 from tavernkit.playground.story.runs.requests import apply_input_policy, is_character_here
+from tavernkit.playground.story.runs.round_control import before_hiding
 from tavernkit.playground.story.runs.rounds import answer_person
 from tavernkit.playground.story.runs.speakers import has_copilot, speaking_member
 
@@ -107,3 +121,101 @@ async def _say(
 
 def _taken() -> Refused:
     return Refused(code="taken", sentence="Another message has this id. Send it again under a new one.")
+
+
+async def exclude_message(runtime: Runtime, viewer: Viewer, message_id: UUID) -> Message:
+    """Keep it on the page and out of prompts."""
+    return await _show_as(runtime, viewer, message_id, "excluded")
+
+
+async def include_message(runtime: Runtime, viewer: Viewer, message_id: UUID) -> Message:
+    """Let models read it again."""
+    return await _show_as(runtime, viewer, message_id, "normal")
+
+
+async def hide_message(runtime: Runtime, viewer: Viewer, message_id: UUID) -> Message:
+    """Delete it, softly: gone from pages, prompts, branches and the story's state until it is restored."""
+    async with runtime.database.write() as session:
+        message, conversation = await changeable_message(session, message_id, viewer, Access.MODERATE, hidden=True)
+        if message.visibility == "hidden":
+            return message
+        await before_hiding(session, runtime, conversation, message)
+        message.hidden_from, message.visibility = message.visibility, "hidden"
+        conversation.messages_count -= 1
+        await note_change(session, runtime, message, "message_hidden")
+        if (await active_swipe(session, message)).state_delta:
+            await path_changed(session, conversation.id, message.seq)
+        return message
+
+
+async def restore_message(runtime: Runtime, viewer: Viewer, message_id: UUID) -> Message:
+    """Bring a hidden message back to where and what it was."""
+    async with runtime.database.write() as session:
+        message, conversation = await changeable_message(session, message_id, viewer, Access.MODERATE, hidden=True)
+        if message.visibility != "hidden":
+            return message
+        message.visibility, message.hidden_from = message.hidden_from or "normal", None
+        conversation.messages_count += 1
+        await note_change(session, runtime, message, "message_restored")
+        if (await active_swipe(session, message)).state_delta:
+            await path_changed(session, conversation.id, message.seq)
+        return message
+
+
+async def _show_as(
+    runtime: Runtime, viewer: Viewer, message_id: UUID, visibility: Literal["normal", "excluded"]
+) -> Message:
+    async with runtime.database.write() as session:
+        message, _ = await changeable_message(session, message_id, viewer, Access.TAKE_PART)
+        if message.visibility != visibility:
+            message.visibility = visibility
+            await note_change(session, runtime, message, "message_changed")
+        return message
+
+
+class MessageWindow(NamedTuple):
+    """Some messages, oldest first, and the number to go on from in the same direction."""
+
+    messages: list[ShownMessage]
+    next: int | None
+
+
+class SwipeWindow(NamedTuple):
+    """Some swipes, and the position to go on behind."""
+
+    swipes: list[MessageSwipe]
+    next: int | None
+
+
+async def read_messages(
+    runtime: Runtime, viewer: Viewer, conversation_id: UUID, *, before: int | None, after: int | None, limit: int
+) -> MessageWindow:
+    """The newest visible messages below `before`, or the oldest above `after`."""
+    if before is not None and after is not None:
+        raise Refused(code="invalid", sentence="Ask for what is before a message or after one, not for both.")
+    async with runtime.database.read() as session:
+        await conversation_for(session, conversation_id, viewer, Access.READ)
+        if after is not None:
+            newer = await messages_after(session, conversation_id, after=after, limit=limit + 1)
+            return MessageWindow(newer[:limit], newer[limit - 1].message.seq if len(newer) > limit else None)
+        older = await messages_before(session, conversation_id, before=before, limit=limit + 1)
+        return MessageWindow(older[-limit:], older[-limit].message.seq if len(older) > limit else None)
+
+
+async def read_message(runtime: Runtime, viewer: Viewer, message_id: UUID) -> ShownMessage:
+    """One message; hidden ones are not there."""
+    async with runtime.database.read() as session:
+        found = await message_for(session, message_id, viewer, Access.READ)
+        if found[0].visibility == "hidden":
+            raise not_found("message")
+        return await shown_message(session, message_id)
+
+
+async def read_swipes(runtime: Runtime, viewer: Viewer, message_id: UUID, *, after: int, limit: int) -> SwipeWindow:
+    """The swipes of a message that is not hidden, behind a position."""
+    async with runtime.database.read() as session:
+        found = await message_for(session, message_id, viewer, Access.READ)
+        if found[0].visibility == "hidden":
+            raise not_found("message")
+        swipes = await swipes_of(session, message_id, after=after, limit=limit + 1)
+        return SwipeWindow(swipes[:limit], swipes[limit - 1].position if len(swipes) > limit else None)

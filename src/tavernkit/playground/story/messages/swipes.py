@@ -14,10 +14,9 @@ from tavernkit.playground.base.database.models import Message, MessageSwipe
 from tavernkit.playground.base.refused import Refused, not_found
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.access.access import Access
-from tavernkit.playground.story.paths.changing import changeable_message, note_change, refuse_stale
 from tavernkit.playground.story.paths.messages import active_swipe
-from tavernkit.playground.story.paths.snapshots import path_changed
-from tavernkit.playground.story.paths.writing import add_text, clean_text
+from tavernkit.playground.story.paths.state import path_changed
+from tavernkit.playground.story.paths.writing import add_text, changeable_message, clean_text, note_change, refuse_stale
 
 MAX_SWIPES = 1_000
 

@@ -1,4 +1,4 @@
-"""Reading messages: a window of them, one, and the swipes of one."""
+"""Reading messages: a window of them, one, the swipes of one, and the last of the path."""
 
 from __future__ import annotations
 
@@ -8,7 +8,12 @@ from uuid import UUID
 from sqlalchemy import Select, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import Message, MessageSwipe, SpaceMembership
+from tavernkit.playground.base.refused import existing
+from tavernkit.playground.base.runtime import Runtime
+from tavernkit.playground.story.access.access import Access, conversation_for
+from tavernkit.playground.story.paths.state import State, state_at
 
 
 class ShownMessage(NamedTuple):
@@ -69,3 +74,36 @@ def _shown() -> Select[Message, str, str, int]:
 
 def _visible(conversation_id: UUID) -> Select[Message, str, str, int]:
     return _shown().where(Message.conversation_id == conversation_id, Message.visibility != "hidden")
+
+
+async def end_of_path(session: AsyncSession, conversation_id: UUID) -> tuple[Message, MessageSwipe] | None:
+    """The last visible message with the swipe that is seen."""
+    row = (
+        await session.execute(
+            select(Message, MessageSwipe)
+            .join(MessageSwipe, MessageSwipe.id == Message.active_swipe_id)
+            .where(Message.conversation_id == conversation_id, Message.visibility != "hidden")
+            .order_by(Message.seq.desc())
+            .limit(1)
+        )
+    ).one_or_none()
+    return None if row is None else (row[0], row[1])
+
+
+async def read_state(
+    runtime: Runtime, viewer: Viewer, conversation_id: UUID, *, message_id: UUID | None = None
+) -> tuple[int, State]:
+    """The state behind a message, or at the end, with the number of the message it was asked for."""
+    async with runtime.database.read() as session:
+        conversation, _ = await conversation_for(session, conversation_id, viewer, Access.READ)
+        seq: int | None = conversation.last_seq
+        if message_id is not None:
+            seq = await session.scalar(
+                select(Message.seq).where(
+                    Message.id == message_id,
+                    Message.conversation_id == conversation_id,
+                    Message.visibility != "hidden",
+                )
+            )
+        seq = existing(seq, "message")
+        return seq, await state_at(session, conversation_id, seq)

@@ -1,15 +1,24 @@
-"""The state of a story, and what one swipe of a message changes in it.
+"""The state of a story, what one swipe of a message changes in it, and the state at any message.
 
 The state is a flat mapping: `variables.gold`, `lore_timers.…`. A swipe keeps its change as a delta,
 `{"set": {key: value}, "unset": [key]}`. The state behind a message is the fold of the deltas up to it, so that after
 choosing another swipe, hiding a message or going down a branch it is right without anybody repairing anything.
+
+It is read from the nearest snapshot before the message. Snapshots stand behind every message whose number is a multiple
+of `EVERY`, so that the state anywhere costs at most `EVERY` messages. The one numbered 0 is what the story begins with.
+Whoever changes what has already been said, in the transaction that locks the conversation, calls `path_changed`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import TypeAlias
+from uuid import UUID
 
+from sqlalchemy import Row, delete, insert, select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from tavernkit.playground.base.database.models import Conversation, Message, MessageSwipe, PathSnapshot
 from tavernkit.values import Json, JsonObject
 
 State: TypeAlias = dict[str, Json]
@@ -51,3 +60,88 @@ def changed_delta(delta: Delta | None, *, set: Mapping[str, Json], unset: Iterab
         gone.pop(key, None)
         values[key] = value
     return {"set": values, "unset": list(gone)} if values or gone else None
+
+
+EVERY = 50
+
+
+async def state_at(session: AsyncSession, conversation_id: UUID, seq: int) -> State:
+    """The state right behind message `seq`, or behind the last visible one before it."""
+    start, state = await _nearest(session, conversation_id, seq)
+    return fold(state, (delta for _, delta in await _deltas(session, conversation_id, start, seq)))
+
+
+async def replay(session: AsyncSession, conversation_id: UUID, seq: int) -> State:
+    """The same as `state_at`, replayed from the beginning; it trusts no snapshot but the first."""
+    _, state = await _nearest(session, conversation_id, 0)
+    return fold(state, (delta for _, delta in await _deltas(session, conversation_id, 0, seq)))
+
+
+async def keep_snapshots(session: AsyncSession, conversation_id: UUID, seq: int) -> None:
+    """Write the snapshots that are missing up to message `seq`."""
+    start, state = await _nearest(session, conversation_id, seq)
+    if seq - start < EVERY:
+        return
+    deltas = await _deltas(session, conversation_id, start, seq)
+    rows: list[dict[str, Json]] = []
+    applied = 0
+    for due in range(start - start % EVERY + EVERY, seq + 1, EVERY):
+        while applied < len(deltas) and deltas[applied].seq <= due:
+            apply(state, deltas[applied].state_delta)
+            applied += 1
+        rows.append({"conversation_id": conversation_id, "seq": due, "state": dict(state)})
+    await session.execute(insert(PathSnapshot), rows)
+
+
+async def message_added(session: AsyncSession, conversation_id: UUID, seq: int) -> None:
+    """The path has become longer by message `seq`."""
+    if seq % EVERY == 0:
+        await keep_snapshots(session, conversation_id, seq)
+
+
+async def path_changed(session: AsyncSession, conversation_id: UUID, seq: int) -> None:
+    """Something at message `seq` has changed: the snapshots behind it are written anew."""
+    await session.execute(
+        delete(PathSnapshot).where(
+            PathSnapshot.conversation_id == conversation_id, PathSnapshot.seq >= seq, PathSnapshot.seq > 0
+        )
+    )
+    last: int | None = await session.scalar(select(Conversation.last_seq).where(Conversation.id == conversation_id))
+    await keep_snapshots(session, conversation_id, last or 0)
+
+
+async def set_beginning(session: AsyncSession, conversation_id: UUID, state: State) -> None:
+    """What the story begins with, before anybody has said anything."""
+    await session.merge(PathSnapshot(conversation_id=conversation_id, seq=0, state=state))
+    await session.flush()
+    await path_changed(session, conversation_id, 0)
+
+
+async def _nearest(session: AsyncSession, conversation_id: UUID, seq: int) -> tuple[int, State]:
+    """The last snapshot at or before `seq`; a story without any begins with nothing."""
+    row = (
+        await session.execute(
+            select(PathSnapshot.seq, PathSnapshot.state)
+            .where(PathSnapshot.conversation_id == conversation_id, PathSnapshot.seq <= seq)
+            .order_by(PathSnapshot.seq.desc())
+            .limit(1)
+        )
+    ).one_or_none()
+    return (0, {}) if row is None else (row.seq, row.state)
+
+
+async def _deltas(session: AsyncSession, conversation_id: UUID, after: int, until: int) -> list[Row[int, Delta | None]]:
+    """What the active swipes of the visible messages behind `after`, up to `until`, have changed, in order."""
+    rows = await session.execute(
+        select(Message.seq, MessageSwipe.state_delta)
+        .join(MessageSwipe, MessageSwipe.id == Message.active_swipe_id)
+        .where(
+            Message.conversation_id == conversation_id,
+            Message.seq > after,
+            Message.seq <= until,
+            Message.visibility != "hidden",
+            MessageSwipe.state_delta.is_not(None),
+        )
+        .order_by(Message.seq)
+    )
+    return list(rows)

@@ -6,25 +6,70 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from anyio import to_thread
-from sqlalchemy import delete, select, update
+from sqlalchemy import delete, select, tuple_, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.errors import TavernKitError
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.blobs.store import remove_unused, store
 from tavernkit.playground.base.database.base import advance
-from tavernkit.playground.base.database.models import Blob, LorebookLink, Persona, User
-from tavernkit.playground.base.refused import Refused
+from tavernkit.playground.base.database.models import Blob, Lorebook, LorebookLink, Persona, User
+from tavernkit.playground.base.refused import Refused, existing
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import storable, titled
 from tavernkit.playground.story.characters.pictures import PictureError, read_picture
-from tavernkit.playground.story.lorebooks.named_links import PERSONA, book_name
+from tavernkit.playground.story.lorebooks.links import PERSONA, book_name
 from tavernkit.playground.story.lorebooks.queries import newest_lorebooks
 from tavernkit.playground.story.personas.backup import BackedUp, read_backup, write_backup
 from tavernkit.playground.story.personas.documents import NewPersona, PatchPersona, PersonaOut
-from tavernkit.playground.story.personas.queries import all_personas, lorebook_names, persona_for
 from tavernkit.reading import ImportReport, Note
 from tavernkit.values import Json
+
+
+async def persona_for(session: AsyncSession, viewer: Viewer, persona_id: UUID, *, lock: bool = False) -> Persona:
+    """One of the person's own personas."""
+    query = select(Persona).where(Persona.id == persona_id, Persona.owner_id == viewer.user_id)
+    found: Persona | None = await session.scalar(query.with_for_update() if lock else query)
+    return existing(found, "persona")
+
+
+async def personas_page(
+    session: AsyncSession, viewer: Viewer, *, behind: tuple[str, UUID] | None, limit: int
+) -> list[Persona]:
+    """The person's personas by name."""
+    query = select(Persona).where(Persona.owner_id == viewer.user_id)
+    if behind is not None:
+        query = query.where(tuple_(Persona.name, Persona.id) > behind)
+    return list(await session.scalars(query.order_by(Persona.name, Persona.id).limit(limit)))
+
+
+async def all_personas(session: AsyncSession, user_id: UUID) -> list[Persona]:
+    """All personas of a person, oldest first."""
+    found = await session.scalars(
+        select(Persona).where(Persona.owner_id == user_id).order_by(Persona.created_at, Persona.name, Persona.id)
+    )
+    return list(found)
+
+
+async def default_persona(session: AsyncSession, user_id: UUID) -> Persona | None:
+    """The persona that the person's new spaces begin with."""
+    found: Persona | None = await session.scalar(
+        select(Persona).where(Persona.owner_id == user_id, Persona.is_default).limit(1)
+    )
+    return found
+
+
+async def lorebook_names(session: AsyncSession, user_id: UUID) -> dict[UUID, str]:
+    """The name of the first book of each of a person's personas."""
+    rows = await session.execute(
+        select(LorebookLink.persona_id, Lorebook.name)
+        .join(Lorebook, Lorebook.id == LorebookLink.lorebook_id)
+        .join(Persona, Persona.id == LorebookLink.persona_id)
+        .where(Persona.owner_id == user_id)
+        .order_by(LorebookLink.position.desc(), LorebookLink.created_at.desc())
+    )
+    return {persona_id: name for persona_id, name in rows if persona_id is not None}
+
 
 MAX_PICTURE_BYTES = 16 * 1024 * 1024
 

@@ -40,14 +40,13 @@ from tavernkit.playground.base.database.models import (
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.artifacts.path import read_view, session_of, turns_before
+from tavernkit.playground.story.pipelines.checking import profile_of
 from tavernkit.playground.story.pipelines.choosing import reserve_free_tags
 from tavernkit.playground.story.pipelines.queries import followed_profile
-from tavernkit.playground.story.pipelines.reading import profile_of
 from tavernkit.playground.story.prompting.building import build_prompt
-from tavernkit.playground.story.prompting.history import MESSAGE_ID, TYPED
-from tavernkit.playground.story.prompting.inputs import PromptInputs
+from tavernkit.playground.story.prompting.cast import platform_for
+from tavernkit.playground.story.prompting.inputs import MESSAGE_ID, TYPED, PromptInputs
 from tavernkit.playground.story.prompting.macros import expand_macros
-from tavernkit.playground.story.prompting.platforms import platform_for
 from tavernkit.playground.story.runs.storing import ReplyIds
 from tavernkit.values import Json, JsonObject, Value
 

@@ -29,14 +29,17 @@ from tavernkit.playground.story.presets.documents import (
     PatchPrompt,
     PresetOut,
 )
-from tavernkit.playground.story.presets.kinds import blank_preset, decode_preset, kind_of, read_file
 from tavernkit.playground.story.presets.queries import (
+    blank_preset,
+    decode_preset,
     default_key,
     default_preset_id,
     free_name,
     is_name_taken,
+    kind_of,
     places_of,
     preset_for,
+    read_file,
 )
 from tavernkit.reading import ImportReport
 from tavernkit.sillytavern.presets import ChatPreset, PresetPrompt, write_preset

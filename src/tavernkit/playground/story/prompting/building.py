@@ -2,22 +2,211 @@
 
 from __future__ import annotations
 
-from tavernkit import Built, Plan
+import json
+import random
+from collections.abc import Iterator, Mapping
+from datetime import UTC
+
+from tavernkit import Built, Plan, TimedEffect, TimedState, Variables, sillytavern
 from tavernkit.artifacts import include_artifacts
 from tavernkit.hooks import BuildHooks
 from tavernkit.playground.base.llm.base import ChatRequest
 from tavernkit.playground.base.llm.kinds import kind_of
+from tavernkit.playground.base.storable import presentable, storable
+from tavernkit.playground.story.paths.state import State, changed_delta
+from tavernkit.playground.story.paths.variables import (
+    MAX_NAME_CHARACTERS,
+    MAX_VALUE_CHARACTERS,
+    MAX_VARIABLES,
+    VARIABLES,
+    GlobalChanges,
+)
+from tavernkit.playground.story.prompting.cast import Platform, platform_for
 from tavernkit.playground.story.prompting.inputs import PromptInputs
 from tavernkit.playground.story.prompting.on_risuai import build_on_risuai
-from tavernkit.playground.story.prompting.on_sillytavern import build_on_sillytavern
-from tavernkit.playground.story.prompting.platforms import Platform, platform_for
 from tavernkit.playground.story.prompting.presets import ChosenPreset, chosen_preset
 from tavernkit.playground.story.prompting.requests import model_request
-from tavernkit.playground.story.prompting.state import variables_in
+from tavernkit.playground.story.settings_schema.models import AuthorsNoteGroup, WorldInfoGroup
+from tavernkit.reading import LooseObject, ReportBuilder
 from tavernkit.risuai import RisuResult
 from tavernkit.risuai import RisuSettings as RisuSettings
-from tavernkit.sillytavern import SillyTavernResult
-from tavernkit.values import Value
+from tavernkit.sillytavern import AuthorsNote, SillyTavernResult, Story
+from tavernkit.sillytavern.regex_scripts import RegexScripts, embedded_scripts
+from tavernkit.sillytavern.world_info import InsertionStrategy
+from tavernkit.sillytavern.world_info import WorldInfoSettings as LibraryWorldInfo
+from tavernkit.values import Json, Value
+
+LORE_TIMERS = "lore_timers."
+_STICKY = f"{LORE_TIMERS}sticky."
+_COOLDOWN = f"{LORE_TIMERS}cooldown."
+
+
+def variables_in(state: State, global_variables: Mapping[str, Json]) -> Variables:
+    """The variables, in a store of the prompt's own: what macros write is kept only with the reply."""
+    return Variables(dict(_below(VARIABLES, state)), global_variables)
+
+
+def timers_in(state: State) -> TimedState:
+    """Which lore stays or rests, and until when."""
+    return TimedState(sticky=_effects(_STICKY, state), cooldown=_effects(_COOLDOWN, state))
+
+
+def state_changes(state: State, variables: Mapping[str, Json], timed: TimedState | None) -> dict[str, Json] | None:
+    """The delta from the state to what a prompt has made of it; None when that is the same.
+
+    A variable that cannot be kept stays as it was. `timed` is None where no lore was looked for.
+    """
+    after = {VARIABLES + name: value for name, value in _storable_variables(variables)}
+    changed = _changes(dict(_below(VARIABLES, state, whole=True)), after)
+    delta = changed_delta(None, set=changed[0], unset=changed[1])
+    if timed is not None:
+        timers = {
+            **{_STICKY + storable(name): _effect(effect) for name, effect in timed.sticky.items()},
+            **{_COOLDOWN + storable(name): _effect(effect) for name, effect in timed.cooldown.items()},
+        }
+        put, gone = _changes(dict(_below(LORE_TIMERS, state, whole=True)), timers)
+        delta = changed_delta(delta, set=put, unset=gone)
+    return delta
+
+
+def global_changes(before: Mapping[str, Json], after: Mapping[str, Json]) -> GlobalChanges:
+    """What a prompt and its reply have changed in the global variables; one that cannot be kept stays as it was."""
+    put, _ = _changes(before, dict(_storable_variables(after)))
+    return GlobalChanges(set=put, unset=tuple(name for name in before if name not in after))
+
+
+def _below(prefix: str, state: State, *, whole: bool = False) -> Iterator[tuple[str, Json]]:
+    for key, value in state.items():
+        if key.startswith(prefix):
+            yield (key if whole else key.removeprefix(prefix)), value
+
+
+def _changes(before: Mapping[str, Json], after: Mapping[str, Json]) -> tuple[dict[str, Json], list[str]]:
+    put = {key: value for key, value in after.items() if key not in before or before[key] != value}
+    return put, [key for key in before if key not in after]
+
+
+def _storable_variables(variables: Mapping[str, Json]) -> Iterator[tuple[str, Json]]:
+    """As many variables as a story may have, of names and lengths that it may have."""
+    kept = 0
+    for name, value in variables.items():
+        value = presentable(value)
+        fits = len(json.dumps(value, ensure_ascii=False)) <= MAX_VALUE_CHARACTERS
+        if fits and 0 < len(storable(name)) <= MAX_NAME_CHARACTERS and kept < MAX_VARIABLES:
+            kept += 1
+            yield storable(name), value
+
+
+def _effects(prefix: str, state: State) -> dict[str, TimedEffect]:
+    return {
+        name: _read_effect(LooseObject(value, ReportBuilder()))
+        for name, value in _below(prefix, state)
+        if isinstance(value, dict)
+    }
+
+
+def _read_effect(source: LooseObject) -> TimedEffect:
+    return TimedEffect(
+        start=source.integer("start"),
+        end=source.integer("end"),
+        fingerprint=source.text("fingerprint"),
+        protected=source.flag("protected"),
+    )
+
+
+def _effect(effect: TimedEffect) -> dict[str, Json]:
+    return {
+        "start": effect.start,
+        "end": effect.end,
+        "fingerprint": effect.fingerprint,
+        "protected": effect.protected,
+    }
+
+
+_STRATEGIES = {
+    "evenly": InsertionStrategy.EVENLY,
+    "character_first": InsertionStrategy.CHARACTER_FIRST,
+    "global_first": InsertionStrategy.GLOBAL_FIRST,
+}
+
+
+def story_of(inputs: PromptInputs, chosen: ChosenPreset) -> Story:
+    """Everything about the chat beside the character, the person, the history and the preset."""
+    cast, books, prompt = inputs.cast, inputs.books, inputs.settings.prompt
+    return Story(
+        settings=chosen.settings,
+        world_info=_world_info(inputs.settings.world_info),
+        persona=cast.persona,
+        note=_note(inputs.settings.authors_note),
+        group=cast.group,
+        speaker=None if cast.group is None else cast.avatar,
+        character_books=books.character,
+        chat_books=books.chat,
+        persona_books=books.persona,
+        timed=timers_in(inputs.state),
+        regex_scripts=_scripts(inputs, chosen) if prompt.regex_scripts else RegexScripts(),
+        scenario=prompt.scenario_override or "",
+        examples=prompt.examples_override or "",
+        system_prompt=prompt.system_prompt_override or "",
+        character_tags=cast.character.tags,
+        chat_id=str(inputs.chat_id),
+        zone=inputs.now.tzinfo or UTC,
+    )
+
+
+def _scripts(inputs: PromptInputs, chosen: ChosenPreset) -> RegexScripts:
+    return RegexScripts(
+        preset=embedded_scripts(chosen.preset.extensions), scoped=embedded_scripts(inputs.cast.character.extensions)
+    )
+
+
+def _world_info(settings: WorldInfoGroup) -> LibraryWorldInfo:
+    return LibraryWorldInfo(
+        depth=settings.depth,
+        min_activations=settings.min_activations,
+        min_activations_depth_max=settings.min_activations_depth_max,
+        budget_percent=settings.budget_percent,
+        budget_cap=settings.budget_cap,
+        include_names=settings.include_names,
+        recursive=settings.recursive,
+        max_recursion_steps=settings.max_recursion_steps,
+        case_sensitive=settings.case_sensitive,
+        match_whole_words=settings.match_whole_words,
+        strategy=_STRATEGIES[settings.strategy],
+        use_group_scoring=settings.use_group_scoring,
+    )
+
+
+def _note(settings: AuthorsNoteGroup) -> AuthorsNote:
+    return AuthorsNote(
+        text=settings.text,
+        position=settings.position,
+        depth=settings.depth,
+        role=settings.role,
+        interval=settings.interval,
+        scan=settings.scan,
+    )
+
+
+def build_on_sillytavern(
+    inputs: PromptInputs, chosen: ChosenPreset, variables: Variables, hooks: BuildHooks
+) -> Built[SillyTavernResult]:
+    """Build the prompt as SillyTavern would."""
+    return sillytavern.build(
+        story=story_of(inputs, chosen),
+        # The cache of books has the card's own as the lore engine knows it from earlier prompts.
+        character=inputs.cast.character.with_(character_book=inputs.books.own),
+        user=inputs.cast.user,
+        history=inputs.history,
+        preset=chosen.preset,
+        books=inputs.books.everywhere,
+        generation_type=inputs.generation_type,
+        model=inputs.provider.model,
+        variables=variables,
+        hooks=hooks,
+        clock=lambda: inputs.now,
+        rng=random.Random(inputs.seed),  # noqa: S311 - chance in a story, not a secret
+    )
 
 
 class BuiltPrompt(Value, frozen=True, kw_only=True):

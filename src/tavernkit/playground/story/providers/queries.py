@@ -1,10 +1,10 @@
-"""Reading providers."""
+"""Reading providers. There is one default provider, and it can be used."""
 
 from __future__ import annotations
 
 from uuid import UUID
 
-from sqlalchemy import and_, or_, select, tuple_
+from sqlalchemy import and_, or_, select, tuple_, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from tavernkit.playground.base.accounts.viewer import Viewer, require_administrator
@@ -56,3 +56,13 @@ async def provider_named(session: AsyncSession, name: str) -> Provider | None:
 
 async def is_name_taken(session: AsyncSession, name: str) -> bool:
     return await provider_named(session, name) is not None
+
+
+async def use_as_default(session: AsyncSession, provider: Provider) -> None:
+    """Let it be the default, enabled, in place of the one before."""
+    provider.disabled = False
+    await session.flush()
+    # Locked in one order, so that two who do this at once wait for each other.
+    await session.execute(select(Provider.id).order_by(Provider.id).with_for_update())
+    await session.execute(update(Provider).values(is_default=Provider.id == provider.id))
+    await session.refresh(provider)

@@ -1,27 +1,40 @@
-"""What administrators do with providers."""
+"""What administrators do with providers.
+
+Trying one is the one place where a web request waits for a model, and not for long.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import json
+from contextlib import aclosing
 from uuid import UUID
 
-from sqlalchemy import delete
+from sqlalchemy import delete, update
 from sqlalchemy.exc import IntegrityError
 
 from tavernkit.playground.base.accounts.viewer import Viewer, require_administrator
 from tavernkit.playground.base.database.models import Provider
 from tavernkit.playground.base.llm.addresses import is_same_server, read_address
+from tavernkit.playground.base.llm.base import ChatRequest, ModelClient, ModelError
 from tavernkit.playground.base.llm.kinds import PROVIDER_KINDS, kind_of
 from tavernkit.playground.base.llm.kinds.kind import FIELDS
 from tavernkit.playground.base.refused import Refused, stale
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.base.storable import presentable, storable, titled
-from tavernkit.playground.story.providers import defaulting
-from tavernkit.playground.story.providers.documents import NewProvider, PatchProvider, ProviderOut
+from tavernkit.playground.story.providers.documents import (
+    ModelsOut,
+    NewProvider,
+    PatchProvider,
+    Problem,
+    ProviderOut,
+    TrialOut,
+)
 from tavernkit.playground.story.providers.queries import (
     default_provider,
     is_name_taken,
     provider_to_manage,
+    use_as_default,
 )
 from tavernkit.values import JsonObject
 
@@ -60,7 +73,7 @@ async def add_provider(runtime: Runtime, viewer: Viewer, new: NewProvider) -> Pr
             session.add(row)
             await session.flush()
             if await default_provider(session) is None:
-                await defaulting.make_default(session, row)
+                await use_as_default(session, row)
             return row
     except IntegrityError:
         # Somebody else was quicker.
@@ -105,7 +118,7 @@ async def make_default(runtime: Runtime, viewer: Viewer, provider_id: UUID) -> P
         row = await provider_to_manage(session, viewer, provider_id)
         if kind_of(row).is_built_in and not runtime.models.has_embedded:
             raise Refused(code="conflict", sentence="The built-in model is not installed. Choose another model.")
-        await defaulting.make_default(session, row)
+        await use_as_default(session, row)
         return row
 
 
@@ -152,3 +165,70 @@ def _taken(name: str) -> Refused:
 
 def _is_default() -> Refused:
     return Refused(code="conflict", sentence="This is the default provider. Choose another default first.")
+
+
+SECONDS = 20.0
+QUESTION = "Say one word."
+MAX_TOKENS = 16
+
+
+async def try_connection(runtime: Runtime, viewer: Viewer, provider_id: UUID, *, seconds: float = SECONDS) -> TrialOut:
+    """Ask the model something tiny, once, and leave as soon as it begins to answer."""
+    row = await _provider(runtime, viewer, provider_id)
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    problem: Problem | None = None
+    request = ChatRequest(
+        model=row.model,
+        messages=({"role": "user", "content": QUESTION},),
+        max_tokens=MAX_TOKENS,
+        options=row.settings,
+        attempts=1,
+    )
+    try:
+        async with asyncio.timeout(seconds):
+            await _hear(runtime.models.client_for(row), request)
+    except ModelError as error:
+        problem = _problem(error)
+    except TimeoutError:
+        problem = _late(row, seconds)
+    milliseconds = round((loop.time() - began) * 1000)
+    if problem is None:
+        async with runtime.database.write() as session:
+            tested = update(Provider).where(Provider.id == row.id).values(last_tested_at=runtime.clock())
+            await session.execute(tested)
+    return TrialOut(ok=problem is None, milliseconds=milliseconds, problem=problem)
+
+
+async def list_models(runtime: Runtime, viewer: Viewer, provider_id: UUID, *, seconds: float = SECONDS) -> ModelsOut:
+    """Ask the provider which models it has."""
+    row = await _provider(runtime, viewer, provider_id)
+    try:
+        async with asyncio.timeout(seconds):
+            return ModelsOut(models=list(await runtime.models.client_for(row).list_models()))
+    except ModelError as error:
+        return ModelsOut(models=[], problem=_problem(error))
+    except TimeoutError:
+        return ModelsOut(models=[], problem=_late(row, seconds))
+
+
+async def _provider(runtime: Runtime, viewer: Viewer, provider_id: UUID) -> Provider:
+    async with runtime.database.read() as session:
+        return await provider_to_manage(session, viewer, provider_id)
+
+
+async def _hear(client: ModelClient, request: ChatRequest) -> None:
+    async with aclosing(client.stream(request)) as events:
+        async for _ in events:
+            return
+
+
+def _problem(error: ModelError) -> Problem:
+    return Problem(code=error.code, sentence=str(error), status=error.status)
+
+
+def _late(row: Provider, seconds: float) -> Problem:
+    sentence = (
+        f"{row.name} did not answer within {seconds:g} seconds. It may still be loading its model; try again later."
+    )
+    return Problem(code="timeout", sentence=sentence)

@@ -11,15 +11,19 @@ from tavernkit.playground.base.database.models import Conversation, Message, Run
 from tavernkit.playground.base.realtime.outbox import append_event
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.story.access.access import Access, conversation_for, require_in_use
-from tavernkit.playground.story.access.locks import lock_space_of, lock_space_of_run
+from tavernkit.playground.story.access.access import (
+    Access,
+    conversation_for,
+    lock_space_of,
+    lock_space_of_run,
+    require_in_use,
+)
 from tavernkit.playground.story.pipelines.reports import run_around
-from tavernkit.playground.story.runs.planner import plan_run, stop_run
+from tavernkit.playground.story.runs.planner import RunKind, plan_run, stop_run
 from tavernkit.playground.story.runs.queries import active_round, active_run, last_run, run_for
 from tavernkit.playground.story.runs.requests import check_is_here, locked
 from tavernkit.playground.story.runs.rounds import end_round, go_on, switch_automation_off, turn_taken
 from tavernkit.playground.story.runs.service import end_if_left
-from tavernkit.playground.story.runs.states import RunKind
 from tavernkit.playground.story.runs.storing import ReplyIds, store_reply
 
 _OVER = ("failed", "canceled")

@@ -18,15 +18,13 @@ from tavernkit.playground.base.llm.base import Finished, ModelError, TextDelta, 
 from tavernkit.playground.base.realtime.bus import user_topic
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.story.access.access import Access, conversation_for, require_in_use
-from tavernkit.playground.story.access.locks import lock_totals
+from tavernkit.playground.story.access.access import Access, conversation_for, lock_totals, require_in_use
 from tavernkit.playground.story.prompting.building import BuiltPrompt
-from tavernkit.playground.story.prompting.errors import UnpromptableError
+from tavernkit.playground.story.prompting.cast import UnpromptableError
 from tavernkit.playground.story.prompting.fitting import check_fits, fitting_prompt
 from tavernkit.playground.story.prompting.inputs import PromptInputs, PromptTurn, inputs_for
-from tavernkit.playground.story.prompting.replies import make_reply
-from tavernkit.playground.story.prompting.usage import Usage, count_usage, usage_of
-from tavernkit.playground.story.runs.limits import check_tokens
+from tavernkit.playground.story.prompting.replies import Usage, count_usage, make_reply, usage_of
+from tavernkit.playground.story.runs.queries import check_tokens
 from tavernkit.values import Json, Value
 
 CANDIDATES_KIND = "copilot_candidates"

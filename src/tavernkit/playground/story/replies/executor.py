@@ -19,13 +19,17 @@ from tavernkit.playground.story.artifacts.journal import RunTakenError
 from tavernkit.playground.story.pipelines.execution import ReplySteps, StepsFailedError, open_steps, stored_reply_text
 from tavernkit.playground.story.pipelines.run_inputs import NotFollowedError, pipeline_start
 from tavernkit.playground.story.prompting.building import BuiltPrompt
-from tavernkit.playground.story.prompting.errors import PromptTooLargeError
-from tavernkit.playground.story.prompting.fitting import LEFT_OUT, check_fits, count_left_out, fitting_prompt
+from tavernkit.playground.story.prompting.fitting import (
+    LEFT_OUT,
+    PromptTooLargeError,
+    check_fits,
+    count_left_out,
+    fitting_prompt,
+)
 from tavernkit.playground.story.prompting.inputs import PromptInputs, load_inputs
 from tavernkit.playground.story.prompting.records import LORE, PromptRecord, lore_in, record_of
-from tavernkit.playground.story.prompting.replies import StoredReply, make_reply
-from tavernkit.playground.story.prompting.usage import usage_of
-from tavernkit.playground.story.runs.limits import OverLimitError, check_tokens
+from tavernkit.playground.story.prompting.replies import StoredReply, make_reply, usage_of
+from tavernkit.playground.story.runs.queries import OverLimitError, check_tokens
 from tavernkit.playground.story.runs.service import (
     Claim,
     cancel_run,

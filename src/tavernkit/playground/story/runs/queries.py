@@ -1,4 +1,4 @@
-"""Reading runs and rounds."""
+"""Reading runs and rounds, and how much a space may use."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from uuid import UUID
 from sqlalchemy import and_, exists, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from tavernkit.errors import TavernKitError
 from tavernkit.playground.base.accounts.viewer import Viewer
 from tavernkit.playground.base.database.models import (
     Character,
@@ -17,11 +18,13 @@ from tavernkit.playground.base.database.models import (
     Round,
     RoundSlot,
     Run,
+    Space,
     SpaceMembership,
 )
 from tavernkit.playground.base.refused import Refused, existing, not_found
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.access.access import Access, conversation_for
+from tavernkit.playground.story.settings_schema.resolving import effective
 from tavernkit.values import Value
 
 
@@ -171,3 +174,24 @@ async def _slots(session: AsyncSession, round: Round) -> list[tuple[RoundSlot, s
         .order_by(RoundSlot.position)
     )
     return [(slot, name) for slot, name in rows]
+
+
+class OverLimitError(TavernKitError):
+    """A space has used as many tokens as its owner allows it."""
+
+
+async def check_tokens(session: AsyncSession, conversation_id: UUID) -> None:
+    """Raise OverLimitError when the conversation's space has used up its tokens."""
+    space = (
+        await session.scalars(
+            select(Space)
+            .join(Conversation, Conversation.space_id == Space.id)
+            .where(Conversation.id == conversation_id)
+        )
+    ).one()
+    limit = effective(space).settings.space.token_limit
+    used = space.prompt_tokens_total + space.completion_tokens_total
+    if 0 < limit <= used:
+        raise OverLimitError(
+            f"This space has used {used:,} of the {limit:,} tokens that it may use. Raise the limit in its settings."
+        )

@@ -27,11 +27,10 @@ from tavernkit.playground.base.realtime.bus import user_topic
 from tavernkit.playground.base.realtime.outbox import append_event
 from tavernkit.playground.base.runtime import Runtime
 from tavernkit.playground.story.access.members import active_members
-from tavernkit.playground.story.runs.planner import cancel_queued, leave_running, plan_run
+from tavernkit.playground.story.runs.planner import RoundEnd, RunKind, cancel_queued, leave_running, plan_run
 from tavernkit.playground.story.runs.queries import active_round
 from tavernkit.playground.story.runs.speakers import ChosenSpeakers, can_speak, choose_speakers, has_copilot, is_group
-from tavernkit.playground.story.runs.states import RoundEnd, RunKind
-from tavernkit.playground.story.settings_schema.groups.turns import SpaceGroup
+from tavernkit.playground.story.settings_schema.models import SpaceGroup
 from tavernkit.playground.story.settings_schema.resolving import effective
 
 ROUNDS_WITHOUT_A_PERSON = 10

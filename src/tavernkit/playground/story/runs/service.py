@@ -21,15 +21,15 @@ from tavernkit.playground.base.database.models import Conversation, Message, Rou
 from tavernkit.playground.base.realtime.bus import RUNS
 from tavernkit.playground.base.realtime.outbox import append_event
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.story.access.locks import lock_conversation, lock_story, lock_totals
-from tavernkit.playground.story.artifacts.open_runs import abandon_pipelines, can_be_taken_up
-from tavernkit.playground.story.paths.global_variables import GlobalChanges, change_globals
+from tavernkit.playground.story.access.access import lock_conversation, lock_story, lock_totals
+from tavernkit.playground.story.artifacts.journal import abandon_pipelines, can_be_taken_up
+from tavernkit.playground.story.paths.variables import GlobalChanges, change_globals
 from tavernkit.playground.story.prompting.records import PromptRecord, keep_prompt
-from tavernkit.playground.story.prompting.usage import Usage, count_usage
+from tavernkit.playground.story.prompting.replies import Usage, count_usage
+from tavernkit.playground.story.runs.planner import TRANSITIONS, RunStatus
 from tavernkit.playground.story.runs.queries import active_round
 from tavernkit.playground.story.runs.rounds import freeze_round, go_on, skip_slot, slot_at, turn_taken
 from tavernkit.playground.story.runs.speakers import can_speak
-from tavernkit.playground.story.runs.states import TRANSITIONS, RunStatus
 from tavernkit.playground.story.runs.storing import ReplyIds, Wordings, keep_wordings, store_reply
 from tavernkit.values import Json, Value
 

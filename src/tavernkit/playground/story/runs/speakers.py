@@ -17,7 +17,7 @@ from tavernkit.playground.base.database.models import Conversation, Message, Spa
 from tavernkit.playground.base.refused import Refused
 from tavernkit.playground.story.access.members import active_members
 from tavernkit.playground.story.prompting.cast import library_character
-from tavernkit.playground.story.settings_schema.groups.turns import SpaceGroup
+from tavernkit.playground.story.settings_schema.models import SpaceGroup
 from tavernkit.sillytavern.groups import (
     GroupMember,
     GroupStrategy,

@@ -14,14 +14,19 @@ from tavernkit.playground.base.database.models import Conversation, Preset, Prov
 from tavernkit.playground.base.realtime.outbox import append_event
 from tavernkit.playground.base.refused import Refused, not_found
 from tavernkit.playground.base.runtime import Runtime
-from tavernkit.playground.story.access.access import Access, conversation_for, member_for, require_in_use, space_for
-from tavernkit.playground.story.access.events import append_space_event
-from tavernkit.playground.story.runs.automation import stop_auto_mode
+from tavernkit.playground.story.access.access import (
+    Access,
+    append_space_event,
+    conversation_for,
+    member_for,
+    require_in_use,
+    space_for,
+)
+from tavernkit.playground.story.runs.round_control import stop_auto_mode
 from tavernkit.playground.story.settings.documents import SettingsOut, settings_out
-from tavernkit.playground.story.settings_schema.leaf import Layer, Reference
+from tavernkit.playground.story.settings_schema.models import Layer, Reference
 from tavernkit.playground.story.settings_schema.pack import SETTINGS
-from tavernkit.playground.story.settings_schema.patching import Changes, apply_changes, read_patch
-from tavernkit.playground.story.settings_schema.resolving import Layered, effective
+from tavernkit.playground.story.settings_schema.resolving import Changes, Layered, apply_changes, effective, read_patch
 from tavernkit.values import JsonObject
 
 

@@ -12,8 +12,7 @@ from annotated_types import Ge, Le
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
-from tavernkit.playground.story.settings_schema.leaf import DOCUMENTS, Layer, Leaf, SettingsGroup
-from tavernkit.playground.story.settings_schema.models import StorySettings
+from tavernkit.playground.story.settings_schema.models import DOCUMENTS, Layer, Leaf, SettingsGroup, StorySettings
 from tavernkit.values import Json, JsonObject, Value
 
 VERSION = "1"
