@@ -125,10 +125,7 @@ async def find_member(
 ) -> SpaceMembership | None:
     """The membership of this person or character, whether they are still there or not."""
     whose = SpaceMembership.user_id == user_id if user_id is not None else SpaceMembership.character_id == character_id
-    found: SpaceMembership | None = await session.scalar(
-        select(SpaceMembership).where(SpaceMembership.space_id == space_id, whose)
-    )
-    return found
+    return await session.scalar(select(SpaceMembership).where(SpaceMembership.space_id == space_id, whose))
 
 
 async def next_position(session: AsyncSession, space_id: UUID) -> int:

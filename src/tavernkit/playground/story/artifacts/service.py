@@ -144,8 +144,7 @@ async def kept_versions(
 async def current_version(session: AsyncSession, conversation_id: UUID, tag: str) -> int | None:
     """The number of the version that counts at the end of the path."""
     found = ranked_versions(conversation_id, tags=[tag])
-    number: int | None = await session.scalar(select(found.c.version).where(found.c.place == 1))
-    return number
+    return await session.scalar(select(found.c.version).where(found.c.place == 1))
 
 
 async def list_artifacts(runtime: Runtime, viewer: Viewer, conversation_id: UUID) -> SessionArtifacts:

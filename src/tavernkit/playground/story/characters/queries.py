@@ -199,10 +199,9 @@ async def versions_of(
 
 async def find_version(session: AsyncSession, character_id: UUID, number: int) -> CharacterVersion | None:
     """An earlier version of a character that the caller has found."""
-    found: CharacterVersion | None = await session.scalar(
+    return await session.scalar(
         select(CharacterVersion).where(CharacterVersion.character_id == character_id, CharacterVersion.number == number)
     )
-    return found
 
 
 async def find_avatar(

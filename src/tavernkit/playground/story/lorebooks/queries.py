@@ -40,8 +40,7 @@ async def lorebook_of(session: AsyncSession, viewer: Viewer, lorebook_id: UUID, 
     query = select(Lorebook).where(
         Lorebook.id == lorebook_id, Lorebook.owner_id == viewer.user_id, Lorebook.status == "ready"
     )
-    found: Lorebook | None = await session.scalar(query.with_for_update() if lock else query)
-    return existing(found, "lorebook")
+    return existing(await session.scalar(query.with_for_update() if lock else query), "lorebook")
 
 
 async def lorebooks_page(

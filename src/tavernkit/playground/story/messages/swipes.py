@@ -162,17 +162,15 @@ async def _show(
 
 
 async def _swipe(session: AsyncSession, message: Message, swipe_id: UUID | None) -> MessageSwipe | None:
-    found: MessageSwipe | None = await session.scalar(
+    return await session.scalar(
         select(MessageSwipe).where(MessageSwipe.id == swipe_id, MessageSwipe.message_id == message.id)
     )
-    return found
 
 
 async def _swipe_at(session: AsyncSession, message: Message, position: int) -> MessageSwipe | None:
-    found: MessageSwipe | None = await session.scalar(
+    return await session.scalar(
         select(MessageSwipe).where(MessageSwipe.message_id == message.id, MessageSwipe.position == position)
     )
-    return found
 
 
 def _taken() -> Refused:

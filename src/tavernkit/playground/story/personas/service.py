@@ -29,8 +29,7 @@ from tavernkit.values import Json
 async def persona_for(session: AsyncSession, viewer: Viewer, persona_id: UUID, *, lock: bool = False) -> Persona:
     """One of the person's own personas."""
     query = select(Persona).where(Persona.id == persona_id, Persona.owner_id == viewer.user_id)
-    found: Persona | None = await session.scalar(query.with_for_update() if lock else query)
-    return existing(found, "persona")
+    return existing(await session.scalar(query.with_for_update() if lock else query), "persona")
 
 
 async def personas_page(
@@ -53,10 +52,7 @@ async def all_personas(session: AsyncSession, user_id: UUID) -> list[Persona]:
 
 async def default_persona(session: AsyncSession, user_id: UUID) -> Persona | None:
     """The persona that the person's new spaces begin with."""
-    found: Persona | None = await session.scalar(
-        select(Persona).where(Persona.owner_id == user_id, Persona.is_default).limit(1)
-    )
-    return found
+    return await session.scalar(select(Persona).where(Persona.owner_id == user_id, Persona.is_default).limit(1))
 
 
 async def lorebook_names(session: AsyncSession, user_id: UUID) -> dict[UUID, str]:

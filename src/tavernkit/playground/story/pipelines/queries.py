@@ -44,8 +44,7 @@ async def profile_for(
     query = select(PipelineProfile).where(PipelineProfile.id == profile_id, _visible(viewer))
     if lock:
         query = query.with_for_update().execution_options(populate_existing=True)
-    found: PipelineProfile | None = await session.scalar(query)
-    return existing(found, "profile")
+    return existing(await session.scalar(query), "profile")
 
 
 async def profiles_page(
@@ -79,8 +78,7 @@ async def choices_count(session: AsyncSession, profile_id: UUID) -> int:
 
 async def choice_at(session: AsyncSession, place: dict[str, UUID]) -> PipelineChoice | None:
     """What was chosen at a place, if anything was."""
-    found: PipelineChoice | None = await session.scalar(select(PipelineChoice).filter_by(**place))
-    return found
+    return await session.scalar(select(PipelineChoice).filter_by(**place))
 
 
 async def followed_profile(

@@ -154,13 +154,12 @@ async def read_pipeline_run(runtime: Runtime, viewer: Viewer, pipeline_run_id: U
 
 async def run_around(session: AsyncSession, run_id: UUID) -> PipelineRun | None:
     """The pipelines around the reply of a run of a conversation."""
-    found: PipelineRun | None = await session.scalar(
+    return await session.scalar(
         select(PipelineRun)
         .where(PipelineRun.run_id == run_id)
         .order_by(PipelineRun.created_at.desc(), PipelineRun.id)
         .limit(1)
     )
-    return found
 
 
 async def runs_around(session: AsyncSession, run_ids: Collection[UUID]) -> dict[UUID, PipelineRun]:

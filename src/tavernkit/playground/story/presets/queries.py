@@ -95,8 +95,7 @@ def _read_risuai(file: bytes) -> tuple[AnyPreset, ImportReport, dict[str, Json]]
 async def preset_for(session: AsyncSession, viewer: Viewer, preset_id: UUID, *, lock: bool = False) -> Preset:
     """One of the person's own presets, or one of everybody's."""
     query = select(Preset).where(Preset.id == preset_id, _visible(viewer))
-    found: Preset | None = await session.scalar(query.with_for_update() if lock else query)
-    return existing(found, "preset")
+    return existing(await session.scalar(query.with_for_update() if lock else query), "preset")
 
 
 async def presets_page(
@@ -165,8 +164,7 @@ async def default_preset_id(session: AsyncSession, user_id: UUID) -> UUID | None
     named = None if setting is None else setting.value.get("value")
     if not isinstance(named, str):
         return None
-    found: UUID | None = await session.scalar(select(Preset.id).where(Preset.id == UUID(named)))
-    return found
+    return await session.scalar(select(Preset.id).where(Preset.id == UUID(named)))
 
 
 def _visible(viewer: Viewer) -> ColumnElement[bool]:

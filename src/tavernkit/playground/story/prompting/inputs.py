@@ -334,14 +334,13 @@ async def _target(session: AsyncSession, turn: PromptTurn) -> models.Message | N
     if not turn.needs_target:
         return None
     if turn.target_id is not None:
-        found: models.Message | None = await session.scalar(
+        return await session.scalar(
             select(models.Message).where(
                 models.Message.id == turn.target_id,
                 models.Message.conversation_id == turn.conversation.id,
                 models.Message.visibility != "hidden",
             )
         )
-        return found
     end = await end_of_path(session, turn.conversation.id) if turn.kind == "continue" else None
     return None if end is None else end[0]
 

@@ -17,14 +17,12 @@ async def provider_for(session: AsyncSession, speaker: SpaceMembership) -> Provi
     of_space = select(Space.provider_id).where(Space.id == speaker.space_id).scalar_subquery()
     otherwise = or_(Provider.id == of_space, and_(of_space.is_(None), Provider.is_default))
     wanted = Provider.id == speaker.provider_id if speaker.provider_id else otherwise
-    found: Provider | None = await session.scalar(select(Provider).where(wanted, ~Provider.disabled).limit(1))
-    return found
+    return await session.scalar(select(Provider).where(wanted, ~Provider.disabled).limit(1))
 
 
 async def default_provider(session: AsyncSession) -> Provider | None:
     """Who answers where nobody has chosen."""
-    found: Provider | None = await session.scalar(select(Provider).where(Provider.is_default, ~Provider.disabled))
-    return found
+    return await session.scalar(select(Provider).where(Provider.is_default, ~Provider.disabled))
 
 
 async def provider_to_manage(
@@ -33,8 +31,7 @@ async def provider_to_manage(
     """A provider, for an administrator in person."""
     require_administrator(viewer)
     query = select(Provider).where(Provider.id == provider_id)
-    found: Provider | None = await session.scalar(query.with_for_update() if lock else query)
-    return existing(found, "provider")
+    return existing(await session.scalar(query.with_for_update() if lock else query), "provider")
 
 
 async def providers_page(
@@ -50,8 +47,7 @@ async def providers_page(
 
 
 async def provider_named(session: AsyncSession, name: str) -> Provider | None:
-    found: Provider | None = await session.scalar(select(Provider).where(Provider.name == name))
-    return found
+    return await session.scalar(select(Provider).where(Provider.name == name))
 
 
 async def is_name_taken(session: AsyncSession, name: str) -> bool:

@@ -73,8 +73,7 @@ async def _embedded(runtime: Runtime, session: AsyncSession) -> Provider | None:
 async def _oldest(session: AsyncSession) -> Provider | None:
     """The provider that has been there longest, of those that can be used."""
     usable = select(Provider).where(~Provider.disabled).order_by(Provider.created_at, Provider.id).limit(1)
-    found: Provider | None = await session.scalar(usable)
-    return found
+    return await session.scalar(usable)
 
 
 def _from_environment(runtime: Runtime, named: Provider | None) -> Provider:

@@ -30,10 +30,7 @@ from tavernkit.values import Value
 
 async def active_round(session: AsyncSession, conversation_id: UUID) -> Round | None:
     """The round that goes on."""
-    found: Round | None = await session.scalar(
-        select(Round).where(Round.conversation_id == conversation_id, Round.status == "active")
-    )
-    return found
+    return await session.scalar(select(Round).where(Round.conversation_id == conversation_id, Round.status == "active"))
 
 
 async def has_turns_behind(session: AsyncSession, run: Run) -> bool:
@@ -52,29 +49,24 @@ async def has_turns_behind(session: AsyncSession, run: Run) -> bool:
 
 async def active_run(session: AsyncSession, conversation_id: UUID) -> Run | None:
     """The run that is running, else the one that waits."""
-    found: Run | None = await session.scalar(
+    return await session.scalar(
         select(Run)
         .where(Run.conversation_id == conversation_id, Run.status.in_(("queued", "running")))
         .order_by(Run.status.desc())
         .limit(1)
     )
-    return found
 
 
 async def queued_run(session: AsyncSession, conversation_id: UUID) -> Run | None:
     """The run that waits."""
-    found: Run | None = await session.scalar(
-        select(Run).where(Run.conversation_id == conversation_id, Run.status == "queued")
-    )
-    return found
+    return await session.scalar(select(Run).where(Run.conversation_id == conversation_id, Run.status == "queued"))
 
 
 async def last_run(session: AsyncSession, conversation_id: UUID) -> Run | None:
     """The newest run, whatever became of it."""
-    found: Run | None = await session.scalar(
+    return await session.scalar(
         select(Run).where(Run.conversation_id == conversation_id).order_by(Run.created_at.desc(), Run.id).limit(1)
     )
-    return found
 
 
 async def pictured_speaker(session: AsyncSession, run: Run) -> tuple[SpaceMembership, str | None]:

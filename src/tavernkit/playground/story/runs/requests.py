@@ -266,9 +266,8 @@ async def _stop_everything(session: AsyncSession, runtime: Runtime, conversation
 
 
 async def _target(session: AsyncSession, conversation: Conversation, message_id: UUID) -> Message | None:
-    found: Message | None = await session.scalar(
+    return await session.scalar(
         select(Message).where(
             Message.id == message_id, Message.conversation_id == conversation.id, Message.visibility != "hidden"
         )
     )
-    return found

@@ -277,10 +277,7 @@ async def append_turns_event(session: AsyncSession, runtime: Runtime, conversati
 
 async def slot_at(session: AsyncSession, round: Round, position: int) -> RoundSlot | None:
     """The turn at this place."""
-    found: RoundSlot | None = await session.scalar(
-        select(RoundSlot).where(RoundSlot.round_id == round.id, RoundSlot.position == position)
-    )
-    return found
+    return await session.scalar(select(RoundSlot).where(RoundSlot.round_id == round.id, RoundSlot.position == position))
 
 
 async def _complete(

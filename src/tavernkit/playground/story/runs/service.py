@@ -395,13 +395,12 @@ def _ours(claim: Claim) -> Any:
 
 async def _owned(session: AsyncSession, claim: Claim) -> Run | None:
     """The run as it is now, or None when it is not ours any more; its conversation is locked already."""
-    found: Run | None = await session.scalar(
+    return await session.scalar(
         select(Run)
         .where(Run.id == claim.run_id, Run.fence == claim.fence, Run.status == "running")
         .with_for_update()
         .execution_options(populate_existing=True)
     )
-    return found
 
 
 async def _end_behind_reply(

@@ -99,14 +99,13 @@ async def store_reply(
 
 
 async def _target(session: AsyncSession, run: Run) -> Message | None:
-    found: Message | None = await session.scalar(
+    return await session.scalar(
         select(Message).where(
             Message.id == run.target_message_id,
             Message.conversation_id == run.conversation_id,
             Message.visibility != "hidden",
         )
     )
-    return found
 
 
 async def _another_swipe(
